@@ -1,10 +1,9 @@
-import { and, eq, sql } from 'drizzle-orm'
 import { createBatches, type Settled } from '../../lib/batches.ts'
 import { sha256 } from '../../lib/crypto.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import { AppError, notFound } from '../../lib/errors.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import { prepareUpsert } from '../../platform/db/prepared.ts'
+import { prepareFind, prepareUpsert } from '../../platform/db/prepared.ts'
 import type { Counters } from './counters.ts'
 import type { PeriodBounds } from './period.ts'
 import type { PurchaseCounters } from './purchase-counters.ts'
@@ -57,17 +56,7 @@ export const IDEMPOTENCY_MS = DAY_MS
 export function createConsumption(deps: ConsumptionDeps) {
   const { db, counters, purchaseCounters, isUserIn, onLimitReached, now } = deps
   const { usageRequests } = db.tables
-  const findRequest = db.prepareWrite((tx) =>
-    tx
-      .select()
-      .from(usageRequests)
-      .where(
-        and(
-          eq(usageRequests.userId, sql.placeholder('userId')),
-          eq(usageRequests.key, sql.placeholder('key')),
-        ),
-      ),
-  )
+  const findRequest = prepareFind(db, usageRequests)
   const storeRequest = prepareUpsert(db, usageRequests)
   // On PostgreSQL, concurrent transactions for one user would conflict and be run again, one by one.
   const consumeTogether = createBatches(consumeAll, MAX_BATCH)
@@ -134,7 +123,7 @@ export function createConsumption(deps: ConsumptionDeps) {
   }
 
   async function findEarlierOutcome(tx: Tx, userId: string, key: string, hash: string) {
-    const [earlier] = await findRequest(tx).execute({ userId, key })
+    const earlier = await findRequest(tx, { userId, key })
     if (!earlier || earlier.at.getTime() + IDEMPOTENCY_MS <= now().getTime()) return null
     if (earlier.hash === hash) return earlier.outcome as Decision
     throw new AppError('validation_failed', 'This idempotency key belongs to another use.', {

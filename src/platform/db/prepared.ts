@@ -1,4 +1,4 @@
-import { getTableColumns, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, sql } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import type { Db, Prepared, Reader, Tx } from './db.ts'
 import { keyOf } from './table-key.ts'
@@ -29,6 +29,24 @@ export function prepareForEach<Q>(
     const known = prepared.get(key) ?? db.prepareWrite((built) => build(built, key))
     prepared.set(key, known)
     return known(tx)
+  }
+}
+
+/** Finds the row with a primary key of texts; undefined if there is none. */
+export function prepareFind<T extends SQLiteTable>(
+  db: Pick<Db<unknown>, 'read' | 'prepareWrite'>,
+  table: T,
+) {
+  const isThis = keyOf(table).map(({ name, column }) => eq(column, sql.placeholder(name)))
+  const select = prepareSelect(db, (from) =>
+    from
+      .select()
+      .from(table as SQLiteTable)
+      .where(and(...isThis)),
+  )
+  return async (from: Reader, key: Partial<T['$inferSelect']>) => {
+    const rows: T['$inferSelect'][] = await select(from).execute(key)
+    return rows[0]
   }
 }
 

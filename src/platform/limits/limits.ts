@@ -5,7 +5,7 @@ import { DAY_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
 import { repeatInBatches } from '../db/batched-changes.ts'
 import type { Tx } from '../db/db.ts'
-import { prepareSelect } from '../db/prepared.ts'
+import { prepareFind, prepareUpsert } from '../db/prepared.ts'
 import type { LimitsDb } from './schema.ts'
 
 type PerIp = Config['perIp']
@@ -40,19 +40,8 @@ export function createLimits({
   perIp: PerIp
 }) {
   const { limits } = db.tables
-  const findCounter = prepareSelect(db, (from) =>
-    from
-      .select()
-      .from(limits)
-      .where(eq(limits.key, sql.placeholder('key'))),
-  )
-  const storeCounter = db.prepareWrite((tx) => {
-    const next = { count: sql.placeholder('count'), until: sql.placeholder('until') }
-    return tx
-      .insert(limits)
-      .values({ key: sql.placeholder('key'), ...next })
-      .onConflictDoUpdate({ target: limits.key, set: next as never })
-  })
+  const findCounter = prepareFind(db, limits)
+  const storeCounter = prepareUpsert(db, limits)
   const lowerCounter = db.prepareWrite((tx) =>
     tx
       .update(limits)
@@ -111,7 +100,7 @@ export function createLimits({
   /** Takes back one attempt that was counted earlier. */
   async function takeBack(tx: Tx, limit: Limit) {
     const key = keyOf(limit)
-    const [row] = await findCounter(tx).execute({ key })
+    const row = await findCounter(tx, { key })
     if (row) await lowerCounter(tx).execute({ key, until: row.until })
   }
 
@@ -125,7 +114,7 @@ export function createLimits({
     const found = []
     for (const limit of limits) {
       const { rule } = limit
-      const [row] = await findCounter(db.read).execute({ key: keyOf(limit) })
+      const row = await findCounter(db.read, { key: keyOf(limit) })
       const isExhausted = row && ('free' in rule || row.count >= maxOf(rule))
       if (isExhausted && isInForce(row, rule, now()))
         found.push({ name: rule.name, until: row.until })
@@ -152,10 +141,10 @@ export function createLimits({
   async function count(tx: Tx, limit: Limit): Promise<Row> {
     const key = keyOf(limit)
     const at = now()
-    const [row] = await findCounter(tx).execute({ key })
+    const row = await findCounter(tx, { key })
     const { rule } = limit
     const next = 'max' in rule ? inWindow(rule, maxOf(rule), row, at) : withBackoff(rule, row, at)
-    await storeCounter(tx).execute({ key, ...next })
+    await storeCounter(tx, { key, ...next })
     return next
   }
 

@@ -2,7 +2,7 @@ import { and, asc, eq, lte, sql } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto.ts'
 import { backfill, END, repeatInBatches } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import { prepareUpsert } from '../../../platform/db/prepared.ts'
+import { prepareFind, prepareUpsert } from '../../../platform/db/prepared.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import { createCursor } from '../cursor.ts'
 import type { Environment } from '../environment.ts'
@@ -86,17 +86,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
       .where(eq(subscriptions.customerId, sql.placeholder('customerId')))
       .limit(MAX_PURCHASES),
   )
-  const findState = db.prepareWrite((tx) =>
-    tx
-      .select()
-      .from(accessStates)
-      .where(
-        and(
-          eq(accessStates.userId, sql.placeholder('userId')),
-          eq(accessStates.environment, sql.placeholder('environment')),
-        ),
-      ),
-  )
+  const findState = prepareFind(db, accessStates)
   const storeState = prepareUpsert(db, accessStates)
   /** Most events change neither the status nor the plan, so the indexes on them stay as they are. */
   const updateState = db.prepareWrite((tx) =>
@@ -254,7 +244,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
     const current = summarize(assigned)
     const changesAt = nextChangeOf(purchases, at)
     const { status, plan } = environment === 'production' ? factsOf(assigned, catalogue) : NO_FACTS
-    const [row] = await findState(tx).execute({ userId, environment })
+    const row = await findState(tx, { userId, environment })
     if (!row && own.length === 0) return null
     const previous = (row?.state as AccessState | undefined) ?? summarize([])
     const isSame = JSON.stringify(previous) === JSON.stringify(current)

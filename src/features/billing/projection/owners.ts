@@ -49,7 +49,7 @@ export function createOwners(deps: OwnersDeps) {
 
   /** Finds and stores the owner of a purchase. Its state must be complete. */
   async function assign(tx: Tx, purchaseKey: string, cache = createLookupCache()) {
-    const [row] = await findPurchase(tx).execute({ purchaseKey })
+    const row = await findPurchase(tx, { purchaseKey })
     if (!row) return
     await onAssigned(tx, purchaseKey)
     const owners = await replayOwners(tx, purchaseKey, row.state, cache)

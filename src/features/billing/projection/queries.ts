@@ -1,4 +1,5 @@
 import { and, asc, count, eq, gt, sql } from 'drizzle-orm'
+import { prepareFind } from '../../../platform/db/prepared.ts'
 import type { BillingDb } from '../schema.ts'
 
 export type ProjectionQueries = ReturnType<typeof prepareQueries>
@@ -34,12 +35,7 @@ export function prepareQueries(db: BillingDb) {
       customerId: sql.placeholder('customerId'),
     }),
   )
-  const findPurchase = db.prepareWrite((tx) =>
-    tx
-      .select()
-      .from(subscriptions)
-      .where(eq(subscriptions.purchaseKey, sql.placeholder('purchaseKey'))),
-  )
+  const findPurchase = prepareFind(db, subscriptions)
   /** Returns no row if there is one already. */
   const insertPurchase = db.prepareWrite((tx) =>
     tx

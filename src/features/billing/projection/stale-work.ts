@@ -50,7 +50,7 @@ export function createStaleWork(deps: StaleWorkDeps) {
 
   /** Folds a late event into its purchase. Returns whether work is left. */
   async function insertLate(tx: Tx, purchaseKey: string, { orderedAt }: OrderedEvent) {
-    const [row] = await findPurchase(tx).execute({ purchaseKey })
+    const row = await findPurchase(tx, { purchaseKey })
     const state = row?.state
     if (state?.stale) return widenGap(tx, purchaseKey, orderedAt)
     if (!row) await insertStub(tx, purchaseKey)
@@ -72,7 +72,7 @@ export function createStaleWork(deps: StaleWorkDeps) {
     let hasMore = false
     for (const purchaseKey of purchaseKeys) {
       await checkpoints.clear(tx, purchaseKey)
-      const [row] = await findPurchase(tx).execute({ purchaseKey })
+      const row = await findPurchase(tx, { purchaseKey })
       if (!row) await insertStub(tx, purchaseKey)
       const isLate = performance.now() > deadline
       if (await (isLate ? markStale : advance)(tx, purchaseKey, FULL_RANGE)) hasMore = true
@@ -134,7 +134,7 @@ export function createStaleWork(deps: StaleWorkDeps) {
       .insert(stalePurchases)
       .values({ purchaseKey, ...gap })
       .onConflictDoUpdate({ target: stalePurchases.purchaseKey, set: gap })
-    const [row] = await findPurchase(tx).execute({ purchaseKey })
+    const row = await findPurchase(tx, { purchaseKey })
     const state = row?.state
     if (state === undefined || state.stale) return true
     await tx
@@ -173,7 +173,7 @@ export function createStaleWork(deps: StaleWorkDeps) {
   }
 
   async function reassignPurchase(tx: Tx, purchaseKey: string, cache: LookupCache) {
-    const [row] = await findPurchase(tx).execute({ purchaseKey })
+    const row = await findPurchase(tx, { purchaseKey })
     const state = row?.state
     // A stale purchase gets its owner once its fold is complete.
     if (!state || state.stale) return

@@ -2,7 +2,12 @@ import { asc, eq, gt, inArray, sql } from 'drizzle-orm'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError, accountDeleted } from '../../../lib/errors.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
-import { prepareInsert, prepareSelect, prepareUpdate } from '../../../platform/db/prepared.ts'
+import {
+  prepareFind,
+  prepareInsert,
+  prepareSelect,
+  prepareUpdate,
+} from '../../../platform/db/prepared.ts'
 import type { UsersDb } from '../schema.ts'
 import { createUserNames } from './user-names.ts'
 
@@ -40,12 +45,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
       .from(users)
       .where(eq(id, sql.placeholder('id'))),
   )
-  const findUser = prepareSelect(db, (from) =>
-    from
-      .select()
-      .from(users)
-      .where(eq(id, sql.placeholder('id'))),
-  )
+  const findUser = prepareFind(db, users)
   const insertUser = prepareInsert(db, users)
   const updateUser = prepareUpdate(db, users)
   const findUserByEmail = prepareSelect(db, (from) =>
@@ -139,7 +139,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     mergedInto: string | null = null,
   ) {
     tx.beforeCommit(`account ${userId}`, async (tx) => {
-      const [account] = await findUser(tx).execute({ id: userId })
+      const account = await findUser(tx, { id: userId })
       await onChange(tx, account ? { kind, account } : { kind: 'deleted', userId, mergedInto })
     })
   }
@@ -169,7 +169,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
   }
 
   async function find(from: Reader, userId: string): Promise<Account> {
-    const [user] = await findUser(from).execute({ id: userId })
+    const user = await findUser(from, { id: userId })
     if (!user) throw accountDeleted(userId)
     return user
   }

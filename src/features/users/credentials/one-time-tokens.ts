@@ -4,7 +4,7 @@ import { sha256 } from '../../../lib/crypto.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/durations.ts'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
-import { prepareInsert, prepareSelect } from '../../../platform/db/prepared.ts'
+import { prepareFind, prepareInsert } from '../../../platform/db/prepared.ts'
 import type { UsersDb } from '../schema.ts'
 
 export const PURPOSES = [
@@ -51,12 +51,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   const { oneTimeTokens, users } = db.tables
   type Row = typeof oneTimeTokens.$inferSelect
   const insertToken = prepareInsert(db, oneTimeTokens)
-  const findToken = prepareSelect(db, (from) =>
-    from
-      .select()
-      .from(oneTimeTokens)
-      .where(eq(oneTimeTokens.hash, sql.placeholder('hash'))),
-  )
+  const findToken = prepareFind(db, oneTimeTokens)
   const removeEarlier = db.prepareWrite((tx) =>
     tx
       .delete(oneTimeTokens)
@@ -126,7 +121,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     purpose: P,
     token: string,
   ) {
-    const [row] = await findToken(from).execute({ hash: sha256(token) })
+    const row = await findToken(from, { hash: sha256(token) })
     return row?.purpose === purpose && row.expiresAt > now() ? (row as RowFor<P>) : null
   }
 

@@ -2,7 +2,7 @@ import { and, desc, eq, inArray, isNotNull, lt, sql } from 'drizzle-orm'
 import { DAY_MS } from '../../../../lib/durations.ts'
 import type { PurchaseTransfer } from '../../../../lib/store-settings.ts'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
-import { prepareSelect } from '../../../../platform/db/prepared.ts'
+import { prepareFind, prepareSelect } from '../../../../platform/db/prepared.ts'
 import type { EventInbox } from '../../inbox/event-inbox.ts'
 import { utf8 } from '../../inbox/event-log.ts'
 import { readSupport, type Support } from '../../inbox/support.ts'
@@ -61,12 +61,7 @@ const MAX_MOVES_FROM_GUESTS_PER_DAY = 5
 export function createClaims(deps: ClaimsDeps) {
   const { db, eventInbox, checks, holderOf, notifyFormerOwner, isGuest, transfer, now } = deps
   const { billingAliases, billingEvents, subscriptions } = db.tables
-  const findPurchase = prepareSelect(db, (from) =>
-    from
-      .select()
-      .from(subscriptions)
-      .where(eq(subscriptions.purchaseKey, sql.placeholder('purchaseKey'))),
-  )
+  const findPurchase = prepareFind(db, subscriptions)
   const isOfPurchase = eq(billingEvents.purchaseKey, sql.placeholder('purchaseKey'))
   const findClaims = prepareSelect(db, (from) =>
     from
@@ -218,7 +213,7 @@ export function createClaims(deps: ClaimsDeps) {
 
   /** The user who has a purchase; null for none. */
   async function ownerOf(from: Reader, purchaseKey: string): Promise<string | null> {
-    const [row] = await findPurchase(from).execute({ purchaseKey })
+    const row = await findPurchase(from, { purchaseKey })
     return row ? holderOf(from, row.customerId) : null
   }
 
@@ -229,7 +224,7 @@ export function createClaims(deps: ClaimsDeps) {
 
   /** The state of a purchase; null for an unknown one. */
   async function purchaseOf(from: Reader, purchaseKey: string) {
-    const [row] = await findPurchase(from).execute({ purchaseKey })
+    const row = await findPurchase(from, { purchaseKey })
     return row ? purchaseIn(row.state) : null
   }
 
