@@ -67,7 +67,7 @@ async function addUser(services: Services, demoUser: (typeof DEMO_USERS)[number]
     onboardingCompleted: index % 2 === 0,
   }
   await profile.change(user.id, patch, { locale, timezone: 'utc' }, '')
-  await documents.replace(user.id, { theme: 'dark', favorites: [index, index + 1] }, null)
+  await documents.replace(user.id, { theme: 'dark', favorites: [index, index + 1] })
   if (boughtDaysAgo === null) return
   for (const [step, type] of ['INITIAL_PURCHASE', ...laterEvents].entries()) {
     await deliver(services, user.id, type, boughtDaysAgo - step * 30, index)

@@ -70,7 +70,7 @@ async function openScriptedServer(): Promise<ScriptedWorld> {
     use: async (user: UserProfile, limit: string, amount: number) =>
       void (await world.services.usage.consume({ userId: user._id, limit, amount })),
     setServerData: async (user: UserProfile, data: Record<string, unknown>) =>
-      void (await world.services.documents.replaceServerData(user._id, data, null)),
+      void (await world.services.documents.replaceServerData(user._id, data)),
     [Symbol.asyncDispose]: async () => {
       await dispose()
       provider[Symbol.dispose]()

@@ -6,7 +6,7 @@ import { DataOf, data, responses } from '../../platform/http/envelope.ts'
 import { sendPublic } from '../../platform/http/public-reply.ts'
 import { DataBody, DataPatch, DataQuery, DataReply } from './model.ts'
 import type { JsonObject } from './schema.ts'
-import type { DataService } from './service.ts'
+import type { Condition, DataService } from './service.ts'
 
 type DataRoutesDeps = {
   documents: DataService
@@ -56,7 +56,7 @@ export function dataRoutes({ documents, signedIn }: DataRoutesDeps) {
       PATH,
       async ({ session, request, body, query, set }) => {
         const condition = conditionOf(request, query.version)
-        return send(await documents.replace(session.userId, body as JsonObject, ...condition), set)
+        return send(await documents.replace(session.userId, body as JsonObject, condition), set)
       },
       {
         ...json(DataBody, BODY_LIMIT),
@@ -74,7 +74,7 @@ export function dataRoutes({ documents, signedIn }: DataRoutesDeps) {
       PATH,
       async ({ session, request, body, query, set }) => {
         const condition = conditionOf(request, query.version)
-        return send(await documents.patch(session.userId, body as JsonObject, ...condition), set)
+        return send(await documents.patch(session.userId, body as JsonObject, condition), set)
       },
       {
         ...json(DataPatch, BODY_LIMIT),
@@ -101,15 +101,15 @@ function etagOf({ version, serverVersion }: Reply): string {
 }
 
 /**
- * The versions of `data` that a change accepts, from `version` in the query or else from `If-Match`, null for any; and
- * those that it refuses, from `If-None-Match`. A sealed request protects its query, but not its headers.
+ * The condition of a change, from `version` in the query or else from `If-Match`, and from `If-None-Match`. A sealed
+ * request protects its query, but not its headers.
  */
-export function conditionOf(
-  { headers }: Request,
-  version: string | undefined,
-): [accepted: string[] | null, refused: string[]] {
+export function conditionOf({ headers }: Request, version: string | undefined): Condition {
   const accepted = version === undefined ? versionsIn(headers, 'if-match') : [version]
-  return [accepted?.includes('*') ? null : accepted, versionsIn(headers, 'if-none-match') ?? []]
+  return {
+    accepted: accepted?.includes('*') ? null : accepted,
+    refused: versionsIn(headers, 'if-none-match') ?? [],
+  }
 }
 
 /**

@@ -1,8 +1,8 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto.ts'
 import { AppError, accountDeleted, notFound } from '../../lib/errors.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
-import { prepareSelect, prepareUpsert } from '../../platform/db/prepared.ts'
+import { prepareFind, prepareUpsert } from '../../platform/db/prepared.ts'
 import type { ExistingUsers } from '../../platform/user-table.ts'
 import { mergePatch } from './merge-patch.ts'
 import type { Author, DataDb, JsonObject } from './schema.ts'
@@ -18,10 +18,8 @@ type DataDeps = {
 /** A document; a user who has none has an empty one. */
 type Document = { content: JsonObject; version: string; updatedAt: Date | null }
 
-/** The versions that a change accepts; null for any. */
-type Versions = string[] | null
-/** The versions that a change refuses; `*` for any that is stored. */
-type Refused = string[]
+/** The versions that a change accepts, null for any, and those that it refuses, `*` for any that is stored. */
+export type Condition = { accepted: string[] | null; refused: string[] }
 
 export type DataService = ReturnType<typeof createData>
 
@@ -29,11 +27,12 @@ export type DataService = ReturnType<typeof createData>
 export const MAX_DOCUMENT_BYTES = 64 * 1024
 const VERSION_LENGTH = 22
 
+const ANY_VERSION: Condition = { accepted: null, refused: [] }
 const EMPTY: Document = { content: {}, version: versionOf({}), updatedAt: null }
 
 /**
  * Two JSON documents for each user: `data`, which the app writes, and `serverData`, which servers write. A change with
- * `versions` throws `precondition_failed` if the document has another version, or one that is refused.
+ * a condition throws `precondition_failed` if the document does not meet it.
  */
 export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
   const { userDocuments } = db.tables
@@ -42,17 +41,7 @@ export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
     .from(userDocuments)
     .where(eq(userDocuments.userId, sql.placeholder('userId')))
     .prepare()
-  const findDocument = prepareSelect(db, (from) =>
-    from
-      .select()
-      .from(userDocuments)
-      .where(
-        and(
-          eq(userDocuments.userId, sql.placeholder('userId')),
-          eq(userDocuments.author, sql.placeholder('author')),
-        ),
-      ),
-  )
+  const findDocument = prepareFind(db, userDocuments)
   const upsert = prepareUpsert(db, userDocuments)
   return {
     read,
@@ -86,51 +75,31 @@ export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
     return { serverData: content, version, updatedAt: updatedAt?.toISOString() ?? null }
   }
 
-  async function replace(
-    userId: string,
-    data: JsonObject,
-    versions: Versions,
-    refused: Refused = [],
-  ) {
-    await change('app', userId, { versions, refused }, () => data)
+  async function replace(userId: string, data: JsonObject, condition = ANY_VERSION) {
+    await change('app', userId, condition, () => data)
     return read(userId)
   }
 
   /** Applies a merge patch (RFC 7396). */
-  async function patch(
-    userId: string,
-    patch: JsonObject,
-    versions: Versions,
-    refused: Refused = [],
-  ) {
-    await change('app', userId, { versions, refused }, (before) => mergePatch(before, patch))
+  async function patch(userId: string, patch: JsonObject, condition = ANY_VERSION) {
+    await change('app', userId, condition, (before) => mergePatch(before, patch))
     return read(userId)
   }
 
-  async function replaceServerData(
-    userId: string,
-    data: JsonObject,
-    versions: Versions,
-    refused: Refused = [],
-  ) {
-    await change('server', userId, { versions, refused }, () => data)
+  async function replaceServerData(userId: string, data: JsonObject, condition = ANY_VERSION) {
+    await change('server', userId, condition, () => data)
     return readServerData(userId)
   }
 
-  async function patchServerData(
-    userId: string,
-    patch: JsonObject,
-    versions: Versions,
-    refused: Refused = [],
-  ) {
-    await change('server', userId, { versions, refused }, (before) => mergePatch(before, patch))
+  async function patchServerData(userId: string, patch: JsonObject, condition = ANY_VERSION) {
+    await change('server', userId, condition, (before) => mergePatch(before, patch))
     return readServerData(userId)
   }
 
   async function change(
     author: Author,
     userId: string,
-    { versions, refused }: { versions: Versions; refused: Refused },
+    { accepted, refused }: Condition,
     edit: (before: JsonObject) => JsonObject,
   ) {
     await db.write(async (tx) => {
@@ -138,7 +107,7 @@ export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
         throw author === 'app' ? accountDeleted(userId) : notFound()
       const { content, version, updatedAt } = await find(tx, userId, author)
       const isRefused = refused.includes(version) || (refused.includes('*') && updatedAt !== null)
-      if (isRefused || (versions !== null && !versions.includes(version)))
+      if (isRefused || (accepted !== null && !accepted.includes(version)))
         throw preconditionFailed()
       const edited = edit(content)
       if (sizeOf(edited) > MAX_DOCUMENT_BYTES) throw documentTooLarge()
@@ -147,8 +116,7 @@ export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
   }
 
   async function find(from: Reader, userId: string, author: Author): Promise<Document> {
-    const [row] = await findDocument(from).execute({ userId, author })
-    return row ?? EMPTY
+    return (await findDocument(from, { userId, author })) ?? EMPTY
   }
 
   async function store(tx: Tx, userId: string, author: Author, content: JsonObject) {

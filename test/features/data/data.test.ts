@@ -109,8 +109,8 @@ test('server data changes the ETag, but not the version that the app’s changes
   const { get, put } = dataOf(app, user)
   const before = await get()
   const { documents } = app.services
-  await documents.replaceServerData(user.user._id, { score: 1 }, null)
-  await documents.patchServerData(user.user._id, { level: 2 }, null)
+  await documents.replaceServerData(user.user._id, { score: 1 })
+  await documents.patchServerData(user.user._id, { level: 2 })
   const after = await get()
   expect(after.json.response).toMatchObject({ data: {}, serverData: { score: 1, level: 2 } })
   expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'))
@@ -123,17 +123,17 @@ test('server data has versions too, and only for users who exist', async () => {
   const { documents } = app.services
   const id = (await app.register()).user._id
   const { version } = await documents.readServerData(id)
-  await documents.replaceServerData(id, { score: 1 }, [version])
+  await documents.replaceServerData(id, { score: 1 }, { accepted: [version], refused: [] })
   for (const late of [
-    () => documents.replaceServerData(id, {}, [version]),
-    () => documents.patchServerData(id, {}, [version]),
+    () => documents.replaceServerData(id, {}, { accepted: [version], refused: [] }),
+    () => documents.patchServerData(id, {}, { accepted: [version], refused: [] }),
   ]) {
     await expect(late()).rejects.toMatchObject({ code: 'precondition_failed' })
   }
   for (const unknown of [
     () => documents.readServerData('none'),
-    () => documents.replaceServerData('none', {}, null),
-    () => documents.patchServerData('none', {}, null),
+    () => documents.replaceServerData('none', {}),
+    () => documents.patchServerData('none', {}),
   ]) {
     await expect(unknown()).rejects.toMatchObject({ code: 'not_found' })
   }
@@ -190,7 +190,7 @@ test('an account keeps its own members and gets those that only the guest has', 
   const guest = (await app.ask('POST', '/api/auth/guest/v1')).json.response
   const big = 'x'.repeat(MAX_DOCUMENT_BYTES - 40)
   await dataOf(app, guest).put({ theme: 'light', mine: { b: 2 }, cart: [1] })
-  await app.services.documents.replaceServerData(guest.user._id, { score: 1 }, null)
+  await app.services.documents.replaceServerData(guest.user._id, { score: 1 })
   await signInWith(app, guest.accessToken, email)
   const { response } = (await dataOf(app, account).get()).json
   expect(response.data).toEqual({ theme: 'dark', mine: { a: 1 }, cart: [1] })

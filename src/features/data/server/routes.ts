@@ -51,7 +51,7 @@ export function serverDataRoutes({
       async ({ params, request, body, query, set }) => {
         const condition = conditionOf(request, query.version)
         return send(
-          await documents.replaceServerData(params.id, body as JsonObject, ...condition),
+          await documents.replaceServerData(params.id, body as JsonObject, condition),
           set,
         )
       },
@@ -71,10 +71,7 @@ export function serverDataRoutes({
       PATH,
       async ({ params, request, body, query, set }) => {
         const condition = conditionOf(request, query.version)
-        return send(
-          await documents.patchServerData(params.id, body as JsonObject, ...condition),
-          set,
-        )
+        return send(await documents.patchServerData(params.id, body as JsonObject, condition), set)
       },
       {
         ...CHANGE,
