@@ -19,7 +19,7 @@ export type Rule = {
   read: (measurements: Measurements, now: Date) => Promise<number | null>
 }
 
-/** So many refused deliveries in two hours are a problem even if others are accepted. */
+/** More refused deliveries than this in two hours are a problem, even if others are accepted. */
 const MANY_REFUSED = 100
 const ACCEPTED = /^(ok|duplicate|ignored)$/
 

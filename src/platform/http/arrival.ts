@@ -2,7 +2,7 @@ import { AppError } from '../../lib/errors.ts'
 
 /**
  * After `grace` seconds, a body must arrive at `bytesPerSecond()` or faster; otherwise `onLate()` is thrown. Both may
- * change meanwhile.
+ * change in the meantime.
  */
 type MinimumRate = {
   readonly grace: number
@@ -12,7 +12,7 @@ type MinimumRate = {
 
 /** Phones in a tunnel pause for a minute or two. An idle connection may stay as long. */
 export const PATIENT_RATE = { grace: 150, bytesPerSecond: () => 240 }
-/** So that thousands of stalled bodies do not fill the memory, none is waited for longer while there are so many. */
+/** More stalled bodies than this would fill the memory: each then gets only the contended grace, in seconds. */
 const MAX_STALLED = 2_000
 const CONTENDED_GRACE = 15
 /** How soon a change of the rate takes effect, and how long a body has to pause to be stalled. */

@@ -1,6 +1,9 @@
 import type { Denial } from '../../lib/errors.ts'
 
-/** State of a request while it is served. `startedAt`, from `performance.now()`, leaves out the arrival of the body; `failure`: the error's code. */
+/**
+ * State of a request while it is served. `startedAt`, from `performance.now()`, leaves out the arrival of the body;
+ * `failure`: the error's code.
+ */
 type RequestInfo = {
   id: string
   startedAt: number

@@ -5,7 +5,7 @@ import { requestInfo } from '../../../platform/http/request-id.ts'
 const MAX_BYTES = 16 * 1024
 const MAX_WAIT_MS = 500
 
-/** Marks a refused request as stray unless its body has the form of a delivery: scanners are counted, but alert nobody. */
+/** Marks a refused request as stray unless its body has the form of a delivery: scanners trigger no alert. */
 export async function markIfStray(request: Request, hasForm: (body: unknown) => boolean) {
   const reading = readBody(request, MAX_BYTES).then((bytes) => hasForm(readJson(bytes)))
   const isFormed = await withTimeout(reading, MAX_WAIT_MS, () => new Error()).catch(() => false)

@@ -89,7 +89,7 @@ export function createAppleNotifications(deps: AppleNotificationsDeps) {
     if (type !== 'consent-revoked' && type !== 'account-delete') return false
     await tx.delete(links).where(isSame)
     const hasOther = await signInMethods.updateLoginType(tx, link.userId)
-    // Whoever consents again has the same id at Apple, and would otherwise have lost the account.
+    // A user who consents again has the same id at Apple, and must not lose the account.
     if (!hasOther && type === 'consent-revoked')
       await tx.insert(links).values({ ...link, grant: null })
     await accountSecurity.secure(tx, link.userId, null)

@@ -46,7 +46,7 @@ export function createPaces(timeoutMs: number) {
       if (result?.outcome === 'delivered') adapt(pace, result.duration)
       else if (result?.outcome === 'timeout') {
         pace.limit = 1
-        // At most twice as long as the receiver needs for a request, judged by what it has replied to meanwhile.
+        // At most twice the time that the receiver takes for a request, judging by its replies since.
         const needed = (2 * timeoutMs) / Math.max(2, pace.delivered - deliveredBefore)
         pace.resumesAt = Math.max(pace.resumesAt, performance.now()) + needed
       } else if (result && isOverload(result)) pace.limit = Math.max(1, pace.limit / 2)

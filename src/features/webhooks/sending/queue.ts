@@ -171,7 +171,10 @@ export function createQueue({ db, onDisabled, now, newId, random, log }: QueueDe
     return and(eq(webhookDeliveries.id, id), eq(webhookDeliveries.dueAt, leasedUntil))
   }
 
-  /** Keeps track of failures, and disables an endpoint that has failed for too long, unless it has moved since. Healthy ones are not written. */
+  /**
+   * Keeps track of failures, and disables an endpoint that has failed for too long, unless its URL has changed since. A
+   * healthy one is not written.
+   */
   async function updateEndpoint(
     tx: Tx,
     { id, url }: Claimed['endpoint'],

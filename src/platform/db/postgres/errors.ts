@@ -38,7 +38,7 @@ export function isStoreFailure(error: unknown): boolean {
   return isConnectionLost(cause) || /^(53100|58\w{3}|HPMVD)$/.test(sqlState(cause) ?? '')
 }
 
-/** Explains the error of a pooler that gave a statement to a connection which did not prepare it; other errors stay unchanged. */
+/** Explains the error of a pooler that gave a statement to a connection which had not prepared it. Returns others as is. */
 export function explainPooler(error: unknown): unknown {
   if (!/^(42P05|26000)$/.test(sqlState(error) ?? '')) return error
   return new DatabaseRefusal(

@@ -161,7 +161,7 @@ export function createWriter(
       commits++
       changes += outcomes.length
       onCommit()
-      // A change in a file that was removed meanwhile must not be acknowledged.
+      // Do not acknowledge a change in a file that has been removed in the meantime.
       requireInPlace()
       return outcomes
     } catch (error) {
