@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 
 const MIB = 1024 * 1024
 
-test('a body may arrive with pauses that are longer than the idle timeout', async () => {
+test.concurrent('a body may arrive with pauses that are longer than the idle timeout', async () => {
   await using served = await serve()
   const json = JSON.stringify({ profile: { name: 'Ann' } })
   const large = JSON.stringify({ notes: 'x'.repeat(40_000) })
@@ -41,7 +41,7 @@ test('a body may arrive with pauses that are longer than the idle timeout', asyn
 }, 60_000)
 
 for (const scheme of ['http', 'https'] as const) {
-  test(`a download continues after its client was suspended, over ${scheme}`, async () => {
+  test.concurrent(`a download continues after its client was suspended, over ${scheme}`, async () => {
     await using served = await serve(scheme === 'https')
     const size = 24 * MIB
     const url = await served.upload(size)
