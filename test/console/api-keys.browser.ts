@@ -42,6 +42,7 @@ browserTest(
     expect(await page.getByLabel('Expires after (days)').inputValue()).toBe('90')
     await page.getByRole('button', { name: 'Create key' }).click()
     await page.getByText(`Key render ${today}`).waitFor()
+    await page.getByRole('row', { name: `render ${today}` }).waitFor()
     const table = await textOf(page.locator('main table'))
     const rights = 'users:read; only from 10.0.0.0/8, 192.0.2.1; 600 a minute'
     expect(table.split(rights)).toHaveLength(3)
