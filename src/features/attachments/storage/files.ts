@@ -47,6 +47,7 @@ const READ_START_DELAY_MS = 100
 /** Stores files on the local disk, in folders by the first letter of the key. */
 export function createFiles(folder: string): Files {
   const hidden = new Set<string>()
+  const deletions = new Map<string, Promise<void>>()
   const opened = createRecentKeys(READ_START_DELAY_MS)
   let heldUntil = 0
   const nothing = async () => {}
@@ -66,9 +67,10 @@ export function createFiles(folder: string): Files {
     const path = pathOf(key)
     await syncPath(temporaryPath)
     await makeFolder(dirname(path))
-    await renameDurably(temporaryPath, path)
-    // A variant that was removed during a backup may be made again.
+    // A variant that is being removed may be made again.
     hidden.delete(key)
+    await deletions.get(key)?.catch(() => {})
+    await renameDurably(temporaryPath, path)
   }
 
   /**
@@ -89,7 +91,13 @@ export function createFiles(folder: string): Files {
     if (opened.has(key)) await Bun.sleep(READ_START_DELAY_MS)
     // A variant may have been made again.
     if (!hidden.has(key)) return
-    await rm(pathOf(key), { force: true })
+    await deleteFile(key)
+  }
+
+  async function deleteFile(key: string) {
+    const deletion = rm(pathOf(key), { force: true }).finally(() => deletions.delete(key))
+    deletions.set(key, deletion)
+    await deletion
     hidden.delete(key)
   }
 
@@ -104,10 +112,7 @@ export function createFiles(folder: string): Files {
   async function removeHidden() {
     if (Date.now() < heldUntil) return
     try {
-      for (const key of hidden) {
-        await rm(pathOf(key), { force: true })
-        hidden.delete(key)
-      }
+      for (const key of hidden) await deleteFile(key)
     } catch {}
   }
 
