@@ -4,10 +4,10 @@ import { readEvent } from '../../../src/features/billing/inbox/event.ts'
 import { assessPurchases, entitlementsOf } from '../../../src/features/billing/purchases/access.ts'
 import {
   compareEvents,
+  idsJoinedBy,
   purchaseKeyOf,
 } from '../../../src/features/billing/purchases/event-order.ts'
 import { foldPurchase } from '../../../src/features/billing/purchases/fold.ts'
-import { idsJoinedBy } from '../../../src/features/billing/purchases/identities.ts'
 import { ownerIdIn, ownersOf } from '../../../src/features/billing/purchases/ownership.ts'
 import type { Purchase } from '../../../src/features/billing/purchases/purchase.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'

@@ -1,7 +1,6 @@
 import { inArray } from 'drizzle-orm'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { OrderedEvent } from '../purchases/event-order.ts'
-import { idsJoinedBy } from '../purchases/identities.ts'
+import { idsJoinedBy, type OrderedEvent } from '../purchases/event-order.ts'
 import type { BillingDb } from '../schema.ts'
 import type { ProjectionQueries } from './queries.ts'
 

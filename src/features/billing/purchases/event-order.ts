@@ -36,7 +36,7 @@ export function canBeEndless({ type, stated }: BillingEvent): boolean {
 }
 
 /** Whether an event does nothing but join app user ids. */
-export function mergesIdentities({ type, redemptionOutcome }: BillingEvent): boolean {
+function mergesIdentities({ type, redemptionOutcome }: BillingEvent): boolean {
   return (
     type === 'SUBSCRIBER_ALIAS' || (type === 'PURCHASE_REDEEMED' && redemptionOutcome === 'alias')
   )
@@ -72,4 +72,31 @@ export function compareEvents(a: EventOrder, b: EventOrder): number {
 
 function rankOf({ type }: EventOrder): number {
   return RANK.get(type) ?? TRANSFER_RANK
+}
+
+/** The ids that an event joins into one customer. Transfers move purchases between customers but join none. */
+export function idsJoinedBy(event: BillingEvent): string[] {
+  const { type, appUserId, originalAppUserId, aliases, redeemedFrom, redeemedBy } = event
+  if (type === 'PURCHASE_REDEEMED') {
+    return mergesIdentities(event) ? unique([...redeemedFrom, ...redeemedBy]) : []
+  }
+  if (purchaseKeyOf(event) === null && !mergesIdentities(event)) return []
+  return unique([appUserId, originalAppUserId, ...aliases].filter((id) => id !== null)).filter(
+    isRealId,
+  )
+}
+
+/** Ids that apps send when no user is signed in: they would join unrelated users into one customer. */
+const PLACEHOLDER_IDS = new Set(
+  'no_user null none nil (null) nan unidentified undefined unknown anonymous guest -1 0 [] {}'.split(
+    ' ',
+  ),
+)
+
+function isRealId(id: string): boolean {
+  return !PLACEHOLDER_IDS.has(id.toLowerCase()) && id !== '[object Object]' && id.trim() !== ''
+}
+
+function unique(ids: string[]): string[] {
+  return [...new Set(ids)]
 }

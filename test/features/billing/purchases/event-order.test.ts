@@ -3,10 +3,10 @@ import { type BillingEvent, readEvent } from '../../../../src/features/billing/i
 import {
   canAffectAccess,
   compareEvents,
+  idsJoinedBy,
   orderingTimeOf,
   purchaseKeyOf,
 } from '../../../../src/features/billing/purchases/event-order.ts'
-import { idsJoinedBy } from '../../../../src/features/billing/purchases/identities.ts'
 import { ownerIdIn, ownersOf } from '../../../../src/features/billing/purchases/ownership.ts'
 import { ms } from '../../../support/billing.ts'
 

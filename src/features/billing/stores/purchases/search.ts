@@ -12,7 +12,7 @@ import { type Environment, environmentOf, storedEnvironment } from '../../enviro
 import { isPseudonym } from '../../inbox/erasure.ts'
 import type { Transactions } from '../../inbox/transactions.ts'
 import { purchaseIn } from '../../projection/fold-state.ts'
-import { isDiffering } from '../../purchases/difference.ts'
+import { isDiffering } from '../../purchases/periods.ts'
 import { type Purchase, sourceOf } from '../../purchases/purchase.ts'
 import type { BillingDb } from '../../schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
