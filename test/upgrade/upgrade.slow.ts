@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { SQL } from 'bun'
 import { createTestDatabase, isOnPostgres, ON_DISK } from '../support/databases.ts'
 import { buildExecutable, freePort, installExecutable } from '../support/executable.ts'
 import { simulateDelay, until } from '../support/until.ts'
@@ -57,6 +58,8 @@ test.skipIf(!isOnPostgres)(
     const environment = { ...ON_DISK, DATA_DIR: dataDir }
     await homeport.run(['migrate'], environment)
     const { DATABASE_URL: url = '' } = database.environment
+    await using sql = new SQL({ url, max: 1 })
+    await sql`CREATE PUBLICATION everything FOR ALL TABLES`
     const copied = await homeport.run(['db', 'copy', '--to', url], environment)
     expect(copied).toMatchObject({ exitCode: 0 })
     await using app = await openUpgraded(dataDir, record, database)

@@ -11,6 +11,9 @@ const MIGRATION_TIMEOUT_MS = 30 * MINUTE_MS
 /** While a migration waits for a table, so do all later statements on it, also those of running instances. */
 const LOCK_TIMEOUT = '200ms'
 const LOCK_RETRY_MS = 5_000
+/** A publication for all tables refuses changes of tables without a primary key; earlier versions created none here. */
+const KEY =
+  'ALTER TABLE homeport DROP CONSTRAINT IF EXISTS homeport_pkey, ADD PRIMARY KEY (version)'
 
 /**
  * Applies all pending migrations or none, and returns their tags. `permit` receives the number of applied migrations
@@ -60,6 +63,7 @@ async function migrateNow(
       for (const statement of statements) await connection.run(statement, [], MIGRATION_TIMEOUT_MS)
     if (pending.length > 0) {
       await connection.run('CREATE TABLE IF NOT EXISTS homeport (version integer NOT NULL)', [])
+      await connection.run(KEY, [])
       await connection.run('DELETE FROM homeport', [])
       await connection.run(`INSERT INTO homeport VALUES (${migrations.length})`, [])
     }

@@ -1,0 +1,59 @@
+import { expect, test } from 'bun:test'
+import { SQL } from 'bun'
+import { readMigrations } from '../../../src/platform/db/migrations.ts'
+import { countAppliedMigrations, migrate } from '../../../src/platform/db/postgres/migrate.ts'
+import { openPools } from '../../../src/platform/db/postgres/open.ts'
+import { createTestDatabase, isOnPostgres } from '../../support/databases.ts'
+
+const onPostgres = test.skipIf(!isOnPostgres)
+const MIGRATIONS = readMigrations('postgres')
+const WITHOUT_KEY = `SELECT relname FROM pg_class WHERE relkind IN ('r', 'p')
+AND relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+AND NOT EXISTS (SELECT 1 FROM pg_index WHERE indrelid = pg_class.oid AND indisprimary)`
+
+onPostgres('every table has a primary key', async () => {
+  await using database = await createTestDatabase()
+  await using sql = connect(database)
+  expect(await sql.unsafe(WITHOUT_KEY)).toHaveLength(0)
+})
+
+onPostgres('a publication for all tables refuses no migration', async () => {
+  await using database = await createTestDatabase({ isEmpty: true })
+  await using sql = connect(database)
+  await sql`CREATE PUBLICATION everything FOR ALL TABLES`
+  for (let count = 1; count <= MIGRATIONS.length; count++) await migrateTo(database, count)
+  expect(await countIn(database)).toBe(MIGRATIONS.length)
+})
+
+onPostgres('a version table of an earlier version gets a primary key', async () => {
+  await using database = await createTestDatabase({ isEmpty: true })
+  await using sql = connect(database)
+  await migrateTo(database, 1)
+  await sql`ALTER TABLE homeport DROP CONSTRAINT homeport_pkey`
+  await sql`CREATE PUBLICATION everything FOR ALL TABLES`
+  await migrateTo(database, MIGRATIONS.length)
+  expect(await sql.unsafe(WITHOUT_KEY)).toHaveLength(0)
+})
+
+type Database = { environment: Record<string, string> }
+
+function urlIn({ environment }: Database): string {
+  return environment['DATABASE_URL'] ?? ''
+}
+
+function connect(database: Database): SQL {
+  return new SQL({ url: urlIn(database), max: 1 })
+}
+
+async function migrateTo(database: Database, count: number) {
+  const { reads, changes } = openPools(urlIn(database), 3)
+  await migrate(changes, MIGRATIONS.slice(0, count))
+  await Promise.all([reads.close(), changes.close()])
+}
+
+async function countIn(database: Database): Promise<number> {
+  const { reads, changes } = openPools(urlIn(database), 3)
+  const count = await countAppliedMigrations({ run: reads.read })
+  await Promise.all([reads.close(), changes.close()])
+  return count
+}
