@@ -11,6 +11,9 @@ const MIGRATION_TIMEOUT_MS = 30 * MINUTE_MS
 /** While a migration waits for a table, so do all later statements on it, also those of running instances. */
 const LOCK_TIMEOUT = '200ms'
 const LOCK_RETRY_MS = 5_000
+/** New tables go to the schema of the others, even if a schema with the role's name was created since. */
+const STAY_IN_SCHEMA = `SELECT set_config('search_path', relnamespace::regnamespace::text, true)
+FROM pg_class WHERE oid = to_regclass('homeport')`
 /** A publication for all tables refuses changes of tables without a primary key; earlier versions created none here. */
 const KEY =
   'ALTER TABLE homeport DROP CONSTRAINT IF EXISTS homeport_pkey, ADD PRIMARY KEY (version)'
@@ -52,6 +55,7 @@ async function migrateNow(
     await connection.run(END_TIME_LIMITS, [])
     await connection.run(`SELECT pg_advisory_xact_lock(${LOCK_KEY})`, [], MIGRATION_TIMEOUT_MS)
     await connection.run(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`, [])
+    await connection.run(STAY_IN_SCHEMA, [])
     const applied = await countAppliedMigrations(connection)
     const pending = migrations.slice(applied)
     if (applied === 0 && pending.length > 0) {

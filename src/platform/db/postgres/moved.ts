@@ -8,9 +8,10 @@ export const ALLOW_CHANGES = 'DROP FUNCTION homeport_moved() CASCADE'
 const REFUSE = `CREATE OR REPLACE FUNCTION homeport_moved() RETURNS trigger LANGUAGE plpgsql AS $function$
 BEGIN RAISE EXCEPTION 'homeport db copy has moved this data' USING ERRCODE = '${MOVED_STATE}'; END $function$;
 DO $block$ DECLARE name text; BEGIN
-FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1 LOOP
-EXECUTE format('DROP TRIGGER IF EXISTS homeport_moved ON %I', name);
-EXECUTE format('CREATE TRIGGER homeport_moved BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON %I
+FOR name IN SELECT oid::regclass FROM pg_class WHERE relkind = 'r'
+AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('homeport')) ORDER BY relname LOOP
+EXECUTE format('DROP TRIGGER IF EXISTS homeport_moved ON %s', name);
+EXECUTE format('CREATE TRIGGER homeport_moved BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON %s
 FOR EACH STATEMENT EXECUTE FUNCTION homeport_moved()', name);
 END LOOP; END $block$;`
 const FIND = "SELECT obj_description(to_regproc('homeport_moved')::oid, 'pg_proc')"
