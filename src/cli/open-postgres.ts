@@ -24,6 +24,7 @@ import { createSharedSecrets } from '../platform/db/postgres/shared-secrets.ts'
 import { loadSecrets, STORE_CLAIM } from '../secrets.ts'
 import { buildTables } from '../server/features.ts'
 import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
+import { describeMissingRights, requireRights } from './postgres-rights.ts'
 
 /** The setting or option that contains the URL; error messages name it. */
 export type UrlSetting = 'DATABASE_URL' | '--to' | '--from'
@@ -98,6 +99,7 @@ export async function connectPostgres(url: string, { secretKey }: Config, option
   try {
     if (!readOnly) refuseMoved(withoutPassword(url), await movedTo(pools.changes.read))
     const migrations = readMigrations('postgres')
+    await requireRights(pools.changes.read, migrations, readOnly ? 'read' : 'change')
     const permit = (applied: number) => refuseSchema(schema, applied, migrations.length)
     const migrated = await migrate(pools.changes, migrations, permit, onWait, patience)
     const db = createPostgresDb(pools, { url, connections }, buildTables(postgresColumns))
@@ -137,8 +139,8 @@ function refuseMoved(place: string, target: string | null) {
 }
 
 /**
- * The number of applied migrations, the tags of all migrations in this version, by how many ms our
- * clock is ahead of the server's, whether the server refuses changes, and its settings that can lose them.
+ * The number of applied migrations, the tags of all migrations in this version, by how many ms our clock is ahead of
+ * the server's, whether the server refuses changes, its settings that can lose them, and which rights the role lacks.
  */
 export async function postgresStatus(config: Config): Promise<{
   applied: number
@@ -146,11 +148,17 @@ export async function postgresStatus(config: Config): Promise<{
   skew: number
   isReadOnly: boolean
   unsafe: string | null
+  missingRights: string | null
 }> {
   const url = config.databaseUrl ?? ''
   const { reads } = openPools(url, config.databasePool)
   try {
-    const applied = await countAppliedMigrations({ run: reads.read })
+    const migrations = readMigrations('postgres')
+    const missingRights = await describeMissingRights(reads.read, migrations, 'change')
+    const applied = await countAppliedMigrations({ run: reads.read }).catch((error) => {
+      if (missingRights === null) throw error
+      return 0
+    })
     const skew = await clockSkew(reads, Date.now)
     const [[readOnly] = []] = await reads.read(
       "SELECT current_setting('transaction_read_only')",
@@ -158,8 +166,8 @@ export async function postgresStatus(config: Config): Promise<{
     )
     const isReadOnly = readOnly === 'on'
     const unsafe = await unsafeSettings(reads)
-    const known = readMigrations('postgres').map(({ tag }) => tag)
-    return { applied, skew, isReadOnly, unsafe, known }
+    const known = migrations.map(({ tag }) => tag)
+    return { applied, skew, isReadOnly, unsafe, missingRights, known }
   } catch (error) {
     throw asCommandError(error, url, 'DATABASE_URL')
   } finally {

@@ -23,6 +23,7 @@ import { SECRET_NAMES, type SecretName, secretFile } from '../../secrets.ts'
 import { buildTables, type Tables } from '../../server/features.ts'
 import { refuseSchema, type SchemaChange } from '../engine.ts'
 import { connectPostgres, refuseUnfinishedCopy, type UrlSetting } from '../open-postgres.ts'
+import { requireRights } from '../postgres-rights.ts'
 import { CopyMismatch, countAll } from './copy-tables.ts'
 
 /** The source or target database of a copy, with its secrets. */
@@ -80,7 +81,10 @@ export async function openPostgresSource(
     await refuseUnfinishedCopy(db)
     // Detect a wrong SECRET_KEY before changes are refused.
     for (const name of SECRET_NAMES) await secretStore(name).readOrCreate(() => refuseMissing(name))
-    if (newPlace !== null) await refuseChanges(pools.changes, newPlace)
+    if (newPlace !== null) {
+      await requireRights(pools.changes.read, readMigrations('postgres'), 'alter')
+      await refuseChanges(pools.changes, newPlace)
+    }
     const { read, end } = await openSnapshot(pools.changes)
     const { tables, write, place } = db
     const giveBack = () => {

@@ -111,7 +111,8 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   }
 
   async function databaseServer() {
-    const { applied, known, skew, isReadOnly, unsafe } = await postgresStatus(config)
+    const status = await postgresStatus(config)
+    const { applied, known, skew, isReadOnly, unsafe, missingRights } = status
     const place = withoutPassword(config.databaseUrl ?? '')
     if (isReadOnly) {
       return failed(
@@ -119,6 +120,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
         'Connect to the primary server, and turn off default_transaction_read_only.',
       )
     }
+    if (missingRights !== null) return failed(`the role lacks rights in ${place}`, missingRights)
     if (Math.abs(skew) > SKEW_WARNING_MS) {
       return failed(
         `the clock differs from that of ${place} by ${Math.round(skew / 1000)} s`,
