@@ -181,6 +181,8 @@ function asCommandError(error: unknown, url: string, setting: UrlSetting): unkno
   const { message } = error as Error
   if (error instanceof DatabaseRefusal) return new CommandError(`${place}: ${message}`)
   const state = sqlState(error)
+  if (state === '53300' || state === '25006')
+    return new DatabaseUnreachable(`The database ${place} cannot be used: ${message}.`)
   if (state !== null && /^(28|3D|42501)/.test(state))
     return new CommandError(`${place} refuses the connection: ${message}. Check ${setting}.`)
   if (isRefusedCertificate(error))

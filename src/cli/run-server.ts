@@ -28,6 +28,7 @@ import { mustStandIn, standIn } from './service/stand-in.ts'
 import { snapshotJobs } from './snapshots.ts'
 import type { Certificate } from './tls/certificate.ts'
 import { loadCertificate, startTls, type Tls } from './tls/tls.ts'
+import { describeForOperator } from './unavailable.ts'
 
 /** After these faults the server stops writing. */
 const FAULTS = new Map([
@@ -196,7 +197,10 @@ async function replaceServer(
 
 /** Throws `CommandError` if the files of the database are in another store. One that does not answer is checked later. */
 async function checkStore({ storeOwner }: Services, log: Log) {
-  const problem = await storeOwner.describe().catch(() => null)
+  const problem = await storeOwner.describe().catch((error: Error) => {
+    log.warn(describeForOperator(error))
+    return null
+  })
   if (problem === null) return
   if ((await storeOwner.state()).kind === 'elsewhere') throw new CommandError(problem)
   log.warn(problem)

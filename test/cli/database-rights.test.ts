@@ -43,7 +43,7 @@ onPostgres('tables of other programs need no rights', async () => {
   expect(await refusal()).toBeNull()
 })
 
-onPostgres('an empty database and a missing schema are explained', async () => {
+onPostgres('an empty database, a missing schema and a read-only role are explained', async () => {
   await using setup = await openAsRole({ isEmpty: true })
   const { run, role, refusal } = setup
   expect(await refusal()).toContain(`"GRANT USAGE, CREATE ON SCHEMA public TO ${role}"`)
@@ -54,6 +54,11 @@ onPostgres('an empty database and a missing schema are explained', async () => {
   await run('CREATE TABLE users (id bigint)')
   expect(await refusal()).toContain('contains tables of another program')
   await run('DROP TABLE users')
+  await run(`ALTER ROLE ${role} SET default_transaction_read_only = on`)
+  expect(await refusal()).toContain('turn off default_transaction_read_only')
+  await run(`ALTER ROLE ${role} RESET default_transaction_read_only`)
+  await run(`ALTER ROLE ${role} CONNECTION LIMIT 0`)
+  expect(await refusal()).toContain('raise max_connections of the server, or the limit of the role')
 })
 
 /** A database of `postgres`, and what a start as another role says of it. */

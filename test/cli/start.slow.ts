@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { isOnPostgres } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver, register, requesterFor } from '../support/requests.ts'
+import { startS3 } from '../support/s3-server.ts'
+import { ACCOUNT } from '../support/s3-store.ts'
 import { simulateDelay, until } from '../support/until.ts'
 
 beforeAll(buildExecutable, 300_000)
@@ -72,6 +74,20 @@ test('status exits 1 if there is no space for files', async () => {
   const status = await homeport.run(['status', '--json'])
   expect([status.exitCode, JSON.parse(status.stdout).isReady]).toEqual([1, false])
   expect(JSON.parse(status.stdout).ready.storage).toBe('failing')
+}, 30_000)
+
+test('a server that cannot use its object store logs what to set, and doctor says the same', async () => {
+  await using s3 = await startS3(ACCOUNT)
+  await using homeport = await installExecutable()
+  const { accessKeyId, secretAccessKey } = ACCOUNT
+  const keys = { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey }
+  const store = { ...keys, FILES_URL: `s3://wrong/p?endpoint=${s3.url}` }
+  await homeport.launch({ ...store, PORT: '0' })
+  const reason = 'NoSuchBucket Injected error NoSuchBucket: create the bucket, or correct FILES_URL'
+  await homeport.waitForLogLine(reason)
+  await homeport.waitForLogLine('"listening"')
+  const { exitCode, stdout } = await homeport.run(['doctor'], store)
+  expect([exitCode, stdout]).toEqual([1, expect.stringContaining(reason)])
 }, 30_000)
 
 /** Only root can change the owner of a file. */

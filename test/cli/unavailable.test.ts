@@ -2,14 +2,42 @@ import { expect, test } from 'bun:test'
 import { describeForOperator } from '../../src/cli/unavailable.ts'
 import { startStore } from '../support/s3-store.ts'
 
+const REPLY = 'The storage is unavailable. S3 replied to'
+
 test('commands name the reply of an object store, and what to set', async () => {
   await using store = await startStore()
-  const messageOf = async (work: Promise<unknown>) =>
-    describeForOperator((await work.catch((error: unknown) => error)) as Error)
-  expect(await messageOf(store.files({ bucket: 'wrong' }).open('a'))).toContain(
-    'NoSuchBucket Injected error NoSuchBucket.: create the bucket, or correct FILES_URL.',
+  expect(await messageOf(store.files({ bucket: 'wrong' }).open('a'))).toBe(
+    `${REPLY} GET a with 404 NoSuchBucket Injected error NoSuchBucket: create the bucket, or correct FILES_URL.`,
+  )
+  expect(await messageOf(store.files({ accessKeyId: 'wrong' }).open('a'))).toContain(
+    ': check S3_ACCESS_KEY_ID.',
   )
   expect(await messageOf(store.files({ secretAccessKey: 'wrong' }).open('a'))).toContain(
-    'check S3_ACCESS_KEY_ID',
+    ': check S3_SECRET_ACCESS_KEY, and the region in FILES_URL.',
   )
+  const { key } = await store.keep('a')
+  store.s3.faults.locked = `home/${key}`
+  expect(await messageOf(store.files().remove(key))).toContain('end the Object Lock')
 })
+
+test.each([
+  [403, 'AccessDenied', 'check S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY'],
+  [403, 'RequestTimeTooSkewed', 'synchronize the clock'],
+  [301, 'PermanentRedirect', 'set the endpoint and region in FILES_URL'],
+  [400, 'AuthorizationQueryParametersError', 'set the endpoint and region in FILES_URL'],
+  [400, 'ExpiredToken', 'renew S3_SESSION_TOKEN'],
+  [503, 'SlowDown', 'the store limits requests'],
+])('a reply %i %s of the object store says what to set', async (status, code, advice) => {
+  await using server = Bun.serve({
+    port: 0,
+    fetch: () => new Response(`<Error><Code>${code}</Code></Error>`, { status }),
+  })
+  await using store = await startStore()
+  const client = store.client({ endpoint: server.url.origin })
+  expect(await messageOf(client.readText('a'))).toContain(`${status} ${code}: ${advice}`)
+  expect(await messageOf(client.list().next())).toContain(advice)
+})
+
+async function messageOf(work: Promise<unknown>): Promise<string> {
+  return describeForOperator((await work.catch((error: unknown) => error)) as Error)
+}

@@ -3,6 +3,7 @@ import { readTextCapped } from '../../../lib/bounded-fetch.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { DiskSpace } from './disk-space.ts'
 import { MAX_FILE_BYTES } from './files.ts'
+import { StoreFault } from './store-fault.ts'
 
 type S3Settings = {
   /** Such as `https://s3.eu-central-1.amazonaws.com`; the bucket is part of the path. */
@@ -164,17 +165,6 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     if (status === 404 && NOT_FOUND.test(`${method} ${code}`)) return null
     const message = `S3 replied to ${method} ${key} with ${status} ${code} ${reason}`.trimEnd()
     throw new StoreFault(message, status >= 500 || TRANSIENT.test(`${status} ${code}`))
-  }
-}
-
-/** A failure or refusal of the store, or of the network. */
-class StoreFault extends Error {
-  readonly isTransient: boolean
-
-  constructor(message: string, isTransient: boolean) {
-    super(message)
-    this.name = 'StoreFault'
-    this.isTransient = isTransient
   }
 }
 

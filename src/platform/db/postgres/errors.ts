@@ -35,12 +35,29 @@ export function isConnectionLost(error: unknown): boolean {
 /** Whether the server cannot store changes: it is lost, read-only or full, or its data was moved. */
 export function isStoreFailure(error: unknown): boolean {
   const cause = error instanceof AppError ? (error.cause ?? {}) : error
-  return isConnectionLost(cause) || /^(53100|58\w{3}|HPMVD)$/.test(sqlState(cause) ?? '')
+  return isConnectionLost(cause) || /^(42501|53100|58\w{3}|HPMVD)$/.test(sqlState(cause) ?? '')
 }
 
-/** Explains the error of a pooler that gave a statement to a connection which had not prepared it. Returns others as is. */
-export function explainPooler(error: unknown): unknown {
-  if (!/^(42P05|26000)$/.test(sqlState(error) ?? '')) return error
+/** What to do about errors of the server, by SQLSTATE. */
+const ADVICE: Record<string, string> = {
+  '25006': 'connect to the primary server, and turn off default_transaction_read_only',
+  '42501': '"homeport doctor" names the missing rights',
+  '53300':
+    'raise max_connections of the server, or the limit of the role or database, or lower DATABASE_POOL',
+}
+
+/**
+ * Adds what to do to the message of an error. That of a pooler which gave a statement to a connection that had not
+ * prepared it becomes a `DatabaseRefusal`.
+ */
+export function explain(error: unknown): unknown {
+  const state = sqlState(error) ?? ''
+  const advice = ADVICE[state]
+  if (advice !== undefined) {
+    const { message, code, errno } = error as DriverError
+    return Object.assign(new Error(`${message}: ${advice}`), { code, errno })
+  }
+  if (!/^(42P05|26000)$/.test(state)) return error
   return new DatabaseRefusal(
     `A pooler mixes up prepared statements (${(error as Error).message}): set max_prepared_statements = 200 in pgbouncer (1.21 or later), or use pool_mode = session.`,
     { cause: error },
@@ -69,6 +86,6 @@ export function asAppError(error: unknown): unknown {
   if (state === '53100') return noSpaceLeft(error)
   if (state === '22021') return new AppError('validation_failed', 'Text must not contain U+0000.')
   if (state === MOVED_STATE) return unavailable(error)
-  const isOverloaded = state !== null && /^(53\w{3}|40001|40P01|55P03|57014)$/.test(state)
-  return isOverloaded || isConnectionLost(error) ? unavailable(error) : error
+  const isUnable = state !== null && /^(42501|53\w{3}|40001|40P01|55P03|57014)$/.test(state)
+  return isUnable || isConnectionLost(error) ? unavailable(error) : error
 }

@@ -1,6 +1,6 @@
 import type { ReservedSQL, SQL } from 'bun'
 import { unavailable } from '../storage-error.ts'
-import { explainPooler, isConnectionLost, ResponseTimeout } from './errors.ts'
+import { explain, isConnectionLost, ResponseTimeout } from './errors.ts'
 
 /** A reserved connection. `release` closes a broken one. `timeoutMs` replaces the deadline. */
 export type Connection = {
@@ -98,7 +98,7 @@ export function createPool({ url, max, deadline }: PoolOptions) {
       answeredAt = performance.now()
       return answer
     } catch (error) {
-      throw explainPooler(error)
+      throw explain(error)
     } finally {
       clearTimeout(timer)
     }

@@ -1,0 +1,36 @@
+/** What to set, by the store's reply; the first match counts. */
+const ADVICE: [RegExp, string][] = [
+  [
+    /RequestTimeTooSkewed|Request has expired|not yet valid/,
+    'synchronize the clock ("timedatectl set-ntp true")',
+  ],
+  [/NoSuchBucket|InvalidBucketName/, 'create the bucket, or correct FILES_URL'],
+  [
+    /PermanentRedirect|TemporaryRedirect|MalformedAuth|AuthorizationHeaderMalformed|AuthorizationQueryParametersError|IllegalLocationConstraint|with (30\d|400)$/,
+    "set the endpoint and region in FILES_URL to the bucket's",
+  ],
+  [/InvalidAccessKeyId/, 'check S3_ACCESS_KEY_ID'],
+  [/SignatureDoesNotMatch/, 'check S3_SECRET_ACCESS_KEY, and the region in FILES_URL'],
+  [/InvalidToken|ExpiredToken|TokenRefreshRequired/, 'renew S3_SESSION_TOKEN'],
+  [
+    /DELETE .*AccessDenied/,
+    'allow the key DeleteObject, and end the Object Lock or retention of the object',
+  ],
+  [
+    /AccessDenied|AllAccessDisabled|with 403$/,
+    'check S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY and the permissions of the key (ListBucket, GetObject, PutObject, DeleteObject)',
+  ],
+  [/SlowDown|TooManyRequests/, 'the store limits requests: raise its limit, or wait'],
+]
+
+/** A failure or refusal of the store, or of the network. The message says what to set, where that is known. */
+export class StoreFault extends Error {
+  readonly isTransient: boolean
+
+  constructor(message: string, isTransient: boolean) {
+    const advice = ADVICE.find(([pattern]) => pattern.test(message))?.[1]
+    super(advice === undefined ? message : `${message.replace(/\.$/, '')}: ${advice}`)
+    this.name = 'StoreFault'
+    this.isTransient = isTransient
+  }
+}
