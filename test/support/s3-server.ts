@@ -38,7 +38,7 @@ const NO_FAULTS = {
   kms: null as null | string,
   /** Sends downloads without their length, and as if uploaded in chunks. */
   isChunked: false,
-  /** A key that may not be deleted, as with a lock. */
+  /** Keys that begin with this may not be deleted, as with a lock. */
   locked: null as null | string,
   /** Sends endless replies with this status and these headers. */
   endless: null as null | { status: number; headers: Record<string, string> },
@@ -100,7 +100,8 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     if (bucket !== account.bucket) return refuse(response, 404, 'NoSuchBucket')
     if (method === 'LIST') return reply(response, 200, list(searchParams))
     if (method === 'PUT') return put(request, response, key)
-    if (method === 'DELETE' && key === faults.locked) return refuse(response, 403, 'AccessDenied')
+    const isLocked = faults.locked !== null && key.startsWith(faults.locked)
+    if (method === 'DELETE' && isLocked) return refuse(response, 403, 'AccessDenied')
     if (method === 'DELETE') return reply(response, 204, void objects.delete(key))
     const found = objects.get(key)
     if (!found) return refuse(response, 404, 'NoSuchKey')

@@ -77,6 +77,17 @@ export const RULES: Rule[] = [
     read: (m) => m.lowest('homeport_disk_free_inodes'),
   },
   {
+    name: 'files-undeletable',
+    title: 'Files without a row cannot be deleted',
+    advice:
+      'The log names each, with the reason. In a store, allow the key DeleteObject, and end the Object Lock or retention of the objects. On a disk, check the owner of DATA_DIR/files.',
+    severity: 'warn',
+    minutes: 0,
+    threshold: 0,
+    unit: 'files',
+    read: (m) => m.highest('homeport_files_undeletable'),
+  },
+  {
     name: 'not-ready',
     title: 'Nothing can be stored',
     advice: 'GET /ready answers 503. "homeport doctor" says why.',

@@ -14,7 +14,7 @@ const VARIANTS_PER_QUERY = 500
 /** The share of all files that one run deletes at most, and a number that it may always delete. */
 const MAX_SHARE = 0.01
 const MIN_DELETIONS = 10
-/** A run ends after as many files that cannot be deleted. */
+/** A run ends after as many files that cannot be deleted, because a store may refuse all. */
 const MAX_FAILURES = 100
 
 /** Deletes files and cached copies without a row, and logs rows without a file as errors. */
@@ -32,12 +32,12 @@ export function createOrphans(deps: {
   const { attachments, variants } = db.tables
   const keysWithRow = createRowSearch(db)
   let deleted = 0
-  let undeletable = 0
+  let undeletable = new Set<string>()
   return {
     collect,
     collectCopies,
     countDeleted: () => deleted,
-    countUndeletable: () => undeletable,
+    countUndeletable: () => undeletable.size,
   }
 
   /** Walks through the files and the rows side by side; both are sorted by key. */
@@ -79,23 +79,27 @@ export function createOrphans(deps: {
     if (mayDelete) await removeOrphans(orphans, Math.max(MIN_DELETIONS, total * MAX_SHARE), signal)
   }
 
-  /** One file that cannot be deleted must not keep the others. */
+  /** Files that cannot be deleted must not keep the others: they come last in the next run. */
   async function removeOrphans(keys: string[], limit: number, signal: AbortSignal) {
     const before = deleted
     let failed = 0
-    for (const key of keys) {
+    const others = keys.filter((key) => !undeletable.has(key))
+    const known = keys.filter((key) => undeletable.has(key))
+    undeletable = new Set(known)
+    for (const key of [...others, ...known]) {
       if (signal.aborted || deleted - before >= limit || failed >= MAX_FAILURES) break
       if (isBeingStored(originalOf(key))) continue
       try {
         await files.remove(key)
         deleted++
+        undeletable.delete(key)
         log.info({ key }, 'deleted a file without a row')
       } catch (err) {
         failed++
+        undeletable.add(key)
         log.warn({ err, key }, 'a file without a row cannot be deleted')
       }
     }
-    undeletable = failed
     const left = keys.length - (deleted - before)
     if (left > 0) log.warn({ deleted: deleted - before, left }, 'some files without a row are kept')
   }

@@ -67,7 +67,7 @@ export function createReadings(
     },
     {
       name: 'homeport_files_undeletable',
-      help: 'Files without a row that could not be deleted in the last search',
+      help: 'Files without a row that could not be deleted',
       read: deps.orphans.countUndeletable,
     },
     {

@@ -161,6 +161,31 @@ test('a file that cannot be deleted does not keep the others', async () => {
   await sweep(app, HOUR)
   expect(keysIn(s3)).toHaveLength(2)
   expect([orphans.countDeleted(), orphans.countUndeletable()]).toEqual([1, 1])
+  await app.services.alerts.evaluate()
+  const { rules } = await app.services.alerts.list()
+  expect(rules.find(({ name }) => name === 'files-undeletable')).toMatchObject({ value: 1 })
+  const refused = { msg: 'a file without a row cannot be deleted', key: locked }
+  const { err } = (await app.logged(refused)) as { err: { cause: { message: string } } }
+  expect(err.cause.message).toContain('allow the key DeleteObject, and end the Object Lock')
+  s3.faults.locked = null
+  await sweep(app, HOUR)
+  expect([orphans.countDeleted(), orphans.countUndeletable()]).toEqual([2, 0])
+})
+
+test('many files that cannot be deleted delay the others to the next search only', async () => {
+  await using setup = await startStore()
+  const { s3, open, store } = setup
+  const app = await open()
+  const key = await upload(app)
+  for (let at = 0; at < 110; at++) store(`${String(at).padStart(26, '0')}.txt`)
+  const free = store(`${'1'.repeat(26)}.txt`)
+  s3.faults.locked = 'p/0'
+  await sweep(app, HOUR)
+  expect(keysIn(s3)).toContain(free)
+  await sweep(app, HOUR)
+  expect(keysIn(s3)).not.toContain(free)
+  expect(keysIn(s3)).toContain(key)
+  expect(app.services.orphans.countUndeletable()).toBe(110)
 })
 
 test('a database refuses another prefix until the operator says that its files have moved', async () => {
