@@ -196,7 +196,7 @@ function clean(node: unknown, schemas: Record<string, unknown>): unknown {
     Object.entries(schema).flatMap(([key, value]) =>
       key === '$id' || key === 'x-simple' || value === undefined || isReadOnly(value)
         ? []
-        : [[key, clean(value, schemas)]],
+        : [[key, key === 'properties' ? cleanFields(value, schemas) : clean(value, schemas)]],
     ),
   )
   allowAbsentNulls(cleaned)
@@ -209,6 +209,12 @@ function clean(node: unknown, schemas: Record<string, unknown>): unknown {
   }
   schemas[title] = cleaned
   return { $ref: `#/components/schemas/${title}` }
+}
+
+/** A property may be named like a keyword, such as `title`. */
+function cleanFields(fields: unknown, schemas: Record<string, unknown>) {
+  const kept = Object.entries(fields as Node).filter(([, schema]) => !isReadOnly(schema))
+  return Object.fromEntries(kept.map(([name, schema]) => [name, clean(schema, schemas)]))
 }
 
 function isReadOnly(schema: unknown): boolean {
@@ -229,13 +235,9 @@ function allowAbsentNulls(schema: Node) {
   else delete schema['required']
 }
 
-/**
- * Converts a schema's keywords. A property may be named like a keyword, so only values of the
- * keyword's own type are changed.
- */
+/** Converts a schema's keywords. */
 function repair(node: Node): Node {
-  const { anyOf, patternProperties, error, examples, ...rest } = node
-  if (error !== undefined && typeof error !== 'string') rest['error'] = error
+  const { anyOf, patternProperties, error: _message, examples, ...rest } = node
   if (rest['type'] === 'number') rest['format'] = 'double'
   if (rest['type'] === 'integer') Object.assign(rest, withRange(rest))
   if (Array.isArray(examples)) rest['example'] = examples[0]
