@@ -1,14 +1,15 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { rangeOf } from '../../src/features/attachments/storage/serve.ts'
+import { createMultipartUploads } from './s3-multipart.ts'
+import { refusalOf } from './s3-signature.ts'
 
 type S3Options = { bucket: string; accessKeyId: string; secretAccessKey: string; region?: string }
-type Stored = { bytes: Buffer; lastModified: Date }
+type Stored = { bytes: Buffer; lastModified: Date; etag?: string }
 
 const PAGE = 100
-const MINUTE = 60 * 1000
 
 /** Faults to inject. The first four count affected requests; the others apply while set. */
 const NO_FAULTS = {
@@ -34,6 +35,8 @@ const NO_FAULTS = {
   refuses: null as null | string,
   /** Uploads get 200 but are not stored. */
   forgets: false,
+  /** The completion of an upload in parts reports an error, stores nothing, or loses its reply. */
+  completion: null as null | 'fails' | 'forgets' | 'cut',
   /** The ETag of objects in a bucket that encrypts with KMS. */
   kms: null as null | string,
   /** Sends downloads without their length, and as if uploaded in chunks. */
@@ -54,7 +57,9 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
   const objects = new Map<string, Stored>()
   const faults = { ...NO_FAULTS }
   const endlessBytes = { sent: 0 }
-  const requests = { PUT: 0, GET: 0, HEAD: 0, DELETE: 0, LIST: 0 }
+  const requests = { PUT: 0, GET: 0, HEAD: 0, DELETE: 0, LIST: 0, POST: 0 }
+  const multipart = createMultipartUploads()
+  const { uploads } = multipart
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy())
   })
@@ -65,6 +70,7 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
   return {
     url,
     objects,
+    uploads,
     stored,
     faults,
     endlessBytes,
@@ -98,10 +104,17 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     const refusal = refusalOf(request, { region, ...account }, Date.now() + faults.ahead)
     if (refusal) return refuse(response, 403, refusal)
     if (bucket !== account.bucket) return refuse(response, 404, 'NoSuchBucket')
-    if (method === 'LIST') return reply(response, 200, list(searchParams))
-    if (method === 'PUT') return put(request, response, key)
+    if (method === 'LIST') {
+      const isOfUploads = searchParams.has('uploads')
+      const prefix = searchParams.get('prefix') ?? ''
+      return reply(response, 200, isOfUploads ? multipart.list(prefix) : list(searchParams))
+    }
+    const uploadId = searchParams.get('uploadId')
+    if (method === 'PUT') return put(request, response, key, searchParams)
+    if (method === 'POST') return post(request, response, key, uploadId)
     const isLocked = faults.locked !== null && key.startsWith(faults.locked)
     if (method === 'DELETE' && isLocked) return refuse(response, 403, 'AccessDenied')
+    if (method === 'DELETE' && uploadId) return reply(response, 204, void uploads.delete(uploadId))
     if (method === 'DELETE') return reply(response, 204, void objects.delete(key))
     const found = objects.get(key)
     if (!found) return refuse(response, 404, 'NoSuchKey')
@@ -109,11 +122,41 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     return reply(response, 200, undefined, {
       'content-length': found.bytes.length,
       'last-modified': found.lastModified.toUTCString(),
-      ...(faults.kms && { etag: `"${faults.kms}"` }),
+      etag: `"${found.etag ?? faults.kms ?? md5Of(found.bytes)}"`,
     })
   }
 
-  async function put(request: IncomingMessage, response: ServerResponse, key: string) {
+  /** Begins or completes an upload in parts. */
+  async function post(
+    request: IncomingMessage,
+    response: ServerResponse,
+    key: string,
+    uploadId: string | null,
+  ) {
+    if (faults.refuses) return refuse(response, 403, faults.refuses)
+    if (uploadId === null) return reply(response, 200, multipart.begin(key))
+    const body = Buffer.concat(await Array.fromAsync(request)).toString()
+    if (faults.completion === 'fails')
+      return reply(response, 200, '<Error><Code>InternalError</Code></Error>')
+    const done = multipart.complete(uploadId, body, faults.kms)
+    if (done === null) return refuse(response, 400, 'InvalidPart')
+    if (faults.completion !== 'forgets') objects.set(key, { ...done, lastModified: new Date() })
+    if (faults.completion === 'cut') return void request.socket.destroy()
+    const etag = faults.completion === 'forgets' ? 'other' : done.etag
+    const result = `<ETag>&quot;${etag}&quot;</ETag>`
+    return reply(
+      response,
+      200,
+      `<CompleteMultipartUploadResult>${result}</CompleteMultipartUploadResult>`,
+    )
+  }
+
+  async function put(
+    request: IncomingMessage,
+    response: ServerResponse,
+    key: string,
+    query: URLSearchParams,
+  ) {
     const { 'content-length': announced, 'content-md5': md5 } = request.headers
     if (announced === undefined) return refuse(response, 411, 'MissingContentLength')
     const chunks: Buffer[] = []
@@ -129,8 +172,11 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     if (md5 !== undefined && md5 !== hash) return refuse(response, 400, 'BadDigest')
     if (faults.refuses) return refuse(response, 403, faults.refuses)
     if (faults.forgets) return reply(response, 200)
-    objects.set(key, { bytes, lastModified: new Date() })
-    const etag = faults.kms ?? createHash('md5').update(bytes).digest('hex')
+    const upload = uploads.get(query.get('uploadId') ?? '')
+    if (query.has('uploadId') && !upload) return refuse(response, 404, 'NoSuchUpload')
+    if (upload) upload.parts.set(Number(query.get('partNumber')), bytes)
+    else objects.set(key, { bytes, lastModified: new Date() })
+    const etag = faults.kms ?? md5Of(bytes)
     const encryption = faults.kms && { 'x-amz-server-side-encryption': 'aws:kms' }
     return reply(response, 200, undefined, { etag: `"${etag}"`, ...encryption })
   }
@@ -215,81 +261,8 @@ function refuse(response: ServerResponse, status: number, code: string) {
   reply(response, status, response.req.method === 'HEAD' ? undefined : body)
 }
 
-/** Checks AWS Signature Version 4 in the query or headers. Returns an error code, or null if valid. */
-function refusalOf(
-  request: IncomingMessage,
-  account: Required<S3Options>,
-  now: number,
-): string | null {
-  const { pathname, searchParams } = new URL(request.url ?? '/', `http://${request.headers.host}`)
-  const isPresigned = searchParams.has('X-Amz-Signature')
-  const signed = isPresigned ? signedInQuery(searchParams) : signedInHeaders(request)
-  const [accessKeyId, ...scope] = signed.credential.split('/')
-  const age = now - timeOf(signed.date)
-  if (accessKeyId !== account.accessKeyId) return 'InvalidAccessKeyId'
-  // Written so that NaN is refused too.
-  if (!(age <= signed.lifetime && age >= -15 * MINUTE)) return 'AccessDenied'
-  const canonical = [
-    request.method,
-    pathname,
-    canonicalQuery(searchParams),
-    ...signed.headers.map((name) => `${name}:${String(request.headers[name]).trim()}`),
-    '',
-    signed.headers.join(';'),
-    isPresigned ? 'UNSIGNED-PAYLOAD' : request.headers['x-amz-content-sha256'],
-  ].join('\n')
-  const hash = createHash('sha256').update(canonical).digest('hex')
-  const stringToSign = ['AWS4-HMAC-SHA256', signed.date, scope.join('/'), hash].join('\n')
-  const steps = [signed.date.slice(0, 8), account.region, 's3', 'aws4_request', stringToSign]
-  const signature = steps.reduce<Buffer | string>(
-    (key, step) => createHmac('sha256', key).update(step).digest(),
-    `AWS4${account.secretAccessKey}`,
-  )
-  const isGood = Buffer.from(signature as Buffer).toString('hex') === signed.signature
-  return isGood && signed.headers.includes('host') ? null : 'SignatureDoesNotMatch'
-}
-
-function signedInQuery(query: URLSearchParams) {
-  const param = (name: string) => query.get(`X-Amz-${name}`) ?? ''
-  return {
-    credential: param('Credential'),
-    date: param('Date'),
-    headers: param('SignedHeaders').split(';'),
-    signature: param('Signature'),
-    lifetime: Number(param('Expires')) * 1000,
-  }
-}
-
-function signedInHeaders({ headers }: IncomingMessage) {
-  const part = (name: string) =>
-    new RegExp(`${name}=([^, ]+)`).exec(headers.authorization ?? '')?.[1] ?? ''
-  return {
-    credential: part('Credential'),
-    date: String(headers['x-amz-date']),
-    headers: part('SignedHeaders').split(';'),
-    signature: part('Signature'),
-    lifetime: 15 * MINUTE,
-  }
-}
-
-/** Parses a date such as `20260131T235959Z`. */
-function timeOf(date: string): number {
-  return Date.parse(date.replace(/^(....)(..)(..T..)(..)/, '$1-$2-$3:$4:'))
-}
-
-function canonicalQuery(query: URLSearchParams): string {
-  return [...query]
-    .filter(([name]) => name !== 'X-Amz-Signature')
-    .map(([name, value]) => `${encode(name)}=${encode(value)}`)
-    .toSorted()
-    .join('&')
-}
-
-function encode(text: string): string {
-  return encodeURIComponent(text).replace(
-    /[!'()*]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  )
+function md5Of(bytes: Buffer): string {
+  return createHash('md5').update(bytes).digest('hex')
 }
 
 function escapeXml(text: string): string {
