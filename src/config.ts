@@ -87,9 +87,10 @@ export function readConfig(
 }
 
 function readSettings(reader: SettingsReader) {
+  const storage = readStorage(reader)
   return {
     ...readNetwork(reader),
-    ...readStorage(reader),
+    ...storage,
     ...readApp(reader),
     ...readSignIn(reader),
     ...readAppLinks(reader),
@@ -98,7 +99,7 @@ function readSettings(reader: SettingsReader) {
     ...readWebhooks(reader),
     ...readRates(reader),
     ...readOperations(reader),
-    ...readBackups(reader),
+    ...readBackups(reader, storage.s3),
     ...readLog(reader),
   }
 }
@@ -236,7 +237,7 @@ function readBilling({ read, optional, choice }: SettingsReader) {
 /** Errors for settings that are each valid but contradict one another. */
 function contradictionsIn(settings: ReturnType<typeof readSettings>): string[] {
   const { consolePort, port, httpPort, ratesProvider, ratesApiKey, tlsCert, tlsKey } = settings
-  const { webhookTokens } = settings
+  const { webhookTokens, backupDir, backupS3 } = settings
   const faults: [isFault: boolean, message: string][] = [
     [
       consolePort !== null && consolePort === port,
@@ -260,6 +261,12 @@ function contradictionsIn(settings: ReturnType<typeof readSettings>): string[] {
     [
       settings.filesUrl !== null && settings.s3.secretAccessKey === '',
       'FILES_URL requires S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY',
+    ],
+    [
+      backupDir !== null &&
+        typeof backupDir !== 'string' &&
+        !(backupS3.accessKeyId && backupS3.secretAccessKey),
+      'BACKUP_DIR in an object store requires S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or both with the prefix BACKUP_',
     ],
     [
       settings.databaseUrl !== null && settings.secretKey === null,

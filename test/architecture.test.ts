@@ -20,7 +20,7 @@ const LAYERS: [layer: string, files: RegExp][] = [
 /** Every directory of `src/` except the top-level feature directories. */
 const DIRECTORIES = `
   .
-  cli cli/backup cli/copy cli/doctor cli/processes cli/service cli/tls
+  cli cli/backup cli/backup/store cli/copy cli/doctor cli/processes cli/service cli/tls
   client client/react client/testing client/testing/handlers
   console console/editing console/frame console/screens console/settings console/ui
   features/attachments/images features/attachments/storage features/attachments/upload

@@ -139,7 +139,7 @@ const REMOTE = /^(nfs|cifs|smb|fuse|9p|virtiofs|ceph|gluster|lustre|afs|vboxsf)/
 
 /** A sentence for each of our folders that every user of this machine can write to, or whose mount does not suit. */
 export function describeFolders({ dataDir, backupDir, nativeDir }: Config): string[] {
-  const folders = [dataDir, backupDir, nativeDir].filter((path) => path !== null)
+  const folders = [dataDir, backupDir, nativeDir].filter((path) => typeof path === 'string')
   const native = nativeDir ?? join(dataDir, 'native')
   const advice = `${native} is on a mount without execution (noexec), so images cannot be processed: set NATIVE_DIR to a folder on another mount.`
   const open = folders.filter((path) => modeOf(path) & WRITABLE_BY_ALL)

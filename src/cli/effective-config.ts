@@ -12,8 +12,8 @@ export const configCommand = dataCommand({
 })
 
 /**
- * The configuration of the running server, or of this process if no server is running. A backup
- * folder and key set for this process override those of the server.
+ * The configuration of the running server, or of this process if no server is running. A place and
+ * a key for backups set for this process override those of the server.
  */
 export async function effectiveConfig(localConfig: Config): Promise<Config> {
   const answer = await askServer(localConfig, configCommand, null, 'work', STATE_TIMEOUT_MS)
@@ -23,6 +23,9 @@ export async function effectiveConfig(localConfig: Config): Promise<Config> {
     ...localConfig,
     ...serverConfig,
     backupKey: localConfig.backupKey ?? serverConfig.backupKey,
-    backupDir: localConfig.backupDir ?? serverConfig.backupDir,
+    ...(localConfig.backupDir && {
+      backupDir: localConfig.backupDir,
+      backupS3: localConfig.backupS3,
+    }),
   }
 }

@@ -1,5 +1,7 @@
-import { isNetwork, isWord, schedule } from './setting-values.ts'
+import { anyText, folderOrS3Url, isNetwork, isWord, schedule } from './setting-values.ts'
 import { NETWORKS, type SettingsReader } from './settings-reader.ts'
+
+const FOLDER_OR_URL = 'a path, or s3://bucket/prefix?endpoint=https://…&region=…'
 
 /** Settings of the console, the service manager and metrics. */
 export function readOperations({ env, optional, all, isOn, integer, port }: SettingsReader) {
@@ -20,8 +22,15 @@ export function readOperations({ env, optional, all, isOn, integer, port }: Sett
   }
 }
 
-/** Settings of backups. */
-export function readBackups({ optional, path, integer }: SettingsReader) {
+/** Credentials of an object store. */
+type S3Keys = { accessKeyId: string; secretAccessKey: string; sessionToken?: string }
+
+/** Settings of backups. `s3` are the credentials for attachments. */
+export function readBackups({ optional, pathOr, integer }: SettingsReader, s3: S3Keys) {
+  const accessKeyId = optional('BACKUP_S3_ACCESS_KEY_ID', 'a key id', anyText)
+  const secretAccessKey = optional('BACKUP_S3_SECRET_ACCESS_KEY', 'a key', anyText)
+  const hasOwnKeys = accessKeyId !== null || secretAccessKey !== null
+  const ownKeys = { accessKeyId: accessKeyId ?? '', secretAccessKey: secretAccessKey ?? '' }
   return {
     /** A passphrase or an age recipient; reading a backup needs the passphrase or an age identity. */
     backupKey: optional(
@@ -29,7 +38,10 @@ export function readBackups({ optional, path, integer }: SettingsReader) {
       'a passphrase of at least 8 characters, or an age key',
       (text) => (text.length >= 8 ? text : undefined),
     ),
-    backupDir: path('BACKUP_DIR'),
+    /** A folder, or a place in an object store; null for the folder in `DATA_DIR`. */
+    backupDir: pathOr('BACKUP_DIR', FOLDER_OR_URL, folderOrS3Url),
+    /** The credentials for the object store of `BACKUP_DIR`. */
+    backupS3: hasOwnKeys ? ownKeys : s3,
     /** In UTC; null for no scheduled backups. */
     backupSchedule: optional('BACKUP_SCHEDULE', 'a cron expression such as 15 2 * * *', schedule),
     backupKeep: integer('BACKUP_KEEP', 7, 1, 1000),

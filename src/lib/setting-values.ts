@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { resolve } from 'node:path'
 
 // Parsers of settings: each returns the value, or undefined for invalid text.
 
@@ -126,6 +127,12 @@ export function postgresUrl(text: string): string | undefined {
   const mode = url?.searchParams.get('sslmode') ?? 'prefer'
   const isMode = /^(disable|allow|prefer|required?|verify[-_](ca|full))$/.test(mode)
   return isMode && /^postgres(ql)?:$/.test(url?.protocol ?? '') ? text : undefined
+}
+
+/** An absolute path, or what `s3Url` parses; no other URL. */
+export function folderOrS3Url(text: string) {
+  if (/^s3:/i.test(text)) return s3Url(text)
+  return text.includes('://') ? undefined : resolve(text)
 }
 
 /** Parses `s3://bucket/prefix?endpoint=https://…&region=…`. */

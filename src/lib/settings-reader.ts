@@ -28,6 +28,7 @@ export function createSettingsReader(layers: Layer[]) {
     read,
     optional,
     path,
+    pathOr,
     all,
     choice,
     isOn,
@@ -90,11 +91,20 @@ export function createSettingsReader(layers: Layer[]) {
 
   /** Reads a path and makes it absolute. */
   function path(name: string): string | null {
+    return pathOr(name, 'a path', (text) => resolve(text))
+  }
+
+  /** Reads a path, or something else that `parse` accepts in its place. */
+  function pathOr<T>(
+    name: string,
+    expected: string,
+    parse: (text: string) => T | undefined,
+  ): T | null {
     if (layers.some((layer) => Object.hasOwn(layer, `${name}_FILE`)))
       faults.push(`${name} is the path of a file itself: set it instead of ${name}_FILE`)
     if (isUnexpanded(env(name) ?? ''))
       faults.push(`${name} has "~" or "$", which only a shell replaces: write the whole path`)
-    return optional(name, 'a path', (text) => resolve(text))
+    return optional(name, expected, parse)
   }
 
   /** Values separated by commas, all of which must be valid. */

@@ -7,13 +7,13 @@ const REPLY = 'The storage is unavailable. S3 replied to'
 test('commands name the reply of an object store, and what to set', async () => {
   await using store = await startStore()
   expect(await messageOf(store.files({ bucket: 'wrong' }).open('a'))).toBe(
-    `${REPLY} GET a with 404 NoSuchBucket Injected error NoSuchBucket: create the bucket, or correct FILES_URL.`,
+    `${REPLY} GET a with 404 NoSuchBucket Injected error NoSuchBucket: create the bucket, or correct FILES_URL or BACKUP_DIR.`,
   )
   expect(await messageOf(store.files({ accessKeyId: 'wrong' }).open('a'))).toContain(
-    ': check S3_ACCESS_KEY_ID.',
+    ': check S3_ACCESS_KEY_ID, for backups',
   )
   expect(await messageOf(store.files({ secretAccessKey: 'wrong' }).open('a'))).toContain(
-    ': check S3_SECRET_ACCESS_KEY, and the region in FILES_URL.',
+    ': check S3_SECRET_ACCESS_KEY, for backups',
   )
   const { key } = await store.keep('a')
   store.s3.faults.locked = `home/${key}`

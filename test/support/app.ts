@@ -9,6 +9,7 @@ import type { PasswordCost } from '../../src/lib/argon2.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { createApp } from '../../src/server/app.ts'
 import type { FeaturesDeps } from '../../src/server/features.ts'
+import type { Backups } from '../../src/usecases/admin/backups.ts'
 import { createTestDatabase, isOnPostgres, type TestDatabase } from './databases.ts'
 import { createLogLines } from './log-lines.ts'
 import { sealingClient } from './sealing.ts'
@@ -41,6 +42,8 @@ type TestAppOptions = {
   passwordCost?: PasswordCost
   passwordQueueLimit?: number
   mode?: Mode
+  /** Those of the console. */
+  backups?: Backups
   /** The database and clock shared with another instance; the caller disposes of them. */
   shared?: { database: TestDatabase; clock: Clock }
   /** An existing data directory, which is migrated, and removed at the end. */

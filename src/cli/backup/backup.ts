@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { setPriority } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { dataCommand, EXIT, parseLimitOption, UsageError } from '../../lib/command.ts'
 import { makeFolder } from '../../lib/durable-file.ts'
@@ -16,10 +16,10 @@ import { ensureInstallationKey, installationKeys } from '../installation-keys.ts
 import { movedTo, refuseMoved } from '../open-sqlite.ts'
 import { readServiceRecord } from '../service/service-record.ts'
 import { createProgress, writeOutcome } from '../terminal.ts'
-import { removeOldBackups, removeUnfinished } from './backups.ts'
+import { exists, removeOldBackups, removeUnfinished } from './backups.ts'
 import { encryptingKey, encryptionOf, fingerprintOf, isRecipient } from './encryption.ts'
 import { gatherData } from './shared-data.ts'
-import { chooseTarget } from './target.ts'
+import { chooseTarget, pathOf, type Target } from './target.ts'
 import { type WriteResult, writeBackup } from './write-backup.ts'
 
 type Outcome = WriteResult & {
@@ -73,16 +73,17 @@ export const backup: LocalCommand = {
     setPriority(LOW_PRIORITY)
     const key = unencrypted ? null : await keyOf(config)
     const outPath = typeof out === 'string' ? out : null
-    const path = await chooseTarget(config, outPath, key !== null, yes === true)
-    // Another instance may be writing a backup to the same folder.
-    await removeUnfinished(dirname(path), config.databaseUrl === null ? 0 : DAY_MS)
+    const target = await chooseTarget(config, outPath, key !== null, yes === true)
+    const { place } = target
+    // Another instance may be writing a backup to the same place.
+    await removeUnfinished(place, config.databaseUrl === null ? 0 : DAY_MS)
     const started = performance.now()
-    const written = await withRemovalsHeld(config, () => write(config, path, key))
-    const removed = keepCount === null ? [] : await removeOldBackups(dirname(path), keepCount)
+    const written = await withRemovalsHeld(config, () => write(config, target, key))
+    const removed = keepCount === null ? [] : await removeOldBackups(place, keepCount)
     const seconds = Math.round(performance.now() - started) / 1000
     const encryption = await encryptionOf(key)
     const fingerprint = fingerprintOf(key)
-    const outcome = { path, ...written, encryption, fingerprint, seconds, removed }
+    const outcome = { path: pathOf(target), ...written, encryption, fingerprint, seconds, removed }
     writeOutcome(json, outcome, describe(outcome))
     if (outcome.problem === null) return EXIT.done
     console.error(outcome.problem)
@@ -112,13 +113,13 @@ async function keyOf({ backupKey, dataDir }: Config): Promise<string | null> {
   return key && encryptingKey(key)
 }
 
-async function write(config: Config, path: string, key: string | null) {
+async function write(config: Config, target: Target, key: string | null) {
   const { show: onProgress, end } = createProgress()
   await ensureInstallationKey(config)
   const keys = await installationKeys(config)
-  const isNew = !existsSync(path)
-  const options = { path, isNew, key, keys, now: new Date(), onProgress }
-  await makeFolder(dirname(path))
+  const isNew = !(await exists(target.place, target.name))
+  const options = { target, isNew, key, keys, now: new Date(), onProgress }
+  if (typeof target.place === 'string') await makeFolder(target.place)
   try {
     await using gathered = await gatherData(config, onProgress)
     const written = await writeBackup({ ...options, folder: gathered.folder })
@@ -158,6 +159,7 @@ function describe({ path, bytes, files, encryption, fingerprint, ...rest }: Outc
       : isRecipient(encryption)
         ? `encrypted for ${encryption}`
         : `encrypted with a ${encryption} (fingerprint ${fingerprint})`
-  const size = `${megabytes(bytes)}, ${files} files, in ${seconds} s, read back and verified, ${encryptionNote}`
+  const check = path.startsWith('s3://') ? 'checksums verified' : 'read back and verified'
+  const size = `${megabytes(bytes)}, ${files} files, in ${seconds} s, ${check}, ${encryptionNote}`
   return [`${path}: ${size}.`, ...removed.map((name) => `Removed ${name}.`)].join('\n')
 }

@@ -1,8 +1,15 @@
+import { existsSync } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
+import { createS3Client } from '../../features/attachments/storage/s3-client.ts'
 import { HOUR_MS } from '../../lib/durations.ts'
 import { timeStamp } from '../../lib/time-stamp.ts'
+import { abortUploads, type Bucket, bucketPath, START } from './store/bucket.ts'
+
+/** Where backups are: a folder on this machine, or an object store. */
+export type BackupPlace = string | Bucket
+type StoredBackup = { name: string; path: string; bytes: number; at: Date }
 
 const CLOCK_SLACK_MS = HOUR_MS
 const NAME = /^homeport-\d{8}T\d{6}Z\.tar(\.age)?$/
@@ -14,9 +21,20 @@ export function unfinishedName(path: string): string {
   return `${path}.homeport-partial`
 }
 
-/** The default folder of backups. */
-export function backupDirOf({ backupDir, dataDir }: Config): string {
-  return backupDir ?? join(dataDir, 'backups')
+/** The configured place of backups. */
+export function backupPlaceOf({ backupDir, backupS3, dataDir }: Config): BackupPlace {
+  if (backupDir === null) return join(dataDir, 'backups')
+  return typeof backupDir === 'string' ? backupDir : { ...backupDir, ...backupS3 }
+}
+
+/** The path of a backup, or of its place, as operators see it. */
+export function pathIn(place: BackupPlace, name = ''): string {
+  return typeof place === 'string' ? join(place, name) : bucketPath(place, name)
+}
+
+export async function exists(place: BackupPlace, name: string): Promise<boolean> {
+  if (typeof place === 'string') return existsSync(join(place, name))
+  return (await createS3Client(place).head(name)) !== null
 }
 
 /** The name of a backup made at `now`. Names sort by time. */
@@ -24,29 +42,35 @@ export function backupName(now: Date, isEncrypted: boolean): string {
   return `homeport-${timeStamp(now)}.tar${isEncrypted ? '.age' : ''}`
 }
 
-/** The backups in a folder, newest first. Files with other names are ignored. */
-export async function listBackups(
-  folder: string,
-): Promise<{ path: string; bytes: number; at: Date }[]> {
+/** The backups in a place, newest first. Files with other names are ignored. Throws if a store does not answer. */
+export async function listBackups(place: BackupPlace): Promise<StoredBackup[]> {
+  const found = typeof place === 'string' ? await listFolder(place) : await listBucket(place)
+  return found.filter(({ name }) => NAME.test(name)).toSorted((a, b) => (a.name < b.name ? 1 : -1))
+}
+
+async function listBucket(bucket: Bucket): Promise<StoredBackup[]> {
+  const found = await Array.fromAsync(createS3Client(bucket).list(START))
+  return found.map(({ key, size, lastModified }) => {
+    return { name: key, path: bucketPath(bucket, key), bytes: size, at: lastModified }
+  })
+}
+
+async function listFolder(folder: string): Promise<StoredBackup[]> {
   const names = await readdir(folder).catch(() => [])
-  const found = names
-    .filter((name) => NAME.test(name))
-    .toSorted()
-    .toReversed()
   const backups = await Promise.all(
-    found.map(async (name) => {
+    names.map(async (name) => {
       const path = join(folder, name)
       const stats = await stat(path).catch(() => null)
-      return stats && { path, bytes: stats.size, at: stats.mtime }
+      return stats && { name, path, bytes: stats.size, at: stats.mtime }
     }),
   )
   // Another process may have removed one in the meantime.
   return backups.filter((backup) => backup !== null)
 }
 
-/** The newest backup in the default folder; null without one. */
+/** The newest backup in the configured place; null without one. */
 export async function newestBackup(config: Config) {
-  const backups = await listBackups(backupDirOf(config))
+  const backups = await listBackups(backupPlaceOf(config))
   return backups.find(isPlausiblyDated) ?? null
 }
 
@@ -55,10 +79,13 @@ function isPlausiblyDated({ at }: { at: Date }): boolean {
   return at.getTime() <= Date.now() + CLOCK_SLACK_MS
 }
 
-/** Removes all but the newest `keep` backups in a folder. Returns the removed paths. */
-export async function removeOldBackups(folder: string, keep: number): Promise<string[]> {
-  const old = (await listBackups(folder)).filter(isPlausiblyDated).slice(keep)
-  for (const { path } of old) await rm(path, { force: true })
+/** Removes all but the newest `keep` backups in a place. Returns the removed paths. */
+export async function removeOldBackups(place: BackupPlace, keep: number): Promise<string[]> {
+  const old = (await listBackups(place)).filter(isPlausiblyDated).slice(keep)
+  for (const { name, path } of old)
+    await (typeof place === 'string'
+      ? rm(path, { force: true })
+      : createS3Client(place).remove(name))
   return old.map(({ path }) => path)
 }
 
@@ -68,9 +95,12 @@ export async function listUnfinished(folder: string): Promise<string[]> {
   return names.filter((name) => UNFINISHED.test(name)).map((name) => join(folder, name))
 }
 
-/** Removes the leftovers of backups that were interrupted at least `ageMs` ago from a folder. */
-export async function removeUnfinished(folder: string, ageMs: number) {
-  for (const path of await listUnfinished(folder)) {
+/** Removes the leftovers of backups that were interrupted at least `ageMs` ago. */
+export async function removeUnfinished(place: BackupPlace, ageMs: number) {
+  // Storing backups does not depend on it: a key may be forbidden to list uploads.
+  if (typeof place !== 'string')
+    return abortUploads(place, (name) => NAME.test(name), ageMs).catch(() => {})
+  for (const path of await listUnfinished(place)) {
     const writtenAt = (await stat(path).catch(() => null))?.mtimeMs
     if (writtenAt !== undefined && Date.now() - writtenAt >= ageMs) await rm(path, { force: true })
   }

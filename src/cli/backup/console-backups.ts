@@ -4,8 +4,9 @@ import type { Config } from '../../config.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Backups } from '../../usecases/admin/backups.ts'
 import { runProgram } from '../processes/program-command.ts'
-import { backupDirOf, listBackups, listUnfinished } from './backups.ts'
+import { backupPlaceOf, listBackups, listUnfinished, pathIn } from './backups.ts'
 import { isRecipient } from './encryption.ts'
+import { readFromBucket } from './store/bucket.ts'
 
 /** How often the console gets a progress update. */
 const PROGRESS_INTERVAL_MS = 300
@@ -13,7 +14,7 @@ const PROGRESS_INTERVAL_MS = 300
 /** Backups for the console. A child process writes or verifies each. */
 export function createConsoleBackups(config: Config): Backups {
   const { dataDir, backupSchedule, backupKey } = config
-  const folder = backupDirOf(config)
+  const place = backupPlaceOf(config)
   /** A recipient encrypts, but does not decrypt. */
   const canDecrypt = backupKey !== null && !isRecipient(backupKey)
   const canVerify = (name: string) => canDecrypt || !name.endsWith('.age')
@@ -22,14 +23,14 @@ export function createConsoleBackups(config: Config): Backups {
   return { list, make, verify, open }
 
   async function list() {
-    const backups = (await listBackups(folder)).map(({ path, bytes, at }) => {
-      const name = basename(path)
+    const backups = (await listBackups(place)).map(({ name, bytes, at }) => {
       const known = verified.get(name) ?? { verifiedAt: at, problem: null }
       return { name, bytes, at, ...known, canVerify: canVerify(name) }
     })
     const next =
       backupSchedule === null ? null : Bun.cron.parse(backupSchedule, Date.now(), { tz: 'UTC' })
-    return { backups, next, isEncrypted: backupKey !== null, folder }
+    const isOnServer = typeof place === 'string'
+    return { backups, next, isEncrypted: backupKey !== null, isOnServer, folder: pathIn(place) }
   }
 
   async function make(onSize: (bytes: number) => void) {
@@ -43,12 +44,12 @@ export function createConsoleBackups(config: Config): Backups {
   }
 
   async function verify(name: string, signal: AbortSignal) {
-    const file = await pathOf(name)
-    if (file === null) throw new AppError('not_found', `There is no backup ${name}.`)
+    const found = await find(name)
+    if (!found) throw new AppError('not_found', `There is no backup ${name}.`)
     if (!canVerify(name))
       throw new AppError('conflict', 'This server has no key that decrypts the backup.')
     try {
-      await run(['restore', file, '--verify', '--json', '--data-dir', dataDir], signal)
+      await run(['restore', found.path, '--verify', '--json', '--data-dir', dataDir], signal)
       verified.set(name, { verifiedAt: new Date(), problem: null })
     } catch (error) {
       if (!signal.aborted)
@@ -58,18 +59,21 @@ export function createConsoleBackups(config: Config): Backups {
   }
 
   async function open(name: string) {
-    const path = await pathOf(name)
-    return path === null ? null : Bun.file(path)
+    const found = await find(name)
+    if (!found) return null
+    if (typeof place === 'string') return Bun.file(found.path)
+    const headers = { 'content-length': String(found.bytes) }
+    return new Response(readFromBucket(place, name, found.bytes), { headers })
   }
 
-  /** Names come from a browser, so only listed ones resolve to a file. */
-  async function pathOf(name: string): Promise<string | null> {
-    const found = (await listBackups(folder)).find(({ path }) => basename(path) === name)
-    return found?.path ?? null
+  /** Names come from a browser, so only listed ones are read. */
+  async function find(name: string) {
+    return (await listBackups(place)).find((backup) => backup.name === name)
   }
 
   async function reportSize(onSize: (bytes: number) => void) {
-    const [partial] = await listUnfinished(folder)
+    // A store does not say how much of an upload it has.
+    const [partial] = typeof place === 'string' ? await listUnfinished(place) : []
     const found = partial && (await stat(partial).catch(() => null))
     if (found) onSize(found.size)
   }

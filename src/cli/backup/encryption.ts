@@ -7,8 +7,6 @@ const MAX_HEADER_BYTES = 64 * 1024
 
 const SCRYPT = { N: 2 ** 17, r: 8, maxmem: 2 ** 28 }
 
-/** The name of standard input on the command line. */
-export const STDIN = '-'
 export const PASSPHRASE = 'passphrase'
 const RECIPIENT = 'recipient'
 
@@ -53,9 +51,8 @@ export async function encryptingKey(key: string): Promise<string> {
  * The decrypted bytes of an archive, and how it was encrypted. A passphrase proves who wrote it, but anyone could have
  * encrypted it for a recipient. Throws `ArchiveError` if `key` is missing or wrong.
  */
-export async function openArchive(path: string, key: string | null) {
-  const file = path === STDIN ? Bun.stdin : Bun.file(path)
-  const [copy, stream] = file.stream().tee()
+export async function openArchive(sealed: ReadableStream<Uint8Array>, key: string | null) {
+  const [copy, stream] = sealed.tee()
   const head = await readHead(copy)
   if (!head.startsWith(MAGIC)) return { archive: stream, encryption: null }
   if (!/^--- /m.test(head)) throw new ArchiveError('The age header is damaged: use another backup.')

@@ -1,20 +1,25 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
+import { createS3Client } from '../../features/attachments/storage/s3-client.ts'
 import { makeFolder } from '../../lib/durable-file.ts'
-import { HOUR_MS } from '../../lib/durations.ts'
+import { HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import type { Job, JobRun } from '../../lib/jobs.ts'
 import type { Log } from '../../lib/log.ts'
 import { withTimeout } from '../../lib/with-timeout.ts'
 import type { BackupState } from '../../usecases/monitoring/host-state.ts'
 import { runProgram } from '../processes/program-command.ts'
-import { backupDirOf, newestBackup } from './backups.ts'
+import { describeForOperator } from '../unavailable.ts'
+import { type BackupPlace, backupPlaceOf, newestBackup, pathIn } from './backups.ts'
 
 const BACKUP_JOB = 'backup'
 /** A large backup can take hours. */
 const GRACE_MS = 6 * HOUR_MS
-/** How long the result of probing the folder is cached. */
+/** How long the result of probing the place is cached. */
 const PROBE_INTERVAL_MS = 30_000
+/** A store may keep each version of the probe, and charges for listing. */
+const STORE_PROBE_INTERVAL_MS = HOUR_MS
+const STORE_LIST_INTERVAL_MS = MINUTE_MS
 /** A disk that is mounted over the network may never answer. */
 const FOLDER_TIMEOUT_MS = 2_000
 
@@ -39,7 +44,9 @@ export function createBackupState(
   config: Config,
   runs: ReadonlyMap<string, JobRun | null> = new Map(),
 ): () => Promise<BackupState> {
-  const targetFault = createTargetProbe(config)
+  const place = backupPlaceOf(config)
+  const targetFault = createTargetProbe(place)
+  const findNewest = createNewestReader(config)
   let reading: Promise<BackupState> | null = null
   return () => {
     // Callers share one attempt, because each one that hangs occupies a thread.
@@ -49,13 +56,14 @@ export function createBackupState(
     const late = new Error('the folder does not respond')
     return withTimeout(reading, FOLDER_TIMEOUT_MS, () => late).catch((error) => {
       if (error !== late) throw error
-      const fault = `${backupDirOf(config)} does not respond: check BACKUP_DIR and its mount`
-      return { newestAt: null, isScheduled: config.backupSchedule !== null, fault }
+      const cause = typeof place === 'string' ? 'its mount' : 'the network'
+      return failing(`${pathIn(place)} does not respond: check BACKUP_DIR and ${cause}`)
     })
   }
 
   async function read(): Promise<BackupState> {
-    const newest = await newestBackup(config)
+    const newest = await findNewest().catch((error: Error) => error)
+    if (newest instanceof Error) return failing(describeStoreFault(place, newest))
     const newestAt = newest?.at ?? null
     if (config.backupSchedule === null) return { newestAt, isScheduled: false, fault: null }
     const run = runs.get(BACKUP_JOB)
@@ -63,6 +71,11 @@ export function createBackupState(
     const error = hasRecovered ? null : (run?.error ?? null)
     const fault = error ?? describeOverdue(newest) ?? (await targetFault())
     return { newestAt, isScheduled: true, fault }
+  }
+
+  function failing(fault: string): BackupState {
+    const isScheduled = config.backupSchedule !== null
+    return { newestAt: null, isScheduled, fault: isScheduled ? fault : null }
   }
 
   function describeOverdue(newest: { at: Date } | null): string | null {
@@ -74,44 +87,69 @@ export function createBackupState(
 
 /**
  * When the first missed backup after the newest one was due; null when none was missed. Also null
- * with several instances, because any of them may have written it to its own disk.
+ * with several instances, unless all of them use a store: any may have written it to its own disk.
  */
 function missedSince(
-  { backupSchedule, databaseUrl }: Config,
+  { backupSchedule, databaseUrl, backupDir }: Config,
   newest: { at: Date } | null,
 ): Date | null {
-  if (backupSchedule === null || newest === null || databaseUrl !== null) return null
+  const isElsewhere = databaseUrl !== null && (backupDir === null || typeof backupDir === 'string')
+  if (backupSchedule === null || newest === null || isElsewhere) return null
   const due = Bun.cron.parse(backupSchedule, newest.at, { tz: 'UTC' })
   return due !== null && due.getTime() <= Date.now() ? due : null
 }
 
-/** Creates a cached check that returns why the backup folder is not writable; null when it is. */
-function createTargetProbe(config: Config): () => Promise<string | null> {
-  let last: { at: number; fault: Promise<string | null> } | null = null
-  return () => {
+/** Creates a cached check that returns why backups cannot be written; null when they can. */
+function createTargetProbe(place: BackupPlace): () => Promise<string | null> {
+  const isStore = typeof place !== 'string'
+  let last: { at: number; fault: string | null } | null = null
+  return async () => {
+    const lifetime = isStore && last?.fault === null ? STORE_PROBE_INTERVAL_MS : PROBE_INTERVAL_MS
     const at = performance.now()
-    if (last === null || at - last.at > PROBE_INTERVAL_MS)
-      last = { at, fault: probe(backupDirOf(config)) }
+    if (last === null || at - last.at > lifetime) last = { at, fault: await probeTarget(place) }
     return last.fault
+  }
+}
+
+/** The newest backup, which an object store is asked for at most once a minute. */
+function createNewestReader(config: Config): () => ReturnType<typeof newestBackup> {
+  const lifetime = typeof backupPlaceOf(config) === 'string' ? 0 : STORE_LIST_INTERVAL_MS
+  let last: { at: number; newest: Awaited<ReturnType<typeof newestBackup>> } | null = null
+  return async () => {
+    const at = performance.now()
+    if (last === null || at - last.at >= lifetime) last = { at, newest: await newestBackup(config) }
+    return last.newest
   }
 }
 
 /** Warns when the server starts, not hours later at the first scheduled backup. */
 export async function warnIfTargetUnwritable(config: Config, log: Log) {
   if (config.backupSchedule === null) return
-  const fault = await probe(backupDirOf(config))
+  const fault = await probeTarget(backupPlaceOf(config))
   if (fault !== null) log.warn(`scheduled backups will fail: ${fault}`)
 }
 
-async function probe(folder: string): Promise<string | null> {
-  const path = join(folder, `.homeport-probe-${process.pid}`)
+/** Why a backup cannot be written to a place; null if it can. */
+export async function probeTarget(place: BackupPlace): Promise<string | null> {
+  if (typeof place !== 'string') {
+    const stored = createS3Client(place).put('.homeport-probe', new Blob(['probe']))
+    return stored.then(
+      () => null,
+      (error) => describeStoreFault(place, error),
+    )
+  }
+  const path = join(place, `.homeport-probe-${process.pid}`)
   try {
-    await makeFolder(folder)
+    await makeFolder(place)
     await writeFile(path, '', { mode: 0o600 })
     await rm(path)
     return null
   } catch (error) {
     const { code } = error as { code?: string }
-    return `${folder} is not writable (${code}): check BACKUP_DIR, its disk and its owner`
+    return `${place} is not writable (${code}): check BACKUP_DIR, its disk and its owner`
   }
+}
+
+function describeStoreFault(place: BackupPlace, error: Error): string {
+  return `${pathIn(place)} cannot be used: ${describeForOperator(error).replace(/\.$/, '')}`
 }

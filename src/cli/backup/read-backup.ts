@@ -7,10 +7,11 @@ import { foreignObject } from '../../platform/db/sqlite/foreign-objects.ts'
 import { isIntact, reasonNotToOpen } from '../../platform/db/sqlite/open.ts'
 import type { InstallationKey } from '../installation-keys.ts'
 import { ArchiveError, type ArchiveInfo, printable, unpackArchive } from './archive.ts'
-import { openArchive, PASSPHRASE, STDIN } from './encryption.ts'
+import { openArchive, PASSPHRASE } from './encryption.ts'
+import type { ArchiveSource } from './store/archive-source.ts'
 
 type ReadOptions = {
-  path: string
+  source: ArchiveSource
   /** The passphrase or age identity of an encrypted backup. */
   key: string | null
   /** The keys of this installation, which sign its own backups. */
@@ -45,14 +46,13 @@ export const KNOWN_NAME = /^(homeport\.db|secrets\/[\w-][\w.-]*|files\/[\w-]\/[\
  * removes the folder, when this program cannot use the backup.
  */
 export async function readBackup(options: ReadOptions): Promise<ReadResult> {
-  const { path, key, keys, isTrusted, mustBeEncrypted, folder, migrations, checkOnly } = options
+  const { source, key, keys, isTrusted, mustBeEncrypted, folder, migrations, checkOnly } = options
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true, mode: 0o700 })
   let files = 0
   let bytes = 0
-  const total = path === STDIN ? 0 : Bun.file(path).size
   try {
-    const { archive, encryption } = await openArchive(path, key)
+    const { archive, encryption } = await openArchive(source.stream(), key)
     if (encryption === null && mustBeEncrypted && !isTrusted) throw unencrypted()
     let proof: Proof | null = encryption === PASSPHRASE ? 'passphrase' : null
     // Refuse a backup at once, not after hours of reading.
@@ -69,12 +69,12 @@ export async function readBackup(options: ReadOptions): Promise<ReadResult> {
         )
       files++
       const target = checkOnly && file.name !== 'homeport.db' ? null : join(folder, file.name)
-      await addPathToErrors(target ?? path, async () => {
+      await addPathToErrors(target ?? source.path, async () => {
         await using output = target === null ? null : await create(target)
         for await (const chunk of file.content) {
           await output?.writeFile(chunk)
           bytes += chunk.byteLength
-          options.onProgress(bytes, total)
+          options.onProgress(bytes, source.size)
         }
         await output?.sync()
       })

@@ -1,10 +1,10 @@
 import { existsSync, rmSync } from 'node:fs'
-import { access, constants, mkdtemp, rm, stat } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { KINDS } from '../../features/changes/streams.ts'
-import { CommandError, describeUnreadable, EXIT, UsageError } from '../../lib/command.ts'
+import { CommandError, EXIT } from '../../lib/command.ts'
 import { freeSpace } from '../../lib/free-space.ts'
 import { megabytes } from '../../lib/megabytes.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
@@ -15,10 +15,10 @@ import { installationKeys } from '../installation-keys.ts'
 import { databasePath, refuseMoved } from '../open-sqlite.ts'
 import { readServiceRecord } from '../service/service-record.ts'
 import { confirmRisk, createProgress, writeOutcome } from '../terminal.ts'
-import { STDIN } from './encryption.ts'
 import { type ReadResult, readBackup } from './read-backup.ts'
 import { commitRestore, finishRestore, requireReplaceable, restoreFolder } from './replace-data.ts'
 import { hasExternalData, scatterData } from './shared-data.ts'
+import { type ArchiveSource, openSource } from './store/archive-source.ts'
 import { STOP_SIGNALS } from './write-backup.ts'
 
 type Outcome = ReadResult & {
@@ -40,7 +40,7 @@ const PROOFS = {
 export const restore: LocalCommand = {
   name: 'restore',
   summary:
-    'Replace the data with a backup (- for standard input) and move the old data aside; the server must be stopped',
+    'Replace the data with a backup (a path, s3://…, or - for standard input) and move the old data aside; the server must be stopped',
   arguments: '<file>',
   options: [
     ['--verify', 'only check the backup'],
@@ -50,19 +50,18 @@ export const restore: LocalCommand = {
   ],
   run: async (loadConfig, { verify, trust, json, yes }, [file = '']) => {
     const config = loadConfig()
-    const path = file === STDIN ? file : resolve(file)
-    const size = path === STDIN ? 0 : await sizeOf(path)
+    const source = await openSource(config, file)
     const started = performance.now()
     // Only this user may read our files.
     process.umask(0o077)
     const done = verify
-      ? await verifyBackup(config, path)
-      : await replaceData(config, path, size, trust === true, yes === true)
+      ? await verifyBackup(config, source)
+      : await replaceData(config, source, trust === true, yes === true)
     const dataDir = config.databaseUrl === null ? config.dataDir : null
     const outcome = {
       ...done,
       dataDir,
-      path: path === STDIN ? 'Standard input' : path,
+      path: source.path,
       seconds: Math.round(performance.now() - started) / 1000,
     }
     writeOutcome(json, outcome, describe(outcome))
@@ -70,19 +69,7 @@ export const restore: LocalCommand = {
   },
 }
 
-/** The size of the archive. Throws `UsageError` for one that cannot be read. */
-async function sizeOf(path: string): Promise<number> {
-  const readable = access(path, constants.R_OK).then(() => stat(path))
-  const found = await readable.catch((error) => {
-    const advice = 'Its owner can pipe it: "homeport restore - --yes".'
-    const isForeign = error.code === 'EACCES'
-    throw new UsageError(describeUnreadable(path, error) + (isForeign ? ` ${advice}` : ''))
-  })
-  if (found.isFile()) return found.size
-  throw new UsageError(`${path} is not a file: choose one that "homeport backup" wrote.`)
-}
-
-async function verifyBackup(config: Config, path: string) {
+async function verifyBackup(config: Config, source: ArchiveSource) {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-verify-'))
   // The folder holds the data of all users, unencrypted.
   const interrupt = () => {
@@ -92,7 +79,7 @@ async function verifyBackup(config: Config, path: string) {
   for (const signal of STOP_SIGNALS) process.once(signal, interrupt)
   try {
     return {
-      ...(await readWithProgress(config, path, folder, { checkOnly: true, isTrusted: true })),
+      ...(await readWithProgress(config, source, folder, { checkOnly: true, isTrusted: true })),
       isRestored: false,
       aside: null,
     }
@@ -104,8 +91,7 @@ async function verifyBackup(config: Config, path: string) {
 
 async function replaceData(
   config: Config,
-  path: string,
-  size: number,
+  source: ArchiveSource,
   isTrusted: boolean,
   isConfirmed: boolean,
 ) {
@@ -117,15 +103,17 @@ async function replaceData(
     refuseServiceDatabase(config)
     requireReplaceable(dataDir)
   }
-  if ((await freeSpace(dataDir)).bytes < size) {
-    throw new CommandError(`${dataDir} needs ${megabytes(size)} of free space for this backup.`)
+  if ((await freeSpace(dataDir)).bytes < source.size) {
+    throw new CommandError(
+      `${dataDir} needs ${megabytes(source.size)} of free space for this backup.`,
+    )
   }
   const hasData = config.databaseUrl === null && existsSync(databasePath(config))
   if (hasData && !isConfirmed) {
     confirmRisk(`The data in ${dataDir} will be moved aside and replaced with the backup.`)
   }
   const folder = restoreFolder(dataDir)
-  const done = await readWithProgress(config, path, folder, { checkOnly: false, isTrusted })
+  const done = await readWithProgress(config, source, folder, { checkOnly: false, isTrusted })
   if (hasExternalData(config)) await scatter(config, folder)
   if (config.databaseUrl !== null) {
     await rm(folder, { recursive: true })
@@ -143,7 +131,7 @@ async function scatter(config: Config, folder: string) {
 
 async function readWithProgress(
   config: Config,
-  path: string,
+  source: ArchiveSource,
   folder: string,
   { checkOnly, isTrusted }: { checkOnly: boolean; isTrusted: boolean },
 ) {
@@ -155,7 +143,7 @@ async function readWithProgress(
   const policy = { keys, isTrusted, mustBeEncrypted }
   const onProgress = (done: number, total: number) => progress.show('Reading', done, total)
   try {
-    return await readBackup({ path, key, ...policy, folder, migrations, checkOnly, onProgress })
+    return await readBackup({ source, key, ...policy, folder, migrations, checkOnly, onProgress })
   } finally {
     progress.end()
   }

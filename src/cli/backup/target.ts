@@ -1,17 +1,19 @@
-import { existsSync } from 'node:fs'
 import { lstat, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import { UsageError } from '../../lib/command.ts'
 import { isUnexpanded } from '../../lib/settings-reader.ts'
 import { confirmRisk } from '../terminal.ts'
-import { backupDirOf, backupName } from './backups.ts'
+import { type BackupPlace, backupName, backupPlaceOf, exists, pathIn } from './backups.ts'
 
 /** Names contain the time in whole seconds. */
 const NAME_RESOLUTION_MS = 1000
 
+/** The place and the name of a backup to write. */
+export type Target = { place: BackupPlace; name: string }
+
 /**
- * The path of the next backup: a new file in the default folder, a new file in the folder `out`, or the file `out`,
+ * Where the next backup goes: a new name in the configured place, a new file in the folder `out`, or the file `out`,
  * which is replaced only after confirmation. Throws `UsageError` for a path that must not be used.
  */
 export async function chooseTarget(
@@ -19,17 +21,19 @@ export async function chooseTarget(
   out: string | null,
   isEncrypted: boolean,
   isConfirmed: boolean,
-): Promise<string> {
-  if (out === null) return unusedName(backupDirOf(config), isEncrypted)
+): Promise<Target> {
+  if (out === null) return unusedName(backupPlaceOf(config), isEncrypted)
+  if (/^s3:/i.test(out))
+    throw new UsageError('--out takes a path: set BACKUP_DIR to write to an object store.')
   if (isUnexpanded(out))
     throw new UsageError(
       `${out} has "~" or "$", which the shell did not replace: write the whole path.`,
     )
   const path = (await isFolder(out))
-    ? await unusedName(resolve(out), isEncrypted)
+    ? pathOf(await unusedName(resolve(out), isEncrypted))
     : await confirmReplacement(resolve(out), isConfirmed)
   await refusePathInDataDir(config.dataDir, path)
-  return path
+  return { place: dirname(path), name: basename(path) }
 }
 
 /** Whether `--out` names a folder: one that exists, or any path that ends with `/`. */
@@ -37,10 +41,14 @@ export async function isFolder(out: string): Promise<boolean> {
   return out.endsWith('/') || ((await stat(out).catch(() => null))?.isDirectory() ?? false)
 }
 
-async function unusedName(folder: string, isEncrypted: boolean): Promise<string> {
+export function pathOf({ place, name }: Target): string {
+  return pathIn(place, name)
+}
+
+async function unusedName(place: BackupPlace, isEncrypted: boolean): Promise<Target> {
   for (;;) {
-    const path = join(folder, backupName(new Date(), isEncrypted))
-    if (!existsSync(path)) return path
+    const name = backupName(new Date(), isEncrypted)
+    if (!(await exists(place, name))) return { place, name }
     await Bun.sleep(NAME_RESOLUTION_MS)
   }
 }

@@ -11,16 +11,18 @@ import { BUILD } from '../../version.ts'
 import type { InstallationKey } from '../installation-keys.ts'
 import { programCommand } from '../processes/program-command.ts'
 import { ArchiveError, packArchive, type Source, unpackArchive } from './archive.ts'
-import { unfinishedName } from './backups.ts'
+import { exists, unfinishedName } from './backups.ts'
 import { encrypt, isRecipient, openArchive } from './encryption.ts'
 import { KNOWN_NAME } from './read-backup.ts'
+import { uploadBackup } from './store/bucket.ts'
+import { pathOf, type Target } from './target.ts'
 
 type BackupOptions = {
   /** A folder with copies of the database, the secrets and the attachments. */
   folder: string
-  /** The path of the archive. A file there is replaced once the new archive is complete and verified. */
-  path: string
-  /** Whether there was no file when the backup began. One that was created since is not replaced. */
+  /** A file there is replaced once the new archive is complete and verified. */
+  target: Target
+  /** Whether there was none when the backup began. One that was created since is not replaced. */
   isNew: boolean
   /** The key to encrypt with; null without encryption. */
   key: string | null
@@ -39,49 +41,56 @@ export const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
 /** Writes and verifies an archive of the data in a folder. Leaves nothing behind when it throws. */
 export async function writeBackup(options: BackupOptions): Promise<WriteResult> {
-  const { folder, path, isNew, key, keys, now, onProgress } = options
+  const { folder, target, isNew, key, keys, now, onProgress } = options
+  const { place, name } = target
+  const database = join(folder, 'homeport.db')
+  const foreign = foreignObject(database, readMigrations('sqlite'))
+  if (foreign !== null) {
+    throw new ArchiveError(
+      `The database has the ${foreign}, which homeport did not create and a restore would refuse: drop it, for example with sqlite3.`,
+    )
+  }
+  const createdAt = now.toISOString()
+  const about = {
+    version: BUILD,
+    schemaVersion: countAppliedMigrations(database),
+    createdAt,
+  }
+  const sources = await listSources(folder)
+  const total = sources.reduce((sum, { path: source }) => sum + Bun.file(source).size, 0)
+  const countBytes = (step: string) => {
+    let done = 0
+    return (bytes: number) => {
+      done += bytes
+      onProgress(step, done, total)
+    }
+  }
+  const archive = packArchive(about, sources, keys, countBytes('Writing'))
+  const content = key === null ? archive : await encrypt(archive, key)
+  const files = sources.length
+  if (typeof place !== 'string') {
+    return { bytes: await uploadBackup(place, name, content, total, requireFree), files }
+  }
+  const path = pathOf(target)
   const partial = unfinishedName(path)
   await rm(partial, { force: true })
   try {
-    const database = join(folder, 'homeport.db')
-    const foreign = foreignObject(database, readMigrations('sqlite'))
-    if (foreign !== null) {
-      throw new ArchiveError(
-        `The database has the ${foreign}, which homeport did not create and a restore would refuse: drop it, for example with sqlite3.`,
-      )
-    }
-    const createdAt = now.toISOString()
-    const about = {
-      version: BUILD,
-      schemaVersion: countAppliedMigrations(database),
-      createdAt,
-    }
-    const sources = await listSources(folder)
-    const total = sources.reduce((sum, { path: source }) => sum + Bun.file(source).size, 0)
-    let done = 0
-    const archive = packArchive(about, sources, keys, (bytes) => {
-      done += bytes
-      onProgress('Writing', done, total)
-    })
-    const content = key === null ? archive : await encrypt(archive, key)
     const { bytes, hash } = await addPathToErrors(partial, () => writeSynced(partial, content))
     // Read it back from the disk, as a restore will.
     if (key !== null && isRecipient(key)) await checkHash(partial, hash)
-    else {
-      done = 0
-      await checkArchive(partial, key, keys, (read) => {
-        done += read
-        onProgress('Checking', done, total)
-      })
-    }
-    if (isNew && existsSync(path))
-      throw new ArchiveError(
-        `${path} was created in the meantime and was not replaced: run this again.`,
-      )
+    else await checkArchive(partial, key, keys, countBytes('Checking'))
+    await requireFree()
     await renameDurably(partial, path)
-    return { bytes, files: sources.length }
+    return { bytes, files }
   } finally {
     await rm(partial, { force: true })
+  }
+
+  async function requireFree() {
+    if (!isNew || !(await exists(place, name))) return
+    throw new ArchiveError(
+      `${pathOf(target)} was created in the meantime and was not replaced: run this again.`,
+    )
   }
 }
 
@@ -172,7 +181,7 @@ async function checkArchive(
   keys: InstallationKey[],
   onRead: (bytes: number) => void,
 ) {
-  const { archive } = await openArchive(path, key)
+  const { archive } = await openArchive(Bun.file(path).stream(), key)
   await unpackArchive(
     archive,
     keys,

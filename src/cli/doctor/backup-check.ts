@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises'
 import type { Config } from '../../config.ts'
 import { DAY_MS } from '../../lib/durations.ts'
-import { backupDirOf, newestBackup } from '../backup/backups.ts'
-import { createBackupState } from '../backup/jobs.ts'
+import { isSecureInTransit } from '../../lib/setting-values.ts'
+import { type BackupPlace, backupPlaceOf, newestBackup } from '../backup/backups.ts'
+import { createBackupState, probeTarget } from '../backup/jobs.ts'
 import { type Finding, failed, ok, warning } from './check.ts'
 import type { ServerState } from './server-state.ts'
 
@@ -11,6 +12,15 @@ const OLD_BACKUP_MS = 2 * DAY_MS
 /** Checks that there is a recent backup and that the schedule works. */
 export async function checkBackup(config: Config, server: ServerState | null): Promise<Finding> {
   const { backupSchedule } = config
+  const place = backupPlaceOf(config)
+  const isStore = typeof place !== 'string'
+  const storeFault = isStore ? await probeTarget(place) : null
+  if (storeFault !== null) {
+    return failed(
+      `backups fail: ${storeFault}`,
+      'Correct BACKUP_DIR or the permissions of its key (docs/backups.md), then run "homeport backup".',
+    )
+  }
   const { fault } = server ?? (await createBackupState(config)())
   const newest = await newestBackup(config)
   const text = newest ? `${newest.path} from ${newest.at.toISOString()}` : 'none'
@@ -34,20 +44,24 @@ export async function checkBackup(config: Config, server: ServerState | null): P
   const isOld = Date.now() - newest.at.getTime() > OLD_BACKUP_MS
   if (isOld) return warning(text, 'Over two days old: run "homeport backup".')
   const risks = [
-    ...((await isOnSameDisk(config)) ? ['on the disk of DATA_DIR, which they are lost with'] : []),
+    ...((await isOnSameDisk(config, place))
+      ? ['on the disk of DATA_DIR, which they are lost with']
+      : []),
+    ...(isStore && !isSecureInTransit(new URL(place.endpoint)) ? ['sent over http'] : []),
     ...(newest.path.endsWith('.age') ? [] : ['not encrypted']),
   ]
   if (risks.length === 0) return ok(text)
   return warning(
     `${text}: backups are ${risks.join(' and ')}`,
-    'Mount another disk at BACKUP_DIR or let another machine fetch them, and set BACKUP_KEY (docs/backups.md).',
+    isStore
+      ? 'Set BACKUP_KEY, and use an https endpoint (docs/backups.md).'
+      : 'Mount another disk at BACKUP_DIR or let another machine fetch them, and set BACKUP_KEY (docs/backups.md).',
   )
 }
 
 /** Whether the newest backup would be lost with the disk that holds the data. */
-async function isOnSameDisk(config: Config): Promise<boolean> {
-  const [data, backups] = await Promise.all(
-    [config.dataDir, backupDirOf(config)].map((path) => stat(path)),
-  )
-  return config.databaseUrl === null && data?.dev === backups?.dev
+async function isOnSameDisk(config: Config, place: BackupPlace): Promise<boolean> {
+  if (typeof place !== 'string' || config.databaseUrl !== null) return false
+  const [data, backups] = await Promise.all([config.dataDir, place].map((path) => stat(path)))
+  return data?.dev === backups?.dev
 }

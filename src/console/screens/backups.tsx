@@ -46,7 +46,7 @@ export function BackupsScreen() {
     <>
       <Title actions={canEdit.value && backUpButton}>Backups</Title>
       {written !== null && (
-        <p role="status">{written === 0 ? 'Starting…' : `${bytes(written)} written`}</p>
+        <p role="status">{written === 0 ? 'Backing up…' : `${bytes(written)} written`}</p>
       )}
       <Loaded from={backups}>
         {(data) => (
@@ -66,9 +66,10 @@ export function BackupsScreen() {
                   <code>homeport restore --verify</code> where their key is.{' '}
                 </>
               )}
-              They are files on this server, in <code>{data.folder ?? 'BACKUP_DIR'}</code>: keep
-              copies on another machine. To restore one, stop the server and run{' '}
-              <code>homeport restore</code>.
+              They are {data.isOnServer ? 'files on this server, in ' : 'in '}
+              <code>{data.folder ?? 'BACKUP_DIR'}</code>
+              {data.isOnServer && ': keep copies on another machine'}. To restore one, stop the
+              server and run <code>homeport restore</code>.
             </p>
             <ListBar noun="backup" total={data.backups.length} csv="backups" />
             <Table

@@ -32,6 +32,8 @@ export type Backups = {
     backups: Backup[]
     next: Date | null
     isEncrypted: boolean
+    /** False if they are in an object store. */
+    isOnServer: boolean
     /** Null for operators who are not owners. */
     folder: string | null
   }>
@@ -39,7 +41,7 @@ export type Backups = {
   /** Reads the whole backup. Throws `conflict` with the reason when it is damaged. */
   verify: (name: string, signal: AbortSignal) => Promise<void>
   /** Null when there is no such backup. */
-  open: (name: string) => Promise<BunFile | null>
+  open: (name: string) => Promise<BunFile | Response | null>
 }
 
 const NameParam = closedObject({ name: t.String({ maxLength: 100 }) })

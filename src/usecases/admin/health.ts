@@ -6,6 +6,7 @@ import { describeExamples } from '../../lib/example-content.ts'
 import { freeSpace } from '../../lib/free-space.ts'
 import type { JobRun } from '../../lib/jobs.ts'
 import type { LiveLines } from '../../lib/live-lines.ts'
+import { withTimeout } from '../../lib/with-timeout.ts'
 import type { OpenDb } from '../../platform/db/db.ts'
 import type { Recorder } from '../../platform/history/recorder.ts'
 import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
@@ -13,6 +14,8 @@ import { data } from '../../platform/http/envelope.ts'
 import type { Readiness } from '../../platform/http/health.ts'
 import type { Backups } from './backups.ts'
 import { followLines } from './live.ts'
+
+const BACKUPS_TIMEOUT_MS = 2_000
 
 type HealthAdminDeps = {
   config: Config
@@ -62,7 +65,10 @@ export type Overview = Awaited<ReturnType<typeof overview>>
 async function overview(deps: HealthAdminDeps) {
   const { config, db, version, readiness, eventSearch, rates, outbox, recorder, now } = deps
   const { bytes: freeBytes } = await freeSpace(config.dataDir)
-  const [newest] = (await deps.backups?.list())?.backups ?? []
+  // An object store may not answer: readiness says why.
+  const listed =
+    deps.backups && withTimeout(deps.backups.list(), BACKUPS_TIMEOUT_MS, () => new Error('late'))
+  const [newest] = (await listed?.catch(() => null))?.backups ?? []
   const served = await rates.readIfServed()
   return {
     version,

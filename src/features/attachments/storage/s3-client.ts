@@ -1,11 +1,11 @@
 import { open } from 'node:fs/promises'
 import { readTextCapped } from '../../../lib/bounded-fetch.ts'
-import { AppError } from '../../../lib/errors.ts'
 import type { DiskSpace } from './disk-space.ts'
 import { MAX_FILE_BYTES } from './files.ts'
+import { signParameters, throwFault, type Watch, withRetries } from './s3-requests.ts'
 import { StoreFault } from './store-fault.ts'
 
-type S3Settings = {
+export type S3Settings = {
   /** Such as `https://s3.eu-central-1.amazonaws.com`; the bucket is part of the path. */
   endpoint: string
   region: string
@@ -21,16 +21,7 @@ type S3Settings = {
 
 export type S3Client = ReturnType<typeof createS3Client>
 
-/** Watches one attempt of a request: `signal` aborts it unless `onProgress` is called in time. */
-type Watch = { signal: AbortSignal; onProgress: () => void }
-
 const DEADLINE_MS = 10_000
-/**
- * The time limit of an attempt, in deadlines: sending a byte at a time counts as progress forever.
- */
-const MAX_DEADLINES = 12
-const MAX_ATTEMPTS = 3
-const BACKOFF_MS = 200
 /** A decompressed body would not have the announced length. */
 const NO_COMPRESSION = { 'accept-encoding': 'identity' }
 /** Long, because the clocks may differ. */
@@ -45,6 +36,11 @@ const TRANSIENT = /^(408|429) |BadDigest$|RequestTimeout$|OperationAborted$|Slow
 /** A reply to HEAD does not say whether the object or the bucket is missing. */
 const NOT_FOUND = /^(GET|DELETE) NoSuchKey$|^HEAD /
 const MAX_ERROR_BYTES = 16 * 1024
+/** A store may take long to join the parts of a large object. */
+const ASK_DEADLINES = 6
+const MAX_REPLY_BYTES = 4 * 1024 * 1024
+/** An object is read in pieces of this size, so that a lost connection costs one of them. */
+const PIECE_BYTES = 8 * 1024 * 1024
 const ERROR_PATTERN = /<Code>([^<]*)(?:.*?<Message>([^<]*))?/s
 
 /**
@@ -54,21 +50,39 @@ const ERROR_PATTERN = /<Code>([^<]*)(?:.*?<Message>([^<]*))?/s
 export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }: S3Settings) {
   const s3 = new Bun.S3Client(account)
   const folder = prefix === '' ? '' : `${prefix}/`
-  return { put, putText, get, readText, head, remove, list, probe }
+  return { put, putPart, putText, get, read, readText, head, remove, list, probe, ask, listUploads }
 
   /** Stores a local file atomically. */
   async function put(key: string, file: Blob): Promise<void> {
+    await upload(key, file, {}, async (reply, watch) => {
+      const stored = await send('HEAD', key, watch)
+      const hasSize = Number(stored?.headers.get('content-length')) === file.size
+      return stored !== null && hasSize && etagOf(stored) === etagOf(reply)
+    })
+  }
+
+  /** Stores a part of an upload, and returns its ETag. */
+  function putPart(key: string, part: Blob, parameters: Record<string, string>): Promise<string> {
+    return upload(key, part, parameters, async () => true)
+  }
+
+  /** `isStored` decides for a store that encrypts with its own keys, which does not return the hash. */
+  async function upload(
+    key: string,
+    file: Blob,
+    parameters: Record<string, string>,
+    isStored: (reply: Response, watch: Watch) => Promise<boolean>,
+  ): Promise<string> {
     const { size } = file
     const md5 = await md5Of(file)
     const headers = { 'content-md5': md5.toString('base64'), 'content-length': String(size) }
     const buffered = Math.min(size, SEND_BUFFER_BYTES) / MIN_BYTES_PER_MS
-    await withRetries(deadlineMs + buffered, async (watch) => {
-      const reply = await send('PUT', key, watch, { headers, body: readChunks(file, watch) })
-      if (reply && etagOf(reply) === md5.toString('hex')) return
-      // A store that encrypts with its own keys does not return the hash.
-      const stored = reply && isEncrypted(reply) ? await send('HEAD', key, watch) : null
-      const hasSize = Number(stored?.headers.get('content-length')) === size
-      if (reply && stored && hasSize && etagOf(stored) && etagOf(stored) === etagOf(reply)) return
+    return withRetries(deadlineMs + buffered, async (watch) => {
+      const content = { headers, body: readChunks(file, watch) }
+      const reply = await send('PUT', key, watch, content, parameters)
+      const etag = reply && etagOf(reply)
+      if (etag === md5.toString('hex')) return etag
+      if (reply && etag && isEncrypted(reply) && (await isStored(reply, watch))) return etag
       throw new StoreFault(`S3 replied to PUT ${key} with success, but not with its ETag`, false)
     })
   }
@@ -106,12 +120,30 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     })
   }
 
-  function head(key: string): Promise<{ size: number; lastModified: Date } | null> {
+  /** The pieces of an object of `size` bytes. Throws `unavailable` if it has fewer. */
+  async function* read(key: string, size: number): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < size; at += PIECE_BYTES)
+      yield await readPiece(key, at, Math.min(size - at, PIECE_BYTES))
+  }
+
+  function readPiece(key: string, first: number, size: number): Promise<Uint8Array> {
+    const headers = { ...NO_COMPRESSION, range: `bytes=${first}-${first + size - 1}` }
+    return withRetries(deadlineMs, async (watch) => {
+      const reply = await send('GET', key, watch, { headers })
+      if (reply === null) throw new StoreFault(`${key} does not exist`, false)
+      const piece = Buffer.concat(await Array.fromAsync(limitChunks(reply, size, watch)))
+      if (piece.byteLength === size) return piece
+      throw new StoreFault(`${piece.byteLength} of ${size} bytes of ${key} arrived`, true)
+    })
+  }
+
+  function head(key: string): Promise<{ size: number; lastModified: Date; etag: string } | null> {
     return withRetries(deadlineMs, async (watch) => {
       const reply = await send('HEAD', key, watch)
       if (reply === null) return null
       const size = Number(reply.headers.get('content-length'))
-      return { size, lastModified: new Date(reply.headers.get('last-modified') ?? '') }
+      const lastModified = new Date(reply.headers.get('last-modified') ?? '')
+      return { size, lastModified, etag: etagOf(reply) ?? '' }
     })
   }
 
@@ -120,36 +152,64 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     await withRetries(deadlineMs, (watch) => send('DELETE', key, watch))
   }
 
-  /** All objects, sorted by key. */
-  async function* list(): AsyncGenerator<{ key: string; lastModified: Date }> {
+  /** All objects whose keys begin with `start`, sorted by key. */
+  async function* list(
+    start = '',
+  ): AsyncGenerator<{ key: string; size: number; lastModified: Date }> {
     let token: string | undefined
     do {
-      const page = await withRetries(deadlineMs, ({ signal }) => listPage(token, signal))
-      for (const { key, lastModified } of page.contents ?? []) {
-        yield { key: key.slice(folder.length), lastModified: new Date(lastModified ?? '') }
+      const page = await withRetries(deadlineMs, ({ signal }) => listPage(start, token, signal))
+      for (const { key, size = 0, lastModified } of page.contents ?? []) {
+        yield { key: key.slice(folder.length), size, lastModified: new Date(lastModified ?? '') }
       }
       token = page.isTruncated ? page.nextContinuationToken : undefined
     } while (token !== undefined)
   }
 
   /** Bun's `list` takes no signal, so a late listing is abandoned. */
-  async function listPage(token: string | undefined, signal: AbortSignal) {
+  async function listPage(start: string, token: string | undefined, signal: AbortSignal) {
     const { promise: late, reject } = Promise.withResolvers<never>()
     signal.addEventListener('abort', () => reject(signal.reason))
-    const wanted = { prefix: folder, ...(token === undefined ? {} : { continuationToken: token }) }
+    const prefix = folder + start
+    const wanted = { prefix, ...(token === undefined ? {} : { continuationToken: token }) }
     const page = await Promise.race([s3.list(wanted), late]).catch(throwFault)
     if (!page.isTruncated || page.nextContinuationToken) return page
     throw new StoreFault('S3 returned no continuation token for a truncated listing', false)
   }
 
+  /** The uploads in parts that are not complete, as XML: those of keys that begin with `start`. */
+  function listUploads(start: string): Promise<string> {
+    return ask('GET', '', { uploads: '', delimiter: '/', prefix: folder + start })
+  }
+
+  /** The text of the reply to a request with parameters; that of the bucket if `key` is empty. */
+  function ask(
+    method: 'POST' | 'DELETE' | 'GET',
+    key: string,
+    parameters: Record<string, string>,
+    body?: string,
+  ): Promise<string> {
+    return withRetries(deadlineMs * ASK_DEADLINES, async (watch) => {
+      const reply = await send(method, key, watch, body === undefined ? {} : { body }, parameters)
+      const text = (reply && (await readTextCapped(reply, MAX_REPLY_BYTES).catch(throwFault))) ?? ''
+      if (!text.includes('<Error>')) return text
+      // The completion of an upload reports an error after its status.
+      throw new StoreFault(`S3 replied to ${method} ${key} with 200 ${errorIn(text).code}`, true)
+    })
+  }
+
   /** The successful reply, or null if the object does not exist. */
   async function send(
-    method: 'PUT' | 'GET' | 'HEAD' | 'DELETE',
+    method: 'PUT' | 'GET' | 'HEAD' | 'DELETE' | 'POST',
     key: string,
     { signal }: Watch,
     content?: Pick<BunFetchRequestInit, 'headers' | 'body'>,
+    parameters: Record<string, string> = {},
   ): Promise<Response | null> {
-    const url = s3.presign(folder + key, { method, expiresIn: URL_LIFETIME_SECONDS })
+    const options = { method, expiresIn: URL_LIFETIME_SECONDS }
+    const presigned =
+      key === '' ? s3.presign('-', options).replace('/-?', '?') : s3.presign(folder + key, options)
+    const url = signParameters(presigned, method, parameters, account.secretAccessKey)
     const init = {
       method,
       signal,
@@ -160,52 +220,17 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     const reply = await fetch(url, { ...init, ...content }).catch(throwFault)
     if (reply.ok) return reply
     const { status } = reply
-    const error = (await readTextCapped(reply, MAX_ERROR_BYTES).catch(throwFault)) ?? ''
-    const [, code = '', reason = ''] = ERROR_PATTERN.exec(error) ?? []
+    const text = (await readTextCapped(reply, MAX_ERROR_BYTES).catch(throwFault)) ?? ''
+    const { code, reason } = errorIn(text)
     if (status === 404 && NOT_FOUND.test(`${method} ${code}`)) return null
     const message = `S3 replied to ${method} ${key} with ${status} ${code} ${reason}`.trimEnd()
     throw new StoreFault(message, status >= 500 || TRANSIENT.test(`${status} ${code}`))
   }
 }
 
-/** Leaves the original error out of the cause, because its URL holds the signature. */
-function throwFault(error: unknown): never {
-  const { code, message: original } = error as { code?: unknown; message: string }
-  const message = original.replace(/(https?:[^\s"?]*)\?[^\s"]*/g, '$1')
-  const isNamed = typeof code === 'string' && !message.startsWith(code)
-  throw new StoreFault(isNamed ? `${code}: ${message}` : message, true)
-}
-
-/**
- * Runs `work` up to three times. An attempt ends after `deadline` ms without progress, or at its
- * time limit.
- */
-async function withRetries<T>(deadline: number, work: (watch: Watch) => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    if (tries > 1) await Bun.sleep(BACKOFF_MS * 4 ** (tries - 2) * (0.5 + Math.random()))
-    const controller = new AbortController()
-    const timer = setTimeout(() => {
-      controller.abort(new Error(`S3 made no progress for ${Math.round(deadline)} ms`))
-    }, deadline)
-    const limitTimer = setTimeout(() => {
-      controller.abort(new Error(`S3 took longer than ${Math.round(deadline * MAX_DEADLINES)} ms`))
-    }, deadline * MAX_DEADLINES)
-    try {
-      return await work({ signal: controller.signal, onProgress: () => void timer.refresh() })
-    } catch (error) {
-      if (!(error instanceof StoreFault)) throw error
-      if (error.isTransient && tries < MAX_ATTEMPTS) continue
-      throw new AppError('unavailable', 'The storage is unavailable. Try again in a moment.', {
-        retryAfterSeconds: 5,
-        cause: error,
-      })
-    } finally {
-      clearTimeout(timer)
-      clearTimeout(limitTimer)
-      // Ignore anything else that the store sends.
-      controller.abort()
-    }
-  }
+function errorIn(text: string) {
+  const [, code = '', reason = ''] = ERROR_PATTERN.exec(text) ?? []
+  return { code, reason }
 }
 
 /** The chunks of a file. With TLS, a `BunFile` as the body would be read into memory completely. */

@@ -4,13 +4,16 @@ const ADVICE: [RegExp, string][] = [
     /RequestTimeTooSkewed|Request has expired|not yet valid/,
     'synchronize the clock ("timedatectl set-ntp true")',
   ],
-  [/NoSuchBucket|InvalidBucketName/, 'create the bucket, or correct FILES_URL'],
+  [/NoSuchBucket|InvalidBucketName/, 'create the bucket, or correct FILES_URL or BACKUP_DIR'],
   [
     /PermanentRedirect|TemporaryRedirect|MalformedAuth|AuthorizationHeaderMalformed|AuthorizationQueryParametersError|IllegalLocationConstraint|with (30\d|400)$/,
-    "set the endpoint and region in FILES_URL to the bucket's",
+    "set the endpoint and region in FILES_URL or BACKUP_DIR to the bucket's",
   ],
-  [/InvalidAccessKeyId/, 'check S3_ACCESS_KEY_ID'],
-  [/SignatureDoesNotMatch/, 'check S3_SECRET_ACCESS_KEY, and the region in FILES_URL'],
+  [/InvalidAccessKeyId/, 'check S3_ACCESS_KEY_ID, for backups BACKUP_S3_ACCESS_KEY_ID if set'],
+  [
+    /SignatureDoesNotMatch/,
+    'check S3_SECRET_ACCESS_KEY, for backups BACKUP_S3_SECRET_ACCESS_KEY if set, and the region',
+  ],
   [/InvalidToken|ExpiredToken|TokenRefreshRequired/, 'renew S3_SESSION_TOKEN'],
   [
     /DELETE .*AccessDenied/,

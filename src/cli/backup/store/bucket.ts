@@ -1,0 +1,59 @@
+import { createS3Client, type S3Settings } from '../../../features/attachments/storage/s3-client.ts'
+import {
+  listUnfinishedUploads,
+  uploadInParts,
+} from '../../../features/attachments/storage/s3-multipart.ts'
+
+/** A place for backups in an object store, with its credentials. */
+export type Bucket = S3Settings
+
+/** All our names begin like this; listing others could take long. */
+export const START = 'homeport-'
+const MIN_PART_BYTES = 16 * 1024 * 1024
+/** S3 takes 10,000; the rest is for what an archive adds to its content. */
+const MAX_PARTS = 8_000
+
+/** Where a backup is, for operators: without the endpoint. */
+export function bucketPath({ bucket, prefix }: Bucket, name = ''): string {
+  return `s3://${[bucket, prefix, name].filter((part) => part !== '').join('/')}`
+}
+
+/** Stores a backup of about `expectedBytes`. Returns its size. `requireFree` throws if the name was taken meanwhile. */
+export function uploadBackup(
+  bucket: Bucket,
+  name: string,
+  content: AsyncIterable<Uint8Array>,
+  expectedBytes: number,
+  requireFree: () => Promise<void>,
+): Promise<number> {
+  const partBytes = Math.max(MIN_PART_BYTES, Math.ceil(expectedBytes / MAX_PARTS))
+  return uploadInParts(createS3Client(bucket), name, content, partBytes, requireFree)
+}
+
+/** The content of a backup of `size` bytes, fetched as it is read. */
+export function readFromBucket(bucket: Bucket, name: string, size: number) {
+  const pieces = createS3Client(bucket).read(name, size)
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { value, done } = await pieces.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: () => void pieces.return(undefined),
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** Removes the parts of uploads that were interrupted at least `ageMs` ago. */
+export async function abortUploads(
+  bucket: Bucket,
+  isOurs: (name: string) => boolean,
+  ageMs: number,
+) {
+  const client = createS3Client(bucket)
+  for (const { key, uploadId, begunAt } of await listUnfinishedUploads(client, START))
+    if (isOurs(key) && Date.now() - begunAt.getTime() >= ageMs)
+      await client.ask('DELETE', key, { uploadId })
+}

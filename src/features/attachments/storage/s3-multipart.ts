@@ -1,0 +1,96 @@
+import type { S3Client } from './s3-client.ts'
+import { storeUnavailable } from './s3-requests.ts'
+import { StoreFault } from './store-fault.ts'
+
+/**
+ * Stores `content` under a key that is not in use, in parts of `partBytes`, one of which is in memory. The object exists
+ * only once it is complete: a failure leaves neither an object nor parts. `beforeEnd` may still refuse the key.
+ */
+export async function uploadInParts(
+  client: S3Client,
+  key: string,
+  content: AsyncIterable<Uint8Array>,
+  partBytes: number,
+  beforeEnd: () => Promise<void>,
+): Promise<number> {
+  const uploadId = textOf('UploadId', await client.ask('POST', key, { uploads: '' }, ''))
+  const etags: string[] = []
+  let bytes = 0
+  let mayExist = false
+  try {
+    for await (const part of partsOf(content, partBytes)) {
+      const partNumber = String(etags.length + 1)
+      etags.push(await client.putPart(key, part, { partNumber, uploadId }))
+      bytes += part.size
+    }
+    await beforeEnd()
+    mayExist = true
+    await complete(client, key, uploadId, etags, bytes)
+    return bytes
+  } catch (error) {
+    await client.ask('DELETE', key, { uploadId }).catch(() => {})
+    if (mayExist) await client.remove(key).catch(() => {})
+    throw error
+  }
+}
+
+/** The unfinished uploads of keys that begin with `start`, in no folder below it. */
+export async function listUnfinishedUploads(client: S3Client, start: string) {
+  const [, ...entries] = (await client.listUploads(start)).split('<Upload>')
+  return entries.map((entry) => ({
+    key: textOf('Key', entry).replace(/^.*\//, ''),
+    uploadId: textOf('UploadId', entry),
+    begunAt: new Date(textOf('Initiated', entry)),
+  }))
+}
+
+/** Joins the parts, and makes sure that the store has joined them: its reply may be lost, or not mean it. */
+async function complete(
+  client: S3Client,
+  key: string,
+  uploadId: string,
+  etags: string[],
+  bytes: number,
+) {
+  const parts = etags.map(
+    (etag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>"${etag}"</ETag></Part>`,
+  )
+  const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`
+  const hash = new Bun.CryptoHasher('md5')
+  for (const etag of etags) hash.update(Buffer.from(etag, 'hex'))
+  const expected = `${hash.digest('hex')}-${etags.length}`
+  const reply = await client.ask('POST', key, { uploadId }, body).catch((error: Error) => error)
+  const failure = reply instanceof Error ? reply : null
+  // A store that encrypts with its own keys returns another ETag, which the object must then have.
+  const etag = reply instanceof Error ? expected : textOf('ETag', reply).toLowerCase()
+  if (failure === null && etag === expected) return
+  const stored = await client.head(key).catch(() => null)
+  if (etag !== '' && stored?.size === bytes && stored.etag === etag) return
+  if (failure !== null) throw failure
+  const message = `S3 replied to POST ${key} with success, but does not have the object`
+  throw storeUnavailable(new StoreFault(message, false))
+}
+
+async function* partsOf(content: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Blob> {
+  let chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of content) {
+    let rest = chunk
+    while (bytes + rest.byteLength >= size) {
+      const end = size - bytes
+      yield new Blob([...chunks, rest.subarray(0, end)] as Uint8Array<ArrayBuffer>[])
+      rest = rest.subarray(end)
+      chunks = []
+      bytes = 0
+    }
+    chunks.push(rest)
+    bytes += rest.byteLength
+  }
+  if (bytes > 0) yield new Blob(chunks as Uint8Array<ArrayBuffer>[])
+}
+
+/** The text of an XML element, without the quotes of an ETag. */
+function textOf(name: string, xml: string): string {
+  const [, text = ''] = new RegExp(`<${name}>([^<]*)<`).exec(xml) ?? []
+  return text.replace(/&quot;|&#34;|"/g, '').trim()
+}
