@@ -10,8 +10,12 @@ type MinimumRate = {
   onLate?: () => Error
 }
 
-/** Phones in a tunnel pause for a minute or two. An idle connection may stay as long. */
-export const PATIENT_RATE = { grace: 150, bytesPerSecond: () => 240 }
+/**
+ * The longest single pause, in seconds: phones in a tunnel pause for a minute or two. An idle connection may stay as long.
+ * A proxy has to wait longer, so that the client gets this server's reply.
+ */
+const MAX_PAUSE = 150
+export const PATIENT_RATE = { grace: MAX_PAUSE, bytesPerSecond: () => 240 }
 /** More stalled bodies than this would fill the memory: each then gets only the contended grace, in seconds. */
 const MAX_STALLED = 2_000
 const CONTENDED_GRACE = 15
@@ -30,7 +34,7 @@ export async function* atMinimumRate(
   try {
     for (;;) {
       const startedAt = performance.now()
-      const allowed = () => timeFor(size, rate) - waited
+      const allowed = () => Math.min(timeFor(size, rate) - waited, maxPause() * 1000)
       const { value, done } = await arrivalWithin(chunks.next(), allowed, rate.onLate)
       if (done) return
       waited += performance.now() - startedAt
@@ -50,8 +54,11 @@ export function arrivalOf<T>(body: Promise<T>, length: number): Promise<T> {
 
 /** How long `size` bytes may take, in ms. */
 function timeFor(size: number, { grace, bytesPerSecond }: MinimumRate): number {
-  const allowed = stalled > MAX_STALLED ? Math.min(grace, CONTENDED_GRACE) : grace
-  return (allowed + size / bytesPerSecond()) * 1000
+  return (Math.min(grace, maxPause()) + size / bytesPerSecond()) * 1000
+}
+
+function maxPause(): number {
+  return stalled > MAX_STALLED ? CONTENDED_GRACE : MAX_PAUSE
 }
 
 /** Waits `allowed()` ms, which may change in the meantime, and then throws `onLate()`. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { atMinimumRate } from '../../../src/platform/http/arrival.ts'
+import { atMinimumRate, PATIENT_RATE } from '../../../src/platform/http/arrival.ts'
 import { chunksOf } from '../../../src/platform/http/body.ts'
 import { readWithMinimumRate } from '../../../src/platform/http/timed-body.ts'
 import { until } from '../../support/until.ts'
@@ -21,6 +21,23 @@ test('refuses a stalled body, but allows more time for data already sent', async
   silent.send('x')
   await stalled.next()
   await expect(stalled.next()).rejects.toThrow('too slowly')
+})
+
+test('refuses a pause of 150 s, however much has arrived', async () => {
+  const clock = performance.now
+  let now = 0
+  performance.now = () => now
+  try {
+    const { request, send } = openRequest()
+    const chunks = atMinimumRate(chunksOf(request), PATIENT_RATE)
+    send('x'.repeat(240_000))
+    await chunks.next()
+    const late = chunks.next()
+    now += 151_000
+    await expect(late).rejects.toThrow('too slowly')
+  } finally {
+    performance.now = clock
+  }
 })
 
 test('does not count the time spent on a chunk', async () => {
