@@ -10,7 +10,7 @@ const canUnshare = Bun.spawnSync([...NAMESPACE, 'true']).exitCode === 0
 beforeAll(buildExecutable, 300_000)
 
 test.skipIf(!canUnshare)(
-  `a container whose first process is the server survives restarts and stops with one signal ${fault('31')}`,
+  `a container whose first process is the server survives restarts, refuses an upgrade, and stops with one signal ${fault('31')}`,
   async () => {
     await using homeport = await installExecutable()
     const DATA_DIR = join(homeport.folder, 'data')
@@ -28,6 +28,13 @@ test.skipIf(!canUnshare)(
       expect(stderr.toString()).toBe('')
       expect(JSON.parse(stdout.toString()).pid).toBeGreaterThan(1)
     }
+    const upgrade = Bun.spawnSync([...enter, 'upgrade', 'new', '--unsigned'], {
+      env: { ...homeport.environment, DATA_DIR },
+    })
+    expect([upgrade.exitCode, upgrade.stderr.toString()]).toEqual([
+      2,
+      expect.stringContaining('docker compose up -d'),
+    ])
     // Longer than the replaced processes stay.
     await Bun.sleep(12_000)
     expect((await fetch(`${server.url}/ready`, { keepalive: false })).status).toBe(200)

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { link, rename, rm, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { type Config, readVariable } from '../../config.ts'
@@ -45,6 +45,7 @@ export const upgrade: LocalCommand = {
       dataDir !== undefined || readVariable('DATA_DIR') !== null,
     )
     const executable = process.execPath
+    refuseInContainer(executable)
     const incoming = `${executable}.new`
     // Before the try: its end removes the file.
     await refuseTarget(source, incoming)
@@ -83,6 +84,23 @@ export const upgrade: LocalCommand = {
       await rm(incoming, { force: true })
     }
   },
+}
+
+/** A container that is replaced starts with the executable of its image. */
+function refuseInContainer(executable: string) {
+  if (firstProcess() !== executable) return
+  throw new UsageError(
+    'A container is upgraded by replacing it: build or pull the new image, then "docker compose up -d" or "kubectl rollout restart".',
+  )
+}
+
+/** The executable of process 1; null if it is hidden from this user. */
+function firstProcess(): string | null {
+  try {
+    return readlinkSync('/proc/1/exe')
+  } catch {
+    return null
+  }
 }
 
 /** Root upgrades the service, whose data its environment file or its unit names. */
