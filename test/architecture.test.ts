@@ -23,7 +23,8 @@ const DIRECTORIES = `
   cli cli/backup cli/backup/store cli/copy cli/doctor cli/processes cli/service cli/tls
   client client/react client/testing client/testing/handlers
   console console/editing console/frame console/screens console/settings console/ui
-  features/attachments/images features/attachments/storage features/attachments/upload
+  features/attachments/images features/attachments/storage features/attachments/storage/s3
+    features/attachments/upload
   features/billing/access features/billing/business features/billing/grants features/billing/inbox
     features/billing/projection features/billing/provider features/billing/purchases
     features/billing/routes features/billing/server features/billing/stores

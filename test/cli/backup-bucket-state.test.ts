@@ -31,7 +31,7 @@ test.each([
     {},
     /403 AccessDenied.*permissions of the key/,
   ],
-  ['a wrong secret', {}, { S3_SECRET_ACCESS_KEY: 'wrong' }, /SignatureDoesNotMatch.*check S3_ACC/],
+  ['a wrong secret', {}, { S3_SECRET_ACCESS_KEY: 'wrong' }, /SignatureDoesNotMatch.*check S3_SECRET_ACCESS_KEY/],
   ['a bucket that does not exist', {}, { bucket: 'nowhere' }, /NoSuchBucket.*create the bucket/],
   [
     'a store that cannot be reached',

@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
-import { createS3Client } from '../../features/attachments/storage/s3-client.ts'
+import { createS3Client } from '../../features/attachments/storage/s3/client.ts'
 import { makeFolder } from '../../lib/durable-file.ts'
 import { HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import type { Job, JobRun } from '../../lib/jobs.ts'

@@ -1,8 +1,8 @@
-import { createS3Client, type S3Settings } from '../../../features/attachments/storage/s3-client.ts'
+import { createS3Client, type S3Settings } from '../../../features/attachments/storage/s3/client.ts'
 import {
   listUnfinishedUploads,
   uploadInParts,
-} from '../../../features/attachments/storage/s3-multipart.ts'
+} from '../../../features/attachments/storage/s3/multipart.ts'
 
 /** A place for backups in an object store, with its credentials. */
 export type Bucket = S3Settings

@@ -4,8 +4,8 @@ import type { Db } from '../../../platform/db/db.ts'
 import type { Platform } from '../../../platform/feature.ts'
 import { createDiskSpace } from './disk-space.ts'
 import { CACHE_FOLDER, createFiles, type Files } from './files.ts'
-import { createS3Client } from './s3-client.ts'
-import { createS3Files } from './s3-files.ts'
+import { createS3Client } from './s3/client.ts'
+import { createS3Files } from './s3/files.ts'
 
 type Config = Platform<Db<unknown>>['config']
 type FileSettings = Pick<Config, 'filesUrl' | 's3' | 'filesCacheBytes' | 'minFreeBytes'>

@@ -5,8 +5,8 @@ import type { AppError } from '../../../lib/errors.ts'
 import { newId } from '../../../lib/ids.ts'
 import type { StoredText } from '../../../lib/key-ring.ts'
 import { originalOf } from '../images/variants.ts'
-import type { S3Client } from './s3-client.ts'
-import { isFileKey } from './s3-files.ts'
+import type { S3Client } from './s3/client.ts'
+import { isFileKey } from './s3/files.ts'
 
 /** In the store: who may delete objects. `token` changes at each sweep, so that a copy of the database is found out. */
 type Owner = { store: string; place: string; token: string; name: string; since: number }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { sha256 } from '../../../lib/crypto.ts'
-import { AppError } from '../../../lib/errors.ts'
-import { StoreFault } from './store-fault.ts'
+import { sha256 } from '../../../../lib/crypto.ts'
+import { AppError } from '../../../../lib/errors.ts'
+import { StoreFault } from './fault.ts'
 
 /** Watches one attempt of a request: `signal` aborts it unless `onProgress` is called in time. */
 export type Watch = { signal: AbortSignal; onProgress: () => void }

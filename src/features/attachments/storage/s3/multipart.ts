@@ -1,6 +1,6 @@
-import type { S3Client } from './s3-client.ts'
-import { storeUnavailable } from './s3-requests.ts'
-import { StoreFault } from './store-fault.ts'
+import type { S3Client } from './client.ts'
+import { StoreFault } from './fault.ts'
+import { storeUnavailable } from './requests.ts'
 
 /**
  * Stores `content` under a key that is not in use, in parts of `partBytes`, one of which is in memory. The object exists

@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises'
-import { readTextCapped } from '../../../lib/bounded-fetch.ts'
-import type { DiskSpace } from './disk-space.ts'
-import { MAX_FILE_BYTES } from './files.ts'
-import { signParameters, throwFault, type Watch, withRetries } from './s3-requests.ts'
-import { StoreFault } from './store-fault.ts'
+import { readTextCapped } from '../../../../lib/bounded-fetch.ts'
+import type { DiskSpace } from '../disk-space.ts'
+import { MAX_FILE_BYTES } from '../files.ts'
+import { StoreFault } from './fault.ts'
+import { signParameters, throwFault, type Watch, withRetries } from './requests.ts'
 
 export type S3Settings = {
   /** Such as `https://s3.eu-central-1.amazonaws.com`; the bucket is part of the path. */
