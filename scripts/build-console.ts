@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'
-import { sha256 } from '../src/lib/crypto.ts'
+import { sha256 } from '../src/lib/crypto/hash.ts'
 import { ROOT } from './root.ts'
 
 const SOURCE = join(ROOT, 'src/console')

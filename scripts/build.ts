@@ -150,7 +150,7 @@ export function embedNative(platform: string, folderOf: Build['folderOf']): BunP
     argon2: [nativeFile(`@node-rs/argon2-${napiName(platform)}`, '', /\.node$/)],
   }
   // The executable contains the loaders' source, which must not reveal the build folder.
-  const files = new Map([['#load-native', join(ROOT, 'src/lib/native.ts')]])
+  const files = new Map([['#load-native', join(ROOT, 'src/lib/files/native.ts')]])
   for (const { source, hash } of Object.values(parts).flat()) files.set(`#${hash}`, source)
   const sources = new Set(files.values())
   return {

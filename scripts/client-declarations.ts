@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { ROOT } from './root.ts'
 
-const SERVER_TYPES = /^(server|usecases|features|platform)\/|^client\/routes$/
+const SERVER_TYPES = /^(server|operations|features|platform)\/|^client\/routes$/
 const COMMENTS = /\/\*.*?\*\//gs
 const IMPORT = /(from |import\()['"](\.[^'"]+)\.ts['"]/g
 

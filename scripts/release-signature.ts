@@ -1,5 +1,10 @@
 import { join } from 'node:path'
-import { formatSums, publicKeyOf, type Release, signSums } from '../src/lib/release-signature.ts'
+import {
+  formatSums,
+  publicKeyOf,
+  type Release,
+  signSums,
+} from '../src/lib/crypto/release-signature.ts'
 
 /** The line in `install.sh` that sets the public key. */
 const KEY_LINE = /^key=\$\{RELEASE_PUBLIC_KEY:-\}$/m

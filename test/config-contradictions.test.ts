@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readConfig } from '../src/config.ts'
+import { readConfig } from '../src/config/config.ts'
 
 test.each([
   ['CONSOLE_PORT', { CONSOLE_PORT: '8080', PORT: '8080' }],

@@ -1,7 +1,7 @@
 import type { Command as Commander } from 'commander'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { DataCommand, NamedCommand, Options } from '../lib/command.ts'
-import { userName } from '../lib/user-name.ts'
+import { userName } from '../lib/text/user-name.ts'
 import type { Services } from '../server/services.ts'
 
 /** A command that always runs in this process, and returns its exit code. */

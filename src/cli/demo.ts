@@ -1,9 +1,9 @@
 import { and, eq } from 'drizzle-orm'
 import { RETRY_OF_FAILED_EVENTS } from '../features/billing/jobs.ts'
-import { beforeAndAfterOf, differencesBetween } from '../lib/differences.ts'
-import { DAY_MS } from '../lib/durations.ts'
-import type { Log } from '../lib/log.ts'
-import { encodePng } from '../lib/png.ts'
+import { encodePng } from '../lib/files/png.ts'
+import type { Log } from '../lib/log/log.ts'
+import { beforeAndAfterOf, differencesBetween } from '../lib/text/differences.ts'
+import { DAY_MS } from '../lib/time/durations.ts'
 import type { Services } from '../server/services.ts'
 
 const PASSWORD = 'correct horse battery'

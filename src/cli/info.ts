@@ -1,14 +1,14 @@
 import { dataCommand, EXIT, UsageError } from '../lib/command.ts'
-import { megabytes } from '../lib/megabytes.ts'
+import { megabytes } from '../lib/text/format-bytes.ts'
+import type { Status } from '../operations/status.ts'
 import { readMigrations } from '../platform/db/migrations.ts'
 import { consoleUrlOf } from '../platform/public-url.ts'
 import type { Services } from '../server/services.ts'
-import type { Status } from '../usecases/monitoring/status.ts'
 import { BUILD, BUILD_INFO, SHARP_VERSION, VERSION } from '../version.ts'
 import type { LocalCommand } from './command.ts'
-import { askServer, STATE_TIMEOUT_MS } from './command-socket.ts'
-import { requireOwnDirectory } from './data-directory.ts'
+import { requireOwnDirectory } from './data/data-directory.ts'
 import { effectiveConfig } from './effective-config.ts'
+import { askServer, STATE_TIMEOUT_MS } from './server/command-socket.ts'
 import { writeOutcome, writeOutput } from './terminal.ts'
 
 export const status = dataCommand({

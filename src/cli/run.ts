@@ -7,12 +7,12 @@ import {
   readConfig,
   readDotEnv,
   readVariable,
-} from '../config.ts'
+} from '../config/config.ts'
 import { CommandError, EXIT, flagOf, type Options, UsageError } from '../lib/command.ts'
 import { AppError } from '../lib/errors.ts'
-import { describeFullDisk } from '../lib/free-space.ts'
-import { createLog } from '../lib/log.ts'
-import { drainLogs } from '../lib/log-output.ts'
+import { describeFullDisk } from '../lib/files/free-space.ts'
+import { createLog } from '../lib/log/log.ts'
+import { drainLogs } from '../lib/log/log-output.ts'
 import { DatabaseRefusal } from '../platform/db/postgres/errors.ts'
 import { classifyOpenError } from '../platform/db/sqlite/storage-error.ts'
 import { ArchiveError } from './backup/archive.ts'
@@ -23,11 +23,11 @@ import {
   performSteps,
   type ServiceCommand,
 } from './command.ts'
-import { askServer } from './command-socket.ts'
 import { commands } from './commands.ts'
-import { requireData } from './data-directory.ts'
-import { openData } from './open-data.ts'
+import { requireData } from './data/data-directory.ts'
+import { openData } from './data/open-data.ts'
 import { createProgram, expandHelp, requireKnownCommand } from './program.ts'
+import { askServer } from './server/command-socket.ts'
 import { readServiceRecord, serviceVariables } from './service/service-record.ts'
 import { confirmRisk, createProgress, writeOutcome } from './terminal.ts'
 import { describeForOperator } from './unavailable.ts'

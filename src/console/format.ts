@@ -1,5 +1,5 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/durations.ts'
-import { describeConditions, isRule } from '../lib/rule-words.ts'
+import { describeConditions, isRule } from '../lib/text/rule-labels.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time/durations.ts'
 
 /**
  * The language of dates and amounts: the browser's, but English if it is written from right to left, because its

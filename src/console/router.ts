@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import { decodeSegment, encodeSegment } from '../lib/path-segment.ts'
+import { decodeSegment, encodeSegment } from '../lib/text/path-segment.ts'
 import { enterVisit, leaveVisit, repeats, returnToVisit } from './visits.ts'
 
 const BASE = '/console'

@@ -1,64 +1,70 @@
 import type { ComponentType } from 'preact'
 import { loadedScreen } from './frame/loaded-screen.tsx'
-import { EventsScreen } from './screens/events.tsx'
-import { FilesScreen } from './screens/files.tsx'
-import { MeScreen } from './screens/me.tsx'
-import { OverviewScreen } from './screens/overview.tsx'
-import { PeopleScreen } from './screens/people.tsx'
-import { PurchasesScreen } from './screens/purchases.tsx'
-import { RatesScreen } from './screens/rates.tsx'
-import { UsageScreen } from './screens/usage.tsx'
+import { EventsScreen } from './screens/events/events.tsx'
+import { MeScreen } from './screens/operators/me.tsx'
+import { OverviewScreen } from './screens/overview/overview.tsx'
+import { PurchasesScreen } from './screens/purchases/purchases.tsx'
+import { FilesScreen } from './screens/system/files.tsx'
+import { RatesScreen } from './screens/system/rates.tsx'
+import { UsageScreen } from './screens/system/usage.tsx'
+import { PeopleScreen } from './screens/users/people.tsx'
 
 // The screens with much code that few open.
 const AlertsScreen = loadedScreen(
   'Alerts',
-  async () => (await import('./screens/alerts.tsx')).AlertsScreen,
+  async () => (await import('./screens/overview/alerts.tsx')).AlertsScreen,
 )
 const ApiKeysScreen = loadedScreen(
   'API keys',
-  async () => (await import('./screens/api-keys.tsx')).ApiKeysScreen,
+  async () => (await import('./screens/keys/api-keys.tsx')).ApiKeysScreen,
 )
 const AuditScreen = loadedScreen(
   'Audit',
-  async () => (await import('./screens/audit.tsx')).AuditScreen,
+  async () => (await import('./screens/operators/audit.tsx')).AuditScreen,
 )
 const BackupsScreen = loadedScreen(
   'Backups',
-  async () => (await import('./screens/backups.tsx')).BackupsScreen,
+  async () => (await import('./screens/system/backups.tsx')).BackupsScreen,
 )
 const BusinessScreen = loadedScreen(
   'Business',
-  async () => (await import('./screens/business.tsx')).BusinessScreen,
+  async () => (await import('./screens/business/business.tsx')).BusinessScreen,
 )
-const FaqsScreen = loadedScreen('FAQs', async () => (await import('./screens/faqs.tsx')).FaqsScreen)
-const KeysScreen = loadedScreen('Keys', async () => (await import('./screens/keys.tsx')).KeysScreen)
+const FaqsScreen = loadedScreen(
+  'FAQs',
+  async () => (await import('./screens/content/faqs.tsx')).FaqsScreen,
+)
+const KeysScreen = loadedScreen(
+  'Keys',
+  async () => (await import('./screens/keys/keys.tsx')).KeysScreen,
+)
 const LiveScreen = loadedScreen(
   'Live log',
-  async () => (await import('./screens/live.tsx')).LiveScreen,
+  async () => (await import('./screens/system/live.tsx')).LiveScreen,
 )
 const MetricsScreen = loadedScreen(
   'Metrics',
-  async () => (await import('./screens/metrics.tsx')).MetricsScreen,
+  async () => (await import('./screens/metrics/metrics.tsx')).MetricsScreen,
 )
 const OperatorsScreen = loadedScreen(
   'Operators',
-  async () => (await import('./screens/operators.tsx')).OperatorsScreen,
+  async () => (await import('./screens/operators/operator-list.tsx')).OperatorsScreen,
 )
 const PlansScreen = loadedScreen(
   'Plans',
-  async () => (await import('./screens/plans.tsx')).PlansScreen,
+  async () => (await import('./screens/content/plans.tsx')).PlansScreen,
 )
 const SettingsScreen = loadedScreen(
   'Settings',
-  async () => (await import('./screens/settings.tsx')).SettingsScreen,
+  async () => (await import('./screens/content/settings.tsx')).SettingsScreen,
 )
 const StoresScreen = loadedScreen(
   'Stores',
-  async () => (await import('./screens/stores.tsx')).StoresScreen,
+  async () => (await import('./screens/stores/connections.tsx')).StoresScreen,
 )
 const WebhooksScreen = loadedScreen(
   'Webhooks',
-  async () => (await import('./screens/webhooks.tsx')).WebhooksScreen,
+  async () => (await import('./screens/webhooks/webhooks.tsx')).WebhooksScreen,
 )
 
 type Group = 'Customers' | 'App' | 'Integrations' | 'Server' | 'Access'

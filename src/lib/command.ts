@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import { parseTime } from './time-stamp.ts'
-import { ownerOf, userName } from './user-name.ts'
+import { ownerOf, userName } from './text/user-name.ts'
+import { parseTime } from './time/parse-time.ts'
 
 export type Options = Record<string, string | boolean | undefined>
 

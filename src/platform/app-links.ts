@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { publicUrl } from './public-url.ts'
 
 /** The relying party of users' passkeys: its id, and the origins that may use the passkeys. */

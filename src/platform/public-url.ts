@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 
 /** The server's public URL: never the Host of a request, which the client chooses. */
 export function publicUrl({ baseUrl, port }: Config): string {

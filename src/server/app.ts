@@ -4,6 +4,7 @@ import { mailLinkPaths } from '../features/users/feature.ts'
 import { wellKnownFiles } from '../platform/app-links.ts'
 import { encryption } from '../platform/encryption/plugin.ts'
 import type { RouteContext } from '../platform/feature.ts'
+import { callerOf, type RecordByKey, requireKey } from '../platform/http/api-key-guard.ts'
 import { authenticate } from '../platform/http/authenticate.ts'
 import { clientPackage, describeClientPackage } from '../platform/http/client-package.ts'
 import { isForConsole } from '../platform/http/console-networks.ts'
@@ -20,7 +21,6 @@ import { requestInfo } from '../platform/http/request-id.ts'
 import { observe } from '../platform/http/request-log.ts'
 import { createBaseUrlOf, type FromProxy } from '../platform/http/request-url.ts'
 import { allowedMethodsOf } from '../platform/http/routing.ts'
-import { callerOf, type RecordByKey, requireKey } from '../platform/http/server-api.ts'
 import {
   createTranslator,
   type Translator,

@@ -1,4 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia'
+import { backupsAdmin } from '../operations/console/backups.ts'
+import { metricsAdmin } from '../operations/console/metrics.ts'
+import { healthAdmin } from '../operations/console/overview.ts'
 import { keysAdmin } from '../platform/encryption/admin.ts'
 import type { ConsoleContext } from '../platform/feature.ts'
 import {
@@ -10,12 +13,9 @@ import {
 } from '../platform/http/console-guard.ts'
 import { consoleNetworks } from '../platform/http/console-networks.ts'
 import { consolePage } from '../platform/http/console-page.ts'
-import { createCsvExport } from '../platform/http/csv.ts'
 import { requestInfo } from '../platform/http/request-id.ts'
 import { createBaseUrlOf, type FromProxy } from '../platform/http/request-url.ts'
-import { backupsAdmin } from '../usecases/admin/backups.ts'
-import { healthAdmin } from '../usecases/admin/health.ts'
-import { metricsAdmin } from '../usecases/admin/metrics.ts'
+import { createCsvExport } from '../platform/lists/csv.ts'
 import { BUILD } from '../version.ts'
 import type { Services } from './services.ts'
 

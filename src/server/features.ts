@@ -1,5 +1,4 @@
 import { alertsFeature } from '../features/alerts/feature.ts'
-import type { ReadMetric } from '../features/alerts/measurements.ts'
 import { apiKeysFeature } from '../features/api-keys/feature.ts'
 import { attachmentsFeature } from '../features/attachments/feature.ts'
 import { billingFeature } from '../features/billing/feature.ts'
@@ -23,16 +22,17 @@ import type { IdentityProviders } from '../features/users/social/identity-provid
 import { webhooksFeature } from '../features/webhooks/feature.ts'
 import type { WebhooksDeps } from '../features/webhooks/webhooks.ts'
 import { activeSubscriptionsIn, type DeleteAccount } from '../lib/active-subscriptions.ts'
-import { sha256 } from '../lib/crypto.ts'
+import { sha256 } from '../lib/crypto/hash.ts'
+import type { ReadMetric } from '../platform/conditions/measurements.ts'
 import type { Columns } from '../platform/db/columns.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { Declarations, Feature, FeatureParts } from '../platform/feature.ts'
-import type { Observation } from '../platform/history/tallies.ts'
 import { closedObject } from '../platform/http/envelope.ts'
+import type { Observation } from '../platform/metrics/tallies.ts'
 import { publicUrl } from '../platform/public-url.ts'
-import { createUserData } from '../usecases/user-data.ts'
 import { createAnnouncements } from './announcements.ts'
 import { type createPlatform, platformDeclarations } from './platform.ts'
+import { createUserData } from './user-data.ts'
 
 /**
  * All features, with their declarations. `createFeatures` passes to each feature the services that

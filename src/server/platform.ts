@@ -1,35 +1,35 @@
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
+import type { Secrets } from '../config/secrets.ts'
 import { ACCESS_TOKEN_TTL_SECONDS } from '../features/users/sessions/tokens.ts'
-import type { PasswordCost } from '../lib/argon2.ts'
-import { DAY_MS } from '../lib/durations.ts'
+import { createKeyRing } from '../lib/crypto/key-ring.ts'
 import { newId } from '../lib/ids.ts'
-import type { Job } from '../lib/jobs.ts'
-import { createKeyRing } from '../lib/key-ring.ts'
-import type { Log } from '../lib/log.ts'
-import { createPasswords, PASSWORD_COSTS } from '../lib/passwords.ts'
+import type { Log } from '../lib/log/log.ts'
+import type { PasswordCost } from '../lib/passwords/argon2.ts'
+import { createPasswords, PASSWORD_COSTS } from '../lib/passwords/passwords.ts'
+import { DAY_MS } from '../lib/time/durations.ts'
 import type { Columns, UsersTable } from '../platform/db/columns.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import { keyCommands } from '../platform/encryption/commands.ts'
 import { createReplayGuard } from '../platform/encryption/replay-guard.ts'
 import { type EncryptionDb, encryptionTables } from '../platform/encryption/schema.ts'
 import type { Declarations } from '../platform/feature.ts'
-import { historyTables } from '../platform/history/schema.ts'
 import {
   createAddressOf,
   createIpOf,
   createNetworkCheck,
   createProxyCheck,
-} from '../platform/http/client-ip.ts'
+} from '../platform/http/client-address.ts'
 import { createCountryOf } from '../platform/http/country.ts'
 import { httpGerman } from '../platform/http/translations.ts'
+import type { Job } from '../platform/jobs/jobs.ts'
 import { createLimits } from '../platform/limits/limits.ts'
 import { type LimitsDb, limitTables } from '../platform/limits/schema.ts'
+import { historyTables } from '../platform/metrics/schema.ts'
 import { createMailer, greetingOf } from '../platform/outbox/mailer.ts'
 import { outboxTables } from '../platform/outbox/schema.ts'
 import { publicUrl } from '../platform/public-url.ts'
 import { publicationTables } from '../platform/publications/schema.ts'
-import type { Secrets } from '../secrets.ts'
 
 /** The platform's own declarations. */
 export const platformDeclarations = {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { RateSet } from '../features/rates/model.ts'
 import type { Peg } from '../features/rates/table.ts'
-import { assetPath } from '../lib/asset-path.ts'
+import { assetPath } from '../lib/files/asset-path.ts'
 import type { Services } from './services.ts'
 
 /** Fills an empty database with the initial content. Does nothing if it already has content. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { readAppleDelivery } from '../../src/features/billing/stores/apple/delivery.ts'
-import { createTokenVerifier } from '../../src/features/billing/stores/apple/token.ts'
+import { readAppleDelivery } from '../../src/features/stores/apple/delivery.ts'
+import { createTokenVerifier } from '../../src/features/stores/apple/token.ts'
 import { serveAppStoreApi } from '../support/app-store/api.ts'
 import { createAppStore } from '../support/app-store/app-store.ts'
 import { FAKE_APP } from '../support/app-store/subscription.ts'

@@ -1,7 +1,7 @@
-import { openData } from '../../src/cli/open-data.ts'
-import { readConfig } from '../../src/config.ts'
+import { openData } from '../../src/cli/data/open-data.ts'
+import { readConfig } from '../../src/config/config.ts'
 import type { WebhookEvent } from '../../src/features/webhooks/events.ts'
-import { createLog } from '../../src/lib/log.ts'
+import { createLog } from '../../src/lib/log/log.ts'
 import { startReceiver } from '../support/webhook-receiver.ts'
 import { median } from './median.ts'
 

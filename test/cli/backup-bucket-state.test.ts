@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { createBackupState, warnIfTargetUnwritable } from '../../src/cli/backup/jobs.ts'
-import { describeFolders } from '../../src/cli/data-directory.ts'
+import { describeFolders } from '../../src/cli/data/data-directory.ts'
 import { checkBackup } from '../../src/cli/doctor/backup-check.ts'
-import { readConfig } from '../../src/config.ts'
-import { createLog } from '../../src/lib/log.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { createLog } from '../../src/lib/log/log.ts'
 import { KEYS, startBackupBucket } from '../support/backup-bucket.ts'
 import { createLogLines } from '../support/log-lines.ts'
 
@@ -31,7 +31,12 @@ test.each([
     {},
     /403 AccessDenied.*permissions of the key/,
   ],
-  ['a wrong secret', {}, { S3_SECRET_ACCESS_KEY: 'wrong' }, /SignatureDoesNotMatch.*check S3_SECRET_ACCESS_KEY/],
+  [
+    'a wrong secret',
+    {},
+    { S3_SECRET_ACCESS_KEY: 'wrong' },
+    /SignatureDoesNotMatch.*check S3_SECRET_ACCESS_KEY/,
+  ],
   ['a bucket that does not exist', {}, { bucket: 'nowhere' }, /NoSuchBucket.*create the bucket/],
   [
     'a store that cannot be reached',

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as backups from '../../src/cli/backup/backups.ts'
 import { backupJobs, createBackupState } from '../../src/cli/backup/jobs.ts'
-import { readConfig } from '../../src/config.ts'
-import { createLog } from '../../src/lib/log.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { createLog } from '../../src/lib/log/log.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 
 const HOUR = 60 * 60 * 1000

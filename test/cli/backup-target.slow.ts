@@ -3,7 +3,7 @@ import { mkdirSync, rmdirSync } from 'node:fs'
 import { lstat, mkdir, readdir, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sha256 } from '../../src/lib/crypto.ts'
+import { sha256 } from '../../src/lib/crypto/hash.ts'
 import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { removeUnfinished } from '../../src/cli/backup/backups.ts'
 import { createConsoleBackups } from '../../src/cli/backup/console-backups.ts'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 
 const HOUR = 60 * 60_000
 

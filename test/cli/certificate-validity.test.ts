@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { networkChecks } from '../../src/cli/doctor/network-checks.ts'
 import { startTls } from '../../src/cli/tls/tls.ts'
-import { readConfig } from '../../src/config.ts'
-import { DAY_MS } from '../../src/lib/durations.ts'
-import { createLog } from '../../src/lib/log.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { createLog } from '../../src/lib/log/log.ts'
+import { DAY_MS } from '../../src/lib/time/durations.ts'
 import { selfSigned } from '../support/certificates.ts'
 
 let folder: string

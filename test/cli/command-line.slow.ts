@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import type { Command } from '../../src/cli/command.ts'
 import { commands } from '../../src/cli/commands.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { userName } from '../../src/lib/user-name.ts'
+import { userName } from '../../src/lib/text/user-name.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 
 let homeport: Awaited<ReturnType<typeof installExecutable>>
@@ -15,7 +15,8 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => homeport[Symbol.asyncDispose]())
 
-const README = join(import.meta.dir, '..', '..', 'README.md')
+const ROOT = join(import.meta.dir, '..', '..')
+const README = join(ROOT, 'README.md')
 
 /** The words that call a command: its name, and a value for each required argument. */
 function wordsFor({ name, arguments: args = '' }: Command): string[] {
@@ -125,7 +126,7 @@ test('a command unknown to the running server asks the operator to restart it', 
 
 test('the README lists exactly the existing commands', async () => {
   const text = await Bun.file(README).text()
-  const table = text.slice(text.indexOf('\n## Commands'), text.indexOf('\n## The map'))
+  const table = text.slice(text.indexOf('\n## Commands'), text.indexOf('\n## License'))
   const listed = table
     .split('\n')
     .filter((line) => line.startsWith('| `'))
@@ -133,10 +134,9 @@ test('the README lists exactly the existing commands', async () => {
   expect(listed.toSorted()).toEqual(commands.map(({ name }) => name).toSorted())
 })
 
-test('the map in the README lists every directory of src', async () => {
-  const text = await Bun.file(README).text()
-  const map = text.slice(text.indexOf('\n## The map'), text.indexOf('\n## License'))
-  const files = new Bun.Glob('src/**/*.{ts,tsx}').scan(join(import.meta.dir, '..', '..'))
+test('the map lists every directory of src', async () => {
+  const map = await Bun.file(join(ROOT, 'docs/architecture.md')).text()
+  const files = new Bun.Glob('src/**/*.{ts,tsx}').scan(ROOT)
   const folders = new Set((await Array.fromAsync(files)).map((path) => basename(dirname(path))))
   expect([...folders].filter((name) => !map.includes(` ${name}/`) && name !== 'src')).toEqual([])
 })

@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test'
 import { exists, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { requireData } from '../../src/cli/data-directory.ts'
+import { requireData } from '../../src/cli/data/data-directory.ts'
 import { refuseTarget } from '../../src/cli/service/new-executable.ts'
 import { recordMoveToFile, recordService } from '../../src/cli/service/service-record.ts'
-import { type Config, readConfig } from '../../src/config.ts'
+import { type Config, readConfig } from '../../src/config/config.ts'
 import { createTestApp } from '../support/app.ts'
 
 test('commands do not use the old SQLite file of a service that uses PostgreSQL', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { SQL } from 'bun'
-import { connectPostgres, postgresStatus } from '../../src/cli/open-postgres.ts'
-import { readConfig } from '../../src/config.ts'
+import { connectPostgres, postgresStatus } from '../../src/cli/data/open-postgres.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { createTestDatabase, isOnPostgres } from '../support/databases.ts'
 
 const onPostgres = test.skipIf(!isOnPostgres)

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { drain } from '../../src/cli/serving-socket.ts'
-import { createLog } from '../../src/lib/log.ts'
+import { drain } from '../../src/cli/server/serving-socket.ts'
+import { createLog } from '../../src/lib/log/log.ts'
 import { fault } from '../support/fault.ts'
 import { simulateDelay } from '../support/until.ts'
 

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createForward, serveForwarded } from '../../src/cli/service/forwarding.ts'
-import type { Config } from '../../src/config.ts'
+import type { Config } from '../../src/config/config.ts'
 import type { AppError } from '../../src/lib/errors.ts'
 import { readBody } from '../../src/platform/http/body.ts'
 

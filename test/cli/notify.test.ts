@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createNotifier } from '../../src/cli/service/notify.ts'
-import { readConfig } from '../../src/config.ts'
-import { createLog } from '../../src/lib/log.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { createLog } from '../../src/lib/log/log.ts'
 
 /** Prints the first two datagrams that arrive at a socket. The runtime cannot receive them. */
 const RECEIVER = `

@@ -3,8 +3,8 @@ import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { listenForProxy, requireUnusedSocket } from '../../src/cli/proxy-socket.ts'
-import { readConfig } from '../../src/config.ts'
+import { listenForProxy, requireUnusedSocket } from '../../src/cli/server/proxy-socket.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { createTestApp } from '../support/app.ts'
 
 test('only the user and its group may connect, and a later process takes the path', async () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, expect, test } from 'bun:test'
 import { cp, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readSignedFile } from '../../src/cli/service/release.ts'
-import { formatSums, verifySums } from '../../src/lib/release-signature.ts'
+import { formatSums, verifySums } from '../../src/lib/crypto/release-signature.ts'
 import {
   buildExecutable,
   installExecutable,

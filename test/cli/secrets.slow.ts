@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { checkSecrets } from '../../src/secrets.ts'
+import { checkSecrets } from '../../src/config/secrets.ts'
 import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { fault } from '../support/fault.ts'

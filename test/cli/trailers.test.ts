@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createServingSocket } from '../../src/cli/serving-socket.ts'
+import { createServingSocket } from '../../src/cli/server/serving-socket.ts'
 import { readBody } from '../../src/platform/http/body.ts'
 import { openConnection } from '../support/raw-request.ts'
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { sha256 } from '../../src/lib/crypto.ts'
+import { sha256 } from '../../src/lib/crypto/hash.ts'
 import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable, RELEASE_KEY } from '../support/executable.ts'
 import { startReleaseServer } from '../support/release-server.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { decodeSegment, encodeSegment } from '../../src/lib/path-segment.ts'
+import { decodeSegment, encodeSegment } from '../../src/lib/text/path-segment.ts'
 import { createTestApp } from '../support/app.ts'
 import { deliver, purchase } from '../support/billing.ts'
 import { signInOperator } from '../support/operator.ts'

@@ -5,11 +5,11 @@ const SOURCES = [
   'src/features/*/**/*.ts',
   'src/platform/{db,http,limits}/**/*.ts',
   'src/platform/encryption/opener.ts',
-  'src/{lib,usecases}/**/*.ts',
+  'src/{lib,operations}/**/*.ts',
 ]
 /** Files whose texts are examples, keyed, or for operators, other servers, stores or billing providers. */
 const EXCLUDED_FILES =
-  /features\/(alerts|api-keys|operators|settings|plans|content|webhooks)\/|\/server\/|server-api|usage\/(model|service|consumption)|translations|texts|access-sentence|users\/import\/|billing\/(stores\/)?routes|billing\/(grants|business)\/|billing\/stores\/(apple|checks|google)\/|purchases\/actions|apple-notifications|key-ring|file-settings|directory|accounts\/notes|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(admin|commands)/
+  /features\/(alerts|api-keys|operators|settings|plans|content|webhooks)\/|\/server\/|api-key-guard|usage\/(model|service|consumption)|translations|texts|access-explanation|users\/import\/|(billing|stores)\/routes|billing\/(grants|business)\/|stores\/(apple|checks|google)\/|purchases\/links|apple-notifications|key-ring|file-settings|directory|accounts\/notes|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(admin|commands)|operations\/console/
 /** A string literal, and the property or function that receives it. */
 const LITERAL = /(\w+:|\w+\()?\s*('(?:[^'\\\n]|\\.)+'|`[^`]+`)/g
 /** Documentation, and errors that only a developer's mistake causes. */

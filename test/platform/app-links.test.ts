@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { checkAppLinks } from '../../src/cli/doctor/app-link-check.ts'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { mailLinkPaths } from '../../src/features/users/feature.ts'
 import { passkeyRelyingParty, wellKnownFiles } from '../../src/platform/app-links.ts'
 import { createTestApp } from '../support/app.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { consoleUrlOf } from '../../src/platform/public-url.ts'
 
 test.each([

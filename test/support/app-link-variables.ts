@@ -1,4 +1,4 @@
-import type { Config } from '../../src/config.ts'
+import type { Config } from '../../src/config/config.ts'
 
 const PLAY_PRINT = Array(32).fill('AB').join(':')
 const UPLOAD_PRINT = Array(32).fill('0C').join(':')

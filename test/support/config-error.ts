@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { ConfigError, readConfig } from '../../src/config.ts'
+import { ConfigError, readConfig } from '../../src/config/config.ts'
 
 /** The message with which variables are refused. */
 export function configErrorFor(environment: Record<string, string>): string {

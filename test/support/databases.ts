@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { test } from 'bun:test'
 import { SQL } from 'bun'
-import { createLog } from '../../src/lib/log.ts'
+import { createLog } from '../../src/lib/log/log.ts'
 
 /** The PostgreSQL server that tests use instead of SQLite; see `test/postgres.ts`. */
 const SERVER = process.env['TEST_DATABASE_URL']
@@ -73,8 +73,8 @@ export async function createTestDatabase({
 }
 
 async function makeTemplate(): Promise<string> {
-  const { openData } = await import('../../src/cli/open-data.ts')
-  const { readConfig } = await import('../../src/config.ts')
+  const { openData } = await import('../../src/cli/data/open-data.ts')
+  const { readConfig } = await import('../../src/config/config.ts')
   const { mkdtemp, rm } = await import('node:fs/promises')
   const name = await createDatabase('template1')
   const dataDir = await mkdtemp('/tmp/homeport-template-')

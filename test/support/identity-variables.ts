@@ -1,4 +1,4 @@
-import type { Config } from '../../src/config.ts'
+import type { Config } from '../../src/config/config.ts'
 
 /** A valid value of each variable of identity providers, its parsed form, and invalid values. */
 export const IDENTITY_VARIABLES: Record<

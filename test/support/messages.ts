@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
-import { sha256 } from '../../src/lib/crypto.ts'
+import { sha256 } from '../../src/lib/crypto/hash.ts'
 import type { Ask, TestApp } from './app.ts'
 import { rawSealForKey } from './raw-jose.ts'
 

@@ -1,4 +1,4 @@
-import type { EndpointPoint, Steps, TrafficPoint } from '../../src/platform/history/charts.ts'
+import type { EndpointPoint, Steps, TrafficPoint } from '../../src/platform/metrics/charts.ts'
 
 const MINUTE = 60_000
 const LOGIN = 'POST /api/auth/login/v1'

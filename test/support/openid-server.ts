@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Provider from 'oidc-provider'
-import { sha256 } from '../../src/lib/crypto.ts'
+import { sha256 } from '../../src/lib/crypto/hash.ts'
 
 const CALLBACK = 'com.example.app:/callback'
 const VERIFIER = 'a-code-verifier-that-only-this-app-knows-1234567890'

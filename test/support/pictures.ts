@@ -1,5 +1,5 @@
 import sharp from 'sharp'
-import { encodePng } from '../../src/lib/png.ts'
+import { encodePng } from '../../src/lib/files/png.ts'
 
 /** A JPEG like those of phones: rotated (orientation 6), with GPS data and an ICC profile. */
 export async function phonePhoto(width = 400, height = 300): Promise<Buffer> {

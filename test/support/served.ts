@@ -1,4 +1,4 @@
-import { createServingSocket } from '../../src/cli/serving-socket.ts'
+import { createServingSocket } from '../../src/cli/server/serving-socket.ts'
 import { createTestApp, type TestApp } from './app.ts'
 
 /** Serves the application on a loopback port, so that requests have a client address. */

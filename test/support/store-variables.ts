@@ -3,8 +3,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { Config } from '../../src/config.ts'
-import { APPLE_ROOT } from '../../src/features/billing/stores/apple/certificates.ts'
+import type { Config } from '../../src/config/config.ts'
+import { APPLE_ROOT } from '../../src/features/stores/apple/certificates.ts'
 
 const ROOT_FILE = join(mkdtempSync(join(tmpdir(), 'homeport-root-')), 'root.cer')
 writeFileSync(ROOT_FILE, APPLE_ROOT.raw)

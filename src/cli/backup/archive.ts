@@ -1,7 +1,7 @@
 import { open, stat } from 'node:fs/promises'
 import { createTarDecoder, createTarPacker } from 'modern-tar'
-import { equalInConstantTime, sha256 } from '../../lib/crypto.ts'
-import type { InstallationKey } from '../installation-keys.ts'
+import { equalInConstantTime, sha256 } from '../../lib/crypto/hash.ts'
+import type { InstallationKey } from '../data/installation-keys.ts'
 
 /** The description of an archive, in its first entry. */
 export type ArchiveInfo = {

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { createS3Client } from '../../features/attachments/storage/s3/client.ts'
-import { HOUR_MS } from '../../lib/durations.ts'
-import { timeStamp } from '../../lib/time-stamp.ts'
+import { HOUR_MS } from '../../lib/time/durations.ts'
+import { timeStamp } from '../../lib/time/parse-time.ts'
 import { abortUploads, type Bucket, bucketPath, START } from './store/bucket.ts'
 
 /** Where backups are: a folder on this machine, or an object store. */

@@ -1,7 +1,7 @@
 import { mkdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { createConfiguredFiles } from '../../features/attachments/storage/file-settings.ts'
 import { createFiles, type Files } from '../../features/attachments/storage/files.ts'
 import { KINDS } from '../../features/changes/streams.ts'
@@ -10,7 +10,7 @@ import { newId } from '../../lib/ids.ts'
 import { versionAfterRestore } from '../../platform/db/sqlite/record-restore.ts'
 import { copyAll, copyInto } from '../copy/db-copy.ts'
 import { copyFiles, SOURCE } from '../copy/files-copy.ts'
-import { openPostgresTarget, openSqliteSide, type Side } from '../copy/sides.ts'
+import { openPostgresTarget, openSqliteSide, type Side } from '../copy/source-and-target.ts'
 import { backupFolder, backupFolders, copyDatabase } from './write-backup.ts'
 
 /** Whether some of the data is outside the data directory. */

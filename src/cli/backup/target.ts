@@ -1,8 +1,8 @@
 import { lstat, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
+import { isUnexpanded } from '../../config/define-setting.ts'
 import { UsageError } from '../../lib/command.ts'
-import { isUnexpanded } from '../../lib/settings-reader.ts'
 import { confirmRisk } from '../terminal.ts'
 import { type BackupPlace, backupName, backupPlaceOf, exists, pathIn } from './backups.ts'
 

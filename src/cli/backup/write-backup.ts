@@ -2,13 +2,18 @@ import { existsSync } from 'node:fs'
 import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EXIT, type OnProgress } from '../../lib/command.ts'
-import { addPathToErrors, readNames, renameDurably, syncPath } from '../../lib/durable-file.ts'
-import { hashOfFile } from '../../lib/file-hash.ts'
+import { hashOfFile } from '../../lib/crypto/file-hash.ts'
+import {
+  addPathToErrors,
+  readNames,
+  renameDurably,
+  syncPath,
+} from '../../lib/files/durable-file.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
 import { foreignObject } from '../../platform/db/sqlite/foreign-objects.ts'
 import { countAppliedMigrations } from '../../platform/db/sqlite/open.ts'
 import { BUILD } from '../../version.ts'
-import type { InstallationKey } from '../installation-keys.ts'
+import type { InstallationKey } from '../data/installation-keys.ts'
 import { programCommand } from '../processes/program-command.ts'
 import { ArchiveError, packArchive, type Source, unpackArchive } from './archive.ts'
 import { exists, unfinishedName } from './backups.ts'

@@ -2,20 +2,20 @@ import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { type Config, readVariable } from '../../config.ts'
+import { type Config, readVariable } from '../../config/config.ts'
+import { POSTGRES_URL, postgresUrl } from '../../config/values.ts'
 import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
-import { makeFolder, syncPath } from '../../lib/durable-file.ts'
-import { POSTGRES_URL, postgresUrl } from '../../lib/setting-values.ts'
+import { makeFolder, syncPath } from '../../lib/files/durable-file.ts'
 import { withoutPassword } from '../../platform/db/postgres/open.ts'
 import type { LocalCommand } from '../command.ts'
-import { lockData, requireDatabaseFile } from '../data-directory.ts'
+import { lockData, requireDatabaseFile } from '../data/data-directory.ts'
 import {
   databasePath,
   markMoved,
   movedMarkerPath,
   movedTo,
   unfinishedCopyFolder,
-} from '../open-sqlite.ts'
+} from '../data/open-sqlite.ts'
 import { recordMoveToFile } from '../service/service-record.ts'
 import { confirmRisk, createProgress, writeOutcome } from '../terminal.ts'
 import { CopyMismatch, copyTables } from './copy-tables.ts'
@@ -26,7 +26,7 @@ import {
   openSqliteSide,
   riskOfMoving,
   type Side,
-} from './sides.ts'
+} from './source-and-target.ts'
 
 const PASSWORD_WARNING =
   'Every local user can see a password on the command line: put the URL in a variable, pass env:NAME, and change this password.'

@@ -1,7 +1,7 @@
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { openPools } from '../../platform/db/postgres/open.ts'
 import { openReader, selectRows } from '../../platform/db/sqlite/open.ts'
-import { databasePath } from '../open-sqlite.ts'
+import { databasePath } from '../data/open-sqlite.ts'
 
 const FIND = 'SELECT key FROM attachments ORDER BY key'
 

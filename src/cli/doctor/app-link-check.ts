@@ -1,6 +1,6 @@
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { mailLinkPaths } from '../../features/users/feature.ts'
-import { fetchBounded, readTextCapped } from '../../lib/bounded-fetch.ts'
+import { fetchBounded, readTextCapped } from '../../lib/net/bounded-fetch.ts'
 import { ORIGINS_FILE, passkeyRelyingParty, wellKnownFiles } from '../../platform/app-links.ts'
 import { publicUrl } from '../../platform/public-url.ts'
 import { type Finding, failed, ok, reasonOf, warning } from './check.ts'

@@ -1,5 +1,5 @@
-import { HOUR_MS } from '../../lib/durations.ts'
-import type { DeliveryRecord } from '../../usecases/monitoring/monitoring.ts'
+import { HOUR_MS } from '../../lib/time/durations.ts'
+import type { DeliveryRecord } from '../../operations/monitoring.ts'
 import { type Finding, failed, ok, warning } from './check.ts'
 import type { ServerState } from './server-state.ts'
 

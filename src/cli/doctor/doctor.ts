@@ -1,6 +1,6 @@
 import { EXIT } from '../../lib/command.ts'
 import type { LocalCommand } from '../command.ts'
-import { requireData } from '../data-directory.ts'
+import { requireData } from '../data/data-directory.ts'
 import { effectiveConfig } from '../effective-config.ts'
 import { writeOutput } from '../terminal.ts'
 import { describeForOperator } from '../unavailable.ts'

@@ -1,5 +1,5 @@
 import { discoverOpenId } from '../../features/users/social/openid-keys.ts'
-import { createKeySet } from '../../lib/remote-keys.ts'
+import { createKeySet } from '../../lib/crypto/remote-keys.ts'
 import { type Finding, failed, ok } from './check.ts'
 
 /** Checks that the discovery document and the keys of the OpenID Connect provider can be read. */

@@ -1,7 +1,7 @@
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { dataCommand } from '../../lib/command.ts'
 import type { Services } from '../../server/services.ts'
-import { askServer, STATE_TIMEOUT_MS } from '../command-socket.ts'
+import { askServer, STATE_TIMEOUT_MS } from '../server/command-socket.ts'
 
 export const serverStateCommand = dataCommand({
   name: 'server state',

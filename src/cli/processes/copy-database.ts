@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { EXIT } from '../../lib/command.ts'
-import { describeFullDisk } from '../../lib/free-space.ts'
+import { describeFullDisk } from '../../lib/files/free-space.ts'
 import { copyOpenDatabase, isIntact } from '../../platform/db/sqlite/open.ts'
 import { classifyOpenError } from '../../platform/db/sqlite/storage-error.ts'
 

@@ -4,7 +4,7 @@ import type {
   ToWorker,
 } from '../../features/attachments/images/image-worker-process.ts'
 import { EXIT } from '../../lib/command.ts'
-import { setNativeDir } from '../../lib/native.ts'
+import { setNativeDir } from '../../lib/files/native.ts'
 
 /**
  * The hidden command that processes images: it receives jobs and sends results over IPC until the

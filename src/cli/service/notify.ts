@@ -1,6 +1,6 @@
-import type { Config } from '../../config.ts'
-import type { Log } from '../../lib/log.ts'
-import { sendDatagram } from '../../lib/sockets.ts'
+import type { Config } from '../../config/config.ts'
+import type { Log } from '../../lib/log/log.ts'
+import { sendDatagram } from '../../lib/net/sockets.ts'
 
 /** systemd ends a service whose main process it does not know, and a machine may be short of processes for a moment. */
 const MAIN_PID_ATTEMPTS = 3

@@ -1,7 +1,7 @@
 import { basename, dirname, join } from 'node:path'
-import { readBytesCapped } from '../../lib/bounded-fetch.ts'
 import { UsageError } from '../../lib/command.ts'
-import { type Release, verifySums } from '../../lib/release-signature.ts'
+import { type Release, verifySums } from '../../lib/crypto/release-signature.ts'
+import { readBytesCapped } from '../../lib/net/bounded-fetch.ts'
 import { BUILD, BUILD_INFO, VERSION } from '../../version.ts'
 
 const SUMS = 'SHA256SUMS'

@@ -1,9 +1,9 @@
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { CommandError, EXIT } from '../../lib/command.ts'
-import { MINUTE_MS } from '../../lib/durations.ts'
+import { MINUTE_MS } from '../../lib/time/durations.ts'
 import type { LocalCommand } from '../command.ts'
-import { askServer } from '../command-socket.ts'
-import { requireOwnDirectory } from '../data-directory.ts'
+import { requireOwnDirectory } from '../data/data-directory.ts'
+import { askServer } from '../server/command-socket.ts'
 import { writeOutcome } from '../terminal.ts'
 import { findServer, isAlive, RESTART, START_TIMEOUT_MS } from './handover.ts'
 

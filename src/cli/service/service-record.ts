@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, readDotEnv } from '../../config.ts'
-import { writeDurably } from '../../lib/durable-file.ts'
-import { parseEnvironmentFile } from '../../lib/environment-file.ts'
-import { isExposed } from '../../lib/file-exposure.ts'
+import { type Config, readDotEnv } from '../../config/config.ts'
+import { parseEnvironmentFile } from '../../config/environment-file.ts'
+import { writeDurably } from '../../lib/files/durable-file.ts'
+import { isExposed } from '../../lib/files/file-exposure.ts'
 import { withoutPassword } from '../../platform/db/postgres/open.ts'
 import { encryptionOf } from '../backup/encryption.ts'
 

@@ -1,5 +1,5 @@
 import type { Subprocess } from 'bun'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 
 /** A server that was started to replace another one. */
 export type Next = Pick<Subprocess, 'pid' | 'exited'>

@@ -1,8 +1,8 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from 'acme-client'
-import { LETS_ENCRYPT } from '../../config.ts'
-import { makeFolder, writeDurably } from '../../lib/durable-file.ts'
+import { LETS_ENCRYPT } from '../../config/config.ts'
+import { makeFolder, writeDurably } from '../../lib/files/durable-file.ts'
 import { type Certificate, parseCertificate } from './certificate.ts'
 
 type AcmeDeps = {

@@ -1,4 +1,4 @@
-import { httpsOrigin } from '../../lib/setting-values.ts'
+import { httpsOrigin } from '../../config/values.ts'
 import { pathOf, targetOf } from '../../platform/http/request-url.ts'
 
 type HttpPortDeps = {

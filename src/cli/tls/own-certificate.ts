@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { ConfigError } from '../../config.ts'
-import type { Log } from '../../lib/log.ts'
+import { ConfigError } from '../../config/config.ts'
+import type { Log } from '../../lib/log/log.ts'
 import { type Certificate, parseCertificate } from './certificate.ts'
 
 type Paths = { cert: string; key: string }

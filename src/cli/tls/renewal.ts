@@ -1,7 +1,7 @@
-import { HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
-import { pause } from '../../lib/jobs.ts'
-import type { Log } from '../../lib/log.ts'
-import { withTimeout } from '../../lib/with-timeout.ts'
+import { withTimeout } from '../../lib/concurrency/with-timeout.ts'
+import type { Log } from '../../lib/log/log.ts'
+import { HOUR_MS, MINUTE_MS } from '../../lib/time/durations.ts'
+import { pause } from '../../platform/jobs/jobs.ts'
 import type { Acme } from './acme.ts'
 import type { Certificate } from './certificate.ts'
 

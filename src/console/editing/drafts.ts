@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../lib/durations.ts'
+import { DAY_MS } from '../../lib/time/durations.ts'
 import { me } from '../operator.ts'
 
 /** Unsaved changes that this browser keeps. */

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { languageName } from '../../lib/rule-words.ts'
+import { languageName } from '../../lib/text/rule-labels.ts'
 import { plural } from '../format.ts'
 import { Checkbox, ChoiceField, Field, NumberField, TextField } from '../ui/fields.tsx'
-import { fieldHint, fieldLabel, suggestionsFor } from './field-words.ts'
+import { fieldHint, fieldLabel, suggestionsFor } from './field-labels.ts'
 import { Group } from './group.tsx'
 
 /** The subset of JSON Schema that the forms need. */

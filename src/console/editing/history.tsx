@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { applyDifferences, differencesBetween } from '../../lib/differences.ts'
+import { applyDifferences, differencesBetween } from '../../lib/text/differences.ts'
 import type { Publication } from '../../platform/publications/publications.ts'
 import { ApiError, failure, read, send } from '../api.ts'
 import { plural } from '../format.ts'

@@ -1,4 +1,4 @@
-import { isRule } from '../../lib/rule-words.ts'
+import { isRule } from '../../lib/text/rule-labels.ts'
 
 type Tree = Record<string, unknown>
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Difference, differencesBetween } from '../../lib/differences.ts'
+import { type Difference, differencesBetween } from '../../lib/text/differences.ts'
 import { ApiError, read, send } from '../api.ts'
 import { plural } from '../format.ts'
 import { canEdit } from '../operator.ts'

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { languageName } from '../../lib/rule-words.ts'
+import { languageName } from '../../lib/text/rule-labels.ts'
 import { codesIn, LANGUAGES } from '../settings/codes-field.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'

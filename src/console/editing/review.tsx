@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { type Difference, differencesBetween } from '../../lib/differences.ts'
+import { type Difference, differencesBetween } from '../../lib/text/differences.ts'
 import { me } from '../operator.ts'
 import { Changes } from '../ui/changes.tsx'
 import { Dialog, useBusy } from '../ui/dialog.tsx'

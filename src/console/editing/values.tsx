@@ -1,7 +1,7 @@
-import { languageName } from '../../lib/rule-words.ts'
+import { languageName } from '../../lib/text/rule-labels.ts'
 import { value as formatValue, number } from '../format.ts'
 import { Badge, Empty, type Fact, Facts } from '../ui/parts.tsx'
-import { fieldLabel } from './field-words.ts'
+import { fieldLabel } from './field-labels.ts'
 import { isLocalText, type Schema, textsOf } from './form.tsx'
 
 type Tree = Record<string, unknown>

@@ -1,5 +1,5 @@
 import { useId, useRef } from 'preact/hooks'
-import { countryName, languageName } from '../../lib/rule-words.ts'
+import { countryName, languageName } from '../../lib/text/rule-labels.ts'
 import { Field } from '../ui/fields.tsx'
 
 /** A shorter text may be a code that does not exist. */

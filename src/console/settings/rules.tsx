@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { describeConditions } from '../../lib/rule-words.ts'
+import { describeConditions } from '../../lib/text/rule-labels.ts'
 import { value as formatValue } from '../format.ts'
 import { NumberField, SelectField, TextField } from '../ui/fields.tsx'
 import { problemsAt, useProblems } from '../ui/problems.tsx'

@@ -1,5 +1,5 @@
-import { type Difference, differencesBetween } from '../../lib/differences.ts'
-import { changeLabel } from '../editing/field-words.ts'
+import { type Difference, differencesBetween } from '../../lib/text/differences.ts'
+import { changeLabel } from '../editing/field-labels.ts'
 import { isIsoTime, value } from '../format.ts'
 import { Time } from './parts.tsx'
 

@@ -1,5 +1,5 @@
 import uPlot from 'uplot'
-import { DAY_MS } from '../../lib/durations.ts'
+import { DAY_MS } from '../../lib/time/durations.ts'
 import { LOCALE } from '../format.ts'
 
 /** What a line shows. A colour means the same everywhere: failures are `bad`, and `warn` is for refusals. */

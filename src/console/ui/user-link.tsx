@@ -1,5 +1,5 @@
 import { Fragment } from 'preact'
-import { encodeSegment } from '../../lib/path-segment.ts'
+import { encodeSegment } from '../../lib/text/path-segment.ts'
 import { unnamedUser } from '../format.ts'
 import { linkTo } from '../router.ts'
 

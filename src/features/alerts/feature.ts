@@ -1,7 +1,7 @@
+import type { ReadMetric } from '../../platform/conditions/measurements.ts'
 import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
 import { alertsAdmin } from './admin.ts'
 import { alertCommands } from './commands.ts'
-import type { ReadMetric } from './measurements.ts'
 import { type AlertsDb, alertTables } from './schema.ts'
 import { type Alerts, createAlerts } from './service.ts'
 

@@ -1,5 +1,5 @@
-import type { Labels, Measurements } from './measurements.ts'
-import { hours, type Rule, refusedDeliveries, scaled } from './rule.ts'
+import type { Labels, Measurements } from '../../platform/conditions/measurements.ts'
+import { hours, type Rule, refusedDeliveries, scaled } from '../../platform/conditions/units.ts'
 import { STORE_RULES } from './store-rules.ts'
 
 const DURATIONS = 'homeport_http_request_duration_seconds'

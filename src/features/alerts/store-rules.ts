@@ -1,4 +1,4 @@
-import { hours, type Rule, refusedDeliveries } from './rule.ts'
+import { hours, type Rule, refusedDeliveries } from '../../platform/conditions/units.ts'
 
 const REFUSED = /^(malformed_request|unauthenticated|forbidden|unavailable|webhook_not_configured)$/
 

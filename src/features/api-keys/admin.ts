@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { DAY_MS } from '../../lib/durations.ts'
+import { DAY_MS } from '../../lib/time/durations.ts'
 import type { ConsoleContext } from '../../platform/feature.ts'
 import { json } from '../../platform/http/body.ts'
 import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'

@@ -1,6 +1,6 @@
 import { dataCommand, parseLimitOption, parseListOption, UsageError } from '../../lib/command.ts'
-import { DAY_MS } from '../../lib/durations.ts'
 import { SCOPES, type Scope } from '../../lib/scopes.ts'
+import { DAY_MS } from '../../lib/time/durations.ts'
 import type { ApiKeys, NewKey } from './service.ts'
 
 type Needs = { apiKeys: ApiKeys }

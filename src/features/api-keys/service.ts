@@ -1,9 +1,9 @@
 import { and, desc, eq, isNull, lt, or } from 'drizzle-orm'
-import { newApiKey } from '../../lib/api-key.ts'
-import { sha256 } from '../../lib/crypto.ts'
+import { isNetwork } from '../../config/values.ts'
+import { newApiKey } from '../../lib/crypto/api-key.ts'
+import { sha256 } from '../../lib/crypto/hash.ts'
 import { AppError, type ErrorDetail } from '../../lib/errors.ts'
 import type { Scope } from '../../lib/scopes.ts'
-import { isNetwork } from '../../lib/setting-values.ts'
 import type { Reader } from '../../platform/db/db.ts'
 import type { ApiKeysDb } from './schema.ts'
 

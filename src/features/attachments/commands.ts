@@ -1,5 +1,5 @@
 import { dataCommand } from '../../lib/command.ts'
-import { megabytes } from '../../lib/megabytes.ts'
+import { megabytes } from '../../lib/text/format-bytes.ts'
 import type { Attachments } from './service.ts'
 import type { StoreOwner } from './storage/store-owner.ts'
 import type { FileUsage } from './usage.ts'

@@ -1,4 +1,4 @@
-import type { Job } from '../../lib/jobs.ts'
+import type { Job } from '../../platform/jobs/jobs.ts'
 import type { Orphans } from './orphans.ts'
 import type { IdempotencyStore } from './upload/idempotency.ts'
 import type { Staging } from './upload/staging.ts'

@@ -1,5 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm'
-import { sha256 } from '../../lib/crypto.ts'
+import { sha256 } from '../../lib/crypto/hash.ts'
 import { AppError, accountDeleted, notFound } from '../../lib/errors.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import type { ExistingUsers } from '../../platform/user-table.ts'

@@ -1,7 +1,7 @@
 import { asc, gt } from 'drizzle-orm'
-import { MINUTE_MS } from '../../lib/durations.ts'
-import type { Log } from '../../lib/log.ts'
-import { nextTurn } from '../../lib/next-turn.ts'
+import { nextTurn } from '../../lib/concurrency/yield-to-event-loop.ts'
+import type { Log } from '../../lib/log/log.ts'
+import { MINUTE_MS } from '../../lib/time/durations.ts'
 import type { AttachmentsDb } from './schema.ts'
 
 type FileUsageDeps = { db: AttachmentsDb; now: () => Date; log: Log }

@@ -1,6 +1,6 @@
 import { dataCommand, type Options, parseLimitOption, prettyJson } from '../../lib/command.ts'
-import { MINUTE_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
+import { MINUTE_MS } from '../../lib/time/durations.ts'
 import type { UnmatchedProduct } from './access/plan-matching.ts'
 import type { PlanLike, Subscription } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'

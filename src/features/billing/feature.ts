@@ -7,6 +7,12 @@ import type {
   ServerContext,
 } from '../../platform/feature.ts'
 import { byForeignKey, nothing } from '../../platform/user-table.ts'
+import { storeAdmin } from '../stores/admin.ts'
+import { storeCommands } from '../stores/commands.ts'
+import { playRoutes } from '../stores/google/push/routes.ts'
+import { purchaseCommands } from '../stores/purchases/commands.ts'
+import { purchaseRoutes } from '../stores/purchases/routes.ts'
+import { storeRoutes } from '../stores/routes.ts'
 import type { PlanLike } from './access/subscription.ts'
 import { billingAdmin } from './admin.ts'
 import { type BillingNeeds, createBillingParts } from './billing.ts'
@@ -23,12 +29,6 @@ import { webhookRoutes } from './routes/webhook.ts'
 import { type BillingDb, billingTables } from './schema.ts'
 import { serverBillingTags } from './server/model.ts'
 import { serverBillingRoutes } from './server/routes.ts'
-import { storeAdmin } from './stores/admin.ts'
-import { storeCommands } from './stores/commands.ts'
-import { playRoutes } from './stores/google/push/routes.ts'
-import { purchaseCommands } from './stores/purchases/commands.ts'
-import { purchaseRoutes } from './stores/purchases/routes.ts'
-import { storeRoutes } from './stores/routes.ts'
 
 type Needs<Plan extends PlanLike> = BillingNeeds<Plan> & {
   planSchema: TSchema

@@ -1,12 +1,12 @@
-import { type Job, pause } from '../../lib/jobs.ts'
+import { type Job, pause } from '../../platform/jobs/jobs.ts'
+import type { Stores } from '../stores/stores.ts'
 import type { AccessStates } from './access/access-states.ts'
 import type { Counting } from './business/counting.ts'
 import type { EventFolding } from './inbox/event-folding.ts'
+import type { Evidence } from './inbox/signed-records.ts'
 import type { Transactions } from './inbox/transactions.ts'
 import type { Backlog } from './projection/backlog.ts'
 import type { Reconcile } from './provider/reconcile.ts'
-import type { Evidence } from './stores/evidence.ts'
-import type { Stores } from './stores/stores.ts'
 
 export const RETRY_OF_FAILED_EVENTS = 'failed billing events'
 /** The job runs hourly, so every purchase is checked once a day. */

@@ -8,8 +8,8 @@ import {
   time,
 } from '../../platform/http/envelope.ts'
 import { LanguageQuery } from '../../platform/http/local-text.ts'
+import { APP_STORE_PATH, PLAY_PATH } from '../stores/model.ts'
 import { ENVIRONMENTS } from './environment.ts'
-import { APP_STORE_PATH, PLAY_PATH } from './stores/model.ts'
 
 const text = (description: string, example: string) =>
   t.String({ description, examples: [example] })

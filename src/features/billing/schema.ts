@@ -1,10 +1,10 @@
 import { type Column, type SQL, sql } from 'drizzle-orm'
 import type { Columns, UsersTable } from '../../platform/db/columns.ts'
 import type { Db } from '../../platform/db/db.ts'
+import { storeTables } from '../stores/schema.ts'
 import { businessTables } from './business/schema.ts'
 import type { Environment, StoredEnvironment } from './environment.ts'
 import type { StoredPurchase } from './projection/fold-state.ts'
-import { storeTables } from './stores/schema.ts'
 
 export type BillingDb = Db<ReturnType<typeof billingTables>>
 

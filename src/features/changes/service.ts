@@ -1,7 +1,7 @@
 import { eq, isNull, or, sql } from 'drizzle-orm'
 import { AppError } from '../../lib/errors.ts'
 import { firstIdAt, isId, timeOfId } from '../../lib/ids.ts'
-import type { Log } from '../../lib/log.ts'
+import type { Log } from '../../lib/log/log.ts'
 import { AFTER_CACHES_MS, type Tx } from '../../platform/db/db.ts'
 import type { ChangesDb } from './schema.ts'
 import { createStreams, isKind, KINDS, type Kind } from './streams.ts'

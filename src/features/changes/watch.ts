@@ -1,8 +1,8 @@
 import { gt } from 'drizzle-orm'
-import { batchesOf } from '../../lib/batches-of.ts'
-import { MINUTE_MS } from '../../lib/durations.ts'
+import { batchesOf } from '../../lib/concurrency/chunk.ts'
 import { firstIdAt, timeOfId } from '../../lib/ids.ts'
-import type { Log } from '../../lib/log.ts'
+import type { Log } from '../../lib/log/log.ts'
+import { MINUTE_MS } from '../../lib/time/durations.ts'
 import type { ChangesDb } from './schema.ts'
 import type { Streams } from './streams.ts'
 

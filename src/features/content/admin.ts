@@ -1,5 +1,5 @@
 import type { RecordAction } from '../../platform/http/console-guard.ts'
-import { publicationAdmin } from '../../platform/publications/admin.ts'
+import { publicationAdmin } from '../../platform/publications/doors.ts'
 import { FaqImports } from './model.ts'
 import type { Content } from './service.ts'
 

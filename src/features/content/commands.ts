@@ -1,5 +1,5 @@
 import { dataCommand, prettyJson, readJsonFile } from '../../lib/command.ts'
-import { inLanguage } from '../../lib/local-text.ts'
+import { inLanguage } from '../../lib/text/local-text.ts'
 import {
   historyOption,
   noteOption,

@@ -1,4 +1,4 @@
-import type { LocalText } from '../../lib/local-text.ts'
+import type { LocalText } from '../../lib/text/local-text.ts'
 import type { Columns } from '../../platform/db/columns.ts'
 import type { Db } from '../../platform/db/db.ts'
 

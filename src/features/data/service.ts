@@ -1,5 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
-import { sha256 } from '../../lib/crypto.ts'
+import { sha256 } from '../../lib/crypto/hash.ts'
 import { AppError, accountDeleted, notFound } from '../../lib/errors.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import { prepareFind, prepareUpsert } from '../../platform/db/prepared.ts'

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { asc, count, eq } from 'drizzle-orm'
-import { sha256 } from '../../lib/crypto.ts'
-import { MINUTE_MS } from '../../lib/durations.ts'
+import { sha256 } from '../../lib/crypto/hash.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Role } from '../../lib/roles.ts'
+import { MINUTE_MS } from '../../lib/time/durations.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
-import type { CsvList } from '../../platform/http/csv.ts'
+import type { CsvList } from '../../platform/lists/csv.ts'
 import type { OperatorsDb } from './schema.ts'
 
 type OperatorAccountsDeps = { db: OperatorsDb; now: () => Date; newId: () => string }

@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, gt, gte, inArray, lt } from 'drizzle-orm'
-import { DAY_MS } from '../../lib/durations.ts'
+import { DAY_MS } from '../../lib/time/durations.ts'
 import { countUpTo } from '../../platform/db/key-ranges.ts'
-import type { CsvList } from '../../platform/http/csv.ts'
+import type { CsvList } from '../../platform/lists/csv.ts'
 import type { AuditValues, OperatorsDb } from './schema.ts'
 
 /** An action, its operator and its target. */

@@ -1,4 +1,4 @@
-import type { Passwords } from '../../lib/passwords.ts'
+import type { Passwords } from '../../lib/passwords/passwords.ts'
 import type { Limits } from '../../platform/limits/limits.ts'
 import { createOperatorAccounts } from './accounts.ts'
 import { createAudit } from './audit.ts'

@@ -1,15 +1,15 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { and, asc, eq, lt } from 'drizzle-orm'
-import { sha256 } from '../../lib/crypto.ts'
-import { MINUTE_MS } from '../../lib/durations.ts'
-import { AppError } from '../../lib/errors.ts'
+import { sha256 } from '../../lib/crypto/hash.ts'
 import {
   fromBase64url,
   loadWebAuthn,
   passkeyRefused,
   verifyNewPasskey,
   verifyPasskey,
-} from '../../lib/webauthn.ts'
+} from '../../lib/crypto/webauthn.ts'
+import { AppError } from '../../lib/errors.ts'
+import { MINUTE_MS } from '../../lib/time/durations.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { newToken, type OperatorRow } from './accounts.ts'
 import type { OperatorsDb } from './schema.ts'

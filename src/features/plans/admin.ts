@@ -1,9 +1,9 @@
 import { Elysia } from 'elysia'
-import { asLocale } from '../../lib/locale.ts'
+import { asLocale } from '../../lib/text/locale.ts'
 import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
 import { data } from '../../platform/http/envelope.ts'
 import { LanguageQuery } from '../../platform/http/local-text.ts'
-import { publicationAdmin } from '../../platform/publications/admin.ts'
+import { publicationAdmin } from '../../platform/publications/doors.ts'
 import { PlanImport } from './model.ts'
 import type { Plans } from './service.ts'
 

@@ -1,6 +1,6 @@
 import { dataCommand, prettyJson, readJsonFile, UsageError } from '../../lib/command.ts'
 import { isExample } from '../../lib/example-content.ts'
-import { inLanguage } from '../../lib/local-text.ts'
+import { inLanguage } from '../../lib/text/local-text.ts'
 import {
   historyOption,
   noteOption,

@@ -3,7 +3,7 @@ import {
   STANDARD_PERIODS,
   type StandardLimits,
   standardLimitsOf,
-} from '../../lib/plan-limits.ts'
+} from '../../lib/text/plan-limits.ts'
 
 /** The limits of a plan, standard and custom. */
 type PlanWithLimits = StandardLimits & {

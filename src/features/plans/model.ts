@@ -1,7 +1,7 @@
 import type { TString } from '@sinclair/typebox'
 import { type Static, type TSchema, t } from 'elysia'
-import { inLanguage } from '../../lib/local-text.ts'
-import { LIMIT_PERIODS } from '../../lib/plan-limits.ts'
+import { inLanguage } from '../../lib/text/local-text.ts'
+import { LIMIT_PERIODS } from '../../lib/text/plan-limits.ts'
 import {
   closedObject,
   id,

@@ -1,8 +1,8 @@
 import { and, asc, eq, isNull } from 'drizzle-orm'
 import { AppError } from '../../lib/errors.ts'
-import { asCurrency } from '../../lib/locale.ts'
-import { DURATION_RULE, readDuration } from '../../lib/plan-durations.ts'
-import { type LimitPeriod, STANDARD_LIMITS } from '../../lib/plan-limits.ts'
+import { asCurrency } from '../../lib/text/locale.ts'
+import { type LimitPeriod, STANDARD_LIMITS } from '../../lib/text/plan-limits.ts'
+import { DURATION_RULE, readDuration } from '../../lib/time/plan-durations.ts'
 import { check, MAX_INT32 } from '../../lib/validation.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import {

@@ -1,4 +1,4 @@
-import { fetchBounded, readTextCapped } from '../../lib/bounded-fetch.ts'
+import { fetchBounded, readTextCapped } from '../../lib/net/bounded-fetch.ts'
 import type { RateSet } from './model.ts'
 
 /** The validators of the last reply, for a conditional request. */

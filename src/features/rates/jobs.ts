@@ -1,5 +1,5 @@
-import { MINUTE_MS } from '../../lib/durations.ts'
-import type { Job } from '../../lib/jobs.ts'
+import { MINUTE_MS } from '../../lib/time/durations.ts'
+import type { Job } from '../../platform/jobs/jobs.ts'
 import type { Rates } from './service.ts'
 
 const MAX_JITTER_MS = 5 * MINUTE_MS

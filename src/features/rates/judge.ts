@@ -1,5 +1,5 @@
-import { DAY_MS } from '../../lib/durations.ts'
-import { isCurrency } from '../../lib/locale.ts'
+import { isCurrency } from '../../lib/text/locale.ts'
+import { DAY_MS } from '../../lib/time/durations.ts'
 import type { RateSet } from './model.ts'
 import { ratesFor } from './table.ts'
 

@@ -1,5 +1,5 @@
-import { HOUR_MS } from '../../lib/durations.ts'
-import { type RatesProvider, rateSources } from '../../lib/rate-settings.ts'
+import { type RatesProvider, rateSources } from '../../config/rates.ts'
+import { HOUR_MS } from '../../lib/time/durations.ts'
 import { type Feed, FeedError } from './feed.ts'
 import type { RateSet } from './model.ts'
 

@@ -1,5 +1,5 @@
-import { DAY_MS } from '../../lib/durations.ts'
-import { areRatesOld, isPublicationDay } from '../../lib/ecb-days.ts'
+import { DAY_MS } from '../../lib/time/durations.ts'
+import { areRatesOld, isPublicationDay } from '../../lib/time/ecb-days.ts'
 import type { RateSet } from './model.ts'
 
 /** A currency with a fixed rate: one `base` is `rate` units of `quote`. */

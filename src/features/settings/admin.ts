@@ -2,7 +2,7 @@ import { Elysia, t } from 'elysia'
 import { json } from '../../platform/http/body.ts'
 import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../platform/http/envelope.ts'
-import { publicationAdmin } from '../../platform/publications/admin.ts'
+import { publicationAdmin } from '../../platform/publications/doors.ts'
 import { AudienceInput, StoredSettings } from './model.ts'
 import type { Settings } from './service.ts'
 

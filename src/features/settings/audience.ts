@@ -1,6 +1,6 @@
 import type { Server } from 'bun'
 import { AppError } from '../../lib/errors.ts'
-import { plainVersion } from '../../lib/versions.ts'
+import { plainVersion } from '../../lib/text/versions.ts'
 import type { Session } from '../../platform/http/authenticate.ts'
 import { tokenIn } from '../../platform/http/authenticate.ts'
 import type { CountryOf } from '../../platform/http/country.ts'

@@ -7,7 +7,7 @@ import {
   UsageError,
 } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
-import { plainVersion } from '../../lib/versions.ts'
+import { plainVersion } from '../../lib/text/versions.ts'
 import {
   historyOption,
   noteOption,

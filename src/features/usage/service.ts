@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gt, isNull, lt, lte, or } from 'drizzle-orm'
 import { type AppError, invalidField, notFound } from '../../lib/errors.ts'
-import type { LimitPeriod } from '../../lib/plan-limits.ts'
+import type { LimitPeriod } from '../../lib/text/plan-limits.ts'
 import { repeatInBatches } from '../../platform/db/batched-changes.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import {

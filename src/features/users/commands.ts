@@ -1,7 +1,7 @@
 import { chargedAmong, type DeleteAccount } from '../../lib/active-subscriptions.ts'
 import { dataCommand, flagOf, parseLimitOption, prettyJson, UsageError } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
-import { asLocale } from '../../lib/locale.ts'
+import { asLocale } from '../../lib/text/locale.ts'
 import type { Page } from './accounts/directory.ts'
 import type { FindUsers } from './accounts/find-users.ts'
 import { FILTERS, type FilterTexts, readFilter } from './accounts/user-filter.ts'

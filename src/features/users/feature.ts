@@ -1,6 +1,6 @@
 import type { TSchema } from 'elysia'
 import type { DeleteAccount } from '../../lib/active-subscriptions.ts'
-import type { KeyRing } from '../../lib/key-ring.ts'
+import type { KeyRing } from '../../lib/crypto/key-ring.ts'
 import { passkeyRelyingParty } from '../../platform/app-links.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import type {

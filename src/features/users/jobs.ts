@@ -1,4 +1,4 @@
-import type { Job } from '../../lib/jobs.ts'
+import type { Job } from '../../platform/jobs/jobs.ts'
 import type { UserNames } from './accounts/user-names.ts'
 import type { UserOutbox } from './email/outbox-messages.ts'
 import type { Users } from './users.ts'

@@ -1,5 +1,5 @@
 import { type Column, type SQL, sql } from 'drizzle-orm'
-import { asTimezone } from '../../lib/locale.ts'
+import { asTimezone } from '../../lib/text/locale.ts'
 import type { Columns } from '../../platform/db/columns.ts'
 import type { Db } from '../../platform/db/db.ts'
 

@@ -1,4 +1,4 @@
-import type { Job } from '../../lib/jobs.ts'
+import type { Job } from '../../platform/jobs/jobs.ts'
 import type { Webhooks } from './webhooks.ts'
 
 export function webhookJobs({ wake, retryAll, retention }: Webhooks): Job[] {

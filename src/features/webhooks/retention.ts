@@ -1,6 +1,6 @@
 import { and, eq, inArray, lt, ne } from 'drizzle-orm'
-import { batchesOf } from '../../lib/batches-of.ts'
-import { DAY_MS } from '../../lib/durations.ts'
+import { batchesOf } from '../../lib/concurrency/chunk.ts'
+import { DAY_MS } from '../../lib/time/durations.ts'
 import { repeatInBatches } from '../../platform/db/batched-changes.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import type { WebhooksDb } from './schema.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { assetPath } from '../../lib/asset-path.ts'
+import { assetPath } from '../../lib/files/asset-path.ts'
 
 export type Migration = { tag: string; statements: string[] }
 

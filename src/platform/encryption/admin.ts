@@ -1,9 +1,9 @@
 import { Elysia, t } from 'elysia'
-import type { KeyRing } from '../../lib/key-ring.ts'
+import type { KeyRing } from '../../lib/crypto/key-ring.ts'
 import { json } from '../http/body.ts'
 import { allow, CONSOLE_API, type RecordAction } from '../http/console-guard.ts'
-import type { ExportCsv } from '../http/csv.ts'
 import { closedObject, data, oneOf } from '../http/envelope.ts'
+import type { ExportCsv } from '../lists/csv.ts'
 import { describeKeys, ROTATION_EFFECTS } from './commands.ts'
 
 type KeysAdminDeps = {

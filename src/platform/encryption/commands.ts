@@ -1,5 +1,5 @@
 import { dataCommand, UsageError } from '../../lib/command.ts'
-import type { KeyRing } from '../../lib/key-ring.ts'
+import type { KeyRing } from '../../lib/crypto/key-ring.ts'
 
 type Use = 'sig' | 'enc'
 type Needs = { encryptionKeys: KeyRing; signingKeys: KeyRing }

@@ -9,7 +9,7 @@ import {
 } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { JWK } from 'jose'
-import { privateKeyOf } from '../../lib/es256.ts'
+import { privateKeyOf } from '../../lib/crypto/es256.ts'
 
 /**
  * JWE (RFC 7516) for small messages. jose uses WebCrypto, which runs each of seven steps on another

@@ -1,8 +1,8 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { type Static, t } from 'elysia'
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader, type JWK } from 'jose'
+import type { KeyRing } from '../../lib/crypto/key-ring.ts'
 import { AppError } from '../../lib/errors.ts'
-import type { KeyRing } from '../../lib/key-ring.ts'
 import { closedObject, integer } from '../http/envelope.ts'
 import { openWithKey, sealUnderKey } from './jwe.ts'
 

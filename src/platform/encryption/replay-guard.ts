@@ -1,5 +1,5 @@
 import { inArray, lt, sql } from 'drizzle-orm'
-import { HOUR_MS } from '../../lib/durations.ts'
+import { HOUR_MS } from '../../lib/time/durations.ts'
 import { repeatInBatches } from '../db/batched-changes.ts'
 import type { EncryptionDb } from './schema.ts'
 

@@ -1,5 +1,5 @@
 import type { Server } from 'bun'
-import { createSendingIdleOf } from '../../lib/sockets.ts'
+import { createSendingIdleOf } from '../../lib/net/sockets.ts'
 import { hasUnreadBody } from './body.ts'
 
 const unlimited = new WeakSet<Request>()

@@ -1,7 +1,7 @@
 import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import { notFound } from '../../lib/errors.ts'
-import type { RequestCheck } from './client-ip.ts'
+import type { RequestCheck } from './client-address.ts'
 import { pathOf } from './request-url.ts'
 
 const CONSOLE = /^\/console(\/|$)/

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { BunFile } from 'bun'
 import { type Context, Elysia } from 'elysia'
-import { assetPath } from '../../lib/asset-path.ts'
 import { notFound } from '../../lib/errors.ts'
+import { assetPath } from '../../lib/files/asset-path.ts'
 import { varyBy } from './cors.ts'
 import { rawReply } from './raw-reply.ts'
 

@@ -1,6 +1,6 @@
 import { type Context, Elysia } from 'elysia'
-import type { Log } from '../../lib/log.ts'
-import { createRecentMap } from '../../lib/recent-map.ts'
+import type { Log } from '../../lib/log/log.ts'
+import { createRecentMap } from '../../lib/lru-map.ts'
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 const REQUEST_HEADERS =

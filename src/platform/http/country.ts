@@ -1,6 +1,6 @@
 import type { Server } from 'bun'
-import type { Log } from '../../lib/log.ts'
-import { peerAddressOf, type RequestCheck } from './client-ip.ts'
+import type { Log } from '../../lib/log/log.ts'
+import { peerAddressOf, type RequestCheck } from './client-address.ts'
 
 /** The country code that a proxy reports for a request, in capitals; null without one. */
 export type CountryOf = (request: Request, server: Server<unknown> | null) => string | null

@@ -8,7 +8,7 @@ import {
   invalidFields,
   notFound,
 } from '../../lib/errors.ts'
-import type { Log } from '../../lib/log.ts'
+import type { Log } from '../../lib/log/log.ts'
 import { detailsOf } from '../../lib/validation.ts'
 import { asStorageError } from '../db/storage-error.ts'
 import { sendPage } from './page.ts'

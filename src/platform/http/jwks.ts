@@ -1,5 +1,5 @@
 import { Elysia, t } from 'elysia'
-import type { PublicKey } from '../../lib/key-ring.ts'
+import type { PublicKey } from '../../lib/crypto/key-ring.ts'
 import { openEnum, responses } from './envelope.ts'
 
 const Key = t.Object(

@@ -1,6 +1,6 @@
 import { t } from 'elysia'
-import { FALLBACK_LANGUAGE, type LocalText as Text } from '../../lib/local-text.ts'
-import { asLocale } from '../../lib/locale.ts'
+import { FALLBACK_LANGUAGE, type LocalText as Text } from '../../lib/text/local-text.ts'
+import { asLocale } from '../../lib/text/locale.ts'
 import { openQuery } from './query.ts'
 import { languagesOf, matchLanguage } from './request-headers.ts'
 

@@ -1,10 +1,10 @@
 import type { Server } from 'bun'
 import { Elysia } from 'elysia'
-import { equalInConstantTime } from '../../lib/crypto.ts'
+import { equalInConstantTime } from '../../lib/crypto/hash.ts'
 import { AppError, notFound } from '../../lib/errors.ts'
-import type { Metrics } from '../../lib/metrics.ts'
+import type { Metrics } from '../metrics/registry.ts'
 import { tokenIn } from './authenticate.ts'
-import { isLocal } from './client-ip.ts'
+import { isLocal } from './client-address.ts'
 
 /** `token` grants access; when it is null, only requests from this machine are allowed. */
 type MetricsDeps = { metrics: Pick<Metrics, 'render'>; token: string | null }

@@ -1,3 +1,4 @@
+import { SERVER_API } from './api-key-guard.ts'
 import { withRange } from './envelope.ts'
 import { withFailureExample, withoutExample } from './openapi-examples.ts'
 import {
@@ -6,8 +7,6 @@ import {
   headerParameters,
   responseHeaders,
 } from './openapi-headers.ts'
-
-import { SERVER_API } from './server-api.ts'
 
 /** Any part of an OpenAPI document. */
 type Node = Record<string, unknown>

@@ -1,5 +1,5 @@
 import type { Context } from 'elysia'
-import { sha256 } from '../../lib/crypto.ts'
+import { sha256 } from '../../lib/crypto/hash.ts'
 import { rawReply } from './raw-reply.ts'
 
 const STYLE = `body{font:17px/1.5 system-ui,sans-serif;max-width:26rem;margin:12vh auto;padding:0 1rem;color:#222}

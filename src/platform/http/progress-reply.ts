@@ -1,7 +1,7 @@
 import type { Server } from 'bun'
 import type { Context } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
-import type { Log } from '../../lib/log.ts'
+import type { Log } from '../../lib/log/log.ts'
 import { disableIdleTimeout } from './connection-time.ts'
 import { failureBody, internalError } from './errors.ts'
 import { rawReply } from './raw-reply.ts'

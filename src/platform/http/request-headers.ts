@@ -1,6 +1,6 @@
 import Negotiator from 'negotiator'
 import { PLATFORMS, type Platform } from '../../lib/app-platforms.ts'
-import { asLocale, asTimezone } from '../../lib/locale.ts'
+import { asLocale, asTimezone } from '../../lib/text/locale.ts'
 import { isSealed } from './opened-request.ts'
 
 const DEVICE_LIMIT = 200

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import type { DenialReason } from '../../lib/errors.ts'
-import { createLineWriter, type Log } from '../../lib/log.ts'
-import type { RequestLabels } from '../../lib/metrics.ts'
+import { createLineWriter, type Log } from '../../lib/log/log.ts'
+import type { RequestLabels } from '../metrics/registry.ts'
 import { recordRequest, requestInfo } from './request-id.ts'
 
 /** The id of a request in the log, its user if there is one, and whether it is a stray request to a webhook. */

@@ -1,5 +1,5 @@
-import { MINUTE_MS } from '../../lib/durations.ts'
-import { createRecentMap } from '../../lib/recent-map.ts'
+import { createRecentMap } from '../../lib/lru-map.ts'
+import { MINUTE_MS } from '../../lib/time/durations.ts'
 import { lastsUntil, tooManyAttempts } from './limits.ts'
 
 type Window = { count: number; until: Date }

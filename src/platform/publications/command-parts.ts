@@ -1,5 +1,5 @@
 import { type Options, UsageError } from '../../lib/command.ts'
-import { describeConditions, describePath, isRule } from '../../lib/rule-words.ts'
+import { describeConditions, describePath, isRule } from '../../lib/text/rule-labels.ts'
 import type { Publication, Publishing } from './publications.ts'
 
 export const historyOption: [string, string] = ['--history', 'list the versions, newest first']

@@ -1,6 +1,6 @@
 import { and, desc, eq, lt } from 'drizzle-orm'
-import { type Difference, differencesBetween } from '../../lib/differences.ts'
 import { AppError } from '../../lib/errors.ts'
+import { type Difference, differencesBetween } from '../../lib/text/differences.ts'
 import type { Reader, Tx } from '../db/db.ts'
 import type { PublicationsDb } from './schema.ts'
 

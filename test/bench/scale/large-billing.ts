@@ -8,7 +8,7 @@ import {
   orderingTimeOf,
   purchaseKeyOf,
 } from '../../../src/features/billing/purchases/event-order.ts'
-import { sha256 } from '../../../src/lib/crypto.ts'
+import { sha256 } from '../../../src/lib/crypto/hash.ts'
 import type { Services } from '../../../src/server/services.ts'
 import type { Insert, Size, Tables } from './large-data.ts'
 import { userIdOf } from './large-users.ts'

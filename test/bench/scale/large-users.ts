@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hashToken } from '../../../src/features/users/sessions/tokens.ts'
-import { PASSWORD_COSTS } from '../../../src/lib/passwords.ts'
+import { PASSWORD_COSTS } from '../../../src/lib/passwords/passwords.ts'
 import type { Insert, Size, Tables } from './large-data.ts'
 
 export const PASSWORD = 'correct horse battery'

@@ -1,7 +1,7 @@
-import { openData } from '../../../src/cli/open-data.ts'
-import { readConfig } from '../../../src/config.ts'
+import { openData } from '../../../src/cli/data/open-data.ts'
+import { readConfig } from '../../../src/config/config.ts'
 import type { Rebuild } from '../../../src/features/billing/projection/rebuild.ts'
-import { createLog } from '../../../src/lib/log.ts'
+import { createLog } from '../../../src/lib/log/log.ts'
 import { printTable, rateComparisonRow } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 

@@ -1,6 +1,6 @@
-import { openData } from '../../../src/cli/open-data.ts'
-import { readConfig } from '../../../src/config.ts'
-import { createLog } from '../../../src/lib/log.ts'
+import { openData } from '../../../src/cli/data/open-data.ts'
+import { readConfig } from '../../../src/config/config.ts'
+import { createLog } from '../../../src/lib/log/log.ts'
 import { printTable, ratio } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { nextTurn } from '../../../src/lib/next-turn.ts'
+import { nextTurn } from '../../../src/lib/concurrency/yield-to-event-loop.ts'
 import { createTestApp, WEBHOOK_TOKEN } from '../../support/app.ts'
 import { openConnection, rawRequest } from '../../support/raw-request.ts'
 import { serveApp } from '../../support/served.ts'

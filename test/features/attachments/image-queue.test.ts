@@ -6,7 +6,7 @@ import type { ImageFormat } from '../../../src/features/attachments/images/conta
 import { createImageQueue } from '../../../src/features/attachments/images/image-queue.ts'
 import { startImageWorker } from '../../../src/features/attachments/images/image-worker-process.ts'
 import { createDiskSpace } from '../../../src/features/attachments/storage/disk-space.ts'
-import { createLog } from '../../../src/lib/log.ts'
+import { createLog } from '../../../src/lib/log/log.ts'
 import { oneBitPng } from '../../support/pictures.ts'
 import { until } from '../../support/until.ts'
 

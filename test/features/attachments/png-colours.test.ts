@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { deflateSync } from 'node:zlib'
 import sharp from 'sharp'
-import { encodePng } from '../../../src/lib/png.ts'
+import { encodePng } from '../../../src/lib/files/png.ts'
 import { createTestApp } from '../../support/app.ts'
 import { fetchFile, uploadForm } from '../../support/attachments.ts'
 import { P3_PRIMARIES, profileOf, SRGB_CURVE } from '../../support/colour-profiles.ts'

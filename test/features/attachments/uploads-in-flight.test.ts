@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { HOUR_MS } from '../../../src/lib/durations.ts'
+import { HOUR_MS } from '../../../src/lib/time/durations.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { filesOf, PATH, uploadBody, uploadForm } from '../../support/attachments.ts'
 import { until } from '../../support/until.ts'

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
-import { batchesOf } from '../../../src/lib/batches-of.ts'
+import { batchesOf } from '../../../src/lib/concurrency/chunk.ts'
 import { readMigrations } from '../../../src/platform/db/migrations.ts'
 import { migrate } from '../../../src/platform/db/sqlite/migrate.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'

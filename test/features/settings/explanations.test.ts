@@ -3,7 +3,7 @@ import type { Audience, Condition } from '../../../src/features/settings/rules/c
 import { areExclusive, guarantee } from '../../../src/features/settings/rules/implications.ts'
 import { explainSettings } from '../../../src/features/settings/rules/resolution.ts'
 import { warningsAbout } from '../../../src/features/settings/rules/warnings.ts'
-import { describeConditions } from '../../../src/lib/rule-words.ts'
+import { describeConditions } from '../../../src/lib/text/rule-labels.ts'
 
 const ANN: Audience = {
   platform: 'ios',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import seed from '../../../data/seed/settings.json' with { type: 'json' }
 import type { StoredSettings } from '../../../src/features/settings/model.ts'
 import { overridesFor, settingsIn } from '../../../src/features/settings/rules/resolution.ts'
-import { sha256 } from '../../../src/lib/crypto.ts'
+import { sha256 } from '../../../src/lib/crypto/hash.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { serveApp } from '../../support/served.ts'
 

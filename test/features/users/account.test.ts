@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { PASSWORD_COSTS } from '../../../src/lib/passwords.ts'
+import { PASSWORD_COSTS } from '../../../src/lib/passwords/passwords.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { fault } from '../../support/fault.ts'
 import { startSmtp, tokenIn } from '../../support/smtp.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { generateKeyPair, SignJWT } from 'jose'
 import { localChecks } from '../../../src/cli/doctor/local-checks.ts'
-import { readConfig } from '../../../src/config.ts'
+import { readConfig } from '../../../src/config/config.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { signInByCode } from '../../support/email-code.ts'
 import { startIdentityProvider } from '../../support/identity-provider.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { isNormalAddress } from '../../../src/lib/email-address.ts'
+import { isNormalAddress } from '../../../src/lib/text/email-address.ts'
 import { createTestApp } from '../../support/app.ts'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { hashKindOf } from '../../../src/lib/foreign-hashes.ts'
+import { hashKindOf } from '../../../src/lib/passwords/imported-password-hashes.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { FOREIGN_HASHES } from '../../support/foreign-hashes.ts'
 import { createImports, logIn } from '../../support/imports.ts'

@@ -1,5 +1,5 @@
 import { expect, setSystemTime, test } from 'bun:test'
-import { remoteKeys } from '../../../src/lib/remote-keys.ts'
+import { remoteKeys } from '../../../src/lib/crypto/remote-keys.ts'
 import { createTestApp, PASSWORD } from '../../support/app.ts'
 import { signInByCode } from '../../support/email-code.ts'
 import { createImports } from '../../support/imports.ts'

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { decodeProtectedHeader } from 'jose'
-import { createKeyRing } from '../../../src/lib/key-ring.ts'
-import { secretFile } from '../../../src/secrets.ts'
+import { secretFile } from '../../../src/config/secrets.ts'
+import { createKeyRing } from '../../../src/lib/crypto/key-ring.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { onSqlite } from '../../support/databases.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { batchesOf } from '../../../src/lib/batches-of.ts'
+import { batchesOf } from '../../../src/lib/concurrency/chunk.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { until } from '../../support/until.ts'
 import { emit, sampleEvents, startReceiver } from '../../support/webhook-receiver.ts'

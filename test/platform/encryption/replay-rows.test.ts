@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { sha256 } from '../../../src/lib/crypto.ts'
+import { sha256 } from '../../../src/lib/crypto/hash.ts'
 import { createFailureLimit } from '../../../src/platform/limits/failure-limit.ts'
 import { createClock, createTestApp, type TestApp } from '../../support/app.ts'
 import { messagesFor } from '../../support/messages.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { sha256 } from '../../../src/lib/crypto.ts'
+import { sha256 } from '../../../src/lib/crypto/hash.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { expectFailure, throwAt } from '../../support/failure.ts'
 import { fault } from '../../support/fault.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { sha256 } from '../../../src/lib/crypto.ts'
+import { sha256 } from '../../../src/lib/crypto/hash.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { fault } from '../../support/fault.ts'
 import { messagesFor } from '../../support/messages.ts'

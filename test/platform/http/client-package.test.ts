@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { version } from '../../../package.json' with { type: 'json' }
 import { buildClient } from '../../../scripts/build-client.ts'
 import { packPackage, writeArchive } from '../../../scripts/client-archive.ts'
-import { assetPath } from '../../../src/lib/asset-path.ts'
+import { assetPath } from '../../../src/lib/files/asset-path.ts'
 import { createTestApp } from '../../support/app.ts'
 
 const PATH = '/client.tgz'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { signJwt } from '../../../src/lib/es256.ts'
+import { signJwt } from '../../../src/lib/crypto/es256.ts'
 import { createTestApp, PASSWORD, type TestApp, WEBHOOK_TOKEN } from '../../support/app.ts'
 
 const PROFILE = '/api/user/profile/v1'

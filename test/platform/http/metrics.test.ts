@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createMetrics } from '../../../src/lib/metrics.ts'
+import { createMetrics } from '../../../src/platform/metrics/registry.ts'
 import { createTestApp } from '../../support/app.ts'
 import { serveApp } from '../../support/served.ts'
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { SubmissionResult } from '../../../src/features/billing/stores/model.ts'
-import type { Submit } from '../../../src/features/billing/stores/purchases/submissions.ts'
+import type { SubmissionResult } from '../../../src/features/stores/model.ts'
+import type { Submit } from '../../../src/features/stores/purchases/submissions.ts'
 
 type Access = { productId: string | null; effectiveEndAt: string | null }
 

@@ -1,10 +1,7 @@
 import type { Delivery } from '../../../src/features/billing/inbox/event.ts'
-import { readAnswer } from '../../../src/features/billing/stores/google/api/answer.ts'
-import { playEvent } from '../../../src/features/billing/stores/google/event.ts'
-import {
-  type KnownItem,
-  readStatements,
-} from '../../../src/features/billing/stores/google/statement.ts'
+import { readAnswer } from '../../../src/features/stores/google/api/answer.ts'
+import { playEvent } from '../../../src/features/stores/google/event.ts'
+import { type KnownItem, readStatements } from '../../../src/features/stores/google/snapshot.ts'
 import { createClock } from '../app.ts'
 import { ms } from '../billing.ts'
 import { createPlayStore, type FakePurchase } from '../play-store/play-store.ts'

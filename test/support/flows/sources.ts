@@ -3,8 +3,8 @@ import {
   type Delivery,
   readEvent,
 } from '../../../src/features/billing/inbox/event.ts'
-import { readAppleDelivery } from '../../../src/features/billing/stores/apple/delivery.ts'
-import { createTokenVerifier } from '../../../src/features/billing/stores/apple/token.ts'
+import { readAppleDelivery } from '../../../src/features/stores/apple/delivery.ts'
+import { createTokenVerifier } from '../../../src/features/stores/apple/token.ts'
 import { createClock } from '../app.ts'
 import { createAppStore } from '../app-store/app-store.ts'
 import { FAKE_APP } from '../app-store/subscription.ts'

@@ -1,9 +1,9 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { Config } from '../../../config.ts'
+import type { Config } from '../../../config/config.ts'
+import { s3Url } from '../../../config/values.ts'
 import { createS3Client } from '../../../features/attachments/storage/s3/client.ts'
 import { describeUnreadable, UsageError } from '../../../lib/command.ts'
-import { s3Url } from '../../../lib/setting-values.ts'
 import { type Bucket, bucketPath, readFromBucket } from './bucket.ts'
 
 /** An archive to read. */

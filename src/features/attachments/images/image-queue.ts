@@ -1,6 +1,6 @@
+import { createFairQueue } from '../../../lib/concurrency/fair-slots.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { createFairQueue } from '../../../lib/fair-queue.ts'
-import type { Log } from '../../../lib/log.ts'
+import type { Log } from '../../../lib/log/log.ts'
 import type { DiskSpace } from '../storage/disk-space.ts'
 import { MAX_FILE_BYTES } from '../storage/files.ts'
 import { countPixels } from './count-pixels.ts'

@@ -1,8 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../../../lib/durable-file.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { freeSpace } from '../../../lib/free-space.ts'
+import { makeFolder } from '../../../lib/files/durable-file.ts'
+import { freeSpace } from '../../../lib/files/free-space.ts'
 
 const PROBE = new Uint8Array(4096)
 

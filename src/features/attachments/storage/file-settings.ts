@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { isSecureInTransit } from '../../../lib/setting-values.ts'
+import { isSecureInTransit } from '../../../config/values.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import type { Platform } from '../../../platform/feature.ts'
 import { createDiskSpace } from './disk-space.ts'

@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { BunFile } from 'bun'
-import { makeFolder, readNames, renameDurably, syncPath } from '../../../lib/durable-file.ts'
+import { makeFolder, readNames, renameDurably, syncPath } from '../../../lib/files/durable-file.ts'
 
 /** The storage of attachments: the local disk or S3. */
 export type Files = {

@@ -1,4 +1,4 @@
-import { withTimeout } from '../../../lib/with-timeout.ts'
+import { withTimeout } from '../../../lib/concurrency/with-timeout.ts'
 
 /** Less than the idle timeout of a connection. */
 const MAX_WAIT_MS = 5_000

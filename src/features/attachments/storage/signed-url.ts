@@ -1,5 +1,5 @@
-import { equalInConstantTime, hmac } from '../../../lib/crypto.ts'
-import { MINUTE_MS } from '../../../lib/durations.ts'
+import { equalInConstantTime, hmac } from '../../../lib/crypto/hash.ts'
+import { MINUTE_MS } from '../../../lib/time/durations.ts'
 
 const LIFETIME_MS = 15 * MINUTE_MS
 

@@ -1,4 +1,4 @@
-import { createBudget } from '../../../lib/budget.ts'
+import { createBudget } from '../../../lib/concurrency/slots.ts'
 import { type AppError, tooBusy } from '../../../lib/errors.ts'
 import type { Requester } from '../images/image-queue.ts'
 

@@ -1,8 +1,8 @@
 import { open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../../../lib/durable-file.ts'
-import { HOUR_MS } from '../../../lib/durations.ts'
+import { makeFolder } from '../../../lib/files/durable-file.ts'
 import { newKey } from '../../../lib/ids.ts'
+import { HOUR_MS } from '../../../lib/time/durations.ts'
 import { type DiskSpace, noSpace } from '../storage/disk-space.ts'
 
 /** A received file. `head`: its first bytes, to detect the type. `hash`: its SHA-256. */

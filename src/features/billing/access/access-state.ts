@@ -1,5 +1,5 @@
 import { activeEntitlementIds, type PurchaseAccess } from '../purchases/access.ts'
-import { isEffectivelyForever, isoTime } from './access-sentence.ts'
+import { isEffectivelyForever, isoTime } from './access-explanation.ts'
 
 /** A user's access, as other servers receive it. Times are ISO 8601; `expiresAt` null: never, or no purchase. */
 export type AccessState = {

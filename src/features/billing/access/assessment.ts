@@ -1,5 +1,5 @@
-import { DAY_MS } from '../../../lib/durations.ts'
-import { endOfPeriod } from '../../../lib/plan-durations.ts'
+import { DAY_MS } from '../../../lib/time/durations.ts'
+import { endOfPeriod } from '../../../lib/time/plan-durations.ts'
 import { type Environment, type StoredEnvironment, storedEnvironment } from '../environment.ts'
 import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'

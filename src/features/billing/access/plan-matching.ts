@@ -1,6 +1,6 @@
 import { asc, gt } from 'drizzle-orm'
-import type { Log } from '../../../lib/log.ts'
-import { nextTurn } from '../../../lib/next-turn.ts'
+import { nextTurn } from '../../../lib/concurrency/yield-to-event-loop.ts'
+import type { Log } from '../../../lib/log/log.ts'
 import { purchaseIn } from '../projection/fold-state.ts'
 import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'

@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, inArray } from 'drizzle-orm'
-import { type Difference, differencesBetween } from '../../../lib/differences.ts'
+import { type Difference, differencesBetween } from '../../../lib/text/differences.ts'
 import {
   type Environment,
   environmentOf,
@@ -14,11 +14,11 @@ import type { OrderedEvent } from '../purchases/event-order.ts'
 import { PURCHASE_CLAIMED } from '../purchases/event-types.ts'
 import { applyEvent, foldPurchase } from '../purchases/fold.ts'
 import { type Purchase, sourceOf } from '../purchases/purchase.ts'
+import { transactionOf } from '../purchases/purchase-key.ts'
 import { isRefund } from '../purchases/refunds.ts'
 import { type BillingDb, MARKS } from '../schema.ts'
-import { transactionOf } from '../stores/purchases/purchase-key.ts'
+import { describeFailure, explainAccess, isoTime, planTitleOf } from './access-explanation.ts'
 import { accessStatusOf } from './access-search.ts'
-import { describeFailure, explainAccess, isoTime, planTitleOf } from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import { type Catalogue, planOf, withoutUnassigned } from './plan-matching.ts'
 import type { PlanLike, Subscription } from './subscription.ts'

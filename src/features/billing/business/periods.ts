@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../../lib/durations.ts'
+import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
 import { applyEvent } from '../purchases/fold.ts'
 import { PERIOD_STARTS, PERIOD_TOLERANCE_MS } from '../purchases/periods.ts'

@@ -1,4 +1,4 @@
-import { addMonths, DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
+import { addMonths, DAY_MS, HOUR_MS } from '../../../lib/time/durations.ts'
 import type { Period } from './periods.ts'
 
 /** The change of each row of `business_sums`, by its `series`, `period` and `item`. */

@@ -5,7 +5,7 @@ import {
   parseTimeOption,
   UsageError,
 } from '../../../lib/command.ts'
-import { DAY_MS } from '../../../lib/durations.ts'
+import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { Timeline } from '../access/timeline.ts'
 import type { Grant, Grants } from './grants.ts'
 

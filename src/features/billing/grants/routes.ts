@@ -1,13 +1,13 @@
 import { Elysia } from 'elysia'
-import { json } from '../../../platform/http/body.ts'
-import { data, responses } from '../../../platform/http/envelope.ts'
 import {
   callerOf,
   type RecordByKey,
   type ScopeGuard,
   SERVER_API,
   UserParams,
-} from '../../../platform/http/server-api.ts'
+} from '../../../platform/http/api-key-guard.ts'
+import { json } from '../../../platform/http/body.ts'
+import { data, responses } from '../../../platform/http/envelope.ts'
 import type { Grants } from './grants.ts'
 import { GrantParams, GrantReply, GrantsReply, NewGrantBody, RevokeQuery } from './model.ts'
 

@@ -1,14 +1,14 @@
 import { asc, type Column, eq, inArray } from 'drizzle-orm'
-import { batchesOf } from '../../../lib/batches-of.ts'
-import { hmac } from '../../../lib/crypto.ts'
+import { batchesOf } from '../../../lib/concurrency/chunk.ts'
+import { hmac } from '../../../lib/crypto/hash.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
 import type { BillingDb } from '../schema.ts'
-import type { Evidence } from '../stores/evidence.ts'
 import type { BillingEvent, Delivery } from './event.ts'
 import { eventWithEffect, readStoredEvent, utf8 } from './event-log.ts'
+import type { Evidence } from './signed-records.ts'
 
 export type Erasure = ReturnType<typeof createErasure>
 

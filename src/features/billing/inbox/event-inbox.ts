@@ -1,6 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
+import type { StoreChecks } from '../../stores/checks/schedule.ts'
 import {
   canAffectAccess,
   type OrderedEvent,
@@ -8,11 +9,10 @@ import {
   purchaseKeyOf,
 } from '../purchases/event-order.ts'
 import type { BillingDb } from '../schema.ts'
-import type { StoreChecks } from '../stores/checks/schedule.ts'
-import type { Evidence } from '../stores/evidence.ts'
 import type { Erasure } from './erasure.ts'
 import { type Delivery, type EventFigures, readDelivery } from './event.ts'
 import type { EventFolding } from './event-folding.ts'
+import type { Evidence } from './signed-records.ts'
 import type { Transactions } from './transactions.ts'
 
 type EventInboxDeps = {

@@ -1,12 +1,12 @@
 import { and, asc, eq, gt, inArray, sql } from 'drizzle-orm'
-import { batchesOf } from '../../../lib/batches-of.ts'
+import { batchesOf } from '../../../lib/concurrency/chunk.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { prepareForEach } from '../../../platform/db/prepared.ts'
+import { appleEvent } from '../../stores/apple/event.ts'
+import { playEvent } from '../../stores/google/event.ts'
 import { compareEvents, type OrderedEvent } from '../purchases/event-order.ts'
 import { ownerIdIn } from '../purchases/ownership.ts'
 import type { BillingDb } from '../schema.ts'
-import { appleEvent } from '../stores/apple/event.ts'
-import { playEvent } from '../stores/google/event.ts'
 import { type BillingEvent, readEvent } from './event.ts'
 
 export type EventLog = ReturnType<typeof createEventLog>

@@ -1,13 +1,13 @@
 import { and, asc, desc, eq, gt, inArray, lt, or } from 'drizzle-orm'
-import { nextTurn } from '../../../lib/next-turn.ts'
+import { nextTurn } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import { beginsWith, countUpTo } from '../../../platform/db/key-ranges.ts'
 import { type Environment, storedEnvironment } from '../environment.ts'
+import { originalIdIn } from '../purchases/purchase-key.ts'
 import { type BillingDb, FREQUENT_TYPES, MARKS } from '../schema.ts'
-import type { Evidence } from '../stores/evidence.ts'
-import { originalIdIn } from '../stores/purchases/purchase-key.ts'
 import { PROVIDERS } from './event.ts'
-import { type EventFacts, eventFacts } from './event-facts.ts'
+import { type EventFacts, eventFacts } from './event-details.ts'
 import { utf8 } from './event-log.ts'
+import type { Evidence } from './signed-records.ts'
 import type { Transactions } from './transactions.ts'
 
 export type EventFilter = {

@@ -1,6 +1,6 @@
-import { toAlpha2 } from '../../../lib/country-codes.ts'
-import { sha256 } from '../../../lib/crypto.ts'
+import { sha256 } from '../../../lib/crypto/hash.ts'
 import { isId } from '../../../lib/ids.ts'
+import { toAlpha2 } from '../../../lib/text/country-codes.ts'
 import { isStorableText } from '../../../lib/validation.ts'
 import type { StoredEnvironment } from '../environment.ts'
 import { type EventProblem, findProblem, MAX_LIST_LENGTH } from './event-problem.ts'

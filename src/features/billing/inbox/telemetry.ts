@@ -1,5 +1,5 @@
 import { and, asc, eq, gt, lt, ne } from 'drizzle-orm'
-import { DAY_MS } from '../../../lib/durations.ts'
+import { DAY_MS } from '../../../lib/time/durations.ts'
 import { keyRanges } from '../../../platform/db/key-ranges.ts'
 import { type BillingDb, MARKS } from '../schema.ts'
 

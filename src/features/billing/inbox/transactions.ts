@@ -3,8 +3,8 @@ import { backfill } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { beginsWith } from '../../../platform/db/key-ranges.ts'
 import { createCursor } from '../cursor.ts'
+import { keysOf, transactionIdIn } from '../purchases/purchase-key.ts'
 import type { BillingDb } from '../schema.ts'
-import { keysOf, transactionIdIn } from '../stores/purchases/purchase-key.ts'
 import { readStoredEvent } from './event-log.ts'
 
 export type Transactions = ReturnType<typeof createTransactions>

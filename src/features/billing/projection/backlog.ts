@@ -1,5 +1,5 @@
-import type { Log } from '../../../lib/log.ts'
-import { oneAtATime } from '../../../lib/one-at-a-time.ts'
+import { oneAtATime } from '../../../lib/concurrency/one-at-a-time.ts'
+import type { Log } from '../../../lib/log/log.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Projection } from './projection.ts'
 

@@ -1,5 +1,5 @@
 import { inArray } from 'drizzle-orm'
-import { nextTurn } from '../../../lib/next-turn.ts'
+import { nextTurn } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import { idsJoinedBy, type OrderedEvent, purchaseKeyOf } from '../purchases/event-order.ts'

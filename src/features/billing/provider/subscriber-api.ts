@@ -1,4 +1,4 @@
-import { fetchBounded, readTextCapped } from '../../../lib/bounded-fetch.ts'
+import { fetchBounded, readTextCapped } from '../../../lib/net/bounded-fetch.ts'
 import type { StoredEnvironment } from '../environment.ts'
 import { readTime } from '../inbox/event.ts'
 

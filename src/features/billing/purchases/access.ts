@@ -1,4 +1,4 @@
-import { addMonths, DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
+import { addMonths, DAY_MS, HOUR_MS } from '../../../lib/time/durations.ts'
 import type { Purchase } from './purchase.ts'
 import { endSuperseded } from './supersession.ts'
 

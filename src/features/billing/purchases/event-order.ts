@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../../lib/durations.ts'
+import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { BillingEvent } from '../inbox/event.ts'
 import { ACCESS_GRANTED, isAboutAccess, RANK } from './event-types.ts'
 

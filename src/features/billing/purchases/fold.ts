@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../../lib/durations.ts'
+import { DAY_MS } from '../../../lib/time/durations.ts'
 import { compareEvents, type OrderedEvent } from './event-order.ts'
 import { ACCESS_GRANTED, ACCESS_REVOKED } from './event-types.ts'
 import {

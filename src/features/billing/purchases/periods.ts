@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../../../lib/durations.ts'
+import { HOUR_MS } from '../../../lib/time/durations.ts'
 import type { OrderedEvent } from './event-order.ts'
 import type { Purchase } from './purchase.ts'
 

@@ -1,4 +1,4 @@
-import { withTimeout } from '../../../lib/with-timeout.ts'
+import { withTimeout } from '../../../lib/concurrency/with-timeout.ts'
 import { readBody, readJson } from '../../../platform/http/body.ts'
 import { requestInfo } from '../../../platform/http/request-id.ts'
 

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { equalInConstantTime } from '../../../lib/crypto.ts'
+import { equalInConstantTime } from '../../../lib/crypto/hash.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { bearerToken } from '../../../platform/http/authenticate.ts'
 import { readBody, readJson } from '../../../platform/http/body.ts'
@@ -7,8 +7,8 @@ import { Message, message, responses } from '../../../platform/http/envelope.ts'
 import { malformed } from '../../../platform/http/errors.ts'
 import { type BillingEvent, type Delivery, readDelivery, readEvent } from '../inbox/event.ts'
 import type { DeliveryResult, EventInbox } from '../inbox/event-inbox.ts'
-import { isSigned } from '../inbox/signature.ts'
 import { BillingDelivery, WEBHOOK_PATH } from '../model.ts'
+import { isSigned } from './signature.ts'
 import { markIfStray } from './stray-requests.ts'
 
 const MAX_BODY_BYTES = 256 * 1024

@@ -1,7 +1,7 @@
 import { type Context, Elysia } from 'elysia'
+import { type ScopeGuard, SERVER_API, UserParams } from '../../../platform/http/api-key-guard.ts'
 import { json } from '../../../platform/http/body.ts'
 import { DataOf, data, responses } from '../../../platform/http/envelope.ts'
-import { type ScopeGuard, SERVER_API, UserParams } from '../../../platform/http/server-api.ts'
 import { DataBody, DataPatch, DataQuery, ServerDataReply } from '../model.ts'
 import { BODY_LIMIT, conditionOf } from '../routes.ts'
 import type { JsonObject } from '../schema.ts'

@@ -1,5 +1,5 @@
-import { isVariantOfAny } from '../../../lib/locale.ts'
-import { compareVersions } from '../../../lib/versions.ts'
+import { isVariantOfAny } from '../../../lib/text/locale.ts'
+import { compareVersions } from '../../../lib/text/versions.ts'
 import type { Condition } from './conditions.ts'
 
 type ConditionName = keyof Condition

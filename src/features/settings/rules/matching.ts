@@ -1,7 +1,7 @@
 import { PLATFORM_NAMES } from '../../../lib/app-platforms.ts'
-import { sha256 } from '../../../lib/crypto.ts'
-import { isVariantOfAny } from '../../../lib/locale.ts'
-import { compareVersions } from '../../../lib/versions.ts'
+import { sha256 } from '../../../lib/crypto/hash.ts'
+import { isVariantOfAny } from '../../../lib/text/locale.ts'
+import { compareVersions } from '../../../lib/text/versions.ts'
 import type { Audience, Condition, Trait } from './conditions.ts'
 
 type ConditionName = keyof Condition

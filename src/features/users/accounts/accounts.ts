@@ -1,6 +1,6 @@
 import { asc, eq, gt, inArray, sql } from 'drizzle-orm'
-import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError, accountDeleted } from '../../../lib/errors.ts'
+import { emailKeyOf } from '../../../lib/text/email-address.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import {
   prepareFind,

@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, gt, inArray, lt, sql } from 'drizzle-orm'
 import type { AccessStatus } from '../../../lib/access-status.ts'
-import { emailPrefixOf } from '../../../lib/email-address.ts'
 import { AppError, notFound } from '../../../lib/errors.ts'
+import { emailPrefixOf } from '../../../lib/text/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { beginsWith, countRows, countUpTo } from '../../../platform/db/key-ranges.ts'
 import type { UsersDb } from '../schema.ts'

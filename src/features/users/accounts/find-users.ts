@@ -1,6 +1,6 @@
 import type { AccessStatus } from '../../../lib/access-status.ts'
-import { batchesOf } from '../../../lib/batches-of.ts'
-import { emailKeyOf, emailPrefixOf, queriedAddress } from '../../../lib/email-address.ts'
+import { batchesOf } from '../../../lib/concurrency/chunk.ts'
+import { emailKeyOf, emailPrefixOf, queriedAddress } from '../../../lib/text/email-address.ts'
 import { type AccountSummary, type FoundUsers, PAGE_SIZE, type Page } from './directory.ts'
 import { isEmpty, type UserFilter } from './user-filter.ts'
 import type { UserSearch } from './user-search.ts'

@@ -1,6 +1,6 @@
 import { and, eq, gte, lt, notExists } from 'drizzle-orm'
-import { DAY_MS } from '../../../lib/durations.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { DAY_MS } from '../../../lib/time/durations.ts'
 import { keyRanges } from '../../../platform/db/key-ranges.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { UsersDb } from '../schema.ts'

@@ -1,5 +1,5 @@
-import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { emailKeyOf } from '../../../lib/text/email-address.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import { linksTo, type MailLinks, requireMailbox } from '../email/email-addresses.ts'

@@ -1,8 +1,8 @@
 import { and, eq, gte, lt, type SQL } from 'drizzle-orm'
 import { ACCESS_STATUSES, type AccessStatus } from '../../../lib/access-status.ts'
 import { PLATFORMS, type Platform } from '../../../lib/app-platforms.ts'
-import { DAY_MS } from '../../../lib/durations.ts'
 import { invalidField } from '../../../lib/errors.ts'
+import { DAY_MS } from '../../../lib/time/durations.ts'
 import { GUESTS, NOT_GUESTS, type UsersDb } from '../schema.ts'
 
 /** Which users to list. All conditions must hold. `createdTo` and `notSeenSince` are exclusive. */

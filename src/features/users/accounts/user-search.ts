@@ -1,6 +1,6 @@
 import { and, desc, inArray, type SQL, sql } from 'drizzle-orm'
+import { nextTurn } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import { invalidField } from '../../../lib/errors.ts'
-import { nextTurn } from '../../../lib/next-turn.ts'
 import { countUpTo } from '../../../platform/db/key-ranges.ts'
 import type { UsersDb } from '../schema.ts'
 import { conditionsOf, type UserFilter } from './user-filter.ts'

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../../lib/durations.ts'
+import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { Devices } from '../sessions/devices.ts'

@@ -1,5 +1,5 @@
-import { emailKeyOf, mailboxOf, trimAddress } from '../../../lib/email-address.ts'
 import { AppError, invalidField } from '../../../lib/errors.ts'
+import { emailKeyOf, mailboxOf, trimAddress } from '../../../lib/text/email-address.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'

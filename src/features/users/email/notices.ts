@@ -1,4 +1,4 @@
-import { emailKeyOf } from '../../../lib/email-address.ts'
+import { emailKeyOf } from '../../../lib/text/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { Account } from '../accounts/accounts.ts'

@@ -1,5 +1,9 @@
-import { decoyHash, hashKindOf, verificationMs } from '../../../lib/foreign-hashes.ts'
-import { isOwnHash } from '../../../lib/passwords.ts'
+import {
+  decoyHash,
+  hashKindOf,
+  verificationMs,
+} from '../../../lib/passwords/imported-password-hashes.ts'
+import { isOwnHash } from '../../../lib/passwords/passwords.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
 

@@ -1,5 +1,5 @@
 import { and, eq, inArray, or } from 'drizzle-orm'
-import { batchesOf } from '../../../lib/batches-of.ts'
+import { batchesOf } from '../../../lib/concurrency/chunk.ts'
 import type { Reader } from '../../../platform/db/db.ts'
 import type { UserNames } from '../accounts/user-names.ts'
 import type { UsersDb } from '../schema.ts'

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { DAY_MS } from '../../../lib/durations.ts'
-import { emailKeyOf, mailboxOf, trimAddress } from '../../../lib/email-address.ts'
-import { readForeignHash } from '../../../lib/foreign-hashes.ts'
-import { asCurrency, asLocale, asTimezone } from '../../../lib/locale.ts'
+import { readForeignHash } from '../../../lib/passwords/imported-password-hashes.ts'
+import { emailKeyOf, mailboxOf, trimAddress } from '../../../lib/text/email-address.ts'
+import { asCurrency, asLocale, asTimezone } from '../../../lib/text/locale.ts'
+import { DAY_MS } from '../../../lib/time/durations.ts'
 import { isStorableText } from '../../../lib/validation.ts'
 import type { ProviderName } from '../social/identity-providers.ts'
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { equalInConstantTime, hmac } from '../../../lib/crypto.ts'
-import { HOUR_MS } from '../../../lib/durations.ts'
+import { equalInConstantTime, hmac } from '../../../lib/crypto/hash.ts'
+import { HOUR_MS } from '../../../lib/time/durations.ts'
 
 type ChallengesDeps = { key: Uint8Array; now: () => Date }
 

@@ -1,6 +1,6 @@
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { eq } from 'drizzle-orm'
-import { passkeyRefused, verifyPasskey } from '../../../lib/webauthn.ts'
+import { passkeyRefused, verifyPasskey } from '../../../lib/crypto/webauthn.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'

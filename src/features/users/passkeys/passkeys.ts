@@ -1,7 +1,7 @@
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
 import { and, asc, eq } from 'drizzle-orm'
+import { passkeyRefused, verifyNewPasskey } from '../../../lib/crypto/webauthn.ts'
 import { AppError, notFound } from '../../../lib/errors.ts'
-import { passkeyRefused, verifyNewPasskey } from '../../../lib/webauthn.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { SignInMethods } from '../accounts/sign-in-methods.ts'

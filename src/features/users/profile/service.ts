@@ -6,7 +6,7 @@ import {
   invalidField,
   invalidFields,
 } from '../../../lib/errors.ts'
-import { asCurrency, asLocale, asTimezone } from '../../../lib/locale.ts'
+import { asCurrency, asLocale, asTimezone } from '../../../lib/text/locale.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { Accounts } from '../accounts/accounts.ts'

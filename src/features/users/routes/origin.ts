@@ -1,5 +1,5 @@
 import { tokenIn } from '../../../platform/http/authenticate.ts'
-import { type IpOf, UNKNOWN_ADDRESS } from '../../../platform/http/client-ip.ts'
+import { type IpOf, UNKNOWN_ADDRESS } from '../../../platform/http/client-address.ts'
 import type { CountryOf } from '../../../platform/http/country.ts'
 import { deviceOf, initialLocaleOf, timezoneOf } from '../../../platform/http/request-headers.ts'
 import type { RequestOrigin } from '../sessions/sign-in.ts'

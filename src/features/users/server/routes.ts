@@ -1,15 +1,15 @@
 import { Elysia } from 'elysia'
 import type { DeleteAccount } from '../../../lib/active-subscriptions.ts'
-import { queriedAddress } from '../../../lib/email-address.ts'
-import { form, json } from '../../../platform/http/body.ts'
-import { data, responses } from '../../../platform/http/envelope.ts'
-import { withoutReadOnly, withReadOnly } from '../../../platform/http/read-only.ts'
+import { queriedAddress } from '../../../lib/text/email-address.ts'
 import {
   type RecordByKey,
   type ScopeGuard,
   SERVER_API,
   UserParams,
-} from '../../../platform/http/server-api.ts'
+} from '../../../platform/http/api-key-guard.ts'
+import { form, json } from '../../../platform/http/body.ts'
+import { data, responses } from '../../../platform/http/envelope.ts'
+import { withoutReadOnly, withReadOnly } from '../../../platform/http/read-only.ts'
 import { DeletionReply, deletionReply } from '../profile/model.ts'
 import type { Introspect } from '../sessions/introspection.ts'
 import type { Users } from '../users.ts'

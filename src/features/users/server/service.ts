@@ -1,5 +1,5 @@
 import { AppError, invalidField, notFound } from '../../../lib/errors.ts'
-import { asLocale, asTimezone } from '../../../lib/locale.ts'
+import { asLocale, asTimezone } from '../../../lib/text/locale.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Account } from '../accounts/accounts.ts'
 import { type Directory, requireAddress } from '../accounts/directory.ts'

@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { DenialReason } from '../../../lib/errors.ts'
-import type { Log } from '../../../lib/log.ts'
-import { createRecentMap } from '../../../lib/recent-map.ts'
+import type { Log } from '../../../lib/log/log.ts'
+import { createRecentMap } from '../../../lib/lru-map.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
 

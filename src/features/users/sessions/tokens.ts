@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose'
-import { hmac, sha256 } from '../../../lib/crypto.ts'
+import { signJwt } from '../../../lib/crypto/es256.ts'
+import { hmac, sha256 } from '../../../lib/crypto/hash.ts'
+import type { KeyRing } from '../../../lib/crypto/key-ring.ts'
 import { AppError, type Denial, type DenialReason } from '../../../lib/errors.ts'
-import { signJwt } from '../../../lib/es256.ts'
-import type { KeyRing } from '../../../lib/key-ring.ts'
-import { createRecentMap } from '../../../lib/recent-map.ts'
+import { createRecentMap } from '../../../lib/lru-map.ts'
 
 export const ACCESS_TOKEN_TTL_SECONDS = 15 * 60
 const TOKEN_TYPE = 'at+jwt'

@@ -1,5 +1,5 @@
 import { importPKCS8, SignJWT } from 'jose'
-import { fetchBounded, readTextCapped } from '../../../lib/bounded-fetch.ts'
+import { fetchBounded, readTextCapped } from '../../../lib/net/bounded-fetch.ts'
 
 type AppleKeys = { teamId: string; keyId: string; privateKey: string; url: string }
 

@@ -1,6 +1,6 @@
 import { and, asc, eq } from 'drizzle-orm'
-import { emailKeyOf } from '../../../lib/email-address.ts'
-import { unseal } from '../../../lib/seal.ts'
+import { unseal } from '../../../lib/crypto/seal.ts'
+import { emailKeyOf } from '../../../lib/text/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
 import type { UsersDb } from '../schema.ts'

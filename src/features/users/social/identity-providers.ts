@@ -1,8 +1,8 @@
 import { type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
-import { sha256 } from '../../../lib/crypto.ts'
-import { isNormalAddress, mailboxOf } from '../../../lib/email-address.ts'
+import { sha256 } from '../../../lib/crypto/hash.ts'
+import { isUnreachable, remoteKeys } from '../../../lib/crypto/remote-keys.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { isUnreachable, remoteKeys } from '../../../lib/remote-keys.ts'
+import { isNormalAddress, mailboxOf } from '../../../lib/text/email-address.ts'
 import { isStorableText } from '../../../lib/validation.ts'
 import { createOpenIdKeys, KEYS_LIFETIME_MS, OPENID_ALGORITHMS } from './openid-keys.ts'
 

@@ -1,8 +1,8 @@
 import { errors, type JWTVerifyGetKey } from 'jose'
-import { fetchBounded, readTextCapped } from '../../../lib/bounded-fetch.ts'
-import { HOUR_MS, MINUTE_MS } from '../../../lib/durations.ts'
-import { remoteKeys } from '../../../lib/remote-keys.ts'
-import { isSecureInTransit } from '../../../lib/setting-values.ts'
+import { isSecureInTransit } from '../../../config/values.ts'
+import { remoteKeys } from '../../../lib/crypto/remote-keys.ts'
+import { fetchBounded, readTextCapped } from '../../../lib/net/bounded-fetch.ts'
+import { HOUR_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 
 /** What a provider publishes about its id tokens. */
 type OpenIdProvider = { jwksUrl: string; algorithms: string[] }

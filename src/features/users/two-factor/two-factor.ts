@@ -1,11 +1,20 @@
 import { and, eq, isNull, lt, or } from 'drizzle-orm'
 import { renderSVG } from 'uqr'
-import { hmac } from '../../../lib/crypto.ts'
-import { MINUTE_MS } from '../../../lib/durations.ts'
+import { hmac } from '../../../lib/crypto/hash.ts'
+import { seal, unseal } from '../../../lib/crypto/seal.ts'
+import {
+  acceptedStep,
+  isCodeOfStep,
+  newTotpSecret,
+  otpauthUrlOf,
+} from '../../../lib/crypto/totp.ts'
 import { AppError, codeRequired, wrongCode } from '../../../lib/errors.ts'
-import { derivedRecoveryCodes, newRecoveryCodes, plainCode } from '../../../lib/recovery-codes.ts'
-import { seal, unseal } from '../../../lib/seal.ts'
-import { acceptedStep, isCodeOfStep, newTotpSecret, otpauthUrlOf } from '../../../lib/totp.ts'
+import {
+  derivedRecoveryCodes,
+  newRecoveryCodes,
+  plainCode,
+} from '../../../lib/passwords/recovery-codes.ts'
+import { MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'

@@ -1,5 +1,5 @@
-import { createRecentMap } from '../../../lib/recent-map.ts'
-import { unseal } from '../../../lib/seal.ts'
+import { unseal } from '../../../lib/crypto/seal.ts'
+import { createRecentMap } from '../../../lib/lru-map.ts'
 import { formerSecretsOf } from '../endpoints.ts'
 import { bodyOf } from '../events.ts'
 import type { WebhooksDb } from '../schema.ts'

@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, inArray, isNull, lte, type SQL } from 'drizzle-orm'
-import { DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
-import type { Log } from '../../../lib/log.ts'
+import type { Log } from '../../../lib/log/log.ts'
+import { DAY_MS, HOUR_MS } from '../../../lib/time/durations.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { WebhooksDb } from '../schema.ts'
 import type { AttemptResult, Claimed } from './attempt.ts'

@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS } from '../../../lib/durations.ts'
+import { HOUR_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 
 const SECOND_MS = 1_000
 

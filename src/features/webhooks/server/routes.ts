@@ -1,8 +1,12 @@
 import { Elysia } from 'elysia'
+import {
+  type RecordByKey,
+  type ScopeGuard,
+  SERVER_API,
+} from '../../../platform/http/api-key-guard.ts'
 import { json } from '../../../platform/http/body.ts'
 import { disableIdleTimeout } from '../../../platform/http/connection-time.ts'
 import { data, Message, message, responses } from '../../../platform/http/envelope.ts'
-import { type RecordByKey, type ScopeGuard, SERVER_API } from '../../../platform/http/server-api.ts'
 import { auditedEndpoint, hideQuery } from '../endpoints.ts'
 import type { Webhooks } from '../webhooks.ts'
 import {

@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../../../lib/durations.ts'
+import { MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Migration } from '../migrations.ts'
 import { DatabaseRefusal, LOCK_NOT_AVAILABLE, sqlState } from './errors.ts'
 import { type Connection, END_TIME_LIMITS, type Pool } from './pool.ts'

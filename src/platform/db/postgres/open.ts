@@ -1,5 +1,5 @@
-import { HOUR_MS } from '../../../lib/durations.ts'
 import { createLastOutcome } from '../../../lib/last-outcome.ts'
+import { HOUR_MS } from '../../../lib/time/durations.ts'
 import type { Run } from '../compiled-query.ts'
 import type { OpenDb, Reader } from '../db.ts'
 import { createSharedCache } from './cached.ts'

@@ -1,6 +1,6 @@
+import type { StoredText } from '../../../lib/crypto/key-ring.ts'
+import { seal, unseal } from '../../../lib/crypto/seal.ts'
 import { AppError } from '../../../lib/errors.ts'
-import type { StoredText } from '../../../lib/key-ring.ts'
-import { seal, unseal } from '../../../lib/seal.ts'
 import { DatabaseRefusal } from './errors.ts'
 import type { Pool } from './pool.ts'
 

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { createSemaphore } from '../../../lib/semaphore.ts'
-import { withTimeout } from '../../../lib/with-timeout.ts'
+import { createSemaphore } from '../../../lib/concurrency/semaphore.ts'
+import { withTimeout } from '../../../lib/concurrency/with-timeout.ts'
 import { addFinalWork, changeEndedError, type FinalWork, runToEnd } from '../change-end.ts'
 import { buildersOf, type Db, type Prepared, type Tx, type WriteStats } from '../db.ts'
 import { unavailable } from '../storage-error.ts'

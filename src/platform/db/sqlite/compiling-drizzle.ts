@@ -2,7 +2,7 @@ import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite'
 import type { Query, SQL } from 'drizzle-orm'
 import { BunSQLiteDatabase, type PreparedQuery, SQLiteBunSession } from 'drizzle-orm/bun-sqlite'
 import { type PreparedQueryConfig, SQLiteSyncDialect } from 'drizzle-orm/sqlite-core'
-import { createRecentMap } from '../../../lib/recent-map.ts'
+import { createRecentMap } from '../../../lib/lru-map.ts'
 import {
   asyncQuery,
   decoderOf,

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { nextTurn } from '../../../lib/next-turn.ts'
+import { nextTurn } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import { addFinalWork, changeEndedError, type FinalWork, runToEnd } from '../change-end.ts'
 import { buildersOf, type Db, type Prepared, type Tx, type WriteStats } from '../db.ts'
 import { asStorageError, unavailable } from '../storage-error.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { eventFacts } from '../../../../src/features/billing/inbox/event-facts.ts'
+import { eventFacts } from '../../../../src/features/billing/inbox/event-details.ts'
 import { createWorld, deliver } from '../../../support/app-store/world.ts'
 import { receive } from '../../../support/billing.ts'
 import { count, createFiguresApp, storedSums } from '../../../support/business.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { eventFacts } from '../../../../src/features/billing/inbox/event-facts.ts'
+import { eventFacts } from '../../../../src/features/billing/inbox/event-details.ts'
 import { bodyOf, lifecycle } from '../../../support/billing.ts'
 
 const REFUND = { cancel_reason: 'CUSTOMER_SUPPORT' }

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import { readTextCapped } from '../../../../lib/bounded-fetch.ts'
+import { readTextCapped } from '../../../../lib/net/bounded-fetch.ts'
 import type { DiskSpace } from '../disk-space.ts'
 import { MAX_FILE_BYTES } from '../files.ts'
 import { StoreFault } from './fault.ts'

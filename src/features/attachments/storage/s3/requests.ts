@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { sha256 } from '../../../../lib/crypto.ts'
+import { sha256 } from '../../../../lib/crypto/hash.ts'
 import { AppError } from '../../../../lib/errors.ts'
 import { StoreFault } from './fault.ts'
 

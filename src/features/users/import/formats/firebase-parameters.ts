@@ -1,5 +1,5 @@
 import { describeUnreadable, type Options, UsageError } from '../../../../lib/command.ts'
-import type { FirebaseParameters } from '../../../../lib/foreign-hashes.ts'
+import type { FirebaseParameters } from '../../../../lib/passwords/imported-password-hashes.ts'
 
 /** The names in Firebase's console, and our options. */
 const NAMES = {

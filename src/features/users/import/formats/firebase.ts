@@ -1,4 +1,7 @@
-import { type FirebaseParameters, firebaseHash } from '../../../../lib/foreign-hashes.ts'
+import {
+  type FirebaseParameters,
+  firebaseHash,
+} from '../../../../lib/passwords/imported-password-hashes.ts'
 import { asRows, type Draft, Refusal, type Row, usableName } from '../user-record.ts'
 
 const PROVIDERS: Record<string, string> = { 'google.com': 'google', 'apple.com': 'apple' }

@@ -1,4 +1,4 @@
-import type { FirebaseParameters } from '../../../../lib/foreign-hashes.ts'
+import type { FirebaseParameters } from '../../../../lib/passwords/imported-password-hashes.ts'
 import { asRows, type Draft, isProvider, Refusal, type Row } from '../user-record.ts'
 import { firebaseDraft } from './firebase.ts'
 import { pocketbaseDraft } from './pocketbase.ts'

@@ -1,4 +1,4 @@
-import { emailKeyOf } from '../../../../lib/email-address.ts'
+import { emailKeyOf } from '../../../../lib/text/email-address.ts'
 import {
   asRows,
   type Draft,

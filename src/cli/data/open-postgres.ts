@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto'
+import type { Config } from '../../config/config.ts'
+import { loadSecrets, STORE_CLAIM } from '../../config/secrets.ts'
+import { CommandError } from '../../lib/command.ts'
+import type { Log } from '../../lib/log/log.ts'
+import { MINUTE_MS } from '../../lib/time/durations.ts'
+import { readMigrations } from '../../platform/db/migrations.ts'
+import { postgresColumns } from '../../platform/db/postgres/columns.ts'
+import {
+  DatabaseRefusal,
+  isConnectionLost,
+  isRefusedCertificate,
+  sqlState,
+} from '../../platform/db/postgres/errors.ts'
+import { countAppliedMigrations, migrate } from '../../platform/db/postgres/migrate.ts'
+import { ALLOW_CHANGES, movedTo } from '../../platform/db/postgres/moved.ts'
+import {
+  clockSkew,
+  createPostgresDb,
+  openPools,
+  unsafeSettings,
+  withoutPassword,
+} from '../../platform/db/postgres/open.ts'
+import { createSharedSecrets } from '../../platform/db/postgres/shared-secrets.ts'
+import { buildTables } from '../../server/features.ts'
+import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
+import { describeMissingRights, requireRights } from './postgres-rights.ts'
+
+/** The setting or option that contains the URL; error messages name it. */
+export type UrlSetting = 'DATABASE_URL' | '--to' | '--from'
+
+/** The database server cannot be reached, perhaps only temporarily. */
+export class DatabaseUnreachable extends CommandError {}
+
+type ConnectOptions = {
+  connections: number
+  schema: SchemaChange
+  /** How long a statement may take, in ms. */
+  deadline?: number
+  setting?: UrlSetting
+  /** Only read, which is allowed even after the data was moved elsewhere. */
+  readOnly?: boolean
+  /** Called once if the migration must wait for other transactions. */
+  onWait?: () => void
+  /** How long it waits for them at most, in ms. */
+  patience?: number
+}
+
+/** Less than a restart waits for its new process. */
+const PATIENCE_MS = 5 * MINUTE_MS
+
+/**
+ * Migrates the schema while a server of an earlier version may still use it, because a migration may have to wait for
+ * other transactions. Returns whether there was one. Throws `CommandError`, also if it has to wait for too long.
+ */
+export async function migratePostgres(config: Config, log: Log): Promise<boolean> {
+  const { migrated, close } = await connect(config, log, 'migrate', PATIENCE_MS)
+  await close()
+  return migrated.length > 0
+}
+
+function connect(config: Config, log: Log, schema: SchemaChange, patience?: number) {
+  return connectPostgres(config.databaseUrl ?? '', config, {
+    connections: config.databasePool,
+    schema,
+    onWait: () =>
+      log.warn('the migration waits for a long transaction in the database, such as a backup'),
+    ...(patience === undefined ? {} : { patience }),
+  })
+}
+
+/** Connects to the server of `DATABASE_URL`, and creates or migrates its schema. */
+export async function openPostgres(
+  config: Config,
+  log: Log,
+  schema: SchemaChange,
+): Promise<Engine> {
+  const { db, pools, migrated, secretStore, close } = await connect(config, log, schema)
+  try {
+    await refuseUnfinishedCopy(db)
+    const unsafe = await unsafeSettings(pools.reads)
+    if (unsafe !== null) log.warn(`${db.place} has ${unsafe}`)
+    const secrets = await loadSecrets(secretStore, secretStore(STORE_CLAIM))
+    return { db, migrated, replaced: [], secrets, [Symbol.asyncDispose]: close }
+  } catch (error) {
+    await close()
+    throw asCommandError(error, config.databaseUrl ?? '', 'DATABASE_URL')
+  }
+}
+
+/**
+ * Connects to the database at `url`, updates its schema if allowed, and gives access to its secrets. Throws
+ * `CommandError` when that fails.
+ */
+export async function connectPostgres(url: string, { secretKey }: Config, options: ConnectOptions) {
+  const { connections, schema, deadline, onWait, patience } = options
+  const { setting = 'DATABASE_URL', readOnly = false } = options
+  const pools = openPools(url, connections, deadline)
+  try {
+    if (!readOnly) refuseMoved(withoutPassword(url), await movedTo(pools.changes.read))
+    const migrations = readMigrations('postgres')
+    await requireRights(pools.changes.read, migrations, readOnly ? 'read' : 'change')
+    const permit = (applied: number) => refuseSchema(schema, applied, migrations.length)
+    const migrated = await migrate(pools.changes, migrations, permit, onWait, patience)
+    const db = createPostgresDb(pools, { url, connections }, buildTables(postgresColumns))
+    const sealKey = createHash('sha256')
+      .update(secretKey ?? '')
+      .digest()
+    const { secretStore, stop } = createSharedSecrets(pools.changes, sealKey)
+    return { db, pools, migrated, secretStore, close }
+
+    async function close() {
+      stop()
+      await db.stopWriting('closing')
+      await db.close()
+    }
+  } catch (error) {
+    await Promise.allSettled([pools.reads.close(), pools.changes.close()])
+    throw asCommandError(error, url, setting)
+  }
+}
+
+/** Throws if only a part of the data has been copied into the database. */
+export async function refuseUnfinishedCopy(db: {
+  place: string
+  isCopyUnfinished: () => Promise<boolean>
+}) {
+  if (!(await db.isCopyUnfinished())) return
+  throw new CommandError(
+    `The copy into ${db.place} is unfinished: repeat the interrupted "homeport db copy" or "homeport restore".`,
+  )
+}
+
+function refuseMoved(place: string, target: string | null) {
+  if (target === null) return
+  throw new CommandError(
+    `The data of ${place} was moved to ${target}: start the server there without DATABASE_URL, or repeat the interrupted "homeport db copy". To continue here instead, run "${ALLOW_CHANGES}" in this database.`,
+  )
+}
+
+/**
+ * The number of applied migrations, the tags of all migrations in this version, by how many ms our clock is ahead of
+ * the server's, whether the server refuses changes, its settings that can lose them, and which rights the role lacks.
+ */
+export async function postgresStatus(config: Config): Promise<{
+  applied: number
+  known: string[]
+  skew: number
+  isReadOnly: boolean
+  unsafe: string | null
+  missingRights: string | null
+}> {
+  const url = config.databaseUrl ?? ''
+  const { reads } = openPools(url, config.databasePool)
+  try {
+    const migrations = readMigrations('postgres')
+    const missingRights = await describeMissingRights(reads.read, migrations, 'change')
+    const applied = await countAppliedMigrations({ run: reads.read }).catch((error) => {
+      if (missingRights === null) throw error
+      return 0
+    })
+    const skew = await clockSkew(reads, Date.now)
+    const [[readOnly] = []] = await reads.read(
+      "SELECT current_setting('transaction_read_only')",
+      [],
+    )
+    const isReadOnly = readOnly === 'on'
+    const unsafe = await unsafeSettings(reads)
+    const known = migrations.map(({ tag }) => tag)
+    return { applied, skew, isReadOnly, unsafe, missingRights, known }
+  } catch (error) {
+    throw asCommandError(error, url, 'DATABASE_URL')
+  } finally {
+    await reads.close()
+  }
+}
+
+/** Turns a connection error into a readable `CommandError`; returns other errors unchanged. */
+function asCommandError(error: unknown, url: string, setting: UrlSetting): unknown {
+  const place = withoutPassword(url)
+  const { message } = error as Error
+  if (error instanceof DatabaseRefusal) return new CommandError(`${place}: ${message}`)
+  const state = sqlState(error)
+  if (state === '53300' || state === '25006')
+    return new DatabaseUnreachable(`The database ${place} cannot be used: ${message}.`)
+  if (state !== null && /^(28|3D|42501)/.test(state))
+    return new CommandError(`${place} refuses the connection: ${message}. Check ${setting}.`)
+  if (isRefusedCertificate(error))
+    return new CommandError(
+      `The certificate of ${place} is not trusted (${message}): set NODE_EXTRA_CA_CERTS to its CA file, or use another sslmode.`,
+    )
+  if (isConnectionLost(error))
+    return new DatabaseUnreachable(
+      `The database ${place} cannot be reached (${message}): check ${setting} and its server.`,
+    )
+  return error
+}

@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs'
+import type { Config } from '../../config/config.ts'
+import { EXIT } from '../../lib/command.ts'
+import { createLiveLines } from '../../lib/log/live-lines.ts'
+import type { Log } from '../../lib/log/log.ts'
+import type { LocalCommand } from '../command.ts'
+import { isUnreachable } from '../data/open-data.ts'
+import { createNotifier } from '../service/notify.ts'
+import { meetStandIn } from '../service/stand-in.ts'
+import { isServing } from './command-socket.ts'
+import { runServer, type StopSignals } from './run-server.ts'
+import { createServerLog, isTextLog } from './server-log.ts'
+
+export const serve: LocalCommand = {
+  name: 'serve',
+  summary: 'Run the server (the default); --demo adds example users',
+  options: [
+    ['--port <port>', 'overrides PORT'],
+    ['--host <host>', 'overrides HOST'],
+    ['--data-dir <path>', 'overrides DATA_DIR'],
+    ['--takeover', 'replace the server that uses the data, without downtime'],
+    ['--demo', 'add demo users, events and images to an empty database'],
+  ],
+  run: async (loadConfig, { demo, takeover }) => {
+    const config = loadConfig()
+    const signals = stopSignals(config)
+    meetStandIn()
+    const liveLines = createLiveLines()
+    const log = await createServerLog(config, liveLines)
+    const failed = catchUnhandledErrors(log)
+    const notifier = createNotifier(config, log)
+    const server = { config, log, liveLines, notifier, signals, failed }
+    const isSuccessor = takeover === true && (await isServing(config))
+    try {
+      let outcome = await runServer(server, isSuccessor ? 'successor' : 'first', demo === true)
+      while (outcome === 'resuming') {
+        log.error('the new process exited before it was serving: this one resumes serving')
+        outcome = await runServer(server, 'resuming', false)
+      }
+      return outcome
+    } catch (error) {
+      if (signals.isStopping() && isUnreachable(error)) return EXIT.done
+      // Standard error gets a readable sentence; log collectors need the reason in the log.
+      if (!isTextLog(config)) log.fatal({ reason: reasonOf(error) }, 'the server stops')
+      throw error
+    }
+  },
+}
+
+/** Hides database queries, which may contain personal data. */
+function reasonOf(thrown: unknown): string {
+  const error = thrown instanceof SuppressedError ? thrown.suppressed : thrown
+  return error instanceof Error && !('query' in error) ? error.message : 'an unexpected error'
+}
+
+/**
+ * The signals to stop. SIGHUP is not one with a log file, which it reopens instead, nor in a process that `nohup`
+ * started, so that it goes on when its terminal is closed.
+ */
+function stopSignals({ logFile }: Config): StopSignals {
+  const first = Promise.withResolvers<string>()
+  const second = Promise.withResolvers<string>()
+  let count = 0
+  const stopsOnHangUp = logFile === null && !ignoresHangUp()
+  const stopping = ['SIGTERM', 'SIGINT', ...(stopsOnHangUp ? ['SIGHUP'] : [])]
+  for (const signal of stopping) {
+    process.on(signal, () => (count++ === 0 ? first : second).resolve(signal))
+  }
+  return { first: first.promise, second: second.promise, isStopping: () => count > 0 }
+}
+
+/** Whether this process was started with SIGHUP ignored: the lowest bit of a hexadecimal mask. Only Linux tells. */
+function ignoresHangUp(): boolean {
+  try {
+    const status = readFileSync('/proc/self/status', 'utf8')
+    return /^SigIgn:.*[13579bdf]$/m.test(status)
+  } catch {
+    return false
+  }
+}
+
+/** An unhandled rejection is only logged. After an uncaught exception the state is unknown: stop. */
+function catchUnhandledErrors(log: Log): Promise<'bug'> {
+  const { promise, resolve } = Promise.withResolvers<'bug'>()
+  process.on('unhandledRejection', (err) => log.error({ err }, 'unhandled promise rejection'))
+  process.on('uncaughtException', (err) => {
+    log.fatal({ err }, 'uncaught exception')
+    resolve('bug')
+  })
+  return promise
+}

@@ -1,0 +1,80 @@
+import { describePath, languageName } from '../../lib/text/rule-labels.ts'
+import { LOCALE, words } from '../format.ts'
+
+/** Labels of fields whose names are not words for people. */
+const LABELS: Record<string, string> = { isEnterprise: 'Sold by sales team' }
+
+/** Fields of a plan whose label says what the schema's description says. */
+const CLEAR = new Set([
+  'type',
+  'duration',
+  'source',
+  'trialDays',
+  'appLimit',
+  'keywordLimit',
+  'competitorLimitPerApp',
+  'aiMonthlyCreditLimit',
+  'storefrontLimit',
+  'price',
+  'currency',
+  'isEnterprise',
+  'highlighted',
+])
+
+export function fieldLabel(name: string): string {
+  return LABELS[name] ?? words(name)
+}
+
+/** A text of a plan or a question in a language. */
+const TEXT_PATH = /^(.+)\.([a-z]+)\.([a-z]{2,3}(?:-\w+)*)$/i
+/** A field of a plan, whose code has an underscore or a digit, or of a question. */
+const ITEM_PATH = /^(\w*[_\d]\w*|.*[\s?].*)\.([a-z.]+)$/i
+
+/** `iOS supported version, rule 1`; `pro_year › Badge (German)` for a text of a plan or a question. */
+export function changeLabel(path: string): string {
+  const [, item, field, language = ''] = TEXT_PATH.exec(path) ?? ITEM_PATH.exec(path) ?? []
+  if (item && field && language === '') return `${item} › ${fieldLabel(field)}`
+  if (item && field && languageName(language) !== language)
+    return `${item} › ${fieldLabel(field)} (${languageName(language)})`
+  const described = describePath(path)
+  return /^[a-z.]+(, rule \d+)?$/i.test(described) ? words(described) : described
+}
+
+/** The description of a field, unless its label says the same. */
+export function fieldHint(name: string, description?: string): string | undefined {
+  return CLEAR.has(name) ? undefined : description?.replaceAll('`', '')
+}
+
+type Suggestion = [value: string, name: string]
+
+/** Usual values of a field that accepts others too. */
+export function suggestionsFor(name: string): Suggestion[] {
+  return SUGGESTIONS[name]?.() ?? []
+}
+
+const SUGGESTIONS: Record<string, () => Suggestion[]> = {
+  type: () => [
+    ['subscription', 'Subscription'],
+    ['one_time', 'One-time purchase'],
+  ],
+  duration: () => [
+    ['week', 'Weekly'],
+    ['month', 'Monthly'],
+    ['3 months', 'Quarterly'],
+    ['year', 'Yearly'],
+    ['lifetime', 'Without an end'],
+  ],
+  source: () => [
+    ['none', 'Not for sale'],
+    ['revenuecat', 'RevenueCat'],
+    ['app_store', 'App Store'],
+    ['play_store', 'Google Play'],
+  ],
+  currency: () => {
+    const names = new Intl.DisplayNames(LOCALE, { type: 'currency' })
+    return Intl.supportedValuesOf('currency').map((code) => [
+      code.toLowerCase(),
+      `${code}, ${names.of(code)}`,
+    ])
+  },
+}

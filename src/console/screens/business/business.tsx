@@ -1,0 +1,243 @@
+import { clock, LOCALE, number, plural } from '../../format.ts'
+import { filtersIn, go, linkTo } from '../../router.ts'
+import { SelectField } from '../../ui/fields.tsx'
+import { Title } from '../../ui/parts.tsx'
+import { Loaded, useRemote } from '../../ui/remote.tsx'
+import { type Business, dayName, type Money, moneyIn, monthName } from './labels.ts'
+import { Breakdowns, Cohorts, Payments } from './tables.tsx'
+
+type MonthFigures = Business['months'][number]
+
+const SPARK = { width: 120, height: 32 }
+
+/** What the business earns: the figures of a month, beside those of the month before. */
+export function BusinessScreen() {
+  const { filter, search } = filtersIn(['month', 'currency', 'environment'])
+  const figures = useRemote<Business>(`business${search}`)
+  return (
+    <>
+      <Title>Business</Title>
+      <Loaded from={figures}>
+        {(business) => (
+          <>
+            <Choices business={business} filter={filter} />
+            <Notes business={business} />
+            <Tiles business={business} />
+            <Payments business={business} />
+            <Breakdowns business={business} />
+            <Cohorts business={business} />
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+type ChoicesProps = { business: Business; filter: Record<string, string> }
+
+function Choices({ business, filter }: ChoicesProps) {
+  const { month, currency, environment, firstMonth, currencies } = business
+  const choose = (name: string) => (value: string) =>
+    go(linkTo('business', { ...filter, [name]: value }))
+  const codes = currencies.includes(currency) ? currencies : [...currencies, currency]
+  return (
+    <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+      <SelectField
+        label="Month"
+        value={month}
+        options={monthsSince([month, firstMonth].toSorted()[0] ?? month).map((each) => [
+          each,
+          monthName(each),
+        ])}
+        onChange={choose('month')}
+      />
+      <SelectField
+        label="Currency"
+        value={currency}
+        options={codes.map((code) => [code, code])}
+        onChange={choose('currency')}
+      />
+      <SelectField
+        label="Purchases"
+        value={environment}
+        options={[
+          ['production', 'Production'],
+          ['sandbox', 'Test purchases'],
+        ]}
+        onChange={choose('environment')}
+      />
+    </form>
+  )
+}
+
+/** What the figures leave out. */
+function Notes({ business }: { business: Business }) {
+  const { progress, unconverted, ratesSince, currency, until, months } = business
+  const { counting, behindSince } = progress
+  const unpriced = months.at(-1)?.unpriced ?? 0
+  const notes = [
+    counting &&
+      `These figures are incomplete: ${number(counting.counted)} of about ${number(counting.total)} purchases are counted so far.`,
+    behindSince && `Counted up to ${clock(behindSince)}.`,
+    unconverted.length > 0 &&
+      `Left out, because there is no rate to ${currency}: amounts in ${unconverted.join(', ')}. RATES_PROVIDER=ecb,open-er-api has more currencies.`,
+    ratesSince &&
+      `The oldest stored rates are from ${dayName(ratesSince)}. Earlier payments are converted with them.`,
+    unpriced > 0 &&
+      `Revenue does not include ${plural(unpriced, 'payment')} whose price is unknown.`,
+  ].filter(Boolean)
+  return (
+    <>
+      {until && <p class="soft">Up to {dayName(until)} (UTC).</p>}
+      {notes.map((note) => (
+        <p key={note} class="notice">
+          {note}
+        </p>
+      ))}
+    </>
+  )
+}
+
+function Tiles({ business }: { business: Business }) {
+  const { months, before, currency, until } = business
+  const money = moneyIn(currency)
+  const [last, now] = months.slice(-2)
+  if (!now || !last) return null
+  const revenueOf = ({ paid, refunded }: Money) => paid - refunded
+  const atEnd = `at the end of ${monthName(last.month)}`
+  const inMonth = `${until === null ? 'in' : 'on the same days of'} ${monthName(last.month)}`
+  const churnRate = last.active > 0 ? now.churned / last.active : null
+  const seriesOf = (figureIn: (figures: MonthFigures) => number) => months.map(figureIn)
+  const tiles: TileProps[] = [
+    {
+      name: 'Active subscriptions',
+      help: 'Paid subscriptions that have not ended, at the end of the month. Includes cancelled ones until they end, and grace periods. Trials and one-time purchases do not count.',
+      values: seriesOf(({ active }) => active),
+      change: changeOf(now.active, last.active, atEnd),
+    },
+    {
+      name: 'Revenue',
+      help: 'What customers have paid in the month, before fees and taxes, less what was refunded in it. One-time purchases are included.',
+      values: seriesOf(revenueOf),
+      format: money,
+      change: changeOf(revenueOf(now), revenueOf(before), inMonth, money),
+      note: `${money(now.paid)} paid, ${money(now.refunded)} refunded`,
+    },
+    {
+      name: 'Monthly recurring revenue',
+      help: 'What the active subscriptions pay per month: a yearly price counts as one twelfth.',
+      values: seriesOf(({ recurring }) => recurring),
+      format: money,
+      change: changeOf(now.recurring, last.recurring, atEnd, money),
+    },
+    {
+      name: 'New subscriptions',
+      help: 'Subscriptions that were paid for the first time, also after a trial.',
+      values: seriesOf((figures) => figures.new),
+      change: changeOf(now.new, before.new, inMonth),
+    },
+    {
+      name: 'Churned',
+      help: 'Subscriptions whose paid time has ended without a renewal, or that were refunded. The rate is relative to those active at the start of the month.',
+      values: seriesOf(({ churned }) => churned),
+      change: changeOf(now.churned, before.churned, inMonth),
+      note: churnRate === null ? '' : `${percent(churnRate)} of the active subscriptions`,
+    },
+    {
+      name: 'Recovered',
+      help: 'Subscriptions that were paid again after they had ended: the store’s retry succeeded, or the customer came back. “Saved” were paid late, but before they ended.',
+      values: seriesOf(({ recovered }) => recovered),
+      change: changeOf(now.recovered, before.recovered, inMonth),
+      note: `${number(now.saved)} saved before the end`,
+    },
+    {
+      name: 'Active trials',
+      help: 'Free trials that have not ended, at the end of the month.',
+      values: seriesOf(({ trials }) => trials),
+      change: changeOf(now.trials, last.trials, atEnd),
+    },
+    {
+      name: 'Trials started',
+      help: 'Free trials that began in the month. “Converted” are the first payments after a trial, whenever it began.',
+      values: seriesOf(({ trialStarts }) => trialStarts),
+      change: changeOf(now.trialStarts, before.trialStarts, inMonth),
+      note: `${number(now.converted)} converted`,
+    },
+  ]
+  return (
+    <div class="tiles">
+      {tiles.map((tile) => (
+        <Tile key={tile.name} {...tile} />
+      ))}
+    </div>
+  )
+}
+
+type TileProps = {
+  name: string
+  help: string
+  /** One for each month; the last one is shown as text. */
+  values: number[]
+  format?: (value: number) => string
+  change: string
+  note?: string
+}
+
+function Tile({ name, help, values, format = number, change, note }: TileProps) {
+  return (
+    <section class="tile figure" aria-label={name}>
+      <h2 class="soft">{name}</h2>
+      <details class="help">
+        <summary aria-label={`What “${name}” means`}>?</summary>
+        <p class="soft">{help}</p>
+      </details>
+      <strong>{format(values.at(-1) ?? 0)}</strong>
+      <Sparkline
+        values={values}
+        label={`${name}, ${values.length} months: ${values.map(format).join(', ')}`}
+      />
+      <span class="soft">{change}</span>
+      {note && <span class="soft">{note}</span>}
+    </section>
+  )
+}
+
+function Sparkline({ values, label }: { values: number[]; label: string }) {
+  const { width, height } = SPARK
+  const top = Math.max(...values, 1)
+  const bottom = Math.min(...values, 0)
+  const pointOf = (value: number, at: number) => {
+    const x = (at / (values.length - 1)) * (width - 4) + 2
+    const y = height - 2 - ((value - bottom) / (top - bottom)) * (height - 4)
+    return `${x.toFixed(1)},${y.toFixed(1)}`
+  }
+  return (
+    <svg class="spark" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label}>
+      <polyline points={values.map(pointOf).join(' ')} />
+    </svg>
+  )
+}
+
+/** `+8% · 120 at the end of September 2026`. */
+function changeOf(now: number, before: number, when: string, format = number): string {
+  const known = `${format(before)} ${when}`
+  if (now === before) return `No change · ${known}`
+  if (before <= 0) return known
+  return `${now > before ? '+' : '−'}${percent(Math.abs(now - before) / before)} · ${known}`
+}
+
+function percent(share: number): string {
+  return share.toLocaleString(LOCALE, { style: 'percent', maximumFractionDigits: 1 })
+}
+
+/** Newest first. */
+function monthsSince(first: string): string[] {
+  const months: string[] = []
+  const today = new Date()
+  for (let at = 0; ; at++) {
+    const start = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - at, 1)
+    const month = new Date(start).toISOString().slice(0, 7)
+    months.push(month)
+    if (month <= first) return months
+  }
+}

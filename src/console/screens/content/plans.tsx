@@ -1,0 +1,98 @@
+import { useState } from 'preact/hooks'
+import { isExample } from '../../../lib/example-content.ts'
+import { read } from '../../api.ts'
+import { CustomLimits } from '../../editing/custom-limits.tsx'
+import { Publishing } from '../../editing/publishing.tsx'
+import { Records } from '../../editing/records.tsx'
+import { inEnglish, money } from '../../format.ts'
+import { TextField } from '../../ui/fields.tsx'
+import { Action, Card, List } from '../../ui/parts.tsx'
+
+type Plans = Record<string, unknown>[]
+type PreviewReply = {
+  language: string
+  plans: { code: string; name: string; price: number; currency: string }[]
+}
+
+/** The code of a published plan never changes: purchases and rules name it. */
+function hiddenIn(plan: Record<string, unknown>): string[] {
+  return ['_id', 'limits', 'limitPeriods', ...(plan['_id'] ? ['code'] : [])]
+}
+
+type Plan = Plans[number]
+
+function codeOf({ code }: Plan): string {
+  return String(code ?? '')
+}
+
+/** `$9.99`; a price that is being typed as it is. */
+function priceOf({ price, currency }: Plan): string {
+  const code = String(currency ?? '')
+  const isComplete = typeof price === 'number' && /^[a-z]{3}$/i.test(code)
+  return isComplete ? money({ amount: price, currency: code }) : `${price ?? ''} ${code}`.trim()
+}
+
+/** For readers: the price with its currency. */
+function withPrice({ currency, ...plan }: Plan): Plan {
+  return { ...plan, price: priceOf({ price: plan['price'], currency }) }
+}
+
+export function PlansScreen() {
+  return (
+    <Publishing<Plans>
+      kind="plans"
+      title="Plans"
+      nameOf={(plan) => `${inEnglish(plan['name'])} (${codeOf(plan)})`}
+      readable={(plans) => plans.map(withPrice)}
+      preview={() => <Preview />}
+    >
+      {({ draft, setDraft, schema }) => (
+        <Records
+          records={draft}
+          onChange={setDraft}
+          schema={schema}
+          path="plans"
+          noun="plan"
+          removeVerb="Archive"
+          hidden={hiddenIn}
+          more={(plan, path, onChange) => (
+            <CustomLimits plan={plan} path={path} onChange={onChange} />
+          )}
+          nameOf={(plan) => inEnglish(plan['name']) || codeOf(plan)}
+          codeOf={codeOf}
+          summaryOf={(plan) => priceOf(plan) + (isExample(plan) ? ', example' : '')}
+        />
+      )}
+    </Publishing>
+  )
+}
+
+/** Shows the published plans in a language. */
+function Preview() {
+  const [language, setLanguage] = useState('en')
+  const [reply, setReply] = useState<PreviewReply | null>(null)
+  const show = async () =>
+    setReply(await read<PreviewReply>(`preview/plans?lang=${encodeURIComponent(language)}`))
+  return (
+    <Card title="App preview">
+      <p class="soft">What apps get from the published plans, without your unsaved changes.</p>
+      <div class="fields">
+        <TextField label="Language" value={language} onChange={setLanguage} />
+        <Action run={show}>Show</Action>
+      </div>
+      {reply && (
+        <div role="status">
+          <p class="soft">Language: {reply.language}</p>
+          <List items={reply.plans}>
+            {({ code, name, price, currency }) => (
+              <li key={code}>
+                <span>{name}</span>
+                <span>{priceOf({ price, currency })}</span>
+              </li>
+            )}
+          </List>
+        </div>
+      )}
+    </Card>
+  )
+}

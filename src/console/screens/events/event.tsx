@@ -1,0 +1,158 @@
+import type { EventSearch } from '../../../features/billing/inbox/event-search.ts'
+import type { AccountSummary } from '../../../features/users/accounts/directory.ts'
+import { encodeSegment } from '../../../lib/text/path-segment.ts'
+import { HOUR_MS } from '../../../lib/time/durations.ts'
+import { failure, type ReplyOf, send } from '../../api.ts'
+import { durationName, unnamedUser } from '../../format.ts'
+import { canEdit } from '../../operator.ts'
+import { linkTo } from '../../router.ts'
+import { showMessage } from '../../ui/messages.tsx'
+import {
+  Action,
+  Badge,
+  Card,
+  Copy,
+  Day,
+  type Fact,
+  Facts,
+  Sentence,
+  Time,
+  Title,
+} from '../../ui/parts.tsx'
+import { Loaded, useRemote } from '../../ui/remote.tsx'
+import { eventName, failureReason } from '../purchases/labels.ts'
+
+export type FoundEvent = ReplyOf<EventSearch['withFacts']>[number] & { plan: string | null }
+type BillingEvent = ReplyOf<EventSearch['find']>['events'][number] & {
+  body: string
+  isRefund: boolean
+  /** The transaction id of the purchase that the event belongs to. */
+  purchase: string | null
+  access: string | null
+  user: AccountSummary | null
+}
+type ReplayResult = { outcome: string; error: string | null }
+
+/** One billing event with its payload and effect. */
+export function EventScreen({ id }: { id: string }) {
+  const path = `events/${encodeSegment(id)}`
+  const event = useRemote<BillingEvent>(path)
+  const replay = async () => {
+    const { outcome, error } = await send<ReplayResult>(`${path}/replay`)
+    await event.reload()
+    if (outcome === 'failed') throw failure(`It failed again: ${error}`)
+    showMessage('Replayed.')
+  }
+  return (
+    <Loaded from={event}>
+      {(data) => (
+        <>
+          <Title actions={canEdit.value && <Action run={replay}>Replay event</Action>}>
+            {eventName(data)}
+          </Title>
+          <Summary event={data} />
+          <Card>
+            <Facts items={factsOf(data)} />
+          </Card>
+          <details class="card">
+            <summary>Raw data</summary>
+            <Facts items={codesOf(data)} />
+            <div class="actions">
+              <Copy text={data.body} label="Copy payload" />
+            </div>
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable with the keyboard */}
+            <section aria-label="Payload" class="body" tabIndex={0}>
+              <pre>{pretty(data.body)}</pre>
+            </section>
+          </details>
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+/** Who the event is about, and whether it has changed the access. */
+function Summary({ event }: { event: BillingEvent }) {
+  const { type, eventAt, error, access, user } = event
+  const name = eventName(event)
+  return (
+    <div class="glance">
+      <p
+        class={`sentence ${error === null ? '' : 'bad'}`}
+        role={error === null ? undefined : 'alert'}
+      >
+        {user && (
+          <>
+            <a href={linkTo(`people/${user.id}/subscription`)}>
+              {user.name || user.email || unnamedUser(user.id)}
+            </a>
+            {': '}
+          </>
+        )}
+        {user && name !== type ? name.charAt(0).toLowerCase() + name.slice(1) : name}
+        {eventAt && (
+          <>
+            {' on '}
+            <Day at={eventAt} />
+          </>
+        )}
+        .{error !== null && ' Not applied, so access has not changed.'}
+      </p>
+      {error !== null && (
+        <p>Reason: {failureReason(error)}. Homeport tries again every ten minutes.</p>
+      )}
+      {access && (
+        <p class="soft">
+          Now: <Sentence>{access}</Sentence>
+        </p>
+      )}
+    </div>
+  )
+}
+
+function factsOf(event: BillingEvent): Fact[] {
+  const { outcome, environment, receivedAt, eventAt, duplicates, purchase } = event
+  const lateMs = eventAt === null ? 0 : Date.parse(receivedAt) - Date.parse(eventAt)
+  const tone = outcome === 'failed' ? 'bad' : outcome === 'applied' ? 'good' : 'plain'
+  const payload = event.conflicting ? ', with a different payload' : ''
+  return [
+    ['Outcome', <Badge key="outcome" tone={tone} children={outcome} />],
+    [
+      'Purchase',
+      purchase === null ? (
+        'None'
+      ) : (
+        <a href={linkTo(`purchases/${encodeSegment(purchase)}`)}>{purchase}</a>
+      ),
+    ],
+    ['Environment', environment?.toLowerCase() ?? 'unknown'],
+    ['Occurred', <Time key="at" at={eventAt} />],
+    [
+      'Received',
+      <span key="received">
+        <Time at={receivedAt} />
+        {lateMs > HOUR_MS && `, ${durationName(lateMs)} late`}
+      </span>,
+    ],
+    ['Duplicates', duplicates === 0 ? 'None' : `${duplicates}${payload}`],
+    ['Timestamps', event.clockIsOff ? 'Implausible' : 'Plausible'],
+  ]
+}
+
+/** What the sender calls the event and its user. */
+function codesOf({ type, eventId, appUserId }: BillingEvent): Fact[] {
+  const user = appUserId && <a href={linkTo('people', { q: appUserId })}>{appUserId}</a>
+  return [
+    ['Type', <code key="type">{type}</code>],
+    ['Event id', <code key="id">{eventId}</code>],
+    ['App user id', user ?? 'None'],
+  ]
+}
+
+function pretty(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2)
+  } catch {
+    return body
+  }
+}

@@ -1,0 +1,281 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { encodeSegment } from '../../../lib/text/path-segment.ts'
+import { failure, read, sendWithProgress } from '../../api.ts'
+import { money, number, plural, words } from '../../format.ts'
+import { canEdit } from '../../operator.ts'
+import { filtersIn, go, linkTo, parts } from '../../router.ts'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Checkbox, Field, FilterInput, SelectField } from '../../ui/fields.tsx'
+import { Filters } from '../../ui/filters.tsx'
+import { showMessage } from '../../ui/messages.tsx'
+import { Action, Badge, Time, TimeAgo, Title } from '../../ui/parts.tsx'
+import { Loaded, usePages, useRefresh } from '../../ui/remote.tsx'
+import { type Column, ListBar, Table } from '../../ui/table.tsx'
+import { Breakable, UserLink } from '../../ui/user-link.tsx'
+import {
+  EVENT_TYPES,
+  eventName,
+  failureReason,
+  productName,
+  storeName,
+  typeFilterName,
+} from '../purchases/labels.ts'
+import { EventScreen, type FoundEvent } from './event.tsx'
+
+type Names = Record<string, string>
+type EventsPage = { events: FoundEvent[]; names: Names; scannedBackTo: string | null }
+type Filter = Record<string, string>
+
+const FILTERS = ['type', 'outcome', 'environment', 'user', 'conflicting', 'clockIsOff']
+const REFRESH_MS = 5_000
+
+/** The billing events, or one of them. */
+export function EventsScreen() {
+  const [, id] = parts.value
+  return id === undefined ? <EventLog /> : <EventScreen id={id} />
+}
+
+function EventLog() {
+  const { filter } = filtersIn(FILTERS)
+  const { search } = filtersIn([...FILTERS, 'sort'])
+  const isFiltered = Object.keys(filter).length > 0
+  const path = `events${search}`
+  const { first, rows, next, total, loadMore, reload } = usePages(path, namedEvents)
+  useRefresh(first.reload, REFRESH_MS, search === '')
+  return (
+    <>
+      <Title>Billing events</Title>
+      <EventFilters filter={filter} />
+      <Loaded from={first}>
+        {({ scannedBackTo }) => (
+          <>
+            <ListBar noun="event" total={total} csv={path} isPersonal>
+              {canEdit.value && isFiltered && (
+                <ReplayAll key={search} filter={filter} onDone={reload} />
+              )}
+            </ListBar>
+            {(rows.length > 0 || next === null) && (
+              <Table
+                caption="Billing events"
+                columns={COLUMNS}
+                rows={rows}
+                keyOf={({ id }) => id}
+                order="-received"
+                empty={isFiltered ? 'No events match.' : 'No events yet.'}
+                detail={({ error }) => error && <small class="bad">{failureReason(error)}</small>}
+              />
+            )}
+            {next !== null && rows.length % 50 !== 0 && scannedBackTo && (
+              <p class="soft">
+                Searched until <Time at={scannedBackTo} />. Other events may match too.
+              </p>
+            )}
+            {next !== null && <Action run={loadMore}>Load more</Action>}
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+type NamedEvent = FoundEvent & { names: Names }
+
+function namedEvents({ events, names }: EventsPage): NamedEvent[] {
+  return events.map((event) => ({ ...event, names }))
+}
+
+const COLUMNS: Column<NamedEvent>[] = [
+  {
+    name: 'Type',
+    cell: (event) => (
+      <a href={linkTo(`events/${encodeSegment(event.eventId)}`)}>
+        <Breakable text={eventName(event)} />
+      </a>
+    ),
+  },
+  {
+    name: 'User',
+    onPhone: 'line',
+    cell: ({ appUserId, names }) =>
+      appUserId === null ? (
+        'no user'
+      ) : (
+        <UserLink id={appUserId} names={names} tab="/subscription" />
+      ),
+  },
+  {
+    name: 'Product',
+    onPhone: 'omitted',
+    cell: (event) => event.productId && <Breakable text={productName(event)} />,
+  },
+  { name: 'Price', onPhone: 'line', kind: 'number', cell: ({ price }) => price && money(price) },
+  {
+    name: 'Store',
+    onPhone: 'line',
+    cell: ({ store, environment }) => (
+      <>
+        {store && storeName(store)} {environment === 'SANDBOX' && <Badge>sandbox</Badge>}
+      </>
+    ),
+  },
+  { name: 'Outcome', onPhone: 'aside', cell: EventState },
+  {
+    name: 'Received',
+    onPhone: 'line',
+    sort: '-received',
+    cell: ({ receivedAt }) => <TimeAgo at={receivedAt} />,
+  },
+]
+
+function EventState({ outcome, conflicting, clockIsOff, duplicates }: FoundEvent) {
+  return (
+    <>
+      {outcome === 'applied' ? (
+        outcome
+      ) : (
+        <Badge tone={outcome === 'failed' ? 'bad' : 'plain'}>{outcome}</Badge>
+      )}{' '}
+      {conflicting && <Badge tone="warn">conflicting</Badge>}{' '}
+      {clockIsOff && <Badge tone="warn">implausible timestamps</Badge>}{' '}
+      {duplicates > 0 && <Badge>received {duplicates + 1} times</Badge>}
+    </>
+  )
+}
+
+function EventFilters({ filter }: { filter: Filter }) {
+  const set = (name: string, value: string) => go(linkTo('events', { ...filter, [name]: value }))
+  const choice = (name: string, label: string, options: string[]) => {
+    const value = filter[name] ?? ''
+    const all = [...new Set([...options, ...(value ? [value] : [])])]
+    return (
+      <SelectField
+        label={label}
+        value={value}
+        options={[
+          ['', 'Any'],
+          ...all.map((option): [string, string] => [option, typeFilterName(option)]),
+        ]}
+        onChange={(chosen) => set(name, chosen)}
+      />
+    )
+  }
+  const flag = (name: string, label: string) => (
+    <Checkbox
+      label={label}
+      checked={filter[name] === 'true'}
+      onChange={(checked) => set(name, checked ? 'true' : '')}
+    />
+  )
+  return (
+    <Filters filter={filter} describe={describeFilter} onRemove={(name) => set(name, '')}>
+      {choice('type', 'Type', Object.keys(EVENT_TYPES))}
+      {choice('outcome', 'Outcome', ['applied', 'ignored', 'failed'])}
+      {choice('environment', 'Environment', ['production', 'sandbox'])}
+      <Field label="App user id">
+        <FilterInput value={filter['user'] ?? ''} onSet={(text) => set('user', text)} />
+      </Field>
+      <fieldset class="plain">
+        <legend>Only</legend>
+        {flag('conflicting', 'Conflicting')}
+        {flag('clockIsOff', 'Implausible timestamps')}
+      </fieldset>
+    </Filters>
+  )
+}
+
+function describeFilter(name: string, value: string): string {
+  if (name === 'conflicting') return 'Conflicting'
+  if (name === 'clockIsOff') return 'Implausible timestamps'
+  if (name === 'type') return typeFilterName(value)
+  return name === 'user' ? value : words(value)
+}
+
+type EventCount = { count: number; isComplete: boolean }
+type ReplayProgress = { done: number; failed: number }
+
+/** Replays all events that match the filters, after saying how many they are. */
+function ReplayAll({ filter, onDone }: { filter: Filter; onDone: () => Promise<void> }) {
+  const [matches, setMatches] = useState<EventCount | null>(null)
+  const [progress, setProgress] = useState<ReplayProgress | null>(null)
+  const stop = useRef(new AbortController())
+  const query = new URLSearchParams(filter).toString()
+  useEffect(() => () => stop.current.abort(), [])
+  const ask = async () => {
+    const counted = await read<EventCount>(`event-count?${query}`)
+    if (counted.count === 0) throw failure('No events match.')
+    setMatches(counted)
+  }
+  const replay = async () => {
+    stop.current = new AbortController()
+    const { signal } = stop.current
+    let last: ReplayProgress = { done: 0, failed: 0 }
+    const onProgress = (next: ReplayProgress) => {
+      last = next
+      setProgress(next)
+    }
+    onProgress(last)
+    try {
+      const result = await sendWithProgress<ReplayProgress, ReplayProgress>(
+        'events/replay',
+        filter,
+        onProgress,
+        signal,
+      )
+      showMessage(`Replayed ${describe(result)}.`)
+    } catch (error) {
+      if (!signal.aborted) throw error
+      showMessage(`Stopped after ${describe(last)}.`)
+    } finally {
+      setProgress(null)
+      setMatches(null)
+      await onDone()
+    }
+  }
+  const close = () => {
+    stop.current.abort()
+    setMatches(null)
+  }
+  return (
+    <>
+      <Action kind="quiet" run={ask}>
+        Replay all matches
+      </Action>
+      {matches && (
+        <Dialog title={`Replay ${nameCount(matches)}?`} onClose={close}>
+          {progress === null ? (
+            <p>
+              Homeport applies each event again. The order does not matter. This can give or remove
+              access immediately. You can stop at any time.
+            </p>
+          ) : (
+            <>
+              <progress value={progress.done} max={matches.count} aria-label="Replayed events" />
+              <p role="status">
+                {number(progress.done)} of {number(matches.count)} replayed,{' '}
+                {number(progress.failed)} failed
+              </p>
+            </>
+          )}
+          <div class="actions end">
+            <button type="button" onClick={close}>
+              {progress === null ? 'Cancel' : 'Stop'}
+            </button>
+            <Action kind="primary" run={replay}>
+              Replay {nameCount(matches)}
+            </Action>
+          </div>
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+/** `8,000 events`, or `at least 10,000 events`. */
+function nameCount({ count, isComplete }: EventCount): string {
+  return isComplete ? plural(count, 'event') : `at least ${plural(count, 'event')}`
+}
+
+/** `4 events, none failed`. */
+function describe({ done, failed }: ReplayProgress): string {
+  return `${plural(done, 'event')}, ${failed === 0 ? 'none' : number(failed)} failed`
+}

@@ -1,0 +1,95 @@
+import { send } from '../../api.ts'
+import { canEdit } from '../../operator.ts'
+import { Confirm } from '../../ui/dialog.tsx'
+import { Badge, Card, Copy, Time, Title } from '../../ui/parts.tsx'
+import { Loaded, useRemote } from '../../ui/remote.tsx'
+import { ListBar, Table } from '../../ui/table.tsx'
+
+type Keys = {
+  keys: { use: string; state: string; kid: string; from: string | null; until: string | null }[]
+  lost: Record<string, string>
+}
+
+const USES: [use: string, title: string, description: string][] = [
+  [
+    'enc',
+    'Payload keys',
+    'Apps encrypt requests with these keys and can pin their thumbprints. Installed apps go on working after a rotation: the old key is accepted for 30 days after the new one has taken effect.',
+  ],
+  ['sig', 'Token keys', 'These keys sign access tokens. Users stay signed in after a rotation.'],
+]
+
+const ROTATION: Record<string, string> = {
+  enc: 'The new key takes effect in a day, and the old one is accepted for 30 more days. Apps that pin thumbprints need the new one in an update before that.',
+  sig: 'The new key takes effect in a day. Users stay signed in.',
+}
+
+export function KeysScreen() {
+  const keys = useRemote<Keys>('keys')
+  const rotate = (use: string, atOnce: boolean) => async () => {
+    await send('keys/rotate', { use, atOnce })
+    await keys.reload()
+  }
+  return (
+    <>
+      <Title>Keys</Title>
+      <Loaded from={keys}>
+        {(data) => (
+          <>
+            <ListBar noun="key" total={data.keys.length} csv="keys" />
+            {USES.map(([use, title, description]) => {
+              const shown = data.keys.filter((key) => key.use === use)
+              return (
+                <Card key={use} title={title}>
+                  <p class="soft">{description}</p>
+                  <Table
+                    caption={title}
+                    rows={shown}
+                    keyOf={({ kid }) => kid}
+                    columns={[
+                      { name: 'Thumbprint', cell: ({ kid }) => <span class="mono">{kid}</span> },
+                      {
+                        name: 'State',
+                        onPhone: 'aside',
+                        cell: ({ state }) => (
+                          <Badge tone={state === 'current' ? 'good' : 'plain'}>{state}</Badge>
+                        ),
+                      },
+                      { name: 'From', cell: ({ from }) => from && <Time at={from} /> },
+                      { name: 'Until', cell: ({ until }) => until && <Time at={until} /> },
+                    ]}
+                  />
+                  <div class="actions">
+                    {use === 'enc' && (
+                      <Copy text={shown.map(({ kid }) => kid).join('\n')} label="Copy pins" />
+                    )}
+                    {canEdit.value && (
+                      <>
+                        <Confirm
+                          label={`Rotate ${title.toLowerCase()}`}
+                          run={rotate(use, false)}
+                          done="New key published. It takes effect in a day."
+                          isReversible
+                        >
+                          <p>{ROTATION[use]}</p>
+                        </Confirm>
+                        <Confirm
+                          label="Rotate now and revoke all other keys"
+                          verb="Rotate and revoke"
+                          run={rotate(use, true)}
+                          done="New key in use. All other keys are revoked."
+                        >
+                          <p>Do this if a key may have leaked. Consequence: {data.lost[use]}.</p>
+                        </Confirm>
+                      </>
+                    )}
+                  </div>
+                </Card>
+              )
+            })}
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}

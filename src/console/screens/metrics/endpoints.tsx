@@ -1,0 +1,131 @@
+import type { MetricsSummary } from '../../../operations/console/metrics.ts'
+import type { EndpointPoint, Steps } from '../../../platform/metrics/charts.ts'
+import { number } from '../../format.ts'
+import { filtersIn, query, withQuery } from '../../router.ts'
+import { Time } from '../../ui/parts.tsx'
+import { Loaded, useRemote } from '../../ui/remote.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { Chart, type ChartKind } from './chart.tsx'
+import {
+  ConsoleChoice,
+  EndpointLink,
+  endpointName,
+  milliseconds,
+  rate,
+  shareOf,
+} from './labels.tsx'
+
+type Endpoint = MetricsSummary['endpoints'][number]
+
+const COLUMNS: Column<Endpoint>[] = [
+  {
+    name: 'Endpoint',
+    cell: ({ name }) => <EndpointLink name={name} />,
+    sort: 'endpoint',
+    value: ({ name }) => name.replace(/^\w+ /, ''),
+  },
+  {
+    name: 'p99',
+    cell: ({ p99 }) => milliseconds(p99),
+    kind: 'number',
+    sort: '-p99',
+    value: ({ p99 }) => p99,
+  },
+  {
+    name: 'p50',
+    cell: ({ p50 }) => milliseconds(p50),
+    kind: 'number',
+    sort: '-p50',
+    value: ({ p50 }) => p50,
+  },
+  {
+    name: 'Requests',
+    cell: ({ count }) => number(count),
+    kind: 'number',
+    sort: '-requests',
+    value: ({ count }) => count,
+  },
+  {
+    name: 'Refused (4xx)',
+    cell: ({ refused, count }) => shareOf(refused, count),
+    kind: 'number',
+    sort: '-refused',
+    value: ({ refused, count }) => refused / count,
+  },
+  {
+    name: 'Failed (5xx)',
+    cell: ({ errors, count }) => shareOf(errors, count),
+    kind: 'number',
+    sort: '-failed',
+    value: ({ errors, count }) => errors / count,
+  },
+]
+const CHARTS: ChartKind<EndpointPoint>[] = [
+  {
+    title: 'Response time',
+    series: [
+      { name: 'p50', label: 'p50', tone: 'accent', spansGaps: true },
+      { name: 'p99', label: 'p99', tone: 'second', spansGaps: true, isWide: true },
+    ],
+    format: milliseconds,
+  },
+  {
+    title: 'Requests per minute',
+    series: [
+      { name: 'requests', label: 'requests', tone: 'accent' },
+      { name: 'refused', label: 'refused (4xx)', tone: 'warn', isWide: true },
+      { name: 'errors', label: 'failed (5xx)', tone: 'bad' },
+    ],
+    format: rate,
+    isCount: true,
+  },
+]
+
+/** A row per endpoint, with the charts of the chosen one below its row. */
+export function Endpoints() {
+  const { search } = filtersIn(['hours'])
+  const summary = useRemote<MetricsSummary>(`metrics/endpoints${search}`)
+  const showsConsole = query.value.get('console') === 'on'
+  const chosen = query.value.get('endpoint')
+  return (
+    <Loaded from={summary}>
+      {({ since, endpoints }) => (
+        <>
+          <p class="soft">
+            Since <Time at={since} />, up to the last full minute. p50 and p99 are at most 19% too
+            high.
+          </p>
+          <ConsoleChoice />
+          <Table
+            caption="Endpoints"
+            columns={COLUMNS}
+            rows={endpoints.filter(
+              ({ name, isConsole }) => !isConsole || showsConsole || name === chosen,
+            )}
+            keyOf={({ name }) => name}
+            order="-p99"
+            empty="No requests in this time."
+            detail={({ name }) => name === chosen && <EndpointCharts name={name} />}
+          />
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+function EndpointCharts({ name }: { name: string }) {
+  const { search } = filtersIn(['hours', 'day', 'week'])
+  const filter = new URLSearchParams(search)
+  filter.set('name', name)
+  const steps = useRemote<Steps<EndpointPoint>>(`metrics/endpoint?${filter}`)
+  return (
+    <section class="stack" aria-label={endpointName(name)}>
+      <Loaded from={steps}>
+        {(data) =>
+          CHARTS.map((kind) => <Chart key={kind.title} steps={data} starts={[]} {...kind} />)
+        }
+      </Loaded>
+      <a href={withQuery({ endpoint: '' })}>Hide the charts</a>
+    </section>
+  )
+}

@@ -1,0 +1,55 @@
+import { LOCALE, number } from '../../format.ts'
+import { go, linkTo, query, withQuery } from '../../router.ts'
+import { Checkbox } from '../../ui/fields.tsx'
+
+const SHORT = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 3 })
+const RATE = new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits: 1 })
+
+/** `12.5 ms`, `340 ms`, `12 s`. */
+export function milliseconds(ms: number): string {
+  return ms < 1000 ? `${SHORT.format(ms)} ms` : seconds(ms / 1000)
+}
+
+/** `0.033`, `12.5`, `1,240`. */
+export function rate(perMinute: number): string {
+  return perMinute < 100 ? SHORT.format(perMinute) : number(Math.round(perMinute))
+}
+
+/** `40 s`, `3.2 min`, `5 h`, `2.1 days`. */
+export function seconds(value: number): string {
+  const units: [length: number, name: string][] = [
+    [86_400, 'days'],
+    [3_600, 'h'],
+    [60, 'min'],
+  ]
+  const [length, name] = units.find(([unit]) => value >= unit) ?? [1, 's']
+  return `${SHORT.format(value / length)} ${name}`
+}
+
+/** `0.4% (3)`, or `0` for none. */
+export function shareOf(count: number, total: number): string {
+  return count === 0 ? '0' : `${RATE.format(count / total)} (${number(count)})`
+}
+
+export function endpointName(name: string): string {
+  return name === 'none' ? 'Unknown paths' : name
+}
+
+/** A link to the figures and the chart of an endpoint. */
+export function EndpointLink({ name }: { name: string }) {
+  const filter = Object.fromEntries(query.value)
+  return (
+    <a href={linkTo('metrics/endpoints', { ...filter, endpoint: name })}>{endpointName(name)}</a>
+  )
+}
+
+/** Whether requests of the console are listed too; in the address as `console=on`. */
+export function ConsoleChoice() {
+  return (
+    <Checkbox
+      label="Include the console"
+      checked={query.value.get('console') === 'on'}
+      onChange={(isOn) => go(withQuery({ console: isOn ? 'on' : '' }))}
+    />
+  )
+}

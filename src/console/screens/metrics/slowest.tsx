@@ -1,0 +1,70 @@
+import type { SlowRequests } from '../../../operations/console/metrics.ts'
+import { filtersIn, linkTo } from '../../router.ts'
+import { TimeAgo } from '../../ui/parts.tsx'
+import { Loaded, useRemote } from '../../ui/remote.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { ConsoleChoice, EndpointLink, milliseconds } from './labels.tsx'
+
+type SlowRequest = SlowRequests[number]
+
+const COLUMNS: Column<SlowRequest>[] = [
+  { name: 'Request', cell: ({ name }) => <EndpointLink name={name} /> },
+  {
+    name: 'Duration',
+    onPhone: 'aside',
+    cell: ({ ms }) => milliseconds(ms),
+    kind: 'number',
+    sort: '-duration',
+    value: ({ ms }) => ms,
+  },
+  { name: 'Status', cell: ({ status }) => status, sort: '-status', value: ({ status }) => status },
+  {
+    name: 'When',
+    onPhone: 'line',
+    cell: ({ at }) => <TimeAgo at={at} />,
+    sort: '-when',
+    value: ({ at }) => at,
+  },
+  {
+    name: 'User',
+    onPhone: 'line',
+    cell: ({ userId }) => userId && <a href={linkTo(`people/${userId}`)}>Open user</a>,
+  },
+  {
+    name: 'Request id',
+    onPhone: 'line',
+    cell: ({ requestId }) => (
+      <a href={linkTo('live', { text: requestId })} title="Find it in the live log">
+        <code>{requestId}</code>
+      </a>
+    ),
+  },
+]
+
+/** The slowest single requests. */
+export function SlowestRequests() {
+  const { search } = filtersIn(['console'])
+  const requests = useRemote<SlowRequests>(`metrics/slowest${search}`)
+  return (
+    <Loaded from={requests}>
+      {(rows) => (
+        <>
+          <p class="soft">
+            The 20 slowest requests of the last hour to the server that answers this page, since its
+            start. The live log shows the last 500 lines; find older ones in the log by their
+            request id.
+          </p>
+          <ConsoleChoice />
+          <Table
+            caption="The slowest requests"
+            columns={COLUMNS}
+            rows={rows}
+            keyOf={({ requestId, at }) => requestId + at}
+            order="-duration"
+            empty="No requests in the last hour."
+          />
+        </>
+      )}
+    </Loaded>
+  )
+}

@@ -1,0 +1,102 @@
+import type { MetricsSummary } from '../../../operations/console/metrics.ts'
+import type { Steps, TrafficPoint } from '../../../platform/metrics/charts.ts'
+import { bytes, plural } from '../../format.ts'
+import { filtersIn } from '../../router.ts'
+import { Empty, Time } from '../../ui/parts.tsx'
+import { Loaded, useRemote } from '../../ui/remote.tsx'
+import { Chart, type ChartKind, type Start } from './chart.tsx'
+import { EndpointLink, milliseconds, rate } from './labels.tsx'
+
+type TrafficReply = { steps: Steps<TrafficPoint>; starts: Start[] }
+
+const CHARTS: ChartKind<TrafficPoint>[] = [
+  {
+    title: 'Requests per minute',
+    series: [
+      { name: 'requests', label: 'requests', tone: 'accent' },
+      { name: 'errors', label: 'failed (5xx)', tone: 'bad' },
+    ],
+    format: rate,
+    isCount: true,
+  },
+  {
+    title: 'Response time',
+    series: [
+      { name: 'p50', label: 'p50', tone: 'accent', spansGaps: true },
+      { name: 'p99', label: 'p99', tone: 'second', spansGaps: true, isWide: true },
+    ],
+    format: milliseconds,
+  },
+  {
+    title: 'Billing events per minute',
+    series: [{ name: 'events', label: 'events', tone: 'accent' }],
+    format: rate,
+    isCount: true,
+  },
+  {
+    title: 'Database writes per minute',
+    series: [{ name: 'writes', label: 'writes', tone: 'accent' }],
+    format: rate,
+    isCount: true,
+  },
+  {
+    title: 'Memory',
+    series: [{ name: 'memory', label: 'memory', tone: 'accent' }],
+    format: bytes,
+  },
+]
+
+/** The charts of the whole server, and its slowest endpoint. */
+export function Traffic() {
+  const { search } = filtersIn(['hours', 'day', 'week'])
+  const traffic = useRemote<TrafficReply>(`metrics${search}`)
+  return (
+    <>
+      <Slowest />
+      <Loaded from={traffic}>
+        {({ steps, starts }) =>
+          steps.current.filter((point) => point !== null).length < 2 ? (
+            <Empty>Not enough data yet. Metrics are recorded every minute.</Empty>
+          ) : (
+            <>
+              {starts.length > 0 && <Restarts starts={starts} />}
+              {CHARTS.map((kind) => (
+                <Chart key={kind.title} steps={steps} starts={starts} {...kind} />
+              ))}
+            </>
+          )
+        }
+      </Loaded>
+    </>
+  )
+}
+
+function Slowest() {
+  const { search } = filtersIn(['hours'])
+  const summary = useRemote<MetricsSummary>(`metrics/endpoints${search}`)
+  if (!summary.data?.slowest) return null
+  const { slowest, minRequests } = summary.data
+  return (
+    <p class="sentence">
+      The slowest endpoint with at least {minRequests} requests is{' '}
+      <EndpointLink name={slowest.name} />: p99 {milliseconds(slowest.p99)}, p50{' '}
+      {milliseconds(slowest.p50)}, in {plural(slowest.count, 'request')}.
+    </p>
+  )
+}
+
+function Restarts({ starts }: { starts: Start[] }) {
+  return (
+    <p class="soft">
+      Restarts:{' '}
+      {starts.map(({ at, instance, version, before }, index) => (
+        <span key={at + instance}>
+          {index > 0 && ', '}
+          <Time at={at} />
+          {instance !== '' && ` (${instance})`}
+          {before !== null && ` from ${before} to ${version}`}
+        </span>
+      ))}
+    </p>
+  )
+}

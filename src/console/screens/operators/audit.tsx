@@ -1,0 +1,200 @@
+import type { Operators } from '../../../features/operators/operators.ts'
+import { encodeSegment } from '../../../lib/text/path-segment.ts'
+import { download, type ReplyOf } from '../../api.ts'
+import { unnamedUser } from '../../format.ts'
+import { canEdit } from '../../operator.ts'
+import { filtersIn, go, linkTo, searchOf } from '../../router.ts'
+import { Changes } from '../../ui/changes.tsx'
+import { Field, FilterInput, SelectField } from '../../ui/fields.tsx'
+import { Filters } from '../../ui/filters.tsx'
+import { Action, Time, Title } from '../../ui/parts.tsx'
+import { Loaded, usePages, useRemote } from '../../ui/remote.tsx'
+import { type Column, ListBar, Table } from '../../ui/table.tsx'
+import { Breakable, ShortId, UserLink } from '../../ui/user-link.tsx'
+import { actionName, actionOptions, summarizeChanges } from './audit-summary.ts'
+
+type AuditPage = ReplyOf<Operators['audit']['list']> & { names: Record<string, string> }
+type Entry = AuditPage['entries'][number] & Pick<AuditPage, 'names'>
+
+const FILTERS = ['action', 'operator', 'target', 'from', 'to']
+
+/** The audit log: every action with its operator and changes. */
+export function AuditScreen() {
+  const { filter } = filtersIn(FILTERS)
+  const search = searchOf(requestOf(filtersIn([...FILTERS, 'sort']).filter))
+  const path = `audit${search}`
+  const endpoints = useRemote<{ endpoints: { id: string; url: string }[] }>('webhooks').data
+  const urls = Object.fromEntries(endpoints?.endpoints.map(({ id, url }) => [id, url]) ?? [])
+  const page = usePages(path, namedEntries)
+  const set = (name: string) => (text: string) => go(linkTo('audit', { ...filter, [name]: text }))
+  const field = (name: string, label: string, hint: string) => (
+    <Field label={label} hint={hint}>
+      <FilterInput value={filter[name] ?? ''} onSet={set(name)} />
+    </Field>
+  )
+  const day = (name: string, label: string) => (
+    <Field label={label}>
+      <input
+        type="date"
+        value={filter[name] ?? ''}
+        onChange={({ currentTarget }) => set(name)(currentTarget.value)}
+      />
+    </Field>
+  )
+  return (
+    <>
+      <Title
+        actions={
+          canEdit.value && (
+            <Action run={() => download(`audit/export${search}`)}>Export JSON</Action>
+          )
+        }
+      >
+        Audit
+      </Title>
+      <p class="print-only">{describeFilter(filter)}</p>
+      <Filters
+        filter={filter}
+        describe={(name, text) => (name === 'action' ? actionName(text) : `${name} ${text}`)}
+        onRemove={(name) => go(linkTo('audit', { ...filter, [name]: '' }))}
+      >
+        <SelectField
+          label="Action"
+          value={filter['action'] ?? ''}
+          options={[['', 'Any'], ...actionOptions(filter['action'])]}
+          onChange={(action) => go(linkTo('audit', { ...filter, action }))}
+        />
+        {field('operator', 'Operator', 'The name of an operator')}
+        {field('target', 'Target', 'An id or a name')}
+        {day('from', 'From')}
+        {day('to', 'Until')}
+      </Filters>
+      <Loaded from={page.first}>
+        {() => (
+          <>
+            <ListBar noun="action" total={page.total} csv={path} isPersonal />
+            <Table
+              caption="Audit log"
+              columns={columnsFor(urls)}
+              rows={page.rows}
+              keyOf={({ id }) => id}
+              order="-at"
+              empty="No entries match."
+              detail={(entry) => (entry.before || entry.after) && <ChangesOf entry={entry} />}
+            />
+            {page.next !== null && <Action run={page.loadMore}>Load more</Action>}
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+/** The filter as the server reads it: days in the browser's time zone become times. */
+function requestOf({ from, to, ...filter }: Record<string, string>) {
+  return { ...filter, since: from && startOf(from), until: to && startOf(to, 1) }
+}
+
+/** The start of a day, or of one `daysLater`. An invalid day is returned unchanged; the server refuses it. */
+function startOf(day: string, daysLater = 0): string {
+  const start = new Date(`${day}T00:00`)
+  start.setDate(start.getDate() + daysLater)
+  return Number.isNaN(start.getTime()) ? day : start.toISOString()
+}
+
+/** Heads a printed extract. */
+function describeFilter(filter: Record<string, string>): string {
+  const parts = Object.entries(filter).map(([name, text]) => `${name} ${text}`)
+  return parts.length === 0
+    ? 'Extract of the audit log: all entries'
+    : `Extract of the audit log: ${parts.join(', ')}`
+}
+
+function namedEntries({ entries, names }: AuditPage): Entry[] {
+  return entries.map((entry) => ({ ...entry, names }))
+}
+
+const columnsFor = (urls: Record<string, string>): Column<Entry>[] => [
+  {
+    name: 'Action',
+    cell: (entry) => (
+      <>
+        <strong>{actionName(entry.action)}</strong>{' '}
+        <Target {...entry} url={urls[entry.target ?? '']} />
+      </>
+    ),
+  },
+  {
+    name: 'Operator',
+    onPhone: 'line',
+    cell: ({ operator, origin }) => operator ?? `Command line, user ${origin}`,
+  },
+  {
+    name: 'Address',
+    onPhone: 'line',
+    cell: ({ operator, origin }) => operator && <span class="unbroken">{origin}</span>,
+  },
+  { name: 'Time', onPhone: 'line', sort: '-at', cell: ({ at }) => <Time at={at} /> },
+]
+
+/**
+ * The screens of targets other than users. A path that ends with `/` takes the target. An action is called
+ * `events.replay` in the console and `events replay` as a command.
+ */
+const SCREENS: [action: RegExp, path: string][] = [
+  [/^events.replay$/, 'events/'],
+  [/^purchases\W/, 'purchases/'],
+  [/^webhooks.resend$/, 'webhooks/deliveries/'],
+  [/^webhooks\W/, 'webhooks/'],
+  [/^settings\W/, 'settings/history'],
+  [/^plans.(publish|rollback)$/, 'plans/history'],
+  [/^plans.archive$/, 'plans'],
+  [/^faqs\W/, 'faqs/history'],
+  [/^alerts\W/, 'alerts'],
+  [/^api-keys\W/, 'api-keys'],
+  [/^backups\W/, 'backups'],
+  [/^keys\W/, 'keys'],
+  [/^operators.(add|role|reset)$/, 'operators'],
+]
+
+/** `url`: of the webhook endpoint that the action was about. */
+function Target({ action, target, names, url }: Entry & { url: string | undefined }) {
+  if (target === null || target === '') return null
+  const screen = SCREENS.find(([pattern]) => pattern.test(action))?.[1]
+  if (screen === undefined || target in names) return <UserLink id={target} names={names} />
+  const isId = screen.endsWith('/')
+  return (
+    <a href={linkTo(isId ? screen + encodeSegment(target) : screen)}>
+      {isId && url === undefined ? <ShortId id={target} /> : <Breakable text={url ?? target} />}
+    </a>
+  )
+}
+
+function ChangesOf({ entry }: { entry: Entry }) {
+  const changes = changesOf(entry)
+  return (
+    <details>
+      <summary>{summarizeChanges(changes)}</summary>
+      <Changes changes={changes} />
+      <p class="soft">
+        <code>{entry.action}</code>
+        {entry.requestId && `, request ${entry.requestId}`}
+      </p>
+    </details>
+  )
+}
+
+function changesOf({ before, after, names }: Entry) {
+  const paths = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])
+  return [...paths].map((path) => ({
+    path,
+    before: withUserName(before?.[path] ?? null, names),
+    after: withUserName(after?.[path] ?? null, names),
+  }))
+}
+
+/** The name of a user instead of the id. */
+function withUserName(value: unknown, names: Record<string, string>): unknown {
+  if (typeof value !== 'string' || !(value in names)) return value
+  return names[value] || unnamedUser(value)
+}

@@ -1,0 +1,42 @@
+import { useEffect, useState } from 'preact/hooks'
+import { withVisibleControls } from '../../direction-controls.ts'
+import { setupToken } from '../../setup-link.ts'
+import { SetUp } from './set-up.tsx'
+import { SignIn } from './sign-in.tsx'
+
+export type LoginState = { appName: string; hasOperators: boolean; isSignedIn: boolean }
+
+type LoginProps = { state: LoginState; onSignedIn: () => void }
+
+/** The login page, or the setup page for an operator who opened an invitation link. */
+export function Login({ state, onSignedIn }: LoginProps) {
+  const [token, setToken] = useState(setupToken.value)
+  useEffect(() => setupToken.subscribe((next) => next !== null && setToken(next)), [])
+  // Without APP_NAME, the server sends the default audience of its tokens.
+  const title = `${state.appName === 'homeport' ? 'Homeport' : state.appName} console`
+  useEffect(() => {
+    document.title = withVisibleControls(title)
+  }, [])
+  return (
+    <main class="login">
+      <h1>{title}</h1>
+      {token !== null ? (
+        <SetUp key={token} token={token} onSignedIn={onSignedIn} />
+      ) : state.hasOperators ? (
+        <SignIn onSignedIn={onSignedIn} />
+      ) : (
+        <FirstOperator />
+      )}
+    </main>
+  )
+}
+
+function FirstOperator() {
+  return (
+    <>
+      <h2>Create the first operator</h2>
+      <p>Operators sign in here. Run this on the server to create the first one and get a link:</p>
+      <pre>homeport operators add your-name</pre>
+    </>
+  )
+}

@@ -1,0 +1,166 @@
+import { useState } from 'preact/hooks'
+import { encodeSegment } from '../../../lib/text/path-segment.ts'
+import { send } from '../../api.ts'
+import { listDrafts, removeDraft, type StoredDraft } from '../../editing/drafts.ts'
+import { unnamedUser, words } from '../../format.ts'
+import { otherTabs } from '../../frame/other-tabs.ts'
+import type { Me } from '../../operator.ts'
+import { createPasskey, type PasskeyOptions } from '../../passkey.ts'
+import { Confirm, Dialog } from '../../ui/dialog.tsx'
+import { Action, Badge, Card, Facts, List, Time, TimeAgo, Title } from '../../ui/parts.tsx'
+import { Loaded, useRemote } from '../../ui/remote.tsx'
+import { Table } from '../../ui/table.tsx'
+
+/** The operator's own passkeys and sessions. */
+export function MeScreen() {
+  const remote = useRemote<Me>('me')
+  const addPasskey = async () => {
+    const options = await send<PasskeyOptions>('me/passkeys/options')
+    await send('me/passkeys', await createPasskey(options))
+    await remote.reload()
+  }
+  const sendAndReload = (path: string) => async () => {
+    await send(path)
+    await remote.reload()
+  }
+  return (
+    <Loaded from={remote}>
+      {(me) => (
+        <>
+          <Title actions={<SignOut />}>{me.name}</Title>
+          <Card>
+            <Facts
+              items={[
+                ['Role', me.role],
+                ['Identity confirmed', <TimeAgo key="proven" at={me.provenAt} />],
+              ]}
+            />
+          </Card>
+          <Card title="Passkeys">
+            <List
+              items={me.passkeys}
+              empty="No passkeys. With one, you sign in without password and code."
+            >
+              {({ id, name, host, lastUsedAt }) => (
+                <li key={id}>
+                  <span>{name}</span>
+                  <span class="soft">
+                    for {host}, {lastUsedAt ? 'last used ' : 'not used yet'}
+                    {lastUsedAt && <TimeAgo at={lastUsedAt} />}
+                  </span>
+                  <span class="actions">
+                    <Confirm
+                      label={`Remove passkey ${name}`}
+                      verb="Remove passkey"
+                      done="Passkey removed."
+                      run={sendAndReload(`me/passkeys/${encodeSegment(id)}/remove`)}
+                    >
+                      <p>
+                        You will no longer be able to sign in with it. All sessions started with it
+                        end, possibly including this one.
+                      </p>
+                    </Confirm>
+                  </span>
+                </li>
+              )}
+            </List>
+            <div class="actions">
+              <Action run={addPasskey} done="Passkey added.">
+                Add passkey
+              </Action>
+            </div>
+          </Card>
+          <Card title="Your sessions">
+            <Table
+              caption="Your sessions"
+              rows={me.sessions}
+              keyOf={({ id }) => id}
+              order="-seen"
+              columns={[
+                { name: 'Device', cell: ({ device }) => device },
+                { name: 'Address', onPhone: 'line', cell: ({ ip }) => ip },
+                {
+                  name: 'Last seen',
+                  sort: '-seen',
+                  value: ({ lastSeenAt }) => lastSeenAt,
+                  cell: ({ lastSeenAt }) => <TimeAgo at={lastSeenAt} />,
+                },
+                {
+                  name: 'Actions',
+                  kind: 'actions',
+                  cell: ({ id, device }) =>
+                    id === me.session ? (
+                      <Badge>This session</Badge>
+                    ) : (
+                      <Action
+                        run={sendAndReload(`me/sessions/${id}/end`)}
+                        done={`Signed out ${device}.`}
+                      >
+                        Sign out {device}
+                      </Action>
+                    ),
+                },
+              ]}
+            />
+          </Card>
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+/** Signs out. If this browser keeps drafts of the operator, asks what to do with them. */
+function SignOut() {
+  const [drafts, setDrafts] = useState<StoredDraft[]>([])
+  const signOut = async (unwanted: StoredDraft[]) => {
+    await send('me/sign-out')
+    for (const { key } of unwanted) removeDraft(key)
+    otherTabs.postMessage(null)
+    location.assign('/console')
+  }
+  const ask = async () => {
+    const kept = listDrafts()
+    setDrafts(kept)
+    if (kept.length === 0) await signOut([])
+  }
+  return (
+    <>
+      <Action run={ask}>Sign out</Action>
+      {drafts.length > 0 && (
+        <Dialog title="You have unsaved changes" onClose={() => setDrafts([])}>
+          <List items={[...Map.groupBy(drafts, ({ screen }) => screen)]}>
+            {([screen, [newest, ...others]]) => (
+              <li key={screen}>
+                <span>
+                  {draftName(screen)}
+                  {others.length > 0 && `, ${others.length + 1} versions`}
+                </span>
+                <span class="soft">
+                  <Time at={newest?.savedAt ?? null} />
+                </span>
+              </li>
+            )}
+          </List>
+          <p>Only you can restore them, after you sign in here again.</p>
+          <div class="actions end">
+            <button type="button" onClick={() => setDrafts([])}>
+              Stay signed in
+            </button>
+            <Action kind="danger" run={() => signOut(drafts)}>
+              Delete and sign out
+            </Action>
+            <Action kind="primary" run={() => signOut([])}>
+              Keep and sign out
+            </Action>
+          </div>
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+/** What a draft is about: a screen, or the notes on a user. */
+function draftName(screen: string): string {
+  const [, user] = /^people\/(.+)\/notes$/.exec(screen) ?? []
+  return user === undefined ? words(screen) : `Note on ${unnamedUser(user)}`
+}

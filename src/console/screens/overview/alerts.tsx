@@ -1,0 +1,168 @@
+import { useState } from 'preact/hooks'
+import type { Alerts } from '../../../features/alerts/service.ts'
+import { type ReplyOf, send } from '../../api.ts'
+import { bytes, number, plural } from '../../format.ts'
+import { canEdit } from '../../operator.ts'
+import { Checkbox, parseOptionalNumber, TextField, useFirstFieldFocus } from '../../ui/fields.tsx'
+import { Action, Badge, List, TimeAgo, Title, type Tone } from '../../ui/parts.tsx'
+import { Loaded, useRemote } from '../../ui/remote.tsx'
+
+type AlertList = ReplyOf<Alerts['list']>
+type RuleState = AlertList['rules'][number]
+
+/** What operators are told about, and what is wrong now. */
+export function AlertsScreen() {
+  const alerts = useRemote<AlertList>('alerts')
+  return (
+    <>
+      <Title
+        actions={
+          canEdit.value && (
+            <Action run={() => send('alerts/test', {})} done="The test alert is on its way.">
+              Send a test alert
+            </Action>
+          )
+        }
+      >
+        Alerts
+      </Title>
+      <Loaded from={alerts}>
+        {({ hasAddress, rules }) => (
+          <>
+            <p class={hasAddress ? 'soft' : 'warn'}>
+              {hasAddress
+                ? 'Alerts are sent once by e-mail and to webhooks, and once more when they are resolved.'
+                : 'ALERT_EMAIL is not set: alerts are sent to webhooks only.'}
+            </p>
+            <List
+              items={rules.filter(isUrgent).toSorted(byUrgency)}
+              empty="No alert is firing or pending."
+            >
+              {(rule) => <RuleItem key={rule.name} rule={rule} reload={alerts.reload} />}
+            </List>
+            {QUIET_STATES.map((state) => (
+              <QuietRules
+                key={state}
+                state={state}
+                rules={rules.filter((rule) => stateOf(rule)[0] === state)}
+                reload={alerts.reload}
+              />
+            ))}
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+type QuietProps = { state: string; rules: RuleState[]; reload: () => Promise<void> }
+
+/** The rules in a state that needs no attention. */
+function QuietRules({ state, rules, reload }: QuietProps) {
+  if (rules.length === 0) return null
+  return (
+    <details class="card">
+      <summary>
+        {state} ({rules.length})
+      </summary>
+      <List items={rules}>
+        {(rule) => <RuleItem key={rule.name} rule={rule} reload={reload} />}
+      </List>
+    </details>
+  )
+}
+
+function RuleItem({ rule, reload }: { rule: RuleState; reload: () => Promise<void> }) {
+  const [isEditing, setEditing] = useState(false)
+  const { title, unit, value, threshold, firedAt, isMinimum, minutes } = rule
+  const [state, tone] = stateOf(rule)
+  const measured = value === null ? '' : `Now ${amount(value, unit)}. `
+  const limit = `${isMinimum ? 'less' : 'more'} than ${amount(threshold, unit)}`
+  return (
+    <li>
+      <div>
+        <strong>{title}</strong> <Badge tone={tone}>{state}</Badge>
+        <p class="soft">
+          {unit !== '' && `${measured}Alert when ${limit}`}
+          {unit === '' && 'Alert when it happens'}
+          {minutes > 0 && ` for ${plural(minutes, 'minute')}`}.
+          {firedAt !== null && (
+            <>
+              {' '}
+              Since <TimeAgo at={firedAt} />. {rule.advice}
+            </>
+          )}
+        </p>
+      </div>
+      {canEdit.value && !isEditing && (
+        <span class="actions">
+          <button type="button" aria-label={`Edit ${title}`} onClick={() => setEditing(true)}>
+            Edit
+          </button>
+        </span>
+      )}
+      {isEditing && (
+        <RuleForm
+          rule={rule}
+          onDone={async () => {
+            setEditing(false)
+            await reload()
+          }}
+        />
+      )}
+    </li>
+  )
+}
+
+function stateOf({ isOn, firedAt, breachedSince, value }: RuleState): [name: string, tone: Tone] {
+  if (!isOn) return ['Off', 'plain']
+  if (firedAt !== null) return ['Firing', 'bad']
+  if (breachedSince !== null) return ['Pending', 'warn']
+  return value === null ? ['Not measured', 'plain'] : ['OK', 'good']
+}
+
+function RuleForm({ rule, onDone }: { rule: RuleState; onDone: () => Promise<void> }) {
+  const { name, unit } = rule
+  const form = useFirstFieldFocus<HTMLDivElement>()
+  const [isOn, setOn] = useState(rule.isOn)
+  const [threshold, setThreshold] = useState(rule.isDefault ? '' : String(rule.threshold))
+  const save = async () => {
+    await send(`alerts/rules/${name}`, { isOn, threshold: parseOptionalNumber(threshold) })
+    await onDone()
+  }
+  return (
+    <div ref={form} class="filters">
+      <Checkbox label="Send this alert" checked={isOn} onChange={setOn} />
+      {unit !== '' && (
+        <TextField
+          label={`Threshold (${unit})`}
+          hint="Empty: the default"
+          inputMode="decimal"
+          value={threshold}
+          onChange={setThreshold}
+        />
+      )}
+      <Action run={save}>Save</Action>
+    </div>
+  )
+}
+
+const QUIET_STATES = ['OK', 'Not measured', 'Off']
+
+/** Firing or pending. */
+function isUrgent(rule: RuleState): boolean {
+  return !QUIET_STATES.includes(stateOf(rule)[0])
+}
+
+/** Firing alerts first. */
+function byUrgency(a: RuleState, b: RuleState): number {
+  return Number(b.firedAt !== null) - Number(a.firedAt !== null)
+}
+
+/** `1 event`, `1.5 hours`, `2% of replies` or `82.1 GB free`. */
+function amount(value: number, unit: string): string {
+  if (unit === 'MB free') return `${bytes(value * 1e6)} free`
+  const rounded = Math.round(value * 10) / 10
+  const noun = rounded === 1 ? unit.replace(/^((?:failed )?[a-z-]+)s\b/, '$1') : unit
+  return `${number(rounded)}${unit.startsWith('%') ? '' : ' '}${noun}`
+}

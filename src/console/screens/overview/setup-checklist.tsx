@@ -1,0 +1,138 @@
+import { useState } from 'preact/hooks'
+import type { Operators } from '../../../features/operators/operators.ts'
+import type { Stores as StoresService } from '../../../features/stores/stores.ts'
+import type { Overview } from '../../../operations/console/overview.ts'
+import type { Json, ReplyOf } from '../../api.ts'
+import { plural } from '../../format.ts'
+import { linkTo } from '../../router.ts'
+import { Badge, List } from '../../ui/parts.tsx'
+import { useRemote } from '../../ui/remote.tsx'
+
+type Step = {
+  title: string
+  isDone: boolean
+  hint: string
+  /** The page of the documentation that explains it. */
+  guide: string
+  /** The screen where it is done or seen. */
+  screen?: string
+}
+
+const DISMISSED = 'homeport-checklist-dismissed'
+
+/** What the overview needs to know about the setup, and whether the checklist shows. */
+export function useSetup() {
+  const [isDismissed, setDismissed] = useState(() => localStorage.getItem(DISMISSED) !== null)
+  const operators = useRemote<ReplyOf<Operators['accounts']['list']>>('operators')
+  const stores = useRemote<ReplyOf<StoresService['status']['read']>>('stores')
+  const isSettled = [operators, stores].every(({ data, error }) => data !== null || error !== null)
+  const hasStore =
+    stores.data !== null && (stores.data.apps.length > 0 || stores.data.play !== null)
+  const stepsOf = (overview: Json<Overview>) =>
+    stepsFor(overview, hasStore, operators.data?.length ?? 0)
+  return {
+    isSettled,
+    reloadStores: stores.reload,
+    hasStoreError: stores.error !== null,
+    unacknowledgedSince: stores.data?.play?.oldestUnacknowledgedAt ?? null,
+    stepsOf,
+    isOpen: (overview: Json<Overview>) =>
+      !isDismissed && stepsOf(overview).some(({ isDone }) => !isDone),
+    dismiss: () => {
+      localStorage.setItem(DISMISSED, 'yes')
+      setDismissed(true)
+    },
+  }
+}
+
+type ChecklistProps = { overview: Json<Overview>; setup: ReturnType<typeof useSetup> }
+
+/** The steps of a new installation. Shows nothing once all are done, or after it is dismissed. */
+export function SetupChecklist({ overview, setup }: ChecklistProps) {
+  if (!setup.isOpen(overview)) return null
+  const steps = setup.stepsOf(overview)
+  const open = steps.filter(({ isDone }) => !isDone)
+  const done = steps.filter(({ isDone }) => isDone)
+  return (
+    <section class="card" aria-labelledby="setup">
+      <h2 id="setup">Finish the setup: {plural(open.length, 'step')} left</h2>
+      <List items={open}>
+        {({ title, hint, guide, screen }) => (
+          <li key={title}>
+            {screen ? <a href={linkTo(screen)}>{title}</a> : <span>{title}</span>}
+            <span class="wide soft">
+              {hint} See <code>{guide}</code>.
+            </span>
+          </li>
+        )}
+      </List>
+      {done.length > 0 && (
+        <details>
+          <summary>{plural(done.length, 'step')} done</summary>
+          <List items={done}>
+            {({ title, screen }) => (
+              <li key={title}>
+                {screen ? <a href={linkTo(screen)}>{title}</a> : <span>{title}</span>}
+                <Badge tone="good">done</Badge>
+              </li>
+            )}
+          </List>
+        </details>
+      )}
+      <div class="actions">
+        <button type="button" class="quiet" onClick={setup.dismiss}>
+          Dismiss
+        </button>
+      </div>
+    </section>
+  )
+}
+
+function stepsFor(overview: Json<Overview>, hasStore: boolean, operators: number): Step[] {
+  const { mails, events, backup, examples } = overview
+  return [
+    {
+      title: 'Send e-mails',
+      isDone: mails.isConfigured,
+      hint: 'Set SMTP_URL. Until then, e-mails are only written to files.',
+      guide: 'docs/deployment.md',
+      screen: 'live',
+    },
+    {
+      title: 'Connect a store or a billing provider',
+      isDone: hasStore || events.latestAt !== null,
+      hint: 'Set up the App Store, Google Play or RevenueCat.',
+      guide: 'docs/billing.md',
+      screen: 'stores',
+    },
+    {
+      title: 'Set a webhook token',
+      // The stores sign their notifications, so a token is needed for a billing provider only.
+      isDone: events.isConfigured || hasStore,
+      hint: 'Set WEBHOOK_TOKEN. Until then, events of the billing provider are rejected.',
+      guide: 'docs/billing.md',
+      screen: 'events',
+    },
+    {
+      title: 'Schedule backups',
+      isDone: backup.schedule !== null,
+      hint: 'Set BACKUP_SCHEDULE.',
+      guide: 'docs/backups.md',
+      screen: 'backups',
+    },
+    {
+      title: 'Replace the example texts and plans',
+      isDone: examples.length === 0,
+      hint: examples.join(' '),
+      guide: 'docs/console.md',
+      screen: examples[0]?.includes('settings') ? 'settings' : 'plans',
+    },
+    {
+      title: 'Invite a second operator',
+      isDone: operators > 1,
+      hint: 'If you lose your passkey, they can let you in again.',
+      guide: 'docs/console.md',
+      screen: 'operators',
+    },
+  ]
+}

@@ -1,0 +1,112 @@
+import type { Stores } from '../../../features/stores/stores.ts'
+import type { AccountSummary } from '../../../features/users/accounts/directory.ts'
+import type { Json, ReplyOf } from '../../api.ts'
+import { value, words } from '../../format.ts'
+import { Badge, Card, CopyLine, Empty, type Fact, Facts, Time, TimeAgo } from '../../ui/parts.tsx'
+import { describeStatus, fieldWords } from './labels.ts'
+
+export type FoundPurchase = ReplyOf<Stores['purchaseSearch']['find']>[number] & {
+  owner: Json<AccountSummary> | null
+  plan: string | null
+}
+type State = FoundPurchase['state']
+
+/** Labels of fields whose names do not explain them. */
+const LABELS: Record<string, string> = {
+  price: 'Price in US dollars',
+  stated: 'Reported by the store',
+  provided: 'Reported by the billing provider',
+  isTemporary: 'Temporary',
+  grant: 'Granted',
+}
+/** A time later than this is never reached. */
+const FOREVER_MS = Date.UTC(10_000, 0)
+
+export function StatusBadge({ purchase }: { purchase: Parameters<typeof describeStatus>[0] }) {
+  const [name, tone] = describeStatus(purchase)
+  return <Badge tone={tone}>{name}</Badge>
+}
+
+/** What the server knows about a purchase from Google itself. */
+export function AtGoogle({ atGoogle }: Pick<FoundPurchase, 'atGoogle'>) {
+  if (atGoogle === null) {
+    return (
+      <Card title="At Google Play">
+        <Empty>This server does not have the purchase token, so it cannot ask Google.</Empty>
+      </Card>
+    )
+  }
+  const { tokenHash, packageName, askedAt, nextAskAt, unacknowledgedSince, goneAt } = atGoogle
+  return (
+    <Card title="At Google Play">
+      {unacknowledgedSince !== null && (
+        <p class="warn">
+          Google refunds this purchase three days after it was made, unless it is acknowledged.
+        </p>
+      )}
+      <Facts
+        items={[
+          ['Package', packageName],
+          ['Last asked', <TimeAgo key="asked" at={askedAt} />],
+          ['Next request', nextAskAt === null ? 'Not planned' : <Time key="next" at={nextAskAt} />],
+          ...since('Unacknowledged since', unacknowledgedSince),
+          ...since('Forgotten by Google since', goneAt),
+        ]}
+      />
+      <CopyLine name="SHA-256 of the purchase token" text={tokenHash} label="Copy hash" />
+    </Card>
+  )
+}
+
+function since(name: string, at: string | null): Fact[] {
+  if (at === null) return []
+  return [
+    [
+      name,
+      <Badge key="since" tone="warn">
+        <Time at={at} />
+      </Badge>,
+    ],
+  ]
+}
+
+/** The fields of the stored state that have a value. */
+export function stateFacts(state: State): Fact[] {
+  return Object.entries(state)
+    .filter(([, field]) => field !== null && !(Array.isArray(field) && field.length === 0))
+    .map(([name, field]) => [LABELS[name] ?? words(name), fieldText(name, field)])
+}
+
+function fieldText(name: string, field: unknown) {
+  if (/At$/.test(name) && typeof field === 'number') return <StateTime at={field} />
+  if (name === 'stated') {
+    const { transactionId } = field as NonNullable<State['stated']>
+    return transactionId === null ? 'yes' : `transaction ${transactionId}`
+  }
+  if (name === 'provided') {
+    const { productId, expiresAt } = field as NonNullable<State['provided']>
+    return (
+      <>
+        {productId ?? 'Unknown product'}, {expiresAt === null ? 'no end' : 'until '}
+        {expiresAt !== null && <StateTime at={expiresAt} />}
+      </>
+    )
+  }
+  if (name === 'refundedOrders') {
+    const orders = Object.entries(field as NonNullable<State['refundedOrders']>)
+    return orders.map(([orderId, at]) => (
+      <div key={orderId}>
+        <span class="mono">{orderId}</span>, <StateTime at={at} />
+      </div>
+    ))
+  }
+  if (name === 'grant') {
+    const { by, reason } = field as NonNullable<State['grant']>
+    return `by ${by}: ${reason}`
+  }
+  return value(fieldWords(name, field))
+}
+
+function StateTime({ at }: { at: number }) {
+  return at >= FOREVER_MS ? <>never</> : <Time at={new Date(at).toISOString()} />
+}

@@ -1,0 +1,201 @@
+import type { SupportFacts } from '../../../features/billing/admin.ts'
+import { encodeSegment } from '../../../lib/text/path-segment.ts'
+import { send } from '../../api.ts'
+import { unnamedUser } from '../../format.ts'
+import { canEdit } from '../../operator.ts'
+import { linkTo } from '../../router.ts'
+import { showMessage } from '../../ui/messages.tsx'
+import { Card, Copy, Empty, type Fact, Facts, Time, Title } from '../../ui/parts.tsx'
+import { Loaded, useRemote } from '../../ui/remote.tsx'
+import { claimName, endName, nameToAsk, productName, sourceName, storeName } from './labels.ts'
+import { AtGoogle, type FoundPurchase, StatusBadge, stateFacts } from './purchase-details.tsx'
+import { AvailableAction, GivePurchase, UndoLink, useSupportFacts } from './support-actions.tsx'
+
+type CardProps = { purchase: FoundPurchase; reload: () => Promise<void> }
+
+/** The purchase with the given transaction id, which can exist in both environments. */
+export function PurchaseScreen({ id }: { id: string }) {
+  const found = useRemote<{ purchases: FoundPurchase[] }>(`purchases?id=${encodeURIComponent(id)}`)
+  return (
+    <>
+      <Title>{`Purchase ${id}`}</Title>
+      <Loaded from={found}>
+        {({ purchases }) =>
+          purchases.length === 0 ? (
+            <NoPurchase id={id} onAsked={found.reload} />
+          ) : (
+            purchases.map((purchase) => (
+              <PurchaseCards
+                key={`${purchase.environment} ${purchase.transactionId}`}
+                purchase={purchase}
+                reload={found.reload}
+              />
+            ))
+          )
+        }
+      </Loaded>
+    </>
+  )
+}
+
+/** Says that nothing was found. A lost notification can be the reason, so operators can ask the store. */
+export function NoPurchase({ id, onAsked }: { id: string; onAsked: () => Promise<void> }) {
+  const facts = useSupportFacts()
+  const store = /^gpa\./i.test(id) ? 'PLAY_STORE' : 'APP_STORE'
+  const ask = async () => {
+    await askStore(id)
+    await onAsked()
+  }
+  return (
+    <>
+      <Empty>
+        No purchase found. Enter a full transaction id, the order number on a receipt from the App
+        Store or Google Play, an e-mail address or an app user id.
+      </Empty>
+      {canEdit.value && (
+        <div class="actions">
+          <AvailableAction
+            unavailable={facts && reasonNotToAsk(facts, store)}
+            label={`Ask ${nameToAsk(store)}`}
+            run={ask}
+          />
+          <a class="button" href={linkTo('people', { q: id })}>
+            Search people
+          </a>
+        </div>
+      )}
+    </>
+  )
+}
+
+/** Who has a purchase; null if it belongs to no user. */
+export function ownerName({ userId, owner }: FoundPurchase): string | null {
+  return userId && (owner?.name || owner?.email || unnamedUser(userId))
+}
+
+/** A link to the user who has a purchase. */
+function Owner({ purchase }: { purchase: FoundPurchase }) {
+  const { userId, environment, isOwnerDeleted } = purchase
+  if (userId === null) return <>{isOwnerDeleted ? 'deleted user' : 'no user'}</>
+  const path = `people/${encodeSegment(userId)}/subscription`
+  return (
+    <a href={linkTo(path, environment === 'sandbox' ? { environment } : {})} title={userId}>
+      {ownerName(purchase)}
+    </a>
+  )
+}
+
+function PurchaseCards({ purchase, reload }: CardProps) {
+  const { transactionId, productId, store, state, atGoogle, source, userId, owner, link } = purchase
+  const facts = useSupportFacts()
+  const product = productName(purchase)
+  const isKnownToGoogle = atGoogle !== null && atGoogle.goneAt === null
+  const canAsk = store === 'APP_STORE' || (store === 'PLAY_STORE' && isKnownToGoogle)
+  const ask = async () => {
+    try {
+      const purchases = await askStore(transactionId)
+      const after = purchases.find((one) => one.purchaseKey === purchase.purchaseKey)
+      showMessage(isSame(purchase, after) ? 'Already up to date.' : 'Updated.')
+    } finally {
+      // Google may have forgotten the purchase, which is stored too.
+      await reload()
+    }
+  }
+  return (
+    <>
+      <Card title={product}>
+        <Facts items={factsOf(purchase)} />
+        {canEdit.value && (
+          <div class="actions">
+            {canAsk && (
+              <AvailableAction
+                unavailable={facts && reasonNotToAsk(facts, store)}
+                label={`Ask ${nameToAsk(store)}`}
+                run={ask}
+              />
+            )}
+            {source !== 'granted' && (
+              <GivePurchase
+                purchase={purchase}
+                product={productId === null ? 'this purchase' : product}
+                loser={userId === null ? null : loserOf(owner?.email)}
+                reload={reload}
+              />
+            )}
+            {link !== null && (
+              <UndoLink transactionId={transactionId} link={link} reload={reload} />
+            )}
+          </div>
+        )}
+      </Card>
+      {store === 'PLAY_STORE' && <AtGoogle atGoogle={atGoogle} />}
+      <details class="card">
+        <summary>Raw data</summary>
+        <Facts items={stateFacts(state)} />
+      </details>
+    </>
+  )
+}
+
+function factsOf(purchase: FoundPurchase): Fact[] {
+  const { transactionId, productId, environment, store, startedAt, endsAt, userId } = purchase
+  const claim = userId === null ? null : claimName(purchase)
+  return [
+    ['Status', <StatusBadge key="status" purchase={purchase} />],
+    ...(productId === null ? [] : [['Product', productId] as Fact]),
+    ['Environment', environment],
+    ['Store', storeName(store)],
+    ['Source', sourceName(purchase)],
+    [
+      'Owner',
+      <>
+        <Owner purchase={purchase} />
+        {claim && <>, {claim}</>}
+      </>,
+    ],
+    ...linkFacts(purchase),
+    ['Started', <Time key="started" at={startedAt} />],
+    [endName(purchase), endsAt === null ? 'Never' : <Time key="ends" at={endsAt} />],
+    [
+      'Transaction id',
+      <>
+        <span class="mono">{transactionId}</span> <Copy text={transactionId} />
+      </>,
+    ],
+  ]
+}
+
+function linkFacts({ link }: FoundPurchase): Fact[] {
+  if (link === null) return []
+  const { by, reason, at } = link
+  return [
+    [
+      'Linked',
+      <>
+        by {by} on <Time at={at} />: {reason}
+      </>,
+    ],
+  ]
+}
+
+function reasonNotToAsk({ askAppStore, askGooglePlay }: SupportFacts, store: string | null) {
+  return store === 'PLAY_STORE' ? askGooglePlay : askAppStore
+}
+
+function askStore(transactionId: string): Promise<FoundPurchase[]> {
+  return send<FoundPurchase[]>(`purchases/${encodeSegment(transactionId)}/ask`)
+}
+
+/** Whether a store's reply has changed nothing that this page shows. */
+function isSame(before: FoundPurchase, after: FoundPurchase | undefined): boolean {
+  const isAcknowledged = (one?: FoundPurchase) =>
+    (one?.atGoogle?.unacknowledgedSince ?? null) === null
+  return (
+    JSON.stringify(after?.state) === JSON.stringify(before.state) &&
+    isAcknowledged(after) === isAcknowledged(before)
+  )
+}
+
+function loserOf(email: string | null | undefined) {
+  return { name: email || 'The guest who has it now', isNotified: Boolean(email) }
+}

@@ -1,0 +1,200 @@
+import { encodeSegment } from '../../../lib/text/path-segment.ts'
+import { filtersIn, go, linkTo, parts } from '../../router.ts'
+import { Field, FilterInput, SelectField } from '../../ui/fields.tsx'
+import { Action, Badge, Day, Time, Title } from '../../ui/parts.tsx'
+import { Loaded, usePages } from '../../ui/remote.tsx'
+import { type Column, ListBar, Table } from '../../ui/table.tsx'
+import { Breakable } from '../../ui/user-link.tsx'
+import { claimName, endName, productName, sourceName } from './labels.ts'
+import { NoPurchase, ownerName, PurchaseScreen } from './purchase.tsx'
+import { type FoundPurchase, StatusBadge } from './purchase-details.tsx'
+
+type Filter = Record<string, string>
+
+const FILTERS: [value: string, name: string, meaning: string][] = [
+  ['', 'All active', ''],
+  ['unclaimed', 'Unclaimed', 'Active purchases that belong to no user.'],
+  [
+    'doubled',
+    'Duplicate',
+    'Active purchases of users who pay for the same product more than once.',
+  ],
+  [
+    'differing',
+    'Provider and store disagree',
+    'Active purchases for which the billing provider and the store report different products or ends.',
+  ],
+  [
+    'unacknowledged',
+    'Unacknowledged',
+    'Google Play purchases that are not acknowledged. Google refunds them three days after the purchase.',
+  ],
+  [
+    'gone',
+    'Forgotten by Google',
+    'Google Play purchases that Google no longer knows. It forgets a purchase 60 days after its end.',
+  ],
+]
+
+/** The purchase search, or one purchase. */
+export function PurchasesScreen() {
+  const [, id] = parts.value
+  return id === undefined ? <PurchaseSearch /> : <PurchaseScreen id={id} />
+}
+
+function PurchaseSearch() {
+  const { filter } = filtersIn(['id', 'filter'])
+  const { search } = filtersIn(['id', 'filter', 'sort'])
+  return (
+    <>
+      <Title>Purchases</Title>
+      <Filters filter={filter} />
+      <Results key={`${filter['id']} ${filter['filter']}`} filter={filter} search={search} />
+    </>
+  )
+}
+
+/** A search and a filter exclude each other. */
+function Filters({ filter }: { filter: Filter }) {
+  const id = filter['id'] ?? ''
+  return (
+    <form class="filters stacked" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+      <Field label="Receipt, e-mail or id">
+        <FilterInput
+          type="search"
+          value={id}
+          autocomplete="off"
+          spellcheck={false}
+          autocapitalize="none"
+          maxLength={300}
+          onSet={(text) => go(linkTo('purchases', { id: text }))}
+        />
+      </Field>
+      <SelectField
+        label="Show"
+        value={id === '' ? (filter['filter'] ?? '') : 'search'}
+        options={[
+          ...(id === '' ? [] : [['search', 'Search results'] as [string, string]]),
+          ...FILTERS.map(([value, name]): [string, string] => [value, name]),
+        ]}
+        onChange={(chosen) => go(linkTo('purchases', { filter: chosen }))}
+      />
+    </form>
+  )
+}
+
+const PAGE_SIZE = 25
+
+type PurchasesPage = { purchases: FoundPurchase[] }
+type Row = FoundPurchase & { id: string }
+
+function Results({ filter, search }: { filter: Filter; search: string }) {
+  const path = `purchases${search}`
+  const { first, rows, next, total, loadMore } = usePages(path, rowsOf)
+  const { id } = filter
+  const chosen = filter['filter'] ?? ''
+  const meaning = FILTERS.find(([value]) => value === chosen)?.[2]
+  const isSortable = id === undefined && chosen !== 'unacknowledged' && chosen !== 'gone'
+  return (
+    <Loaded from={first}>
+      {() => (
+        <>
+          {id === undefined && meaning && <p class="soft">{meaning}</p>}
+          {id !== undefined && rows.length === 0 ? (
+            <NoPurchase id={id} onAsked={first.reload} />
+          ) : (
+            <>
+              <ListBar noun="purchase" total={total} csv={path} isPersonal />
+              <Table
+                caption="Purchases"
+                columns={columnsFor(isSortable)}
+                rows={rows}
+                keyOf={(row) => row.id}
+                order="transaction"
+                empty={next === null ? 'No purchases match.' : undefined}
+              />
+            </>
+          )}
+          {next !== null && (rows.length === 0 || rows.length % PAGE_SIZE !== 0) && (
+            <p class="soft">Not all purchases were searched. Load more to continue the search.</p>
+          )}
+          {next !== null && <Action run={loadMore}>Load more</Action>}
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+/** A transaction id can exist in both environments. */
+function rowsOf({ purchases }: PurchasesPage): Row[] {
+  return purchases.map((one) => ({ ...one, id: `${one.environment} ${one.transactionId}` }))
+}
+
+/** Purchases that Google reports have another order. */
+const columnsFor = (isSortable: boolean): Column<Row>[] => [
+  { name: 'Owner', cell: (row) => <OwnerOf purchase={row} /> },
+  {
+    name: 'Status',
+    onPhone: 'aside',
+    cell: (row) => (
+      <>
+        <StatusBadge purchase={row} /> {row.environment === 'sandbox' && <Badge>sandbox</Badge>}
+        <SinceAtGoogle purchase={row} />
+      </>
+    ),
+  },
+  {
+    name: 'Product',
+    onPhone: 'line',
+    cell: (row) => <Breakable text={productName(row)} />,
+  },
+  {
+    name: 'Transaction',
+    onPhone: 'line',
+    cell: ({ transactionId }) => <span class="mono">{transactionId}</span>,
+    ...(isSortable && { sort: 'transaction' }),
+  },
+  { name: 'Source', onPhone: 'omitted', cell: (row) => sourceName(row) },
+  { name: 'Renewal or end', onPhone: 'line', cell: (row) => <End purchase={row} /> },
+]
+
+/** The owner, who distinguishes purchases of the same product, as the link to the purchase. */
+function OwnerOf({ purchase }: { purchase: FoundPurchase }) {
+  const claim = purchase.userId === null ? null : claimName(purchase)
+  return (
+    <>
+      <a href={linkTo(`purchases/${encodeSegment(purchase.transactionId)}`)}>
+        <Breakable
+          text={ownerName(purchase) ?? (purchase.isOwnerDeleted ? 'Deleted user' : 'Anonymous')}
+        />
+      </a>
+      {claim && <div class="soft">{claim}</div>}
+    </>
+  )
+}
+
+function End({ purchase }: { purchase: FoundPurchase }) {
+  const { endsAt } = purchase
+  if (endsAt === null) return <>Never ends</>
+  return (
+    <>
+      {endName(purchase)} <Day at={endsAt} />
+    </>
+  )
+}
+
+function SinceAtGoogle({ purchase: { atGoogle } }: { purchase: FoundPurchase }) {
+  const { unacknowledgedSince = null, goneAt = null } = atGoogle ?? {}
+  if (unacknowledgedSince !== null) {
+    return (
+      <div class="soft">
+        unacknowledged since <Time at={unacknowledgedSince} />
+      </div>
+    )
+  }
+  return goneAt === null ? null : (
+    <div class="soft">
+      forgotten by Google since <Time at={goneAt} />
+    </div>
+  )
+}

@@ -1,0 +1,116 @@
+import type { Usage } from '../../../features/usage/service.ts'
+import { encodeSegment } from '../../../lib/text/path-segment.ts'
+import type { ReplyOf } from '../../api.ts'
+import { number } from '../../format.ts'
+import { filtersIn, go, withQuery } from '../../router.ts'
+import { SelectField } from '../../ui/fields.tsx'
+import { Badge, Card, List, Time, Title } from '../../ui/parts.tsx'
+import { Loaded, useRemote } from '../../ui/remote.tsx'
+import { ListBar, Table } from '../../ui/table.tsx'
+import { UserLink } from '../../ui/user-link.tsx'
+import { limitName } from '../content/plan-labels.ts'
+
+type MostUsed = ReplyOf<Usage['listMostUsed']>
+type UserUsage = ReplyOf<Usage['read']>
+
+/** The users who have used most of a limit. */
+export function UsageScreen() {
+  const path = `usage${filtersIn(['limit']).search}`
+  const usage = useRemote<MostUsed & { people: Record<string, string> }>(path)
+  return (
+    <>
+      <Title>Usage</Title>
+      <Loaded from={usage}>
+        {({ names, name, users, people }) => (
+          <>
+            <div class="fields">
+              <SelectField
+                label="Limit"
+                value={name}
+                options={names.map((one) => [one, limitName(one)])}
+                onChange={(limit) => go(withQuery({ limit }))}
+              />
+            </div>
+            <Card title="Most used">
+              <ListBar noun="user" total={users.length} csv={path} isPersonal />
+              <Table
+                caption="Users who have used the most"
+                rows={users}
+                keyOf={({ userId }) => userId}
+                order="-used"
+                empty="Not used in the current period."
+                columns={[
+                  {
+                    name: 'User',
+                    cell: ({ userId }) => <UserLink id={userId} names={people} tab="/usage" />,
+                  },
+                  {
+                    name: 'Used',
+                    onPhone: 'aside',
+                    kind: 'number',
+                    sort: '-used',
+                    value: ({ used }) => used,
+                    cell: ({ used }) => number(used),
+                  },
+                  {
+                    name: 'Limit',
+                    onPhone: 'line',
+                    cell: ({ hasReachedLimit }) =>
+                      hasReachedLimit ? <Badge tone="warn">limit reached</Badge> : null,
+                  },
+                  {
+                    name: 'Resets',
+                    sort: 'resets',
+                    value: ({ resetsAt }) => resetsAt,
+                    cell: ({ resetsAt }) => resetsAt && <Time at={resetsAt} />,
+                  },
+                ]}
+              />
+            </Card>
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+/** What a user has used of each limit of the plan. */
+export function UserUsage({ id }: { id: string }) {
+  const usage = useRemote<UserUsage>(`usage/${encodeSegment(id)}`)
+  return (
+    <Card title="Usage">
+      <Loaded from={usage}>
+        {(limits) => (
+          <List items={limits} empty="This user has no plan.">
+            {(limit) => <LimitUsage key={limit.name} usage={limit} />}
+          </List>
+        )}
+      </Loaded>
+    </Card>
+  )
+}
+
+function LimitUsage({ usage }: { usage: UserUsage[number] }) {
+  const { name, used, limit, period, resetsAt } = usage
+  const label = limitName(name)
+  return (
+    <li>
+      <span>
+        {label}: {number(used)}
+        {limit === null ? ', unlimited' : ` of ${number(limit)}`}
+        {period !== 'total' && ` per ${period}`}
+      </span>
+      {resetsAt && (
+        <span class="soft">
+          Resets <Time at={resetsAt} />
+        </span>
+      )}
+      {limit !== null && limit > 0 && (
+        <>
+          {used >= limit && <Badge tone="warn">limit reached</Badge>}
+          <meter aria-label={label} value={used} max={limit} />
+        </>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,166 @@
+import type { FoundUsers } from '../../../features/users/accounts/directory.ts'
+import { encodeSegment } from '../../../lib/text/path-segment.ts'
+import { unnamedUser, words } from '../../format.ts'
+import { filtersIn, linkTo, parts, query } from '../../router.ts'
+import { Action, Badge, Empty, List, Time, TimeAgo, Title } from '../../ui/parts.tsx'
+import { Loaded, usePages } from '../../ui/remote.tsx'
+import { type Column, ListBar, Table } from '../../ui/table.tsx'
+import { Breakable } from '../../ui/user-link.tsx'
+import { ACCESS, placeName } from '../purchases/labels.ts'
+import { useSupportFacts } from '../purchases/support-actions.tsx'
+import { UserScreen } from './user.tsx'
+import { USER_FILTERS, UserFilters } from './user-filters.tsx'
+
+type FoundUser = FoundUsers['users'][number]
+
+/** Of the server. */
+const PAGE_SIZE = 50
+
+const SUBSCRIBED: FoundUser['status'][] = ['paying', 'trial', 'billing_issue', 'cancelled']
+
+const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
+  {
+    name: 'User',
+    cell: ({ id, email, name, emailVerified }) => (
+      <>
+        <a href={linkTo(`people/${id}`)}>
+          <Breakable text={email || unnamedUser(id)} />
+        </a>
+        {email && !emailVerified && (
+          <>
+            {' '}
+            <span class="soft">unverified</span>
+          </>
+        )}
+        {name && (
+          <div class="soft">
+            <Breakable text={name} />
+          </div>
+        )}
+      </>
+    ),
+  },
+  { name: 'Status', onPhone: 'aside', cell: ({ status }) => <AccessBadge status={status} /> },
+  {
+    name: 'Plan',
+    onPhone: 'line',
+    cell: ({ plan, status }) =>
+      plan === null ? withoutPlan(status) : <Breakable text={planNames[plan] ?? plan} />,
+  },
+  {
+    name: 'Last seen',
+    onPhone: 'line',
+    cell: ({ lastSeenAt }) => lastSeenAt && <TimeAgo at={lastSeenAt} />,
+  },
+  {
+    name: 'Seen on',
+    onPhone: 'omitted',
+    cell: ({ platform, country }) => placeName(platform, country) || null,
+  },
+  {
+    name: 'Sign-in',
+    onPhone: 'omitted',
+    cell: ({ loginType }) => <span class="unbroken">{words(loginType)}</span>,
+  },
+  { name: 'Registered', onPhone: 'omitted', cell: ({ createdAt }) => <TimeAgo at={createdAt} /> },
+]
+
+/** The user search, or one user. */
+export function PeopleScreen() {
+  const [, id] = parts.value
+  return id === undefined ? <UserSearch /> : <UserScreen id={id} />
+}
+
+function UserSearch() {
+  const text = query.value.get('q') ?? ''
+  const isFiltered = filtersIn(USER_FILTERS).search !== ''
+  const path = `people${filtersIn(['q', ...USER_FILTERS]).search}`
+  const { planNames = {} } = useSupportFacts() ?? {}
+  const { first, rows, next, total, loadMore } = usePages(path, usersIn)
+  return (
+    <>
+      <Title>{text === '' ? 'People' : `People: ${text}`}</Title>
+      <UserFilters total={total} />
+      <Loaded from={first}>
+        {({ users, unlinkedIds, eventId, hasMoreNames, scannedTo }) => (
+          <>
+            {eventId !== null && (
+              <p>
+                This is the id of a billing event.{' '}
+                <a href={linkTo(`events/${encodeSegment(eventId)}`)}>Open the event</a>
+              </p>
+            )}
+            {rows.length === 0 && next === null && unlinkedIds.length === 0 && eventId === null && (
+              <Empty>
+                {emptyText(text, isFiltered)}{' '}
+                {text !== '' && <a href={linkTo('purchases', { id: text })}>Search purchases</a>}
+              </Empty>
+            )}
+            {rows.length > 0 && <ListBar noun="user" total={total} csv={path} isPersonal />}
+            <Table
+              caption="Users"
+              columns={columnsFor(planNames)}
+              rows={rows}
+              keyOf={({ id }) => id}
+            />
+            {hasMoreNames && <p class="soft">More users have this name. Add another word of it.</p>}
+            {isFiltered && next !== null && rows.length % PAGE_SIZE !== 0 && (
+              <Scanned to={rows.length === users.length ? scannedTo : null} next={next} />
+            )}
+            {unlinkedIds.length > 0 && <h2>Purchases not linked to an account</h2>}
+            <List items={unlinkedIds}>
+              {(id) => (
+                <li key={id}>
+                  <a class="mono" href={linkTo('purchases', { id })}>
+                    {id}
+                  </a>
+                  <a href={linkTo('events', { user: id })}>Events</a>
+                </li>
+              )}
+            </List>
+            {next !== null && <Action run={loadMore}>Load more</Action>}
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+function usersIn({ users }: FoundUsers): FoundUser[] {
+  return users
+}
+
+/** Most users of many apps have never paid, which needs no emphasis. */
+function AccessBadge({ status }: Pick<FoundUser, 'status'>) {
+  const [name, tone] = ACCESS[status]
+  return status === 'none' ? <span class="soft">{name}</span> : <Badge tone={tone}>{name}</Badge>
+}
+
+/** A subscriber should have a plan, unless the app asks for entitlements only. */
+function withoutPlan(status: FoundUser['status']) {
+  return SUBSCRIBED.includes(status) ? <Badge tone="warn">no plan</Badge> : null
+}
+
+function emptyText(text: string, isFiltered: boolean): string {
+  if (isFiltered) return 'No users match these filters.'
+  if (text === '') return 'No users yet.'
+  return 'No matches. Enter a name, the start of an e-mail address, user id or transaction id, or a full app user id.'
+}
+
+/** How far the server has searched, when a page is short. `to`: the last user that it has compared. */
+function Scanned({ to, next }: { to: FoundUsers['scannedTo']; next: string }) {
+  const isBySeen = next.startsWith('seen ')
+  const at = isBySeen ? to?.lastSeenAt : to?.createdAt
+  return (
+    <p class="soft">
+      {at ? (
+        <>
+          Searched back to users {isBySeen ? 'last seen' : 'registered'} <Time at={at} />.
+        </>
+      ) : (
+        'Not all users have been searched.'
+      )}{' '}
+      Load more to continue the search.
+    </p>
+  )
+}

@@ -1,0 +1,118 @@
+import type { Timeline } from '../../../features/billing/access/timeline.ts'
+import type { Profile } from '../../../features/users/profile/service.ts'
+import type { Users } from '../../../features/users/users.ts'
+import { encodeSegment } from '../../../lib/text/path-segment.ts'
+import type { ReplyOf } from '../../api.ts'
+import { unnamedUser } from '../../format.ts'
+import { linkTo } from '../../router.ts'
+import { Badge, type Fact, Facts, Sentence, TimeAgo, Title, type Tone } from '../../ui/parts.tsx'
+import { ACCESS, placeName, storeName } from '../purchases/labels.ts'
+
+type AccessSummary = ReplyOf<Timeline['summarize']>
+
+export type UserDetails = {
+  user: ReplyOf<Profile['read']>
+  account: ReplyOf<Users['accounts']['describe']>
+  identities: ReplyOf<Users['identities']['list']>
+  passkeys: ReplyOf<Users['passkeys']['list']>
+  sessions: ReplyOf<Users['devices']['list']>
+  notes: ReplyOf<Users['notes']['list']>
+  access: AccessSummary
+  limits: { name: string; until: string }[]
+}
+
+/** Who the user is and what access the user has, above every tab. */
+export function UserHeader({ details: { user, account, access, sessions } }: HeaderProps) {
+  const { email, profile } = user
+  const [status, tone] = unlocksNothing(access) ? UNLOCKS_NOTHING : ACCESS[access.status]
+  const place = placeName(account.platform, account.country)
+  return (
+    <>
+      <Title>{profile.name || email || unnamedUser(user._id)}</Title>
+      <section class="glance" aria-label="At a glance">
+        <p class="tags">
+          {profile.name && email && <span>{email}</span>}
+          {user.loginType === 'guest' && <Badge>Guest</Badge>}
+          <Badge tone={tone}>{status}</Badge>
+        </p>
+        <p class={`sentence ${access.isActive ? tone : 'off'}`}>
+          <Sentence>{access.sentence}</Sentence>
+        </p>
+        {unlocksNothing(access) && (
+          <p class="notice bad">
+            <span>
+              The user has paid, but the product belongs to no plan and has no entitlement. Add it
+              to a plan.
+            </span>
+            <a href={linkTo('plans')}>Open the plans</a>
+          </p>
+        )}
+        {access.failedEvent && (
+          <p class="notice warn">
+            <span>
+              <Sentence>{access.failedEvent.text}</Sentence>
+            </span>
+            <a href={linkTo(`events/${encodeSegment(access.failedEvent.id)}`)}>Open the event</a>
+          </p>
+        )}
+        <Facts
+          items={[
+            ...storeFacts(access),
+            ...(access.isActive ? [['Unlocked', unlockedText(access)] as Fact] : []),
+            ['Last seen', <TimeAgo key="seen" at={lastSeen(account.lastSeenAt, sessions)} />],
+            ...(place ? [['Seen on', place] as Fact] : []),
+          ]}
+        />
+      </section>
+    </>
+  )
+}
+
+type HeaderProps = { details: UserDetails }
+
+const UNLOCKS_NOTHING: [name: string, tone: Tone] = ['Paid, unlocks nothing', 'bad']
+
+/** Whether the user has an active purchase, but neither a plan nor an entitlement. */
+function unlocksNothing({ isActive, plan, entitlements }: AccessSummary): boolean {
+  return isActive && plan === null && entitlements.length === 0
+}
+
+function unlockedText({ plan, entitlements }: AccessSummary): string {
+  if (entitlements.length > 0) return entitlements.join(', ')
+  return plan === null ? 'Nothing' : `Plan ${plan}`
+}
+
+/** The sentence above them names the plan and the day. */
+function storeFacts({ status, store }: AccessSummary): Fact[] {
+  return status === 'none' || status === 'granted' ? [] : [['Store', storeName(store)]]
+}
+
+/** The sessions know the time more exactly, but end when the user signs out. */
+function lastSeen(stored: string | null, sessions: UserDetails['sessions']): string | null {
+  const used = sessions.map(({ lastUsedAt }) => lastUsedAt)
+  return [stored ?? '', ...used].toSorted().at(-1) || null
+}
+
+/** Shown instead of the header. Other records may still name a deleted user. */
+export function UnknownUser({ id }: { id: string }) {
+  return (
+    <>
+      <Title>Deleted or unknown user</Title>
+      <p>
+        No user has the id <span class="mono">{id}</span>. If the account was deleted, its purchases
+        and the audit log may still name it.
+      </p>
+      <div class="actions">
+        <a class="button" href={linkTo('people')}>
+          Back to People
+        </a>
+        <a class="button" href={linkTo('purchases', { id })}>
+          Search purchases
+        </a>
+        <a class="button" href={linkTo('audit', { target: id })}>
+          Search audit
+        </a>
+      </div>
+    </>
+  )
+}

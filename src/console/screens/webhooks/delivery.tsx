@@ -1,0 +1,112 @@
+import type { Deliveries } from '../../../features/webhooks/deliveries.ts'
+import { type ReplyOf, send } from '../../api.ts'
+import { canEdit } from '../../operator.ts'
+import { linkTo } from '../../router.ts'
+import { Action, Badge, Card, Copy, Facts, Time, Title } from '../../ui/parts.tsx'
+import { Loaded, useRemote } from '../../ui/remote.tsx'
+import { DeliveryState } from './parts.tsx'
+
+type Delivery = ReplyOf<Deliveries['show']>
+type Attempt = Delivery['log'][number]
+
+/** One delivery: its request, and the reply to each attempt. */
+export function DeliveryScreen({ id }: { id: string }) {
+  const path = `deliveries/${id}`
+  const delivery = useRemote<Delivery>(path)
+  const resend = async () => {
+    await send(`${path}/resend`)
+    await delivery.reload()
+  }
+  return (
+    <Loaded from={delivery}>
+      {(data) => (
+        <>
+          <Title
+            actions={
+              <>
+                <Action run={delivery.reload}>Reload</Action>
+                {canEdit.value && (
+                  <Action run={resend} done="Queued.">
+                    Resend
+                  </Action>
+                )}
+              </>
+            }
+          >
+            {data.type}
+          </Title>
+          <Card>
+            <Facts
+              items={[
+                ['State', <DeliveryState key="state" delivery={data} />],
+                [
+                  'Endpoint',
+                  <a key="endpoint" href={linkTo(`webhooks/${data.endpointId}`)}>
+                    {data.url}
+                  </a>,
+                ],
+                ['Message id', <code key="id">{data.messageId}</code>],
+                [
+                  'User',
+                  data.userId === null ? (
+                    '–'
+                  ) : (
+                    <a key="user" href={linkTo(`people/${data.userId}`)}>
+                      {data.userId}
+                    </a>
+                  ),
+                ],
+                ['Created', <Time key="created" at={data.createdAt} />],
+                ['Next attempt', <Time key="next" at={data.nextAttemptAt} />],
+              ]}
+            />
+          </Card>
+          <Card title="Request">
+            <div class="actions">
+              <Copy text={data.body} label="Copy body" />
+            </div>
+            <Body name="Request body" text={JSON.stringify(JSON.parse(data.body), null, 2)} />
+          </Card>
+          <Card title="Attempts">
+            {data.log.length === 0 && <p class="empty">None yet.</p>}
+            {data.log.map((attempt, at) => (
+              <AttemptDetails key={attempt.at} attempt={attempt} number={at + 1} />
+            ))}
+          </Card>
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+function AttemptDetails({ attempt, number }: { attempt: Attempt; number: number }) {
+  const { at, duration, status, fault, reply } = attempt
+  return (
+    <>
+      <h3>Attempt {number}</h3>
+      <Facts
+        items={[
+          ['Time', <Time key="at" at={at} />],
+          ['Duration', `${duration} ms`],
+          [
+            'Status',
+            <Badge key="status" tone={fault === null ? 'good' : 'bad'}>
+              {status ?? 'no reply'}
+            </Badge>,
+          ],
+          ...(fault === null ? [] : [['Error', fault] as [string, string]]),
+        ]}
+      />
+      {reply !== '' && <Body name={`Reply to attempt ${number}`} text={reply} />}
+    </>
+  )
+}
+
+function Body({ name, text }: { name: string; text: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable with the keyboard
+    <section aria-label={name} class="body" tabIndex={0}>
+      <pre>{text}</pre>
+    </section>
+  )
+}

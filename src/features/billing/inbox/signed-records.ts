@@ -1,0 +1,65 @@
+import { eq, inArray, lt, sql } from 'drizzle-orm'
+import { batchesOf } from '../../../lib/concurrency/chunk.ts'
+import { DAY_MS } from '../../../lib/time/durations.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import { keyRanges } from '../../../platform/db/key-ranges.ts'
+import type { BillingDb } from '../schema.ts'
+
+type EvidenceDeps = {
+  db: BillingDb
+  /** How long evidence is kept; 0: none is. */
+  days: number
+  now: () => Date
+}
+
+export type Evidence = ReturnType<typeof createEvidence>
+
+const ROWS_PER_DELETE = 500
+
+/** Keeps what stores have signed, as received. The log has only the decoded document. */
+export function createEvidence({ db, days, now }: EvidenceDeps) {
+  const { storeEvidence } = db.tables
+  const insert = db.prepareWrite((tx) =>
+    tx.insert(storeEvidence).values({
+      eventRow: sql.placeholder('eventRow'),
+      receivedAt: sql.placeholder('receivedAt'),
+      content: sql.placeholder('content'),
+    }),
+  )
+  return { keep, read, erase, clearOld }
+
+  /** Keeps the signed text of an event that was just recorded. */
+  async function keep(tx: Tx, eventRow: string, signed: string) {
+    if (days === 0) return
+    const content = Bun.zstdCompressSync(signed)
+    await insert(tx).execute({ eventRow, receivedAt: now(), content })
+  }
+
+  /** The signed text of an event; null if it was not kept. */
+  async function read(eventRow: string): Promise<string | null> {
+    const [row] = await db.read
+      .select()
+      .from(storeEvidence)
+      .where(eq(storeEvidence.eventRow, eventRow))
+    return row ? Bun.zstdDecompressSync(row.content).toString() : null
+  }
+
+  /** Deletes the evidence of events about a deleted user. */
+  async function erase(tx: Tx, eventRows: string[]) {
+    for (const batch of batchesOf(eventRows, ROWS_PER_DELETE)) {
+      await tx.delete(storeEvidence).where(inArray(storeEvidence.eventRow, batch))
+    }
+  }
+
+  async function clearOld(signal: AbortSignal) {
+    const among = lt(storeEvidence.receivedAt, new Date(now().getTime() - days * DAY_MS))
+    for await (const range of keyRanges(db.read, storeEvidence, storeEvidence.eventRow, {
+      among,
+    })) {
+      if (signal.aborted) return
+      await db.write(async (tx) => {
+        await tx.delete(storeEvidence).where(range)
+      })
+    }
+  }
+}

@@ -1,0 +1,221 @@
+import type { AppStoreApp } from '../../../config/stores.ts'
+import { listIn } from '../../../lib/text/json.ts'
+import { HOUR_MS } from '../../../lib/time/durations.ts'
+import type { StoredEnvironment } from '../../billing/environment.ts'
+import type { Delivery } from '../../billing/inbox/event.ts'
+import type { AppleApi, AppleCall } from './api.ts'
+import { AppleApiError } from './api-error.ts'
+import { readStatement, type SignedPurchase } from './snapshot.ts'
+import type { Claims, VerifyToken } from './token.ts'
+import { AppleTokenError } from './token-error.ts'
+
+type AppStoreDeps = { api: AppleApi; apps: AppStoreApp[]; verify: VerifyToken }
+
+/** What the operator tells Apple about a purchase whose refund was requested. */
+export type Consumption = {
+  customerConsented: true
+  deliveryStatus: string
+  sampleContentProvided: boolean
+  refundPreference?: string
+}
+
+/** Apple limits requests per hour; other calls need their share. */
+const PAGE_DELAY_MS = 200
+
+export type AppStore = ReturnType<typeof createAppStore>
+
+/** The App Store of the configured apps. Every function throws `AppleApiError`. */
+export function createAppStore({ api, apps, verify }: AppStoreDeps) {
+  return {
+    readPurchases,
+    findTransactions,
+    setAccountToken,
+    sendConsumption,
+    readNotifications,
+    check,
+    sendTest,
+    readTest,
+    isKeyRefused: api.isKeyRefused,
+  }
+
+  /**
+   * The current state of all subscriptions of the customer who made a transaction, or of a one-time purchase, as
+   * deliveries. Empty if Apple does not know the transaction.
+   */
+  async function readPurchases(
+    transactionId: string,
+    environment: StoredEnvironment,
+    signal?: AbortSignal,
+  ): Promise<Delivery[]> {
+    const id = encodeURIComponent(transactionId)
+    const subscriptions = await callForItsApp(
+      `/inApps/v1/subscriptions/${id}`,
+      { environment },
+      signal,
+    )
+    const statements = statementsIn(subscriptions ?? {})
+    // Apple also lists the subscriptions of a customer who has made another purchase with the transaction.
+    if (statements.some((one) => isAbout(one, transactionId))) return statements
+    const path = `/inApps/v1/transactions/${id}`
+    const found = await callForItsApp(path, { environment }, signal)
+    const transaction = found?.['signedTransactionInfo']
+    return transaction === undefined ? statements : [...statements, statement({ transaction })]
+  }
+
+  /** The original transactions of an order number on a customer's receipt, or of another transaction. */
+  async function findTransactions(id: string): Promise<string[]> {
+    if (/^\d+$/.test(id)) {
+      const replies = await Promise.allSettled(
+        (['PRODUCTION', 'SANDBOX'] as const).map((environment) => readPurchases(id, environment)),
+      )
+      const failure = replies.find((reply) => reply.status === 'rejected')
+      const found = replies.flatMap((reply) => (reply.status === 'fulfilled' ? reply.value : []))
+      // Apple refuses the key in production until the app is released.
+      if (failure && found.length === 0) throw failure.reason
+      const own = found.filter((one) => isAbout(one, id))
+      return [...new Set(own.flatMap(({ event }) => event.originalTransactionId ?? []))]
+    }
+    const environment = 'PRODUCTION'
+    const path = `/inApps/v1/lookup/${encodeURIComponent(id)}`
+    const transactionsIn = (reply: Claims | null) => {
+      const signed = reply?.['signedTransactions']
+      return Array.isArray(signed) ? signed : []
+    }
+    // Apple answers for each app, also for those that the order is not of.
+    const isKnown = (reply: Claims) => transactionsIn(reply).length > 0
+    const reply = await callForItsApp(path, { environment }, undefined, isKnown)
+    return transactionsIn(reply).flatMap(
+      (transaction) => statement({ transaction }).event.originalTransactionId ?? [],
+    )
+  }
+
+  /** Checks that Apple accepts the key for an app. */
+  async function check({ bundleId }: AppStoreApp, environment: StoredEnvironment) {
+    const now = Date.now()
+    const body = { startDate: now - HOUR_MS, endDate: now }
+    const path = '/inApps/v1/notifications/history'
+    await api.call(path, { environment, bundleId, method: 'POST', body })
+  }
+
+  function statementsIn({ data }: Claims): Delivery[] {
+    const transactions = listIn(data).flatMap((group) => listIn(group['lastTransactions']))
+    return transactions.map(({ signedTransactionInfo, signedRenewalInfo, status }) =>
+      statement({
+        transaction: signedTransactionInfo,
+        renewal: signedRenewalInfo,
+        ...(typeof status === 'number' ? { status } : {}),
+      }),
+    )
+  }
+
+  function statement(signed: SignedPurchase): Delivery {
+    try {
+      return readStatement(signed, verify, apps)
+    } catch (error) {
+      throw error instanceof AppleTokenError ? new AppleApiError('unreadable') : error
+    }
+  }
+
+  /**
+   * The reply of the first app that knows the transaction in `path`; null if none does. Throws `refused_key`
+   * only if Apple refuses it for every app: it does for an app that is not released, which has no transactions.
+   */
+  async function callForItsApp(
+    path: string,
+    call: Omit<AppleCall, 'bundleId'>,
+    signal?: AbortSignal,
+    isKnown: (reply: Claims) => boolean = () => true,
+  ): Promise<Claims | null> {
+    let refusal: AppleApiError | null = null
+    let isUnknown = false
+    for (const { bundleId } of apps) {
+      try {
+        const reply = await api.call(path, { ...call, bundleId }, signal)
+        if (isKnown(reply)) return reply
+        isUnknown = true
+      } catch (error) {
+        if (!(error instanceof AppleApiError)) throw error
+        if (error.reason === 'refused_key') refusal = error
+        else if (error.reason === 'unknown') isUnknown = true
+        else throw error
+      }
+    }
+    if (refusal !== null && !isUnknown) throw refusal
+    return null
+  }
+
+  /** Makes later notifications about the purchase name the user, where Apple allows it. */
+  async function setAccountToken(
+    transactionId: string,
+    environment: StoredEnvironment,
+    userId: string,
+  ) {
+    const path = `/inApps/v1/transactions/${encodeURIComponent(transactionId)}/appAccountToken`
+    try {
+      const body = { appAccountToken: userId }
+      await callForItsApp(path, { environment, method: 'PUT', body })
+    } catch (error) {
+      if (!(error instanceof AppleApiError) || error.reason !== 'rejected') throw error
+    }
+  }
+
+  /** Throws `unknown` if no app knows the transaction. */
+  async function sendConsumption(
+    transactionId: string,
+    environment: StoredEnvironment,
+    body: Consumption,
+  ) {
+    const path = `/inApps/v2/transactions/consumption/${encodeURIComponent(transactionId)}`
+    const reply = await callForItsApp(path, { environment, method: 'PUT', body })
+    if (reply === null) throw new AppleApiError('unknown')
+  }
+
+  /** The signed notifications of an app from `from` to `to`, page by page. */
+  async function* readNotifications(
+    { bundleId }: AppStoreApp,
+    environment: StoredEnvironment,
+    from: Date,
+    to: Date,
+    signal: AbortSignal,
+  ): AsyncGenerator<unknown[]> {
+    const body = { startDate: from.getTime(), endDate: to.getTime() }
+    const call = { environment, bundleId, method: 'POST' as const, body }
+    for (let page = ''; ; ) {
+      const path = `/inApps/v1/notifications/history${page}`
+      const { notificationHistory, hasMore, paginationToken } = await api.call(path, call, signal)
+      yield listIn(notificationHistory).map(({ signedPayload }) => signedPayload)
+      if (hasMore !== true || typeof paginationToken !== 'string') return
+      await Bun.sleep(PAGE_DELAY_MS)
+      page = `?paginationToken=${encodeURIComponent(paginationToken)}`
+    }
+  }
+
+  /** Makes Apple send a notification of type TEST. Returns the token that `readTest` takes. */
+  async function sendTest({ bundleId }: AppStoreApp, environment: StoredEnvironment) {
+    const path = '/inApps/v1/notifications/test'
+    const reply = await api.call(path, { environment, bundleId, method: 'POST' })
+    return String(reply['testNotificationToken'] ?? '')
+  }
+
+  /** The result of the last attempt to send a test, such as `SUCCESS`; null while there is none. */
+  async function readTest(
+    { bundleId }: AppStoreApp,
+    environment: StoredEnvironment,
+    token: string,
+  ): Promise<string | null> {
+    const path = `/inApps/v1/notifications/test/${encodeURIComponent(token)}`
+    try {
+      const { sendAttempts } = await api.call(path, { environment, bundleId })
+      const result = listIn(sendAttempts).at(-1)?.['sendAttemptResult']
+      return typeof result === 'string' ? result : null
+    } catch (error) {
+      // Apple does not know the test until it has been sent.
+      if (error instanceof AppleApiError && error.code === 4040008) return null
+      throw error
+    }
+  }
+}
+
+function isAbout({ event }: Delivery, transactionId: string): boolean {
+  return event.transactionId === transactionId || event.originalTransactionId === transactionId
+}

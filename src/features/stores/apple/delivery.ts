@@ -1,0 +1,30 @@
+import type { AppStoreApp } from '../../../config/stores.ts'
+import { sha256 } from '../../../lib/crypto/hash.ts'
+import type { Delivery } from '../../billing/inbox/event.ts'
+import { appleEvent } from './event.ts'
+import { readNotification, subjectOf } from './notification.ts'
+import type { VerifyToken } from './token.ts'
+
+/**
+ * The event of a notification, with the decoded document as its bytes; null if it has no id or type. Throws
+ * `AppleTokenError`.
+ */
+export function readAppleDelivery(
+  signedPayload: unknown,
+  verify: VerifyToken,
+  apps: AppStoreApp[],
+): (Delivery & { bundleId: string }) | null {
+  const document = readNotification(signedPayload, verify, apps)
+  const event = appleEvent(document)
+  if (event === null) return null
+  const bytes = Buffer.from(JSON.stringify(document))
+  const signed = String(signedPayload)
+  const bundleId = String(subjectOf(document.notification)['bundleId'])
+  return { provider: 'app_store', event, bundleId, bytes, signed, hash: contentHash(document) }
+}
+
+/** SHA-256, hex, of a document without its `signedDate`: Apple may sign the same content again. */
+export function contentHash(document: object): string {
+  const text = JSON.stringify(document, (key, value) => (key === 'signedDate' ? undefined : value))
+  return sha256(text, 'hex')
+}

@@ -1,0 +1,91 @@
+import type { AppStoreApp } from '../../../config/stores.ts'
+import { objectIn } from '../../../lib/text/json.ts'
+import type { StoredEnvironment } from '../../billing/environment.ts'
+import type { Claims, VerifyToken } from './token.ts'
+import { AppleTokenError } from './token-error.ts'
+
+/**
+ * A notification, and the state of the subscription that it carries: decoded, without signatures. The log stores this
+ * document, and every event is derived from it.
+ */
+export type AppleDocument = {
+  notification: Claims
+  transaction: Claims | null
+  renewal: Claims | null
+}
+
+const ENVIRONMENTS = ['Production', 'Sandbox']
+
+/**
+ * Verifies a `signedPayload` and the signed data inside it, and returns its document. Throws
+ * `AppleTokenError`; only the fault `other_app` means that Apple has signed the notification.
+ * https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
+ */
+export function readNotification(
+  signedPayload: unknown,
+  verify: VerifyToken,
+  apps: AppStoreApp[],
+): AppleDocument {
+  const outer = verify(signedPayload)
+  const { data, ...notification } = outer
+  const { signedTransactionInfo, signedRenewalInfo, ...described } = objectIn(data)
+  const transaction = signedTransactionInfo === undefined ? null : verify(signedTransactionInfo)
+  const renewal = signedRenewalInfo === undefined ? null : verify(signedRenewalInfo)
+  checkApp(outer, apps)
+  checkContent(transaction, renewal, described)
+  const hasData = data !== undefined
+  return {
+    notification: { ...notification, ...(hasData ? { data: described } : {}) },
+    transaction,
+    renewal,
+  }
+}
+
+/** The part of a notification that names its app and environment. */
+export function subjectOf(notification: Claims): Claims {
+  const { data, summary, appData, externalPurchaseToken } = notification
+  return objectIn(data ?? summary ?? appData ?? externalPurchaseToken)
+}
+
+/** Null for `Xcode` and `LocalTesting`: anyone can sign for those with a certificate of their own. */
+export function environmentOf(notification: Claims): StoredEnvironment | null {
+  const { environment, externalPurchaseId } = subjectOf(notification)
+  if (typeof externalPurchaseId === 'string') {
+    return externalPurchaseId.startsWith('SANDBOX') ? 'SANDBOX' : 'PRODUCTION'
+  }
+  if (typeof environment !== 'string' || !ENVIRONMENTS.includes(environment)) return null
+  return environment === 'Sandbox' ? 'SANDBOX' : 'PRODUCTION'
+}
+
+function checkApp(notification: Claims, apps: AppStoreApp[]) {
+  const environment = environmentOf(notification)
+  if (environment === null) throw new AppleTokenError('wrong_environment')
+  const { bundleId, appAppleId } = subjectOf(notification)
+  const app = apps.find((candidate) => candidate.bundleId === bundleId)
+  // Sandbox notifications lack the app's id in the store.
+  const isOurs = app && (environment === 'SANDBOX' || appAppleId === app.appleId)
+  if (!isOurs) throw new AppleTokenError('other_app')
+}
+
+/**
+ * Checks that a transaction and its renewal info are about one purchase, in the app and environment of `described`. A
+ * transaction names the bundle and the environment, renewal info only the environment.
+ */
+export function checkContent(
+  transaction: Claims | null,
+  renewal: Claims | null,
+  { bundleId, environment }: Claims,
+) {
+  for (const inner of [transaction, renewal]) {
+    const isSame =
+      inner === null ||
+      (inner['environment'] === environment &&
+        (inner['bundleId'] === undefined || inner['bundleId'] === bundleId))
+    if (!isSame) throw new AppleTokenError('contradiction')
+  }
+  const isOnePurchase =
+    transaction === null ||
+    renewal === null ||
+    transaction['originalTransactionId'] === renewal['originalTransactionId']
+  if (!isOnePurchase) throw new AppleTokenError('contradiction')
+}

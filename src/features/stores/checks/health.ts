@@ -1,0 +1,95 @@
+import type { AppStoreApp } from '../../../config/stores.ts'
+import type { AppStore } from '../apple/app-store.ts'
+import type { Play } from '../google/play.ts'
+import { playApp, type StoreApps } from './apps.ts'
+import type { StoreChecks } from './schedule.ts'
+
+type StoreHealthDeps = {
+  apps: AppStoreApp[]
+  storeApps: StoreApps
+  checks: StoreChecks
+  /** Null without a key for Apple's API. */
+  appStore: AppStore | null
+  /** Null if Google Play is not set up. */
+  play: Play | null
+  now: () => Date
+}
+
+/** Metrics of the connections to the stores: ages in seconds for each app, in production only. */
+export function createStoreHealth(deps: StoreHealthDeps) {
+  const { apps, storeApps, checks, appStore, play, now } = deps
+  return {
+    notificationAges,
+    historyLags,
+    isKeyRefused,
+    playNotificationAges,
+    isPlayAccountRefused,
+    countPlayWaiting,
+    unacknowledgedAge,
+  }
+
+  /**
+   * Seconds since the last notification of each app. Empty while no check of a production purchase
+   * is scheduled.
+   */
+  async function notificationAges(): Promise<Record<string, number>> {
+    if (apps.length === 0 || !(await checks.hasProductionChecks())) return {}
+    return agesOf(({ lastNotificationAt }) => lastNotificationAt)
+  }
+
+  /** By how many seconds the complete history of each app lags behind. */
+  async function historyLags(): Promise<Record<string, number>> {
+    return appStore === null ? {} : agesOf(({ completeUntil }) => completeUntil)
+  }
+
+  /**
+   * Whether Apple refused the key in the last call. Null without a key, and without purchases in
+   * production, because Apple refuses the keys of unreleased apps.
+   */
+  async function isKeyRefused(): Promise<boolean | null> {
+    if (appStore === null || !(await checks.hasProductionChecks())) return null
+    return appStore.isKeyRefused()
+  }
+
+  /** Seconds since the last notification of each app on Google Play. */
+  async function playNotificationAges(): Promise<Record<string, number>> {
+    const ages: Record<string, number> = {}
+    for (const bundleId of play?.packages ?? []) {
+      const { lastNotificationAt } = await storeApps.read(playApp(bundleId))
+      if (lastNotificationAt) ages[bundleId] = secondsSince(lastNotificationAt)
+    }
+    return ages
+  }
+
+  /** Whether Google refused the service account in the last call; null if Google Play is not set up. */
+  function isPlayAccountRefused(): boolean | null {
+    return play?.store.isKeyRefused() ?? null
+  }
+
+  /** How many purchases are due to be refreshed from Google; null if Google Play is not set up. */
+  async function countPlayWaiting(): Promise<number | null> {
+    return (await play?.purchases.countDue()) ?? null
+  }
+
+  /** The age of the oldest unacknowledged purchase in seconds; 0 if there is none, null without Google Play. */
+  async function unacknowledgedAge(): Promise<number | null> {
+    if (play === null) return null
+    const oldest = await play.purchases.oldestUnacknowledged()
+    return oldest === null ? 0 : secondsSince(oldest)
+  }
+
+  function secondsSince(time: Date): number {
+    return Math.round((now().getTime() - time.getTime()) / 1000)
+  }
+
+  async function agesOf(timeIn: (state: Awaited<ReturnType<StoreApps['read']>>) => Date | null) {
+    const ages: Record<string, number> = {}
+    for (const { bundleId } of apps) {
+      const time = timeIn(
+        await storeApps.read({ store: 'app_store', bundleId, environment: 'PRODUCTION' }),
+      )
+      if (time) ages[bundleId] = secondsSince(time)
+    }
+    return ages
+  }
+}

@@ -1,0 +1,113 @@
+import { and, asc, eq, gt, lt, lte, sql } from 'drizzle-orm'
+import { HOUR_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import { prepareUpsert } from '../../../platform/db/prepared.ts'
+import type { BillingEvent } from '../../billing/inbox/event.ts'
+import { purchaseIn } from '../../billing/projection/fold-state.ts'
+import { purchaseKeyOf } from '../../billing/purchases/event-order.ts'
+import type { BillingDb } from '../../billing/schema.ts'
+
+export type StoreChecks = ReturnType<typeof createStoreChecks>
+
+/** How long after the end of a period a store should have reported a renewal or expiration. */
+export const OVERDUE_AFTER_MS = 10 * MINUTE_MS
+/** Delays after the first checks without news; then one check a day. */
+export const OVERDUE_DELAYS_MS = [10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS]
+
+/** The purchases that a store is to be asked about, and when: a notification may have been lost. */
+export function createStoreChecks({ db, now }: { db: BillingDb; now: () => Date }) {
+  const { storeChecks, subscriptions } = db.tables
+  const insert = db.prepareWrite((tx) =>
+    tx
+      .insert(storeChecks)
+      .values({
+        purchaseKey: sql.placeholder('purchaseKey'),
+        dueAt: sql.placeholder('dueAt'),
+        attempts: 0,
+        isTokenUnset: false,
+      })
+      .onConflictDoNothing()
+      .returning({ purchaseKey: storeChecks.purchaseKey }),
+  )
+  const upsert = prepareUpsert(db, storeChecks)
+  return { schedule, listDue, postpone, remove, checkClaim, hasProductionChecks }
+
+  /** Schedules a check for the end of the period that a store's event describes. */
+  async function schedule(tx: Tx, event: BillingEvent) {
+    const { expiresAt, graceExpiresAt, endedAt } = event
+    const purchaseKey = purchaseKeyOf(event)
+    if (purchaseKey === null || expiresAt === null || endedAt !== null) return
+    const end = Math.max(expiresAt, graceExpiresAt ?? 0)
+    const dueAt = new Date(end + OVERDUE_AFTER_MS)
+    const inserted = await insert(tx).execute({ purchaseKey, dueAt })
+    // Reports of other periods may be late.
+    if (inserted.length > 0 || !(await isAboutCurrentPeriod(tx, purchaseKey, event))) return
+    // After an upgrade, the period may end earlier.
+    const mayBeEarlier = dueAt > now()
+    await tx
+      .update(storeChecks)
+      .set({ dueAt, attempts: 0 })
+      .where(
+        and(
+          eq(storeChecks.purchaseKey, purchaseKey),
+          mayBeEarlier ? undefined : lt(storeChecks.dueAt, dueAt),
+          // A check that tells the store the owner is due now.
+          eq(storeChecks.isTokenUnset, false),
+        ),
+      )
+  }
+
+  async function isAboutCurrentPeriod(tx: Tx, key: string, { transactionId }: BillingEvent) {
+    const [row] = await tx
+      .select({ state: subscriptions.state })
+      .from(subscriptions)
+      .where(eq(subscriptions.purchaseKey, key))
+    return row !== undefined && purchaseIn(row.state).stated?.transactionId === transactionId
+  }
+
+  /** The checks due at `now`, the oldest first. */
+  function listDue(now: Date, limit: number) {
+    return db.read
+      .select()
+      .from(storeChecks)
+      .where(lte(storeChecks.dueAt, now))
+      .orderBy(asc(storeChecks.dueAt))
+      .limit(limit)
+  }
+
+  /** Whether a check of any production purchase is scheduled. */
+  async function hasProductionChecks(): Promise<boolean> {
+    const isProduction = and(
+      gt(storeChecks.purchaseKey, 'PRODUCTION|'),
+      lt(storeChecks.purchaseKey, 'PRODUCTION}'),
+    )
+    return (await db.read.select().from(storeChecks).where(isProduction).limit(1)).length > 0
+  }
+
+  /** Moves a check to `next`, unless a new period has moved it since it was listed with `dueAt`. */
+  async function postpone(
+    purchaseKey: string,
+    dueAt: Date,
+    next: Partial<typeof storeChecks.$inferInsert>,
+  ) {
+    await db.write(async (tx) => {
+      await tx
+        .update(storeChecks)
+        .set(next)
+        .where(and(eq(storeChecks.purchaseKey, purchaseKey), eq(storeChecks.dueAt, dueAt)))
+    })
+  }
+
+  async function remove(purchaseKey: string, dueAt: Date) {
+    await db.write(async (tx) => {
+      await tx
+        .delete(storeChecks)
+        .where(and(eq(storeChecks.purchaseKey, purchaseKey), eq(storeChecks.dueAt, dueAt)))
+    })
+  }
+
+  /** Schedules an immediate check, which also tells the store who owns the purchase. */
+  async function checkClaim(tx: Tx, purchaseKey: string, now: Date) {
+    await upsert(tx, { purchaseKey, attempts: 0, dueAt: now, isTokenUnset: true })
+  }
+}

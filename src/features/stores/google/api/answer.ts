@@ -1,0 +1,224 @@
+import { type Json, listIn, objectIn } from '../../../../lib/text/json.ts'
+import type { StoredEnvironment } from '../../../billing/environment.ts'
+import { appUserIdIn, countryCode, type Money, money } from '../../../billing/inbox/event.ts'
+import { PlayApiError } from './api-error.ts'
+import { text, time, token } from './json.ts'
+
+export type PurchaseKind = 'subscription' | 'one_time'
+
+/** The states of subscriptions, and `PURCHASED` and `CANCELLED` of one-time products. */
+const STATES = [
+  'PENDING',
+  'ACTIVE',
+  'PAUSED',
+  'IN_GRACE_PERIOD',
+  'ON_HOLD',
+  'CANCELED',
+  'EXPIRED',
+  'PENDING_PURCHASE_CANCELED',
+  'PURCHASED',
+  'CANCELLED',
+] as const
+export type PlayState = (typeof STATES)[number]
+
+/** One product of a purchase. Times in ms. */
+export type PlayItem = {
+  /** With the base plan, as in `pro:monthly`. */
+  productId: string
+  /** Null until the item is paid for. */
+  orderId: string | null
+  /** The end of the period or of its grace period; null for a one-time product. */
+  endsAt: number | null
+  willRenew: boolean
+  /** The product that replaces this one with the next period. */
+  nextProductId: string | null
+  periodType: 'NORMAL' | 'TRIAL' | 'INTRO' | 'PREPAID' | 'CONSUMABLE'
+  /** In US dollars. */
+  price: number | null
+  /** What the period cost; null if Google does not say. */
+  paid: Money | null
+  quantity: number
+}
+
+/** What Google says about a purchase. Times in ms. */
+export type PlayAnswer = {
+  kind: PurchaseKind
+  state: PlayState
+  environment: StoredEnvironment
+  isAcknowledged: boolean
+  /** When the purchase was made; null while it is not paid. */
+  startedAt: number | null
+  /** The account id that the app passed at this purchase, or at the one that it renews. */
+  userId: string | null
+  /** Whether the purchase was made in Google Play, without the app. */
+  isOutOfApp: boolean
+  /** The token of the purchase that this one replaces. */
+  linkedToken: string | null
+  cancelReason: string | null
+  cancelledAt: number | null
+  autoResumeAt: number | null
+  /** As two letters. */
+  country: string | null
+  items: PlayItem[]
+}
+
+const CANCEL_REASONS: Record<string, string> = {
+  userInitiatedCancellation: 'UNSUBSCRIBE',
+  systemInitiatedCancellation: 'BILLING_ERROR',
+  developerInitiatedCancellation: 'DEVELOPER_INITIATED',
+  replacementCancellation: 'UNSUBSCRIBE',
+}
+
+/** Reads a reply of Google's API. Throws `PlayApiError` for a reply without a known state or without items. */
+export function readAnswer(kind: PurchaseKind, reply: Json): PlayAnswer {
+  const answer = kind === 'subscription' ? subscriptionIn(reply) : productIn(reply)
+  if (answer.items.length === 0) throw new PlayApiError('unreadable')
+  return answer
+}
+
+/** https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2 */
+function subscriptionIn(reply: Json): PlayAnswer {
+  const own = objectIn(reply['externalAccountIdentifiers'])
+  const outOfApp = objectIn(reply['outOfAppPurchaseContext'])
+  const expired = objectIn(outOfApp['expiredExternalAccountIdentifiers'])
+  const canceled = objectIn(reply['canceledStateContext'])
+  const [how = ''] = Object.keys(canceled)
+  return {
+    kind: 'subscription',
+    state: stateIn(reply['subscriptionState'], 'SUBSCRIPTION_STATE_'),
+    environment: reply['testPurchase'] === undefined ? 'PRODUCTION' : 'SANDBOX',
+    isAcknowledged: reply['acknowledgementState'] !== 'ACKNOWLEDGEMENT_STATE_PENDING',
+    startedAt: time(reply['startTime']),
+    userId:
+      appUserIdIn(own['obfuscatedExternalAccountId']) ??
+      appUserIdIn(expired['obfuscatedExternalAccountId']),
+    isOutOfApp: reply['outOfAppPurchaseContext'] !== undefined,
+    linkedToken: token(outOfApp['expiredPurchaseToken']) ?? token(reply['linkedPurchaseToken']),
+    cancelReason: CANCEL_REASONS[how] ?? null,
+    cancelledAt: time(objectIn(canceled[how])['cancelTime']),
+    autoResumeAt: time(objectIn(reply['pausedStateContext'])['autoResumeTime']),
+    country: countryCode(reply['regionCode']),
+    items: itemsIn(listIn(reply['lineItems'])),
+  }
+}
+
+function itemsIn(lineItems: Json[]): PlayItem[] {
+  const ids = lineItems.map((item) => {
+    const basePlan = text(objectIn(item['offerDetails'])['basePlanId'])
+    return [text(item['productId']), basePlan].filter((part) => part !== null).join(':')
+  })
+  return lineItems.flatMap((item, at) => {
+    const plan = objectIn(item['autoRenewingPlan'])
+    const next = text(objectIn(item['deferredItemReplacement'])['productId'])
+    const productId = ids[at]
+    if (!productId) return []
+    const periodType = periodTypeOf(item)
+    const price = objectIn(plan['recurringPrice'])
+    return {
+      productId,
+      orderId: text(item['latestSuccessfulOrderId']),
+      endsAt: time(item['expiryTime']),
+      willRenew: plan['autoRenewEnabled'] === true,
+      // The base plan may change within a product.
+      nextProductId:
+        ids.find((id, other) => other !== at && (id === next || id.startsWith(`${next}:`))) ?? next,
+      periodType,
+      price: price['currencyCode'] === 'USD' ? unitsIn(price) : null,
+      // The price of an introductory or prorated period is not in the reply.
+      paid:
+        periodType === 'NORMAL' && !isProrated(item)
+          ? money(price['currencyCode'], unitsIn(price))
+          : null,
+      quantity: 1,
+    }
+  })
+}
+
+function isProrated({ offerPhase }: Json): boolean {
+  return objectIn(offerPhase)['prorationPeriod'] !== undefined
+}
+
+function periodTypeOf({ prepaidPlan, offerPhase }: Json): PlayItem['periodType'] {
+  if (prepaidPlan !== undefined) return 'PREPAID'
+  const phase = objectIn(offerPhase)
+  if (phase['freeTrial'] !== undefined) return 'TRIAL'
+  return phase['introductoryPrice'] === undefined ? 'NORMAL' : 'INTRO'
+}
+
+/** A price in its currency. Units are whole, as a string; nanos are billionths. */
+function unitsIn({ units, nanos }: Json): number {
+  return Number(units ?? 0) + Number(nanos ?? 0) / 1e9
+}
+
+/** https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.productsv2 */
+function productIn(reply: Json): PlayAnswer {
+  const items = listIn(reply['productLineItem'])
+  return {
+    kind: 'one_time',
+    state: stateIn(objectIn(reply['purchaseStateContext'])['purchaseState'], ''),
+    environment: reply['testPurchaseContext'] === undefined ? 'PRODUCTION' : 'SANDBOX',
+    isAcknowledged: reply['acknowledgementState'] !== 'ACKNOWLEDGEMENT_STATE_PENDING',
+    startedAt: time(reply['purchaseCompletionTime']),
+    userId: appUserIdIn(reply['obfuscatedExternalAccountId']),
+    isOutOfApp: false,
+    linkedToken: null,
+    cancelReason: null,
+    cancelledAt: null,
+    autoResumeAt: null,
+    country: countryCode(reply['regionCode']),
+    items: items.flatMap((item) => {
+      const productId = text(item['productId'])
+      const offer = objectIn(item['productOfferDetails'])
+      if (productId === null) return []
+      return {
+        productId,
+        orderId: text(reply['orderId']),
+        endsAt: null,
+        willRenew: false,
+        nextProductId: null,
+        periodType: productPeriodType(offer),
+        price: null,
+        paid: null,
+        quantity: Number(offer['quantity'] ?? 1),
+      }
+    }),
+  }
+}
+
+function productPeriodType({ consumptionState, rentOfferDetails }: Json): PlayItem['periodType'] {
+  if (consumptionState === 'CONSUMPTION_STATE_CONSUMED') return 'CONSUMABLE'
+  // Google does not say when a rental ends: the plan's duration decides.
+  return rentOfferDetails === undefined ? 'NORMAL' : 'PREPAID'
+}
+
+function stateIn(value: unknown, prefix: string): PlayState {
+  const name = typeof value === 'string' ? value.replace(prefix, '') : ''
+  const state = STATES.find((one) => one === name)
+  if (state === undefined) throw new PlayApiError('unreadable')
+  return state
+}
+
+/** Converts a reply of the older call `products` to the format of `productsv2`. */
+export function convertToProductsV2(reply: Json, productId: string): Json {
+  const { purchaseState, acknowledgementState, consumptionState, purchaseType } = reply
+  return {
+    purchaseStateContext: {
+      purchaseState: ['PURCHASED', 'CANCELLED', 'PENDING'][Number(purchaseState ?? 0)],
+    },
+    purchaseCompletionTime: reply['purchaseTimeMillis'],
+    orderId: reply['orderId'],
+    acknowledgementState: `ACKNOWLEDGEMENT_STATE_${acknowledgementState === 1 ? 'ACKNOWLEDGED' : 'PENDING'}`,
+    obfuscatedExternalAccountId: reply['obfuscatedExternalAccountId'],
+    regionCode: reply['regionCode'],
+    ...(purchaseType === 0 ? { testPurchaseContext: { fopType: 'TEST' } } : {}),
+    productLineItem: [
+      {
+        productId: reply['productId'] ?? productId,
+        productOfferDetails: {
+          quantity: reply['quantity'] ?? 1,
+          consumptionState: `CONSUMPTION_STATE_${consumptionState === 1 ? 'CONSUMED' : 'YET_TO_BE_CONSUMED'}`,
+        },
+      },
+    ],
+  }
+}

@@ -1,0 +1,118 @@
+import type { StoreSettings } from '../../../config/stores.ts'
+import type { Log } from '../../../lib/log/log.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { EventInbox } from '../../billing/inbox/event-inbox.ts'
+import type { BillingDb } from '../../billing/schema.ts'
+import { playApp, type StoreApps } from '../checks/apps.ts'
+import { PLAY_PATH } from '../model.ts'
+import type { Claims } from '../purchases/claims.ts'
+import type { Statements } from '../purchases/snapshots.ts'
+import { createPlayApi, PLAY_API_URL, PLAY_TOKEN_URL } from './api/api.ts'
+import { createPlayStore } from './api/play-store.ts'
+import type { Push } from './push/notification.ts'
+import { createPushTokenCheck, GOOGLE_JWKS_URL } from './push/token.ts'
+import type { PendingClaims } from './refresh/pending-claims.ts'
+import { createPlayPurchases, hashOf, URGENCY } from './refresh/purchases.ts'
+import { createPlayQueue } from './refresh/queue.ts'
+import { createAskGoogle } from './refresh/refresh.ts'
+import { createPlaySubmissions } from './submissions.ts'
+import { createVoided } from './voided.ts'
+
+type PlayDeps = {
+  db: BillingDb
+  settings: StoreSettings
+  sealKey: Uint8Array
+  publicUrl: string | null
+  ignoresSandbox: boolean
+  storeApps: StoreApps
+  eventInbox: Pick<EventInbox, 'recordIn'>
+  claims: Claims
+  pendingClaims: PendingClaims
+  statements: Statements
+  /** Overridden only in tests. */
+  asksPerSecond?: number | undefined
+  now: () => Date
+  newId: () => string
+  log: Log
+}
+
+export type Play = NonNullable<ReturnType<typeof createPlay>>
+
+/** Google Play; null if it is not set up. */
+export function createPlay(deps: PlayDeps) {
+  const { settings, publicUrl, storeApps, now } = deps
+  const { playPackages: packages, playAccount: account } = settings
+  if (account === null) return null
+  const play = createPlayStore(
+    createPlayApi({
+      account,
+      url: settings.playApiUrl ?? PLAY_API_URL,
+      tokenUrl: settings.playTokenUrl ?? PLAY_TOKEN_URL,
+      now,
+    }),
+  )
+  const purchases = createPlayPurchases(deps)
+  const ask = createAskGoogle({
+    ...deps,
+    play,
+    purchases,
+    acknowledgement: settings.playAcknowledge,
+  })
+  const queue = createPlayQueue({ ...deps, purchases, ask })
+  const voided = createVoided({ ...deps, play, purchases, packages })
+  const audience = settings.playPushAudience ?? (publicUrl && publicUrl + PLAY_PATH)
+  const pushAccount = settings.playPushAccount
+  const pushToken =
+    pushAccount === null || audience === null
+      ? null
+      : createPushTokenCheck({
+          jwksUrl: settings.playJwksUrl ?? GOOGLE_JWKS_URL,
+          account: pushAccount,
+          audience,
+          now,
+        })
+  return {
+    packages,
+    store: play,
+    audience,
+    purchases,
+    ask,
+    queue,
+    voided,
+    submit: createPlaySubmissions({ ...deps, packages, purchases, ask, queue }),
+    pushAccount,
+    /** Null without `PLAY_PUSH_ACCOUNT`, or without an audience. */
+    checkPushToken: pushToken?.check ?? null,
+    lastRefusal: () => pushToken?.lastRefusal() ?? null,
+    isOurs,
+    apply,
+    markNotified,
+  }
+
+  /** Whether a push is about one of the apps. One that cannot be read is kept, for operators. */
+  function isOurs({ subscription, packageName }: Push): boolean {
+    const { playPushSubscription: expected } = settings
+    if (expected !== null && subscription !== expected) return false
+    return packageName === null || packages.includes(packageName)
+  }
+
+  /** Queues the purchase that a notification is about, and records its refund. */
+  async function apply(tx: Tx, { packageName, changed, voided: order }: Push) {
+    if (packageName === null || changed === null) return
+    const known = await purchases.find(tx, hashOf(changed.purchaseToken))
+    const isWaiting = known === null || known.unacknowledgedSince !== null
+    const urgency = isWaiting ? URGENCY.waiting : URGENCY.changed
+    // Until Google has replied, a notification is more reliable than what the app submitted.
+    const isConfirmed = known !== null && known.items.length > 0
+    const purchase = isConfirmed
+      ? { ...known, purchaseToken: changed.purchaseToken }
+      : { packageName, ...changed }
+    await purchases.enqueue(tx, purchase, urgency)
+    if (known && order) await voided.record(tx, known, order)
+  }
+
+  async function markNotified({ packageName }: Push) {
+    if (packageName === null) return
+    await storeApps.markNotified(playApp(packageName))
+  }
+}

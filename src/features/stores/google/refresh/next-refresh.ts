@@ -1,0 +1,99 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/time/durations.ts'
+import { OVERDUE_AFTER_MS, OVERDUE_DELAYS_MS } from '../../checks/schedule.ts'
+import type { PlayAnswer } from '../api/answer.ts'
+import type { PlayApiError } from '../api/api-error.ts'
+import { type KnownPurchase, URGENCY } from './purchases.ts'
+
+const QUIET_MS = 7 * DAY_MS
+/** Google forgets a subscription 60 days after its end. */
+const FORGOTTEN_AFTER_MS = 61 * DAY_MS
+/** A purchase may be unknown for a moment after it was made. */
+const UNKNOWN_DELAYS_MS = [2 * MINUTE_MS, 8 * MINUTE_MS]
+/** The states of a purchase that is over. */
+const OVER = new Set<string | null>(['EXPIRED', 'CANCELLED', 'PENDING_PURCHASE_CANCELED'])
+/** How many times Google may report a confirmed, running purchase as unknown: for about two months. */
+const MAX_MISSES = 240
+const MAX_DELAY_MS = 6 * HOUR_MS
+const GENERAL_DELAY_MS = 10 * MINUTE_MS
+
+/** When to ask Google next after a reply; `dueAt` is null if nothing can change any more. */
+export function planAfter(answer: PlayAnswer, attempts: number, now: Date) {
+  const at = now.getTime()
+  const expectedAt = nextChangeOf(answer, at)
+  const isOverdue = expectedAt !== null && expectedAt <= at
+  const overdueAt = at + (OVERDUE_DELAYS_MS[attempts] ?? DAY_MS)
+  const quietUntil = answer.state === 'EXPIRED' ? Number.POSITIVE_INFINITY : at + QUIET_MS
+  return {
+    dueAt:
+      expectedAt === null
+        ? null
+        : new Date(isOverdue ? overdueAt : Math.min(expectedAt, quietUntil)),
+    attempts: isOverdue ? attempts + 1 : 0,
+    misses: 0,
+    urgency: URGENCY.routine,
+  }
+}
+
+/** When a purchase should have changed, in ms; null: never. */
+function nextChangeOf(answer: PlayAnswer, at: number): number | null {
+  const end = endOf(answer)
+  switch (answer.state) {
+    case 'PENDING_PURCHASE_CANCELED':
+    case 'CANCELLED':
+      return null
+    case 'EXPIRED':
+      return (end ?? at) + FORGOTTEN_AFTER_MS
+    case 'PURCHASED':
+      // The app may consume it soon.
+      return at < (answer.startedAt ?? 0) + DAY_MS ? at + DAY_MS : null
+    case 'PENDING':
+    case 'ON_HOLD':
+      return at + DAY_MS
+    case 'PAUSED':
+      return (answer.autoResumeAt ?? at) + OVERDUE_AFTER_MS
+    default:
+      return (end ?? at) + OVERDUE_AFTER_MS
+  }
+}
+
+/** Google sends no notification when the app acknowledges a purchase, so Homeport asks again soon. */
+export function planUnacknowledged<Plan extends { dueAt: Date | null }>(plan: Plan, now: Date) {
+  const soon = new Date(now.getTime() + MAX_DELAY_MS)
+  return { ...plan, dueAt: plan.dueAt !== null && plan.dueAt < soon ? plan.dueAt : soon }
+}
+
+/** What to change in a purchase after a request about it failed. */
+export function planAfterFailure(
+  { attempts, misses, items }: Pick<KnownPurchase, 'attempts' | 'misses' | 'items'>,
+  { reason }: PlayApiError,
+  now: Date,
+) {
+  const dueIn = (ms: number) => new Date(now.getTime() + ms)
+  const isRunning = misses < MAX_MISSES && items.some(({ state }) => !OVER.has(state))
+  const unknownDelay = UNKNOWN_DELAYS_MS[misses] ?? (isRunning ? MAX_DELAY_MS : undefined)
+  if (reason === 'gone' || (reason === 'unknown' && unknownDelay === undefined)) {
+    // Google forgets every subscription that is over.
+    const isOver = items.length > 0 && items.every(({ state }) => state === 'EXPIRED')
+    const goneAt = isOver ? null : now
+    return { dueAt: null, goneAt, sealedToken: '', unacknowledgedSince: null }
+  }
+  if (reason === 'unknown') return { dueAt: dueIn(unknownDelay ?? 0), misses: misses + 1 }
+  if (reason === 'limited') return {}
+  // Google may refuse the account for one app only: let the purchases of other apps go first.
+  if (reason === 'refused_key')
+    return { dueAt: dueIn(GENERAL_DELAY_MS), attempts: Math.max(attempts, 1) }
+  // The whole queue pauses while Google cannot be reached.
+  const isGeneral = reason === 'busy' || reason === 'unreachable'
+  const delay = isGeneral ? Math.min(retryDelay(attempts), GENERAL_DELAY_MS) : retryDelay(attempts)
+  return { dueAt: dueIn(delay), attempts: attempts + 1 }
+}
+
+/** Doubles from one minute to six hours, in ms. */
+export function retryDelay(attempts: number): number {
+  return Math.min(MINUTE_MS * 2 ** Math.min(attempts, 16), MAX_DELAY_MS)
+}
+
+function endOf({ items }: PlayAnswer): number | null {
+  const ends = items.flatMap(({ endsAt }) => endsAt ?? [])
+  return ends.length === 0 ? null : Math.max(...ends)
+}

@@ -1,0 +1,297 @@
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  notInArray,
+  or,
+} from 'drizzle-orm'
+import { sha256 } from '../../../../lib/crypto/hash.ts'
+import { seal, unseal } from '../../../../lib/crypto/seal.ts'
+import { MINUTE_MS } from '../../../../lib/time/durations.ts'
+import type { Reader, Tx } from '../../../../platform/db/db.ts'
+import type { BillingDb } from '../../../billing/schema.ts'
+import type { PurchaseKind } from '../api/answer.ts'
+import type { PlayPurchase } from '../api/play-store.ts'
+import type { KnownItem } from '../snapshot.ts'
+
+type PlayPurchasesDeps = {
+  db: BillingDb
+  sealKey: Uint8Array
+  now: () => Date
+  newId: () => string
+}
+
+type Row = BillingDb['tables']['playPurchases']['$inferSelect']
+
+/** A purchase at Google Play as it is stored, with its token. */
+export type KnownPurchase = Omit<Row, 'items' | 'kind' | 'sealedToken'> &
+  PlayPurchase & { items: KnownItem[] }
+
+type Filter = 'unacknowledged' | 'gone'
+
+export type PlayPurchases = ReturnType<typeof createPlayPurchases>
+
+/** The lowest number is asked about first: purchases that Google may refund, or that a user waits for. */
+export const URGENCY = { waiting: 0, changed: 1, routine: 2 }
+
+/** Longer than the timeouts of all requests about one purchase. */
+const LEASE_MS = MINUTE_MS
+const FREE = new Date(0)
+
+/** Stores the purchases at Google Play, and queues those to ask Google about. */
+export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDeps) {
+  const { playPurchases } = db.tables
+  return {
+    enqueue,
+    remove,
+    lease,
+    leaseOne,
+    isLeased,
+    finish,
+    find,
+    findByLine,
+    isSucceeded,
+    oldestUnacknowledged,
+    page,
+    countDue,
+    repairTimes,
+  }
+
+  /** Queues a purchase, whether it is known or not. */
+  async function enqueue(tx: Tx, purchase: PlayPurchase, urgency: number) {
+    const { purchaseToken, packageName, kind, productId } = purchase
+    const due = {
+      sealedToken: seal(sealKey, purchaseToken),
+      urgency,
+      dueAt: now(),
+      mark: newId(),
+      attempts: 0,
+      misses: 0,
+      goneAt: null,
+    }
+    await tx
+      .insert(playPurchases)
+      .values({
+        tokenHash: hashOf(purchaseToken),
+        packageName,
+        kind,
+        productId,
+        items: [],
+        leasedUntil: FREE,
+        ...due,
+      })
+      .onConflictDoUpdate({
+        target: playPurchases.tokenHash,
+        set: { ...due, packageName, kind, ...(productId === null ? {} : { productId }) },
+      })
+  }
+
+  /** Removes a purchase, unless it was queued again in the meantime. */
+  async function remove(tx: Tx, { tokenHash, mark: knownMark }: Pick<Row, 'tokenHash' | 'mark'>) {
+    const isSame = eq(playPurchases.tokenHash, tokenHash)
+    await tx.delete(playPurchases).where(and(isSame, eq(playPurchases.mark, knownMark)))
+  }
+
+  /** Takes up to `limit` due purchases that no other instance is asking about, of apps other than `except`. */
+  async function lease(limit: number, except: string[] = []): Promise<KnownPurchase[]> {
+    const taken: KnownPurchase[] = []
+    for (const urgency of Object.values(URGENCY)) {
+      const isDue = and(
+        eq(playPurchases.urgency, urgency),
+        lte(playPurchases.dueAt, now()),
+        except.length === 0 ? undefined : notInArray(playPurchases.packageName, except),
+        isFree(),
+      )
+      if (taken.length < limit) taken.push(...(await take(isDue, limit - taken.length)))
+    }
+    return taken
+  }
+
+  /** Takes one purchase, due or not; null while it is being asked about. */
+  async function leaseOne(tokenHash: string): Promise<KnownPurchase | null> {
+    const [taken] = await take(and(eq(playPurchases.tokenHash, tokenHash), isFree()), 1)
+    return taken ?? null
+  }
+
+  function take(condition: ReturnType<typeof and>, limit: number): Promise<KnownPurchase[]> {
+    return db.write(async (tx) => {
+      const found = await tx
+        .select({ tokenHash: playPurchases.tokenHash })
+        .from(playPurchases)
+        .where(condition)
+        .orderBy(asc(playPurchases.dueAt))
+        .limit(limit)
+      if (found.length === 0) return []
+      const hashes = found.map(({ tokenHash }) => tokenHash)
+      const rows = await tx
+        .update(playPurchases)
+        .set({ leasedUntil: new Date(now().getTime() + LEASE_MS) })
+        .where(and(inArray(playPurchases.tokenHash, hashes), isFree()))
+        .returning()
+      return rows.map(toKnownPurchase)
+    })
+  }
+
+  /** False if this process was frozen for longer than its lease, and another one may have asked since. */
+  async function isLeased(
+    tx: Tx,
+    { tokenHash, leasedUntil }: Pick<Row, 'tokenHash' | 'leasedUntil'>,
+  ) {
+    const isSame = eq(playPurchases.tokenHash, tokenHash)
+    return (
+      (await tx.$count(playPurchases, and(isSame, eq(playPurchases.leasedUntil, leasedUntil)))) > 0
+    )
+  }
+
+  /** Makes purchases due and free that may have been asked about, or were to be, while the clock was ahead. */
+  async function repairTimes() {
+    const at = now()
+    const isWaiting = gt(playPurchases.dueAt, at)
+    const isRetry = or(
+      gt(playPurchases.attempts, 0),
+      gt(playPurchases.misses, 0),
+      isNull(playPurchases.askedAt),
+      gt(playPurchases.askedAt, at),
+    )
+    await db.write(async (tx) => {
+      await tx.update(playPurchases).set({ dueAt: at }).where(and(isWaiting, isRetry))
+      const isLeased = gt(playPurchases.leasedUntil, new Date(at.getTime() + LEASE_MS))
+      await tx.update(playPurchases).set({ leasedUntil: FREE }).where(isLeased)
+    })
+  }
+
+  function isFree() {
+    return lte(playPurchases.leasedUntil, now())
+  }
+
+  /**
+   * Stores what is known now and ends the lease, unless `leasedUntil` keeps it. The purchase stays due if it was
+   * queued again in the meantime.
+   */
+  async function finish(
+    tx: Tx,
+    { tokenHash, mark: knownMark }: Pick<Row, 'tokenHash' | 'mark'>,
+    changes: Partial<Row>,
+  ) {
+    const isSame = eq(playPurchases.tokenHash, tokenHash)
+    const finished = await tx
+      .update(playPurchases)
+      .set({ leasedUntil: FREE, ...changes })
+      .where(and(isSame, eq(playPurchases.mark, knownMark)))
+      .returning({ tokenHash: playPurchases.tokenHash })
+    if (finished.length > 0) return
+    const {
+      dueAt: _due,
+      urgency: _urgency,
+      attempts: _attempts,
+      misses: _misses,
+      sealedToken: _token,
+      goneAt: _gone,
+      ...known
+    } = changes
+    await tx
+      .update(playPurchases)
+      .set({ leasedUntil: FREE, ...known })
+      .where(isSame)
+  }
+
+  async function find(from: Reader, tokenHash: string): Promise<KnownPurchase | null> {
+    const rows = await from
+      .select()
+      .from(playPurchases)
+      .where(eq(playPurchases.tokenHash, tokenHash))
+    return rows[0] ? toKnownPurchase(rows[0]) : null
+  }
+
+  /** The purchase with a line, such as `GPA.1234-5678-9012-34567`. */
+  async function findByLine(line: string): Promise<KnownPurchase | null> {
+    const [main = ''] = line.split('#')
+    const rows = await db.read.select().from(playPurchases).where(eq(playPurchases.line, main))
+    const replaced = new Set(rows.map(({ linkedHash }) => linkedHash))
+    const current = rows.find(({ tokenHash }) => !replaced.has(tokenHash)) ?? rows[0]
+    return current ? toKnownPurchase(current) : null
+  }
+
+  /** Whether another purchase with the same line has replaced this one. */
+  async function isSucceeded(from: Reader, tokenHash: string, line: string): Promise<boolean> {
+    const ofLine = eq(playPurchases.line, line.split('#')[0] ?? '')
+    const rows = await from.select().from(playPurchases).where(ofLine)
+    return rows.some(({ linkedHash }) => linkedHash === tokenHash)
+  }
+
+  /** When the oldest purchase was paid that is not acknowledged; null if there is none. */
+  async function oldestUnacknowledged(): Promise<Date | null> {
+    const [oldest] = await list('unacknowledged', 1)
+    return oldest?.unacknowledgedSince ?? null
+  }
+
+  /**
+   * The lines of paid purchases that are not acknowledged, the oldest first, or of those that Google no longer knows, the
+   * latest first. `next` is the `after` of the next page, null on the last one.
+   */
+  async function page(
+    filter: Filter,
+    { limit, after = '' }: { limit: number; after?: string | undefined },
+  ) {
+    const [ms, tokenHash = ''] = after.split('.')
+    const position = ms ? { at: new Date(Number(ms) || 0), tokenHash } : undefined
+    const rows = await list(filter, limit, position)
+    const last = rows.at(-1)
+    const lastAt = last && (filter === 'gone' ? last.goneAt : last.unacknowledgedSince)
+    return {
+      lines: rows.flatMap(({ items }) => items.map(({ line }) => line)),
+      next: last && rows.length === limit ? `${lastAt?.getTime()}.${last.tokenHash}` : null,
+    }
+  }
+
+  function list(filter: Filter, limit: number, after?: { at: Date; tokenHash: string }) {
+    const { goneAt, unacknowledgedSince: since, tokenHash } = playPurchases
+    const [isListed, time, isBehind, order] =
+      filter === 'gone'
+        ? ([isNotNull(goneAt), goneAt, lt, desc] as const)
+        : ([lte(since, now()), since, gt, asc] as const)
+    const isNext =
+      after && or(isBehind(time, after.at), and(eq(time, after.at), gt(tokenHash, after.tokenHash)))
+    return db.read
+      .select()
+      .from(playPurchases)
+      .where(and(isListed, isNext))
+      .orderBy(order(time), asc(tokenHash))
+      .limit(limit)
+  }
+
+  /** How many purchases wait for a reply. */
+  async function countDue(): Promise<number> {
+    const counts = Object.values(URGENCY).map((urgency) =>
+      db.read.$count(
+        playPurchases,
+        and(eq(playPurchases.urgency, urgency), lte(playPurchases.dueAt, now())),
+      ),
+    )
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+  }
+
+  /** Empty if the seal key is lost: the next notification or submission brings the token again. */
+  function tokenIn(sealedToken: string): string {
+    try {
+      return sealedToken === '' ? '' : unseal(sealKey, sealedToken)
+    } catch {
+      return ''
+    }
+  }
+
+  function toKnownPurchase({ kind, sealedToken, ...row }: Row): KnownPurchase {
+    return { ...row, kind: kind as PurchaseKind | null, purchaseToken: tokenIn(sealedToken) }
+  }
+}
+
+export function hashOf(purchaseToken: string): string {
+  return sha256(purchaseToken, 'hex')
+}

@@ -1,0 +1,110 @@
+import { sha256 } from '../../../lib/crypto/hash.ts'
+import type { Json } from '../../../lib/text/json.ts'
+import { DAY_MS } from '../../../lib/time/durations.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { EventInbox } from '../../billing/inbox/event-inbox.ts'
+import type { BillingDb } from '../../billing/schema.ts'
+import { playApp, type StoreApps } from '../checks/apps.ts'
+import { PlayApiError } from './api/api-error.ts'
+import { text, time, token } from './api/json.ts'
+import type { PlayStore } from './api/play-store.ts'
+import { playEvent, type RefundDocument } from './event.ts'
+import { hashOf, type KnownPurchase, type PlayPurchases, URGENCY } from './refresh/purchases.ts'
+
+type VoidedDeps = {
+  db: BillingDb
+  play: PlayStore
+  purchases: PlayPurchases
+  packages: string[]
+  storeApps: StoreApps
+  eventInbox: Pick<EventInbox, 'recordIn'>
+  now: () => Date
+}
+
+type VoidedOrder = RefundDocument['voided']
+
+/** Google lists 30 days of refunds. We ask for a day less, because clocks differ. */
+const HORIZON_MS = 29 * DAY_MS
+/** A refund may appear late. */
+const OVERLAP_MS = DAY_MS
+
+/** Records refunds and chargebacks, which no reply about a purchase mentions. */
+export function createVoided(deps: VoidedDeps) {
+  const { db, play, purchases, packages, storeApps, eventInbox, now } = deps
+  return { record, catchUp }
+
+  /** Reads the refunds of all apps since the last run. Returns how many there were. Throws `PlayApiError`. */
+  async function catchUp(signal?: AbortSignal): Promise<number> {
+    let count = 0
+    let failure: PlayApiError | null = null
+    for (const packageName of packages) {
+      try {
+        count += await catchUpApp(packageName, signal)
+      } catch (error) {
+        if (!(error instanceof PlayApiError)) throw error
+        // Google may refuse the account for one app only.
+        failure ??= error
+      }
+    }
+    if (failure !== null) throw failure
+    return count
+  }
+
+  async function catchUpApp(packageName: string, signal?: AbortSignal): Promise<number> {
+    const app = playApp(packageName)
+    const until = now()
+    const { completeUntil } = await storeApps.read(app)
+    const from = Math.max(
+      until.getTime() - HORIZON_MS,
+      (completeUntil?.getTime() ?? 0) - OVERLAP_MS,
+    )
+    let count = 0
+    let isComplete = true
+    for await (const page of play.readVoided(packageName, new Date(from), until, signal)) {
+      for (const voided of page) {
+        if ((await recordListed(packageName, voided)) === false) isComplete = false
+      }
+      count += page.length
+    }
+    // The next run lists them again.
+    if (isComplete) await storeApps.markComplete(app, until)
+    return count
+  }
+
+  /** Returns false if Google must be asked about the purchase first. */
+  async function recordListed(packageName: string, voided: Json) {
+    const purchaseToken = token(voided['purchaseToken'])
+    const orderId = text(voided['orderId'])
+    const at = time(voided['voidedTimeMillis'])
+    if (purchaseToken === null || orderId === null || at === null) return true
+    return db.write(async (tx) => {
+      const known = await purchases.find(tx, hashOf(purchaseToken))
+      if (known === null) {
+        const purchase = { packageName, purchaseToken, kind: null, productId: null }
+        await purchases.enqueue(tx, purchase, URGENCY.changed)
+        return false
+      }
+      if (known.items.length === 0 && known.dueAt !== null) return false
+      const quantity = Number(voided['voidedQuantity'] ?? known.items[0]?.quantity ?? 1)
+      const isPartial = quantity < (known.items[0]?.quantity ?? 1)
+      const reason = Number(voided['voidedReason'] ?? 0)
+      await record(tx, known, { orderId, at, isPartial, reason })
+      return true
+    })
+  }
+
+  /** Records the refund of an order of a known purchase. */
+  async function record(
+    tx: Tx,
+    { tokenHash, packageName, items }: KnownPurchase,
+    voided: VoidedOrder,
+  ) {
+    for (const { line, environment } of items) {
+      const document: RefundDocument = { packageName, tokenHash, line, environment, voided }
+      const bytes = Buffer.from(JSON.stringify(document))
+      const hash = sha256(`${voided.orderId} ${line}`, 'hex')
+      const event = playEvent(document)
+      await eventInbox.recordIn(tx, { provider: 'play_store', event, bytes, hash })
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import { type Static, type TSchema, t } from 'elysia'
+import { LARGE_JSON_LIMIT } from '../../platform/http/body.ts'
+import {
+  closedObject,
+  nullable,
+  oneModelOf,
+  oneOf,
+  openEnum,
+  time,
+} from '../../platform/http/envelope.ts'
+import { ENVIRONMENTS } from '../billing/environment.ts'
+
+export const APP_STORE_PATH = '/api/webhooks/app-store/v1'
+
+/** The body that Pub/Sub posts. Google may add fields. */
+export const PlayPush = t.Object(
+  {
+    message: t.Object(
+      {
+        data: t.String({
+          description: 'the notification: JSON in base64',
+          examples: ['eyJ2ZXJzaW9uIjoiMS4wIn0='],
+        }),
+        messageId: t.String({ description: 'the id of the message', examples: ['136969346945'] }),
+      },
+      { additionalProperties: true, description: 'the message' },
+    ),
+    subscription: t.Optional(
+      t.String({
+        description: 'the Pub/Sub subscription',
+        examples: ['projects/my-project/subscriptions/homeport'],
+      }),
+    ),
+  },
+  {
+    additionalProperties: true,
+    title: 'PlayPush',
+    description: 'a Real-time developer notification of Google Play, pushed by Pub/Sub',
+  },
+)
+
+/** The body that Apple posts. Apple may add fields. */
+export const AppStoreNotification = t.Object(
+  {
+    signedPayload: t.String({
+      description: 'the notification, signed by the App Store (JWS)',
+      examples: ['eyJhbGciOiJFUzI1NiIsIng1YyI6W119.e30.AA'],
+    }),
+  },
+  {
+    additionalProperties: true,
+    title: 'AppStoreNotification',
+    description: 'an App Store Server Notification, version 2',
+  },
+)
+
+export const PLAY_PATH = '/api/webhooks/play/v1'
+
+export const PURCHASES_PATH = '/api/user/purchases/v1'
+/** Signed transactions have about 6 kB each. */
+export const PURCHASES_LIMIT = LARGE_JSON_LIMIT
+
+const signedTransaction = t.String({
+  maxLength: 32 * 1024,
+  description: 'the transaction as StoreKit signed it (`jwsRepresentation`)',
+  examples: ['eyJhbGciOiJFUzI1NiIsIng1YyI6W119.e30.AA'],
+})
+
+const playStoreFields = {
+  packageName: t.String({
+    maxLength: 255,
+    description: 'the package name of the app',
+    examples: ['com.example.app'],
+  }),
+  purchaseToken: t.String({
+    minLength: 1,
+    maxLength: 2_000,
+    description: 'the purchase token that Play Billing gave the app',
+    examples: ['kbbhepmeplbgoahabclnimji.AO-J1Ow'],
+  }),
+  productId: t.Optional(
+    t.String({ maxLength: 255, description: 'the product', examples: ['coins'] }),
+  ),
+  kind: t.Optional(
+    oneOf(['subscription', 'one_time'], {
+      description: 'whether it is a subscription or a one-time product',
+    }),
+  ),
+}
+
+const SubmittedPurchase = oneModelOf(
+  'store',
+  {
+    app_store: closedObject(
+      { store: storeName('app_store'), signedTransaction },
+      'AppStorePurchase',
+      'a purchase in the App Store',
+    ),
+    play_store: closedObject(
+      { store: storeName('play_store'), ...playStoreFields },
+      'PlayStorePurchase',
+      'a purchase on Google Play',
+    ),
+  },
+  {
+    title: 'SubmittedPurchase',
+    description: 'a purchase that a store has confirmed to the app',
+    simple: closedObject(
+      {
+        store: oneOf(['app_store', 'play_store'], { description: 'the store' }),
+        signedTransaction: t.Optional(signedTransaction),
+        ...t.Partial(t.Object(playStoreFields)).properties,
+      },
+      'SubmittedPurchase',
+      'with `signedTransaction` in the App Store; with `packageName` and `purchaseToken` on Google Play',
+    ),
+  },
+)
+
+function storeName<Store extends string>(store: Store) {
+  return t.Literal(store, { description: `the store: \`${store}\``, examples: [store] })
+}
+
+export const PurchaseSubmission = closedObject(
+  {
+    purchases: t.Array(SubmittedPurchase, {
+      minItems: 1,
+      maxItems: 20,
+      description: 'the purchases',
+    }),
+    takeOver: t.Optional(
+      t.Boolean({
+        description:
+          'whether to take over purchases that belong to another user; ask the user first',
+        examples: [false],
+      }),
+    ),
+    environment: t.Optional(
+      oneOf(ENVIRONMENTS, {
+        description: 'which purchases `subscription` shows; production by default',
+      }),
+    ),
+  },
+  'PurchaseSubmission',
+  'purchases of the signed-in user',
+)
+
+const REFUSALS = [
+  'purchase_of_another',
+  'purchase_invalid',
+  'purchase_of_other_app',
+  'purchase_gone',
+  'sandbox_ignored',
+  'store_not_set_up',
+] as const
+
+const SubmissionResult = closedObject(
+  {
+    outcome: openEnum(['bound', 'known', 'checking', 'pending', 'refused'], {
+      description:
+        'the outcome: `bound` and `known` mean that the user has it, now or as before; finish the transaction then. `checking`: the store cannot be asked now; the server asks again for three days. `pending`: it is not paid yet',
+    }),
+    code: t.Optional(openEnum(REFUSALS, { description: 'why it is refused' })),
+    canTakeOverAt: t.Optional(
+      nullable(time('from when `takeOver` can move a purchase of another user; null: never')),
+    ),
+    transactionId: nullable(
+      t.String({ description: 'the id of the transaction at the store', examples: ['2'] }),
+    ),
+    environment: nullable(openEnum(ENVIRONMENTS, { description: 'production or test purchases' })),
+    productId: nullable(
+      t.String({ description: 'the product at the store', examples: ['prod_example_pro'] }),
+    ),
+    expiresAt: nullable(time('when the period of the transaction ends; null: never, or unknown')),
+  },
+  'PurchaseResult',
+  'the result for a submitted purchase',
+)
+export type Refusal = (typeof REFUSALS)[number]
+type ResultFields = Static<typeof SubmissionResult>
+export type SubmissionResult = Omit<ResultFields, 'outcome' | 'code'> &
+  ({ outcome: 'bound' | 'known' | 'checking' | 'pending' } | { outcome: 'refused'; code: Refusal })
+
+/** A refusal of a purchase of which nothing else is known. */
+export function refusal(code: Refusal) {
+  return {
+    outcome: 'refused' as const,
+    code,
+    environment: null,
+    transactionId: null,
+    productId: null,
+    expiresAt: null,
+  }
+}
+
+/** The reply to a submission, with the schema of a subscription. */
+export function SubmissionReplyOf<Subscription extends TSchema>(Subscription: Subscription) {
+  return closedObject(
+    {
+      results: t.Array(SubmissionResult, { description: 'one result per purchase, in order' }),
+      subscription: Subscription,
+    },
+    'SubmittedPurchases',
+    'the results, and what the user has paid for now',
+  )
+}

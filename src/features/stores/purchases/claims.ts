@@ -1,0 +1,286 @@
+import { and, desc, eq, inArray, isNotNull, lt, sql } from 'drizzle-orm'
+import type { PurchaseTransfer } from '../../../config/stores.ts'
+import { DAY_MS } from '../../../lib/time/durations.ts'
+import type { Reader, Tx } from '../../../platform/db/db.ts'
+import { prepareFind, prepareSelect } from '../../../platform/db/prepared.ts'
+import type { EventInbox } from '../../billing/inbox/event-inbox.ts'
+import { utf8 } from '../../billing/inbox/event-log.ts'
+import { readSupport, type Support } from '../../billing/inbox/support.ts'
+import { purchaseIn } from '../../billing/projection/fold-state.ts'
+import { CLAIM_WITHDRAWN, PURCHASE_CLAIMED } from '../../billing/purchases/event-types.ts'
+import { transactionOf } from '../../billing/purchases/purchase-key.ts'
+import type { BillingDb } from '../../billing/schema.ts'
+import type { StoreChecks } from '../checks/schedule.ts'
+
+type ClaimsDeps = {
+  db: BillingDb
+  eventInbox: Pick<EventInbox, 'recordOwnEvent'>
+  checks: Pick<StoreChecks, 'checkClaim'>
+  /** The user for whom a customer's purchases count; null for none. */
+  holderOf: (from: Reader, customerId: string) => Promise<string | null>
+  /** Tells a user by e-mail that a purchase has moved to another account. */
+  notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
+  isGuest: (tx: Tx, userId: string) => Promise<boolean>
+  transfer: PurchaseTransfer
+  now: () => Date
+}
+
+/** `canTakeOverAt`: when the user may take over the purchase of another one, ISO 8601; null for never. */
+type ClaimResult =
+  | { outcome: 'bound' | 'known' }
+  | { outcome: 'refused'; code: 'purchase_of_another'; canTakeOverAt: string | null }
+
+type ClaimInput = {
+  userId: string
+  purchaseKey: string
+  /** The owner before the request; null for none. */
+  heldBy: string | null
+  /** Whether the user wants the purchase even if it belongs to someone else. */
+  takeOver: boolean
+}
+
+export type Claims = ReturnType<typeof createClaims>
+type Claim = {
+  eventId: string
+  userId: string | null
+  orderedAt: number
+  isMove: boolean
+  /** Who has linked the purchase to the user; null if the user has submitted it. */
+  support: Support | null
+}
+
+type Owner = Omit<Claim, 'eventId'>
+
+/** A stolen receipt is usually used soon after the purchase. */
+const MIN_AGE_MS = DAY_MS
+const MIN_TIME_BETWEEN_MOVES_MS = 30 * DAY_MS
+/** A purchase that guests hand on does not stay with anyone. */
+const MAX_MOVES_FROM_GUESTS_PER_DAY = 5
+
+/** Decides who owns a purchase that a user claims. */
+export function createClaims(deps: ClaimsDeps) {
+  const { db, eventInbox, checks, holderOf, notifyFormerOwner, isGuest, transfer, now } = deps
+  const { billingAliases, billingEvents, subscriptions } = db.tables
+  const findPurchase = prepareFind(db, subscriptions)
+  const isOfPurchase = eq(billingEvents.purchaseKey, sql.placeholder('purchaseKey'))
+  const findClaims = prepareSelect(db, (from) =>
+    from
+      .select()
+      .from(billingEvents)
+      .where(and(isOfPurchase, inArray(billingEvents.type, [PURCHASE_CLAIMED, CLAIM_WITHDRAWN])))
+      .orderBy(desc(billingEvents.orderedAt)),
+  )
+  const findLatest = prepareSelect(db, (from) =>
+    from
+      .select({ orderedAt: billingEvents.orderedAt })
+      .from(billingEvents)
+      .where(isOfPurchase)
+      .orderBy(desc(billingEvents.orderedAt))
+      .limit(1),
+  )
+  return { claim, give, takeBack, ownerOf, claimantOf, linkOf, purchaseOf }
+
+  /** Claims a recorded purchase for a user, in the caller's transaction. */
+  async function claim(tx: Tx, input: ClaimInput): Promise<ClaimResult> {
+    const { userId, purchaseKey, heldBy, takeOver } = input
+    const owner = await ownerOf(tx, purchaseKey)
+    if (owner !== null && owner !== userId) {
+      const from = await earliestMove(tx, purchaseKey, owner, userId)
+      const isAsked = takeOver || transfer === 'always'
+      const isAllowed = isAsked && from !== null && from <= now().getTime()
+      if (!isAllowed) {
+        const canTakeOverAt =
+          from === null ? null : new Date(Math.max(from, now().getTime())).toISOString()
+        return { outcome: 'refused', code: 'purchase_of_another', canTakeOverAt }
+      }
+    }
+    await assign(tx, userId, purchaseKey, owner)
+    return { outcome: heldBy === userId ? 'known' : 'bound' }
+  }
+
+  /** Makes a purchase the user's, whatever the transfer policy. */
+  async function give(tx: Tx, userId: string, purchaseKey: string, support: Support) {
+    await assign(tx, userId, purchaseKey, await ownerOf(tx, purchaseKey), support)
+  }
+
+  /** Records a claim, and tells a former owner. Does nothing if the user's claim is the latest one. */
+  async function assign(
+    tx: Tx,
+    userId: string,
+    purchaseKey: string,
+    owner: string | null,
+    support: Support | null = null,
+  ) {
+    const [latest] = await claimsOf(tx, purchaseKey)
+    if (owner === userId && latest?.userId === userId) return
+    const isMove = owner !== null && owner !== userId
+    const purchase = await purchaseOf(tx, purchaseKey)
+    const { transactionId } = transactionOf(purchaseKey)
+    const events = await claimEventsOf(tx, purchaseKey)
+    const { length } = events.filter(({ type }) => type === PURCHASE_CLAIMED)
+    await record(tx, PURCHASE_CLAIMED, purchaseKey, {
+      id: `claim:${purchaseKey}:${length}`,
+      app_user_id: userId,
+      is_move: isMove,
+      ...(support ? { support } : {}),
+    })
+    if (isMove) await notifyFormerOwner(tx, owner, purchase?.productId ?? transactionId)
+    if (purchase?.store === 'APP_STORE') await checks.checkClaim(tx, purchaseKey, now())
+  }
+
+  /**
+   * Undoes the latest claim if it was made by `give`, and by the event `link` if that is given: the purchase belongs to
+   * the customer that would have it without the claim. Returns whether there was one.
+   */
+  async function takeBack(
+    tx: Tx,
+    purchaseKey: string,
+    support: Support,
+    link?: string,
+  ): Promise<boolean> {
+    const [latest] = await claimsOf(tx, purchaseKey)
+    if (!latest?.support || (link !== undefined && link !== latest.eventId)) return false
+    await record(tx, CLAIM_WITHDRAWN, purchaseKey, { withdrawn_claim: latest.eventId, support })
+    const purchase = await purchaseOf(tx, purchaseKey)
+    if (purchase?.store === 'APP_STORE') await checks.checkClaim(tx, purchaseKey, now())
+    return true
+  }
+
+  /** Records an event of our own that follows all events of the purchase. */
+  async function record(tx: Tx, type: string, purchaseKey: string, fields: object) {
+    const { environment, transactionId } = transactionOf(purchaseKey)
+    const at = Math.max(now().getTime(), (await latestEventAt(tx, purchaseKey)) + 1)
+    const about = { environment, original_transaction_id: transactionId }
+    await eventInbox.recordOwnEvent(tx, type, at, { ...about, ...fields })
+  }
+
+  /** From when a purchase may move from its owner to a user, in ms; null for never. */
+  async function earliestMove(
+    tx: Tx,
+    purchaseKey: string,
+    owner: string,
+    userId: string,
+  ): Promise<number | null> {
+    if (transfer === 'never') return null
+    const claims = await claimsOf(tx, purchaseKey)
+    const moves = claims.filter(({ isMove }) => isMove)
+    const isGuests = await isGuest(tx, owner)
+    const oldestCounted = moves[MAX_MOVES_FROM_GUESTS_PER_DAY - 1]
+    const fromGuest = oldestCounted === undefined ? 0 : oldestCounted.orderedAt + DAY_MS
+    if (transfer === 'always') return isGuests ? fromGuest : 0
+    const nextMove = moves[0] === undefined ? 0 : moves[0].orderedAt + MIN_TIME_BETWEEN_MOVES_MS
+    const since = now().getTime() - MIN_TIME_BETWEEN_MOVES_MS
+    const { owners, claimant } = await ownersOf(tx, purchaseKey, claims, userId)
+    if (mayTakeBack(owners, claimant, since)) return 0
+    if (isTakenBack(owners)) return nextMove
+    // A guest who has lost the device cannot sign in again.
+    if (isGuests) return fromGuest
+    const startedAt = (await purchaseOf(tx, purchaseKey))?.startedAt ?? 0
+    return Math.max(startedAt + MIN_AGE_MS, nextMove)
+  }
+
+  /**
+   * The owners of a purchase and a user who claims it, each named by the customer, because a guest may have signed in to an
+   * account since. The latest owner comes first; the last one may be a guest who has not submitted the purchase.
+   */
+  async function ownersOf(tx: Tx, purchaseKey: string, claims: Claim[], userId: string) {
+    const first = claims.at(-1)
+    const hint = first?.isMove ? await guestBefore(tx, purchaseKey, first.orderedAt) : null
+    const owners: Owner[] = hint === null ? claims : [...claims, hint]
+    const ids = [userId, ...owners.flatMap((owner) => owner.userId ?? [])]
+    const isNamed = inArray(billingAliases.appUserId, ids)
+    const rows = await tx.select().from(billingAliases).where(isNamed)
+    const customers = new Map(rows.map(({ appUserId, customerId }) => [appUserId, customerId]))
+    const nameOf = (id: string) => customers.get(id) ?? id
+    const named = owners.map((one) => ({ ...one, userId: one.userId && nameOf(one.userId) }))
+    return { owners: named, claimant: nameOf(userId) }
+  }
+
+  /** The guest whom the store had named as the owner before a time; null for none. */
+  async function guestBefore(tx: Tx, purchaseKey: string, at: number): Promise<Owner | null> {
+    const { appUserId, orderedAt } = billingEvents
+    const isEarlier = and(eq(billingEvents.purchaseKey, purchaseKey), lt(orderedAt, at))
+    const [row] = await tx
+      .select({ userId: appUserId, orderedAt })
+      .from(billingEvents)
+      .where(and(isEarlier, isNotNull(appUserId)))
+      .orderBy(desc(orderedAt))
+      .limit(1)
+    const holder = row?.userId ? await holderOf(tx, row.userId) : null
+    const isGuests = holder !== null && (await isGuest(tx, holder))
+    return row && isGuests ? { ...row, isMove: false, support: null } : null
+  }
+
+  /** The user who has a purchase; null for none. */
+  async function ownerOf(from: Reader, purchaseKey: string): Promise<string | null> {
+    const row = await findPurchase(from, { purchaseKey })
+    return row ? holderOf(from, row.customerId) : null
+  }
+
+  /** The app user id of the latest claim; null for none. */
+  async function claimantOf(purchaseKey: string, from: Reader = db.read): Promise<string | null> {
+    return (await claimsOf(from, purchaseKey))[0]?.userId ?? null
+  }
+
+  /** The state of a purchase; null for an unknown one. */
+  async function purchaseOf(from: Reader, purchaseKey: string) {
+    const row = await findPurchase(from, { purchaseKey })
+    return row ? purchaseIn(row.state) : null
+  }
+
+  /** The link that support made with `give`; null if the user has submitted the purchase since. `id`: of the event. */
+  async function linkOf(purchaseKey: string) {
+    const [latest] = await claimsOf(db.read, purchaseKey)
+    if (!latest?.support) return null
+    return { id: latest.eventId, ...latest.support, at: new Date(latest.orderedAt).toISOString() }
+  }
+
+  /** The claims of a purchase that were not withdrawn, the latest first. */
+  async function claimsOf(from: Reader, purchaseKey: string): Promise<Claim[]> {
+    const events = await claimEventsOf(from, purchaseKey)
+    const withdrawn = new Set(events.map(({ body }) => body['withdrawn_claim']))
+    return events
+      .filter(({ type, eventId }) => type === PURCHASE_CLAIMED && !withdrawn.has(eventId))
+      .map(({ eventId, appUserId, orderedAt, body }) => ({
+        eventId,
+        userId: appUserId,
+        orderedAt,
+        isMove: body['is_move'] === true,
+        support: readSupport(body['support']),
+      }))
+  }
+
+  async function claimEventsOf(from: Reader, purchaseKey: string) {
+    const rows = await findClaims(from).execute({ purchaseKey })
+    return rows.map((row) => ({
+      ...row,
+      body: JSON.parse(utf8(row.body)).event as Record<string, unknown>,
+    }))
+  }
+
+  async function latestEventAt(from: Reader, purchaseKey: string): Promise<number> {
+    const [row] = await findLatest(from).execute({ purchaseKey })
+    return row?.orderedAt ?? 0
+  }
+}
+
+/**
+ * Whether a user who has lost a purchase may have it back at once: the owner before all moves since a time, once, and the
+ * one before the last move. Otherwise a thief could keep the owner out by moving it twice. What support has decided stands.
+ * `owners`: the latest first.
+ */
+function mayTakeBack(owners: Owner[], userId: string, since: number): boolean {
+  const decided = owners.findIndex(({ support }) => support !== null)
+  const current = decided === -1 ? owners : owners.slice(0, decided + 1)
+  const moves = current.filter(({ isMove, orderedAt }) => isMove && orderedAt > since)
+  const losers = moves.flatMap((move) => current[current.indexOf(move) + 1]?.userId ?? [])
+  if (losers.at(-1) === userId) return !moves.some((move) => move.userId === userId)
+  return losers[0] === userId && !isTakenBack(owners)
+}
+
+/** Whether the last move gave the purchase back to a user who had lost it. `owners`: the latest first. */
+function isTakenBack(owners: Owner[]): boolean {
+  const move = owners.findIndex(({ isMove }) => isMove)
+  const { userId = null } = owners[move] ?? {}
+  return userId !== null && owners.slice(move + 1).some((owner) => owner.userId === userId)
+}

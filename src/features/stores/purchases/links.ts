@@ -1,0 +1,177 @@
+import { and, desc, eq } from 'drizzle-orm'
+import { AppError } from '../../../lib/errors.ts'
+import type { ExistingUsers } from '../../../platform/user-table.ts'
+import type { Environment } from '../../billing/environment.ts'
+import { readStoredEvent } from '../../billing/inbox/event-log.ts'
+import { checkSupport, type Support } from '../../billing/inbox/support.ts'
+import { keysOf, transactionOf } from '../../billing/purchases/purchase-key.ts'
+import { type BillingDb, MARKS } from '../../billing/schema.ts'
+import { AppleApiError } from '../apple/api-error.ts'
+import type { AppStore, Consumption } from '../apple/app-store.ts'
+import type { Overdue } from '../checks/overdue.ts'
+import { PlayApiError } from '../google/api/api-error.ts'
+import type { Play } from '../google/play.ts'
+import type { Claims } from './claims.ts'
+import type { PurchaseSearch } from './search.ts'
+
+type PurchaseActionsDeps = {
+  db: BillingDb
+  claims: Claims
+  search: PurchaseSearch
+  existingUsers: ExistingUsers
+  /** Both are null without a key for Apple's API. */
+  appStore: AppStore | null
+  overdue: Overdue | null
+  /** Null if Google Play is not set up. */
+  play: Play | null
+}
+
+const MAX_REQUESTS_READ = 1_000
+
+/** The operators' actions on a purchase. Every function throws 404 for an unknown purchase. */
+export function createPurchaseActions(deps: PurchaseActionsDeps) {
+  const { db, claims, search, existingUsers, appStore, overdue, play } = deps
+  const { billingEvents } = db.tables
+  return { ask, give, takeBack, answerRefund }
+
+  /** Records what the store says about a purchase now. Throws 503 without a key for its API. */
+  async function ask(id: string) {
+    const [known] = await search.findKnown(id)
+    if (known?.store === 'PLAY_STORE' || /^gpa\.|^[0-9a-f]{64}$/i.test(id)) {
+      await askGoogle(known?.transactionId ?? id)
+      return search.findOrThrow(id)
+    }
+    const [store, checks] = [requireKey(appStore), requireKey(overdue)]
+    try {
+      const transactionIds = /^\d+$/.test(id) ? [id] : await store.findTransactions(id)
+      for (const transactionId of transactionIds) await askAbout(transactionId, checks)
+    } catch (error) {
+      throw asReply(error)
+    }
+    return search.findOrThrow(id)
+  }
+
+  async function askGoogle(id: string) {
+    if (play === null) throw new AppError('unavailable', NO_PLAY)
+    const purchase =
+      (await play.purchases.findByLine(id)) ?? (await play.purchases.find(db.read, id))
+    const isKnown = purchase !== null && purchase.purchaseToken !== ''
+    if (!isKnown) throw new AppError('not_found', NO_TOKEN)
+    const leased = await play.purchases.leaseOne(purchase.tokenHash)
+    if (leased === null)
+      throw new AppError(
+        'unavailable',
+        'The server is asking about this purchase already. Try again in a minute.',
+      )
+    await play.ask(leased).catch((error) => {
+      throw asReply(error)
+    })
+  }
+
+  /** Asks in both environments about an unknown purchase: Apple refuses production until the app is released. */
+  async function askAbout(transactionId: string, { ask: askStore }: Overdue) {
+    const known = await search.findKnown(transactionId)
+    const keys = known.length > 0 ? known.map((one) => one.purchaseKey) : keysOf(transactionId)
+    const results = await Promise.allSettled(keys.map((key) => askStore(key)))
+    const isKnown = results.some((result) => result.status === 'fulfilled' && result.value)
+    const failure = results.find((result) => result.status === 'rejected')
+    if (failure && !isKnown) throw failure.reason
+  }
+
+  /**
+   * Moves a purchase to a user, in both environments unless one is named. Throws 404 for an unknown user too, and 409
+   * for a purchase that cannot be moved.
+   */
+  async function give(id: string, userId: string, given: Support, environment?: Environment) {
+    const support = checkSupport(given)
+    const found = await search.findOrThrow(id, environment)
+    for (const { purchaseKey, source } of found) {
+      if (source === 'granted')
+        throw new AppError('conflict', 'Granted access cannot be moved. Revoke it.')
+      if (purchaseKey.split('|').length > 2)
+        throw new AppError('conflict', 'A purchase without a transaction id cannot be moved.')
+    }
+    await db.write(async (tx) => {
+      const [user] = await existingUsers(tx, [userId])
+      if (user === undefined) throw new AppError('not_found', `There is no user ${userId}.`)
+      for (const { purchaseKey } of found) await claims.give(tx, userId, purchaseKey, support)
+    })
+  }
+
+  /**
+   * Undoes the latest `give`, or only the one with the id `link`. Throws 409 if there is none, someone else has undone
+   * it, or the user has submitted the purchase since.
+   */
+  async function takeBack(id: string, given: Support, link?: string) {
+    const support = checkSupport(given)
+    const found = await search.findOrThrow(id)
+    const undone = await db.write(async (tx) => {
+      const results = []
+      for (const { purchaseKey } of found) {
+        results.push(await claims.takeBack(tx, purchaseKey, support, link))
+      }
+      return results
+    })
+    if (!undone.includes(true)) {
+      throw new AppError(
+        'conflict',
+        link === undefined
+          ? 'There is no link by support to undo.'
+          : 'Someone has already undone this link, or the purchase has moved since. Reload the page.',
+      )
+    }
+  }
+
+  /**
+   * Tells Apple how a purchase was used, within 12 hours of a refund request (CONSUMPTION_REQUEST). `id`: the transaction
+   * that Apple asks about, or the purchase. Returns the transactions.
+   */
+  async function answerRefund(id: string, consumption: Consumption): Promise<string[]> {
+    const store = requireKey(appStore)
+    const answered: string[] = []
+    for (const { purchaseKey } of await search.findOrThrow(id)) {
+      const { environment, transactionId: original } = transactionOf(purchaseKey)
+      const isTransaction = /^\d+$/.test(id) && id !== original
+      const transactionId = isTransaction ? id : await requestedTransaction(original)
+      await store.sendConsumption(transactionId, environment, consumption).catch((error) => {
+        throw asReply(error)
+      })
+      answered.push(transactionId)
+    }
+    return answered
+  }
+
+  /** The transaction of the latest refund request about a purchase, or else its original one. */
+  async function requestedTransaction(original: string): Promise<string> {
+    const requests = await db.read
+      .select({ provider: billingEvents.provider, body: billingEvents.body })
+      .from(billingEvents)
+      .where(and(eq(billingEvents.type, 'CONSUMPTION_REQUEST'), MARKS.rare(billingEvents)))
+      .orderBy(desc(billingEvents.id))
+      .limit(MAX_REQUESTS_READ)
+    for (const { provider, body } of requests) {
+      const event = readStoredEvent(provider, body)
+      if (event?.originalTransactionId === original) return event.transactionId ?? original
+    }
+    return original
+  }
+}
+
+export const NO_APPLE_KEY =
+  'This needs a key for Apple\'s API: "homeport stores check" says which settings are missing.'
+export const NO_PLAY = 'Google Play is not set up.'
+const NO_TOKEN =
+  'Homeport has no purchase token for this purchase: the app must submit it, or Google has forgotten it.'
+
+/** A store's refusal as a reply that says what to do. */
+export function asReply(error: unknown): unknown {
+  return error instanceof AppleApiError || error instanceof PlayApiError
+    ? new AppError('unavailable', error.message)
+    : error
+}
+
+/** A service that needs a key for Apple's API. Throws 503 without one. */
+export function requireKey<Service>(service: Service | null): Service {
+  if (service !== null) return service
+  throw new AppError('unavailable', NO_APPLE_KEY)
+}

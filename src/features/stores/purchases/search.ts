@@ -1,0 +1,299 @@
+import { and, asc, desc, eq, gt, inArray, lt } from 'drizzle-orm'
+import { createSemaphore } from '../../../lib/concurrency/semaphore.ts'
+import { nextTurn } from '../../../lib/concurrency/yield-to-event-loop.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { ExistingUsers } from '../../../platform/user-table.ts'
+import { isoTime } from '../../billing/access/access-explanation.ts'
+import { accessStatusOf } from '../../billing/access/access-search.ts'
+import { type AccessSettings, createAssessment } from '../../billing/access/assessment.ts'
+import type { Catalogue } from '../../billing/access/plan-matching.ts'
+import type { PlanLike } from '../../billing/access/subscription.ts'
+import { type Environment, environmentOf, storedEnvironment } from '../../billing/environment.ts'
+import { isPseudonym } from '../../billing/inbox/erasure.ts'
+import type { Transactions } from '../../billing/inbox/transactions.ts'
+import { purchaseIn } from '../../billing/projection/fold-state.ts'
+import { isDiffering } from '../../billing/purchases/periods.ts'
+import { type Purchase, sourceOf } from '../../billing/purchases/purchase.ts'
+import { isGoogleId, keysOf, transactionOf } from '../../billing/purchases/purchase-key.ts'
+import type { BillingDb } from '../../billing/schema.ts'
+import { AppleApiError } from '../apple/api-error.ts'
+import type { AppStore } from '../apple/app-store.ts'
+import type { Play } from '../google/play.ts'
+import type { Claims } from './claims.ts'
+
+type PurchaseSearchDeps = {
+  db: BillingDb
+  transactions: Pick<Transactions, 'possibleKeysOf'>
+  claims: Pick<Claims, 'ownerOf' | 'claimantOf' | 'linkOf'>
+  existingUsers: ExistingUsers
+  /** Null without a key for Apple's API. */
+  appStore: AppStore | null
+  /** Null if Google Play is not set up. */
+  play: Pick<Play, 'purchases'> | null
+  listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
+  accessSettings: AccessSettings
+  now: () => Date
+}
+
+type Row = BillingDb['tables']['subscriptions']['$inferSelect']
+export type FoundPurchase = Awaited<ReturnType<PurchaseSearch['find']>>[number]
+export type PurchaseSearch = ReturnType<typeof createPurchaseSearch>
+
+/**
+ * `unclaimed`: no user has the purchase. `doubled`: its customer also has the product in another
+ * purchase. `differing`: the billing provider and the store disagree about its current period.
+ * `unacknowledged`: Google refunds it three days after the purchase. `gone`: Google no longer knows it.
+ */
+export const PURCHASE_FILTERS = [
+  'unclaimed',
+  'doubled',
+  'differing',
+  'unacknowledged',
+  'gone',
+] as const
+type PurchaseFilter = (typeof PURCHASE_FILTERS)[number]
+
+type ListOptions = {
+  filter?: PurchaseFilter | null | undefined
+  environment?: Environment | undefined
+  /** Default: `transaction`, ascending. */
+  sort?: (typeof PURCHASE_ORDERS)[number] | undefined
+  /** The `next` of the previous page. */
+  after?: string | undefined
+  limit: number
+  /** Rows to examine; the command line waits for more than a page of the console. */
+  maxScanned?: number
+  /** Ends the search early, when the caller has given up. */
+  signal?: AbortSignal
+}
+
+export const PURCHASE_ORDERS = ['transaction', '-transaction'] as const
+
+const PAGE_SIZE = 500
+const MAX_WAITING = 20
+/** Examining this many purchases takes a few seconds. */
+const MAX_ROWS_SCANNED = 100_000
+
+/** Finds purchases for operators. */
+export function createPurchaseSearch(deps: PurchaseSearchDeps) {
+  const { db, transactions, claims, existingUsers, appStore, play } = deps
+  const { subscriptions, billingAliases } = db.tables
+  const searchInTurn = createSemaphore({ limit: 1, queueLimit: MAX_WAITING, onFull: tooMany })
+  const filters = { unclaimed: unclaimedOf, doubled: doubledOf, differing: differingOf }
+  return { find, findKnown, findOrThrow, listOf, page }
+
+  /**
+   * The purchases with the given transaction id, an order id of Google's, or the SHA-256 of a purchase token. Apple
+   * also knows purchases by the ids of later transactions, and by the order number on the customer's receipt.
+   */
+  async function find(id: string) {
+    const known = await findKnown(id)
+    if (known.length > 0 || appStore === null || isGoogleId(id)) return known
+    try {
+      return await withTransactions(await appStore.findTransactions(id))
+    } catch (error) {
+      if (error instanceof AppleApiError) return known
+      throw error
+    }
+  }
+
+  async function findOrThrow(id: string, environment?: Environment) {
+    const all = await find(id)
+    const found = environment ? all.filter((one) => one.environment === environment) : all
+    if (found.length === 0) throw new AppError('not_found', `There is no purchase ${id}.`)
+    return found
+  }
+
+  /** The purchases of the customer with an app user id. */
+  async function listOf(appUserId: string, limit: number) {
+    const customerId = await customerIdOf(appUserId)
+    if (customerId === undefined) return []
+    const rows = await db.read
+      .select()
+      .from(subscriptions)
+      .where(eq(subscriptions.customerId, customerId))
+      .limit(limit)
+    return Promise.all(rows.map(describe))
+  }
+
+  /** The purchases in the log with the given id. */
+  async function findKnown(id: string) {
+    const hashed = /^[0-9a-f]{64}$/.test(id) ? await play?.purchases.find(db.read, id) : null
+    if (hashed) return withTransactions(hashed.items.map(({ line }) => line))
+    return withKeys(await transactions.possibleKeysOf(id))
+  }
+
+  function withTransactions(ids: string[]) {
+    return withKeys(ids.flatMap(keysOf))
+  }
+
+  async function withKeys(keys: string[]) {
+    const rows = await db.read
+      .select()
+      .from(subscriptions)
+      .where(inArray(subscriptions.purchaseKey, keys))
+    return Promise.all(rows.map(describe))
+  }
+
+  /** At most `limit` purchases that match the filter. `next` is the `after` of the next page, null on the last one. */
+  async function page({ filter = null, ...options }: ListOptions) {
+    if (filter === 'unacknowledged' || filter === 'gone') {
+      const found = await play?.purchases.page(filter, options)
+      const { lines, next } = found ?? { lines: [], next: null }
+      const place = ({ transactionId }: { transactionId: string }) => lines.indexOf(transactionId)
+      const purchases = await withTransactions(lines)
+      return { purchases: purchases.toSorted((a, b) => place(a) - place(b)), next }
+    }
+    const scan = () => scanActive({ ...options, filter })
+    const { rows, next } = filter === null ? await scan() : await searchInTurn(scan)
+    return { purchases: await Promise.all(rows.map(describe)), next }
+  }
+
+  /** At most `limit` active purchases that match the filter, among the next `maxScanned`. */
+  async function scanActive({
+    filter,
+    environment = 'production',
+    sort,
+    after,
+    limit,
+    maxScanned = MAX_ROWS_SCANNED,
+    signal,
+  }: ListOptions & { filter: keyof typeof filters | null }) {
+    const found: Row[] = []
+    const prefix = `${storedEnvironment(environment)}|`
+    const { purchaseKey } = subscriptions
+    const isDescending = sort === '-transaction'
+    const pageSize = filter === null ? Math.min(PAGE_SIZE, 2 * limit) : PAGE_SIZE
+    let [from, to] = [prefix, `${prefix}~`]
+    if (after !== undefined) [from, to] = isDescending ? [from, after] : [after, to]
+    const assess = await createAssessment(deps)
+    for (let scanned = 0; scanned < maxScanned && !signal?.aborted; ) {
+      const rows = await db.read
+        .select()
+        .from(subscriptions)
+        .where(and(gt(purchaseKey, from), lt(purchaseKey, to)))
+        .orderBy(isDescending ? desc(purchaseKey) : asc(purchaseKey))
+        .limit(pageSize)
+      const active = rows.filter((row) => assess(purchaseOf(row)).active)
+      // Granted access is not a purchase: it cannot be claimed or paid for twice.
+      const paid = active.filter(({ state }) => !state.line.grant)
+      found.push(...(filter === null ? active : await filters[filter](paid)))
+      if (found.length > limit)
+        return { rows: found.slice(0, limit), next: found[limit - 1]?.purchaseKey ?? null }
+      const last = rows.at(-1)?.purchaseKey
+      if (last === undefined || rows.length < pageSize) return { rows: found, next: null }
+      if (isDescending) to = last
+      else from = last
+      scanned += rows.length
+      await nextTurn()
+    }
+    return { rows: found, next: isDescending ? to : from }
+  }
+
+  /** Those that belong to no user. */
+  async function unclaimedOf(rows: Row[]): Promise<Row[]> {
+    const customers = rows.map(({ customerId }) => customerId)
+    const aliases = await db.read
+      .select()
+      .from(billingAliases)
+      .where(inArray(billingAliases.customerId, customers))
+    const users = new Set(
+      await existingUsers(
+        db.read,
+        aliases.map(({ appUserId }) => appUserId),
+      ),
+    )
+    const owned = new Set(
+      aliases.filter(({ appUserId }) => users.has(appUserId)).map((one) => one.customerId),
+    )
+    return rows.filter(({ customerId }) => !owned.has(customerId))
+  }
+
+  /** Those whose customer also has the product in another active purchase. */
+  async function doubledOf(rows: Row[]): Promise<Row[]> {
+    const customers = [...new Set(rows.map(({ customerId }) => customerId))]
+    const all = await db.read
+      .select()
+      .from(subscriptions)
+      .where(inArray(subscriptions.customerId, customers))
+    const assess = await createAssessment(deps)
+    const counts = new Map<string, number>()
+    for (const row of all.filter((one) => assess(purchaseOf(one)).active)) {
+      counts.set(productKeyOf(row), (counts.get(productKeyOf(row)) ?? 0) + 1)
+    }
+    return rows.filter((row) => (counts.get(productKeyOf(row)) ?? 0) > 1)
+  }
+
+  async function differingOf(rows: Row[]): Promise<Row[]> {
+    return rows.filter((row) => isDiffering(purchaseOf(row)))
+  }
+
+  /** Whether the customer has submitted the purchase; a merged guest is still an id of the customer. */
+  async function isClaimedByOwner({ customerId, purchaseKey }: Row): Promise<boolean> {
+    const claimant = await claims.claimantOf(purchaseKey)
+    return claimant !== null && (await customerIdOf(claimant)) === customerId
+  }
+
+  async function customerIdOf(appUserId: string): Promise<string | undefined> {
+    const [alias] = await db.read
+      .select({ customerId: billingAliases.customerId })
+      .from(billingAliases)
+      .where(eq(billingAliases.appUserId, appUserId))
+    return alias?.customerId
+  }
+
+  /** A purchase as operators see it, with times in ISO 8601. `isClaimed`: its owner has submitted it. */
+  async function describe(row: Row) {
+    const state = purchaseOf(row)
+    const purchase = (await createAssessment(deps))(state)
+    const userId = await claims.ownerOf(db.read, row.purchaseKey)
+    const { transactionId } = transactionOf(row.purchaseKey)
+    return {
+      purchaseKey: row.purchaseKey,
+      transactionId,
+      environment: environmentOf(row.environment),
+      store: purchase.store,
+      productId: purchase.productId,
+      status: purchase.status,
+      active: purchase.active,
+      access: accessStatusOf([purchase]),
+      startedAt: isoTime(purchase.startedAt),
+      endsAt: isoTime(purchase.effectiveEnd),
+      willRenew: purchase.willRenew,
+      source: sourceOf(purchase),
+      link: await claims.linkOf(row.purchaseKey),
+      userId,
+      isOwnerDeleted: isPseudonym(row.customerId),
+      isClaimed: userId !== null && (await isClaimedByOwner(row)),
+      state,
+      atGoogle: purchase.store === 'PLAY_STORE' ? await atGoogle(transactionId) : null,
+    }
+  }
+
+  /** What is known of a purchase at Google Play; null without its purchase token. */
+  async function atGoogle(line: string) {
+    const known = await play?.purchases.findByLine(line)
+    if (!known) return null
+    const { tokenHash, packageName, askedAt, dueAt, unacknowledgedSince, goneAt } = known
+    return {
+      tokenHash,
+      packageName,
+      askedAt: askedAt?.toISOString() ?? null,
+      nextAskAt: dueAt?.toISOString() ?? null,
+      unacknowledgedSince: unacknowledgedSince?.toISOString() ?? null,
+      goneAt: goneAt?.toISOString() ?? null,
+    }
+  }
+}
+
+function tooMany() {
+  return new AppError('unavailable', 'Other operators are searching. Try again in a few seconds.')
+}
+
+function productKeyOf({ customerId, environment, state }: Row) {
+  return `${customerId} ${environment} ${purchaseIn(state).productId}`
+}
+
+function purchaseOf({ state }: Row): Purchase {
+  return purchaseIn(state)
+}

@@ -1,0 +1,48 @@
+import { and, desc, eq, sql } from 'drizzle-orm'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { Delivery } from '../../billing/inbox/event.ts'
+import type { EventInbox } from '../../billing/inbox/event-inbox.ts'
+import { purchaseKeyOf } from '../../billing/purchases/event-order.ts'
+import type { BillingDb } from '../../billing/schema.ts'
+
+type StatementsDeps = { db: BillingDb; eventInbox: Pick<EventInbox, 'recordIn'> }
+
+export type Statements = ReturnType<typeof createStatements>
+
+/** What stores say about purchases when asked. */
+export function createStatements({ db, eventInbox }: StatementsDeps) {
+  const { billingEvents } = db.tables
+  const { bodyHash, orderedAt } = billingEvents
+  const findLatest = db.prepareWrite((tx) =>
+    tx
+      .select({ bodyHash, orderedAt })
+      .from(billingEvents)
+      .where(
+        and(
+          eq(billingEvents.purchaseKey, sql.placeholder('purchaseKey')),
+          eq(billingEvents.provider, sql.placeholder('provider')),
+        ),
+      )
+      .orderBy(desc(orderedAt))
+      .limit(1),
+  )
+  return { record, latestAt }
+
+  /** Records a statement. Does nothing if the store's latest event about the purchase said the same. */
+  async function record(tx: Tx, delivery: Delivery) {
+    const latest = await find(tx, delivery.provider, purchaseKeyOf(delivery.event) ?? '')
+    if (latest?.bodyHash !== delivery.hash) await eventInbox.recordIn(tx, delivery)
+  }
+
+  /** The time of a store's latest event about a purchase, in ms; 0 for none. */
+  async function latestAt(tx: Tx, provider: Provider, purchaseKey: string): Promise<number> {
+    return (await find(tx, provider, purchaseKey))?.orderedAt ?? 0
+  }
+
+  async function find(tx: Tx, provider: Provider, purchaseKey: string) {
+    return (await findLatest(tx).execute({ purchaseKey, provider }))[0]
+  }
+}
+
+type Provider = Delivery['provider']
+export type RecordStatement = Statements['record']

@@ -1,0 +1,50 @@
+import { AppError } from '../errors.ts'
+
+const MAX_LENGTH = 256
+
+let common: Set<string> | null = null
+
+/**
+ * Refuses a password that is easy to guess: short, among the 49,000 most common, or the user's own address or name.
+ * `field` is its path in the request.
+ */
+export async function checkPassword(
+  password: string,
+  {
+    minLength,
+    email,
+    name,
+    field,
+  }: { minLength: number; email: string; name: string; field: string },
+) {
+  const fault = await faultOf(password, minLength, [email, email.split('@')[0] ?? '', name])
+  if (fault === null) return
+  throw new AppError('validation_failed', `The password ${fault}.`, {
+    details: [{ path: field, message: fault }],
+  })
+}
+
+async function faultOf(
+  password: string,
+  minLength: number,
+  personal: string[],
+): Promise<string | null> {
+  const normalized = password.normalize('NFC')
+  if ([...normalized].length > MAX_LENGTH) return `must have ${MAX_LENGTH} characters or fewer`
+  // As users count them: the emoji of a family is one, of seven code points.
+  const characters = Array.from(new Intl.Segmenter().segment(normalized), ({ segment }) => segment)
+  if (characters.length < minLength) return `must have ${minLength} characters or more`
+  const plain = normalized.toLowerCase()
+  if (personal.some((text) => text.length > 0 && text.normalize('NFC').toLowerCase() === plain)) {
+    return 'must not be your address or name'
+  }
+  if (new Set(characters).size === 1) return 'must not repeat a single character'
+  common ??= await loadCommon()
+  return common.has(plain) ? 'is too common' : null
+}
+
+/** Loads a megabyte, only for the first new password, because it is rarely needed. */
+async function loadCommon(): Promise<Set<string>> {
+  const { dictionary } = await import('@zxcvbn-ts/language-common')
+  return new Set(dictionary['passwords-common'].map((password) => String(password).toLowerCase()))
+}

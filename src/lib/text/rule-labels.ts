@@ -1,0 +1,61 @@
+import { PLATFORM_NAMES } from '../app-platforms.ts'
+
+/** A rule of a setting, as it is stored: the value for requests that meet the conditions. */
+type RuleLike = { when: Record<string, unknown>; value: unknown }
+
+/** Created when they are first needed: they take a millisecond of each start. */
+const names: { region?: Intl.DisplayNames; language?: Intl.DisplayNames } = {}
+const MAX_NAMES = 5
+
+export function isRule(input: unknown): input is RuleLike {
+  return typeof input === 'object' && input !== null && 'when' in input && 'value' in input
+}
+
+/** The conditions of a rule in words: `on iOS from 2.0.0 in Germany for 20% of users`. */
+export function describeConditions({ when }: RuleLike): string {
+  const { platform, minVersion, belowVersion, maxVersion, languages, countries } = when
+  const { plans, percent } = when
+  const parts = [
+    platform && `on ${PLATFORM_NAMES[String(platform)] ?? platform}`,
+    minVersion && `from ${minVersion}`,
+    belowVersion && `below ${belowVersion}`,
+    maxVersion && `up to ${maxVersion}`,
+    languages && `in ${namesOf(languages, languageName)}`,
+    countries && `in ${namesOf(countries, countryName)}`,
+    plans && `on the plan ${namesOf(plans, String)}`,
+    percent !== undefined && `for ${percent}% of users`,
+  ].filter(Boolean)
+  return parts.length > 0 ? parts.join(' ') : 'for all users'
+}
+
+/** The path of a change, with rules by number: `ios.supportedVersion, rule 1`. */
+export function describePath(path: string): string {
+  const [, fixed, custom, at] = /^(?:rules\.(.+)|(features\.\w+)\.rules)\.(\d+)$/.exec(path) ?? []
+  return at === undefined ? path : `${fixed ?? custom}, rule ${Number(at) + 1}`
+}
+
+/** `Germany` for `DE`; the code itself if it is unknown. */
+export function countryName(code: string): string {
+  return nameIn('region', code)
+}
+
+/** `Brazilian Portuguese` for `pt-BR`; the tag itself if it is unknown. */
+export function languageName(tag: string): string {
+  return nameIn('language', tag)
+}
+
+function nameIn(type: 'region' | 'language', code: string): string {
+  names[type] ??= new Intl.DisplayNames('en', { type })
+  try {
+    return names[type].of(code) ?? code
+  } catch {
+    return code
+  }
+}
+
+function namesOf(codes: unknown, nameOf: (code: string) => string): string {
+  const names = (Array.isArray(codes) ? codes : [codes]).map((code) => nameOf(String(code)))
+  if (names.length > MAX_NAMES)
+    return `${names.slice(0, MAX_NAMES).join(', ')} and ${names.length - MAX_NAMES} more`
+  return names.join(' or ') || 'none at all'
+}

@@ -1,0 +1,125 @@
+import type { BunFile } from 'bun'
+import { Elysia, t } from 'elysia'
+import { AppError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log/log.ts'
+import {
+  allow,
+  CONSOLE_API,
+  operatorOf,
+  type RecordAction,
+} from '../../platform/http/console-guard.ts'
+import { closedObject, data } from '../../platform/http/envelope.ts'
+import { progressReply } from '../../platform/http/progress-reply.ts'
+import type { ExportCsv } from '../../platform/lists/csv.ts'
+
+/**
+ * A stored backup; `verifiedAt` is when it was last read completely and found intact, `problem` why it was not the
+ * last time.
+ */
+type Backup = {
+  name: string
+  bytes: number
+  at: Date
+  verifiedAt: Date | null
+  problem: string | null
+  /** False if this server has no key that decrypts it. */
+  canVerify: boolean
+}
+
+export type Backups = {
+  /** The backups, newest first, their folder, and the time of the next scheduled one; null without a schedule. */
+  list: () => Promise<{
+    backups: Backup[]
+    next: Date | null
+    isEncrypted: boolean
+    /** False if they are in an object store. */
+    isOnServer: boolean
+    /** Null for operators who are not owners. */
+    folder: string | null
+  }>
+  make: (onProgress: (bytes: number) => void) => Promise<{ name: string }>
+  /** Reads the whole backup. Throws `conflict` with the reason when it is damaged. */
+  verify: (name: string, signal: AbortSignal) => Promise<void>
+  /** Null when there is no such backup. */
+  open: (name: string) => Promise<BunFile | Response | null>
+}
+
+const NameParam = closedObject({ name: t.String({ maxLength: 100 }) })
+
+type BackupsAdminDeps = {
+  backups: Backups | null
+  record: RecordAction
+  exportCsv: ExportCsv
+  log: Log
+}
+
+/** Routes to create, verify and download backups. Only the command line restores them. */
+export function backupsAdmin({ backups, record, exportCsv, log }: BackupsAdminDeps) {
+  return new Elysia({ name: 'backups-admin', prefix: `${CONSOLE_API}/backups` })
+    .get(
+      '',
+      async ({ request }) => {
+        const { folder, ...list } = await requireBackups().list()
+        return data({ ...list, folder: operatorOf(request).role === 'owner' ? folder : null })
+      },
+      allow('reader'),
+    )
+    .get(
+      '/export.csv',
+      (context) => {
+        const read = async () => (await requireBackups().list()).backups
+        return exportCsv(context, { name: 'backups', columns: COLUMNS, read })
+      },
+      allow('reader'),
+    )
+    .post(
+      '',
+      ({ request, server, set }) =>
+        progressReply<{ bytes: number }, { name: string }>(
+          { request, server, set, log },
+          async (onProgress) => {
+            // The backup continues when the browser disconnects.
+            const made = await requireBackups().make((bytes) => onProgress({ bytes }))
+            await record(request, { action: 'backups.make', target: made.name })
+            return made
+          },
+        ),
+      allow('operator'),
+    )
+    .post(
+      '/:name/verify',
+      ({ request, server, set, params: { name } }) =>
+        progressReply({ request, server, set, log }, async (_onProgress, signal) => {
+          await requireBackups().verify(name, signal)
+          await record(request, { action: 'backups.verify', target: name })
+          return { name }
+        }),
+      { params: NameParam, ...allow('operator') },
+    )
+    .get(
+      '/:name/download',
+      async ({ request, set, params: { name } }) => {
+        const file = await requireBackups().open(name)
+        if (!file) throw new AppError('not_found', `There is no backup ${name}.`)
+        await record(request, { action: 'backups.download', target: name })
+        set.headers['content-disposition'] = `attachment; filename="${name}"`
+        set.headers['content-type'] = 'application/octet-stream'
+        return file
+      },
+      // A backup may contain all secrets, unencrypted.
+      { params: NameParam, ...allow('owner', 'stepUp') },
+    )
+
+  function requireBackups(): Backups {
+    if (backups !== null) return backups
+    throw new AppError('unavailable', 'Only the running server can make backups.')
+  }
+}
+
+/** The columns of an exported list. */
+const COLUMNS: Record<string, (backup: Backup) => unknown> = {
+  name: ({ name }) => name,
+  bytes: ({ bytes }) => bytes,
+  at: ({ at }) => at,
+  verified: ({ verifiedAt }) => verifiedAt,
+}

@@ -1,0 +1,93 @@
+import { Elysia, t } from 'elysia'
+import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
+import { closedObject, data } from '../../platform/http/envelope.ts'
+import type { Slowest } from '../../platform/metrics/slowest.ts'
+import type { Recorder } from '../../platform/metrics/snapshots.ts'
+import { endpointsIn, figuresOfKind, isCalledByApps, isConsole } from '../endpoints.ts'
+
+type MetricsAdminDeps = {
+  recorder: Pick<Recorder, 'charts' | 'tallies'>
+  slowest: Slowest
+  webhooks: {
+    health: { countWaiting: () => Promise<{ id: string; url: string; waiting: number }[]> }
+  }
+}
+
+const MAX_HOURS = 720
+/** With fewer requests, the slowest of them says little about its endpoint. */
+const MIN_REQUESTS = 10
+const Hours = t.Optional(t.Numeric({ minimum: 1, maximum: MAX_HOURS }))
+const On = t.Optional(t.Literal('on'))
+const EndpointsQuery = closedObject({ hours: Hours })
+const SlowestQuery = closedObject({ console: On })
+const TrafficQuery = closedObject({ hours: Hours, day: On, week: On })
+const EndpointQuery = closedObject({
+  name: t.String({ maxLength: 200 }),
+  hours: Hours,
+  day: On,
+  week: On,
+})
+
+/** Routes for the charts of the traffic and its endpoints, and for webhook deliveries. */
+export function metricsAdmin(deps: MetricsAdminDeps) {
+  const { charts } = deps.recorder
+  return new Elysia({ name: 'metrics-admin', prefix: CONSOLE_API })
+    .get(
+      '/metrics',
+      async ({ query }) => {
+        const period = periodOf(query)
+        const { traffic, starts } = charts
+        return data({ steps: await traffic(period), starts: await starts(period.hours) })
+      },
+      { query: TrafficQuery, ...allow('reader') },
+    )
+    .get('/metrics/endpoints', async ({ query }) => data(await summarize(deps, query.hours ?? 1)), {
+      query: EndpointsQuery,
+      ...allow('reader'),
+    })
+    .get(
+      '/metrics/endpoint',
+      async ({ query }) => data(await charts.endpoint(query.name, periodOf(query))),
+      { query: EndpointQuery, ...allow('reader') },
+    )
+    .get('/metrics/slowest', ({ query }) => data(slowestRequests(deps, query.console === 'on')), {
+      query: SlowestQuery,
+      ...allow('reader'),
+    })
+}
+
+export type MetricsSummary = Awaited<ReturnType<typeof summarize>>
+
+/** The figures of the last `hours` by endpoint, by webhook endpoint and by billing provider. */
+async function summarize({ recorder, webhooks }: MetricsAdminDeps, hours: number) {
+  const { since, figures } = await recorder.tallies.list(hours)
+  const endpoints = endpointsIn(figures)
+  const attempts = new Map(figuresOfKind(figures, 'webhook').map((one) => [one.name, one]))
+  const outgoing = (await webhooks.health.countWaiting()).map(({ id, url, waiting }) => {
+    const { count = 0, soft = 0, hard = 0, p50 = 0, p99 = 0 } = attempts.get(id) ?? {}
+    const delivered = count - soft - hard
+    return { id, url, waiting, delivered, retried: soft, failed: hard, p50, p99 }
+  })
+  const incoming = figuresOfKind(figures, 'billing').map(
+    ({ name, count, soft, hard, ...delays }) => {
+      return { provider: name, received: count, conflicting: soft, failed: hard, ...delays }
+    },
+  )
+  const slowest = endpoints.find((one) => isCalledByApps(one) && one.count >= MIN_REQUESTS) ?? null
+  return { since, slowest, minRequests: MIN_REQUESTS, endpoints, outgoing, incoming }
+}
+
+export type SlowRequests = ReturnType<typeof slowestRequests>
+
+function slowestRequests({ slowest }: MetricsAdminDeps, includesConsole: boolean) {
+  return slowest
+    .list(({ name }) => includesConsole || !isConsole(name))
+    .map(({ at, ...request }) => ({ ...request, at: new Date(at).toISOString() }))
+}
+
+function periodOf({ hours = 1, day, week }: { hours?: number; day?: 'on'; week?: 'on' }) {
+  const earlier = [day && ('day' as const), week && ('week' as const)].filter(
+    (one) => one !== undefined,
+  )
+  return { hours, earlier }
+}

@@ -1,0 +1,104 @@
+import type { Server } from 'bun'
+import { Elysia } from 'elysia'
+import type { Config } from '../../config/config.ts'
+import type { EventSearch } from '../../features/billing/inbox/event-search.ts'
+import { withTimeout } from '../../lib/concurrency/with-timeout.ts'
+import { describeExamples } from '../../lib/example-content.ts'
+import { freeSpace } from '../../lib/files/free-space.ts'
+import type { LiveLines } from '../../lib/log/live-lines.ts'
+import type { OpenDb } from '../../platform/db/db.ts'
+import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
+import { data } from '../../platform/http/envelope.ts'
+import type { Readiness } from '../../platform/http/health.ts'
+import type { JobRun } from '../../platform/jobs/jobs.ts'
+import type { Recorder } from '../../platform/metrics/snapshots.ts'
+import type { Backups } from './backups.ts'
+import { followLines } from './live.ts'
+
+const BACKUPS_TIMEOUT_MS = 2_000
+
+type HealthAdminDeps = {
+  config: Config
+  db: Pick<OpenDb<unknown>, 'size' | 'place' | 'isShared'>
+  version: string
+  readiness: () => Promise<Readiness>
+  eventSearch: EventSearch
+  /** Paid products that belong to no plan, as far as events or users have named them since the start. */
+  reportedUnmatched: () => Promise<string[]>
+  /** `warn`: a sentence for each plan whose duration cannot be read. */
+  plans: { warn: () => Promise<string[]>; list: () => Promise<{ code: string }[]> }
+  settings: { read: () => Promise<object> }
+  rates: { readIfServed: () => Promise<{ updatedAt: string } | null>; isRefreshed: boolean }
+  outbox: { count: () => Promise<number> }
+  webhooks: { health: { countFailed: () => Promise<number> } }
+  recorder: Recorder
+  backups: Backups | null
+  jobRuns: Map<string, JobRun | null>
+  liveLines: LiveLines
+  /** Whether the session of a request is still valid. */
+  isSignedIn: (request: Request) => Promise<boolean>
+  now: () => Date
+}
+
+const RECENT_MINUTES = 10
+
+/** Routes for the overview and the live log. */
+export function healthAdmin(deps: HealthAdminDeps) {
+  const { liveLines, isSignedIn } = deps
+  return new Elysia({ name: 'health-admin', prefix: CONSOLE_API })
+    .get('/overview', async () => data(await overview(deps)), allow('reader'))
+    .get(
+      '/live',
+      ({ request, server, set }) =>
+        followLines(liveLines, {
+          request,
+          server: server as Server<unknown> | null,
+          set,
+          isAllowed: () => isSignedIn(request),
+        }),
+      allow('reader'),
+    )
+}
+
+export type Overview = Awaited<ReturnType<typeof overview>>
+
+async function overview(deps: HealthAdminDeps) {
+  const { config, db, version, readiness, eventSearch, rates, outbox, recorder, now } = deps
+  const { bytes: freeBytes } = await freeSpace(config.dataDir)
+  // An object store may not answer: readiness says why.
+  const listed =
+    deps.backups && withTimeout(deps.backups.list(), BACKUPS_TIMEOUT_MS, () => new Error('late'))
+  const [newest] = (await listed?.catch(() => null))?.backups ?? []
+  const served = await rates.readIfServed()
+  return {
+    version,
+    instance: config.instance,
+    now: now().toISOString(),
+    ready: await readiness(),
+    traffic: await recorder.sumLastMinutes(RECENT_MINUTES),
+    events: {
+      ...(await eventSearch.countMarked()),
+      latestAt: (await eventSearch.latest())?.toISOString() ?? null,
+      isConfigured: config.webhookTokens.length > 0,
+      unmatchedProducts: await deps.reportedUnmatched(),
+    },
+    plans: { warnings: await deps.plans.warn() },
+    /** The settings and plans that are still examples. */
+    examples: describeExamples(await deps.settings.read(), await deps.plans.list()),
+    rates: { updatedAt: served?.updatedAt ?? null, isRefreshed: rates.isRefreshed },
+    disk: { freeBytes, minFreeBytes: config.minFreeBytes },
+    database: { bytes: await db.size(), place: db.place },
+    mails: { waiting: await outbox.count(), isConfigured: config.smtpUrl !== null },
+    webhooks: { failed: await deps.webhooks.health.countFailed() },
+    backup: {
+      latest: newest && { at: newest.at.toISOString(), bytes: newest.bytes, name: newest.name },
+      schedule: config.backupSchedule,
+    },
+    jobs: [...deps.jobRuns].map(([name, run]) => ({
+      name,
+      lastAt: run?.at.toISOString() ?? null,
+      ms: run?.ms ?? null,
+      error: run?.error ?? null,
+    })),
+  }
+}

@@ -1,0 +1,38 @@
+import type { Tallies } from '../platform/metrics/tallies.ts'
+
+type Figures = Awaited<ReturnType<Tallies['list']>>['figures'][number]
+
+type Endpoint = ReturnType<typeof endpointOf>
+
+/** The name that all requests to unknown paths share. */
+const UNKNOWN_PATHS = 'none'
+const OTHER_KINDS = /^(webhook|billing) /
+const CONSOLE = /^\w+ \/console\b/
+
+/** The endpoints among the figures, the slowest first. Response times are in ms. */
+export function endpointsIn(figures: Figures[]) {
+  return figures
+    .filter(({ name }) => !OTHER_KINDS.test(name))
+    .map(endpointOf)
+    .toSorted((one, other) => other.p99 - one.p99 || other.count - one.count)
+}
+
+/** Endpoints that apps and servers call: what an operator does in the console may take long. */
+export function isCalledByApps({ name }: Endpoint): boolean {
+  return name !== UNKNOWN_PATHS && !isConsole(name)
+}
+
+export function isConsole(name: string): boolean {
+  return CONSOLE.test(name)
+}
+
+/** The figures of the names that begin with `kind`, without it. */
+export function figuresOfKind(figures: Figures[], kind: 'webhook' | 'billing') {
+  return figures.flatMap(({ name, ...rest }) =>
+    name.startsWith(`${kind} `) ? [{ name: name.slice(kind.length + 1), ...rest }] : [],
+  )
+}
+
+function endpointOf({ name, count, soft, hard, p50, p99 }: Figures) {
+  return { name, count, p50, p99, refused: soft, errors: hard, isConsole: isConsole(name) }
+}

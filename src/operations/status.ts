@@ -1,0 +1,71 @@
+import { AppError } from '../lib/errors.ts'
+import { freeSpace } from '../lib/files/free-space.ts'
+import type { Readiness } from '../platform/http/health.ts'
+import type { Tallies } from '../platform/metrics/tallies.ts'
+import { endpointsIn, isCalledByApps } from './endpoints.ts'
+import type { MonitoringDeps } from './monitored.ts'
+
+const SLOWEST = 3
+
+export type Status = Awaited<ReturnType<ReturnType<typeof createStatus>>>
+
+/**
+ * The state of the service. Sizes are in bytes; `since` is null when no server runs. Values from the database are
+ * null while it does not respond.
+ */
+export function createStatus(
+  deps: MonitoringDeps & { endpoints: Tallies['list'] },
+  readiness: () => Promise<Readiness>,
+) {
+  const { version, servingSince, db, now } = deps
+  const { dataDir } = deps.config
+  return async () => {
+    const { bytes: freeBytes } = await freeSpace(dataDir)
+    // Read concurrently, so that we wait for an unresponsive database only once.
+    const [parts, users, events, messagesWaiting, databaseBytes, rates, backup, endpoints] =
+      await Promise.all([
+        readiness(),
+        orNull(deps.users.count()),
+        orNull(deps.eventSearch.countStored()),
+        orNull(deps.outbox.count()),
+        orNull(db.size()),
+        orNull(deps.rates.readIfServed()),
+        deps.host.backup(),
+        orNull(deps.endpoints(1)),
+      ])
+    // The readiness may be a second old.
+    const ready = users === null ? { ...parts, database: 'failing' as const } : parts
+    const isReady = ready.database === 'ok' && ready.storage === 'ok'
+    return {
+      version,
+      since: servingSince?.toISOString() ?? null,
+      isReady: isReady && servingSince !== null,
+      ready,
+      ...(users ?? { users: null, sessions: null }),
+      ...(events ?? { events: null, failed: null }),
+      messagesWaiting,
+      dataDir,
+      database: db.place,
+      databaseBytes,
+      freeBytes,
+      backup,
+      ratesUpdatedAt: rates?.updatedAt ?? null,
+      ratesAgeHours: rates && ageInHours(rates.updatedAt),
+      /** Of the last hour. */
+      slowestEndpoints:
+        endpoints && endpointsIn(endpoints.figures).filter(isCalledByApps).slice(0, SLOWEST),
+    }
+  }
+
+  function ageInHours(date: string): number {
+    return Math.round((now().getTime() - Date.parse(date)) / 360_000) / 10
+  }
+}
+
+/** Null while the database does not respond. */
+function orNull<T>(answer: Promise<T>): Promise<T | null> {
+  return answer.catch((error) => {
+    if (error instanceof AppError && error.code === 'unavailable') return null
+    throw error
+  })
+}

@@ -1,0 +1,75 @@
+import { MINUTE_MS } from '../../lib/time/durations.ts'
+
+/** A value of a metric, with its labels. */
+type MetricValue = { labels: Record<string, string | number>; value: number; part?: string }
+
+/** The current values of a metric of `/metrics`; empty if it has none. */
+export type ReadMetric = (name: string) => Promise<MetricValue[]>
+
+export type Labels = Record<string, RegExp>
+
+/** What rules measure. Null where there is nothing to measure. */
+export type Measurements = {
+  /** The highest current value. */
+  highest: (name: string, labels?: Labels) => Promise<number | null>
+  /** The lowest current value. */
+  lowest: (name: string, labels?: Labels) => Promise<number | null>
+  /** How much a counter has grown in the last minutes, or since the start. `part`: of a histogram. */
+  increase: (name: string, minutes: number, labels?: Labels, part?: string) => Promise<number>
+  /** When a counter last grew in the last two hours, in ms; 0 if it did not. */
+  lastIncrease: (name: string, labels: Labels) => Promise<number>
+}
+
+type Reading = { at: number; total: number }
+
+/** The longest window of a rule. */
+const MAX_WINDOW_MS = 2 * 60 * MINUTE_MS
+
+/** Measures this process. The readings of counters are kept in memory, so windows begin at the start. */
+export function createMeasurements(readMetric: ReadMetric, now: () => Date): Measurements {
+  const readings = new Map<string, Reading[]>()
+  return { highest, lowest, increase, lastIncrease }
+
+  async function highest(name: string, labels: Labels = {}) {
+    const values = await matching(name, labels)
+    return values.length === 0 ? null : Math.max(...values)
+  }
+
+  async function lowest(name: string, labels: Labels = {}) {
+    const values = await matching(name, labels)
+    return values.length === 0 ? null : Math.min(...values)
+  }
+
+  async function increase(name: string, minutes: number, labels: Labels = {}, part?: string) {
+    const at = now().getTime()
+    const total = (await matching(name, labels, part)).reduce((sum, value) => sum + value, 0)
+    const key = keyOf(name, labels, part)
+    const kept = (readings.get(key) ?? []).filter((one) => at - one.at <= MAX_WINDOW_MS)
+    kept.push({ at, total })
+    readings.set(key, kept)
+    const since = at - minutes * MINUTE_MS
+    const before = kept.findLast((one) => one.at <= since) ?? kept[0]
+    return total - (before?.total ?? total)
+  }
+
+  async function lastIncrease(name: string, labels: Labels) {
+    if ((await increase(name, MAX_WINDOW_MS / MINUTE_MS, labels)) === 0) return 0
+    const kept = readings.get(keyOf(name, labels)) ?? []
+    return kept.find(({ total }) => total === kept.at(-1)?.total)?.at ?? 0
+  }
+
+  async function matching(name: string, labels: Labels, part?: string): Promise<number[]> {
+    const values = await readMetric(name)
+    return values.flatMap((one) => {
+      const isWanted = Object.entries(labels).every(([label, pattern]) =>
+        pattern.test(String(one.labels[label] ?? '')),
+      )
+      return isWanted && one.part === part ? [one.value] : []
+    })
+  }
+}
+
+function keyOf(name: string, labels: Labels, part?: string): string {
+  const patterns = Object.entries(labels).map(([label, pattern]) => `${label}=${pattern.source}`)
+  return JSON.stringify([name, patterns, part])
+}

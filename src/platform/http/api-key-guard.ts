@@ -1,0 +1,171 @@
+import type { Server } from 'bun'
+import { Elysia, t } from 'elysia'
+import { isApiKey } from '../../lib/crypto/api-key.ts'
+import { AppError, type DenialReason } from '../../lib/errors.ts'
+import type { Scope } from '../../lib/scopes.ts'
+import { MINUTE_MS } from '../../lib/time/durations.ts'
+import { lastsUntil, tooManyAttempts } from '../limits/limits.ts'
+import { tokenIn } from './authenticate.ts'
+import { beforeBody } from './before-body.ts'
+import { isForm } from './body.ts'
+import type { IpOf, RequestCheck } from './client-address.ts'
+import { closedObject } from './envelope.ts'
+import { requestInfo } from './request-id.ts'
+
+/** The prefix of the routes that the app's other servers call with an API key. */
+export const SERVER_API = '/api/server'
+
+/** The user in the path of a route. */
+export const UserParams = closedObject({
+  id: t.String({
+    maxLength: 100,
+    description: 'the `_id` of the user',
+    examples: ['01a1fecb-4162-75f8-b13e-d84fd1f88be2'],
+  }),
+})
+
+type ApiKey = {
+  id: string
+  name: string
+  scopes: Scope[]
+  networks: string[]
+  requestsPerMinute: number | null
+  expiresAt: Date | null
+  revokedAt: Date | null
+}
+
+type ServerApiDeps = {
+  /** The key with a secret, revoked and expired ones included. */
+  findKey: (secret: string) => Promise<ApiKey | undefined>
+  /** Creates the check whether a request comes from one of the networks. */
+  networkCheck: (networks: string[]) => RequestCheck
+  ipOf: IpOf
+  now: () => Date
+}
+
+/** The key and the address of a request's sender, for the audit log. */
+type Caller = { key: string; readIp: () => string }
+
+/** Records an action of an API key in the audit log. */
+export type RecordByKey = (
+  request: Request,
+  entry: {
+    action: string
+    target: string
+    before?: Record<string, unknown>
+    after?: Record<string, unknown>
+  },
+) => Promise<void>
+
+type ClientRequest = {
+  request: Request
+  server: Server<unknown> | null
+  body?: unknown
+}
+
+const callers = new WeakMap<Request, Caller>()
+
+export type ScopeGuard = ReturnType<typeof requireKey>
+
+/**
+ * Adds the route option `scope`, which requires an API key that has it, and `clientScope`, which also takes the key as the
+ * secret of an OAuth client (RFC 6749, §2.3.1): by Basic authentication, or as `client_secret` in the form.
+ */
+export function requireKey({ findKey, networkCheck, ipOf, now }: ServerApiDeps) {
+  const checks = new Map<string, RequestCheck>()
+  const windows = new Map<string, { until: Date; count: number }>()
+  return new Elysia({ name: 'api-key', seed: findKey }).macro({
+    scope: (scope: Scope) => {
+      const check = ({ request, server }: { request: Request; server: Server<unknown> | null }) =>
+        authorize(request, server, scope)
+      return {
+        detail: { security: [{ apiKey: [] }], 'x-scope': scope },
+        ...beforeBody(check),
+        // Before validation, so that callers without a key learn nothing about a route's fields.
+        transform: check,
+      }
+    },
+    clientScope: (scope: Scope) => {
+      const check = async ({ request, server, body }: ClientRequest) => {
+        const header = request.headers.get('authorization')
+        const form = body as { client_secret?: string } | undefined
+        const secret = header === null ? form?.client_secret : basicSecretIn(header)
+        await authorize(request, server, scope, secret ?? tokenIn(header))
+      }
+      const mayBeInForm = ({ request }: ClientRequest) =>
+        isForm(request) && !request.headers.has('authorization')
+      return {
+        detail: { security: [{ apiKey: [] }], 'x-scope': scope },
+        // The secret in a form is known only after the body has been read.
+        ...beforeBody((context: ClientRequest) =>
+          mayBeInForm(context) ? undefined : check(context),
+        ),
+        transform: check,
+      }
+    },
+  })
+
+  async function authorize(
+    request: Request,
+    server: Server<unknown> | null,
+    scope: Scope,
+    secret = tokenIn(request.headers.get('authorization')),
+  ) {
+    if (callers.has(request)) return
+    const { headers } = request
+    // A key in a web page would be public.
+    if (headers.has('origin')) throw forbidden('API keys are for servers, not for browsers.')
+    if (secret === null) throw denied(headers.has('authorization') ? 'malformed' : 'missing')
+    const key = isApiKey(secret) ? await findKey(secret) : undefined
+    if (!key) throw denied('unknown_token')
+    if (key.revokedAt !== null) throw denied('revoked')
+    if (key.expiresAt !== null && key.expiresAt <= now()) throw denied('expired')
+    if (!isInNetwork(key, request, server))
+      throw forbidden('This API key is not allowed from this address.')
+    if (!key.scopes.includes(scope)) throw forbidden(`This API key lacks the scope ${scope}.`)
+    countRequest(key)
+    // Finding the address is costly, and only changes need it.
+    callers.set(request, { key: key.name, readIp: () => ipOf(request, server) })
+    requestInfo(request).apiKey = key.name
+  }
+
+  function isInNetwork({ networks }: ApiKey, request: Request, server: Server<unknown> | null) {
+    if (networks.length === 0) return true
+    const name = networks.join()
+    const check = checks.get(name) ?? networkCheck(networks)
+    checks.set(name, check)
+    return check(request, server)
+  }
+
+  /** Counts in the memory of this process: a window is short, and each instance has its own. */
+  function countRequest({ id, requestsPerMinute }: ApiKey) {
+    if (requestsPerMinute === null) return
+    const at = now()
+    const known = windows.get(id)
+    const isCurrent = known !== undefined && lastsUntil(known.until, at, MINUTE_MS / 1000)
+    const window = isCurrent ? known : { until: new Date(at.getTime() + MINUTE_MS), count: 0 }
+    windows.set(id, window)
+    if (window.count >= requestsPerMinute) throw tooManyAttempts(window.until, at)
+    window.count++
+  }
+}
+
+/** The password of Basic authentication, which OAuth clients encode like a form; null for another scheme. */
+function basicSecretIn(authorization: string | null): string | null {
+  const encoded = /^basic +([\w+/=-]+)$/i.exec(authorization ?? '')?.[1]
+  const [, password] = /^[^:]*:(.*)$/s.exec(Buffer.from(encoded ?? '', 'base64').toString()) ?? []
+  return password === undefined ? null : new URLSearchParams(`p=${password}`).get('p')
+}
+
+export function callerOf(request: Request): Caller {
+  return callers.get(request) as Caller
+}
+
+function denied(reason: DenialReason): AppError {
+  const text = 'A valid API key is required: send Authorization: Bearer hp_….'
+  return new AppError('unauthenticated', text, { denial: { reason } })
+}
+
+function forbidden(text: string): AppError {
+  return new AppError('forbidden', text)
+}

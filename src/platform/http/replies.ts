@@ -1,0 +1,112 @@
+import { brotliCompressSync, constants } from 'node:zlib'
+import type { Context } from 'elysia'
+import Negotiator from 'negotiator'
+import { sha256 } from '../../lib/crypto/hash.ts'
+import { varyBy } from './cors.ts'
+import { data } from './envelope.ts'
+import { isSealed } from './opened-request.ts'
+import { rawReply } from './raw-reply.ts'
+import { optionalHeader } from './request-headers.ts'
+
+/** Marks a route that replies with `sendPublic`, for the API docs. */
+export const cached = { 'x-cached': true }
+
+/** A rendered reply, cached until its content changes. `compressed` keeps what clients have asked for. */
+type PublicReply = { body: string; etag: string; compressed?: Map<string, Uint8Array> }
+
+/** In the order in which we prefer them. */
+const COMPRESSORS: Record<string, (body: Uint8Array) => Uint8Array> = {
+  br: (body) =>
+    brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }),
+  zstd: (body) => Bun.zstdCompressSync(body),
+  gzip: (body) => Bun.gzipSync(body as Uint8Array<ArrayBuffer>),
+}
+/** A higher one takes ten times as long. */
+const BROTLI_QUALITY = 5
+/** A shorter reply fits into one packet. */
+const MIN_COMPRESSED_LENGTH = 1_000
+const ENCODING_LIMIT = 200
+const PROXY_SUFFIX = /-{1,2}(gzip|br|zstd|deflate)"$/
+
+const MAX_REPLIES_PER_VALUE = 1_000
+
+/** Renders once per value and variant key, such as a language. */
+export function createPublicCache<T extends object>(
+  render: (value: T, variant: string) => unknown = (value) => value,
+): (value: T, variant?: string) => PublicReply {
+  const replies = new WeakMap<T, Map<string, PublicReply>>()
+  return (value, variant = '') => {
+    const known = replies.get(value)?.get(variant)
+    if (known) return known
+    const byVariant = replies.get(value) ?? new Map<string, PublicReply>()
+    // Clients can choose variants, so the number of cached replies is bounded.
+    if (byVariant.size >= MAX_REPLIES_PER_VALUE) byVariant.clear()
+    const reply = encode(render(value, variant))
+    replies.set(value, byVariant.set(variant, reply))
+    return reply
+  }
+}
+
+function encode(response: unknown): PublicReply {
+  const body = JSON.stringify(data(response))
+  return { body, etag: `"${sha256(body).slice(0, 22)}"`, compressed: new Map() }
+}
+
+/**
+ * Replies 200 with the body, or 304 when the client has it. `maxAge` is in seconds; `language` is set when negotiated,
+ * `isPrivate` when the reply is for one user or device.
+ */
+export function sendPublic(
+  reply: PublicReply,
+  { request, set }: Pick<Context, 'request' | 'set'>,
+  maxAge: number,
+  { language, isPrivate = false }: { language?: string; isPrivate?: boolean } = {},
+): Response {
+  const { body, etag, compressed } = reply
+  // Personal content is not compressed: its length would reveal secrets (BREACH).
+  const isCompressible = compressed && !isPrivate && body.length >= MIN_COMPRESSED_LENGTH
+  const encoding = isCompressible && !isSealed(request) ? encodingFor(request) : null
+  if (isCompressible) varyBy(set, 'Accept-Encoding')
+  const headers: Record<string, string> = {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': `${isPrivate ? 'private' : 'public'}, max-age=${maxAge}`,
+    // Weak, because the same tag stands for other bytes in another encoding.
+    etag: encoding ? `W/${etag}` : etag,
+    ...(encoding ? { 'content-encoding': encoding } : {}),
+  }
+  if (language !== undefined) {
+    headers['content-language'] = language
+    varyBy(set, 'Accept-Language')
+  }
+  const unchanged = etagMatches(request.headers.get('if-none-match'), etag)
+  if (unchanged) return rawReply(set, null, headers, 304)
+  return rawReply(set, encoding ? compress(reply, encoding) : body, headers)
+}
+
+/** The encoding that the client prefers; null for none. */
+function encodingFor({ headers }: Request): string | null {
+  const accepted = optionalHeader(headers, 'accept-encoding')?.slice(0, ENCODING_LIMIT)
+  if (accepted === undefined) return null
+  const negotiator = new Negotiator({ headers: { 'accept-encoding': accepted.toLowerCase() } })
+  // Its types do not know our order of preference.
+  const choose = negotiator.encodings as (available: string[], options: object) => string[]
+  const known = Object.keys(COMPRESSORS)
+  const [preferred] = choose.call(negotiator, [...known, 'identity'], { preferred: known })
+  return preferred === undefined || preferred === 'identity' ? null : preferred
+}
+
+/** Compresses each reply once per encoding. */
+function compress({ body, compressed }: PublicReply, encoding: string): Uint8Array {
+  const bytes = compressed?.get(encoding) ?? COMPRESSORS[encoding]?.(Buffer.from(body))
+  compressed?.set(encoding, bytes as Uint8Array)
+  return bytes as Uint8Array
+}
+
+/** RFC 9110 §13.1.2: a list of tags, compared weakly, or `*`. Proxies that compress mark tags as weak or add a suffix. */
+export function etagMatches(ifNoneMatch: string | null, etag: string): boolean {
+  if (ifNoneMatch === null) return false
+  return ifNoneMatch
+    .split(',')
+    .map((tag) => tag.trim().replace(/^W\//, ''))
+    .some((tag) => tag === '*' || tag === etag || tag.replace(PROXY_SUFFIX, '"') === etag)
+}

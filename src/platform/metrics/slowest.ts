@@ -1,0 +1,52 @@
+import { HOUR_MS, MINUTE_MS } from '../../lib/time/durations.ts'
+
+/** A request without its path, query and body. */
+type SlowRequest = {
+  /** The method and the route pattern. */
+  name: string
+  status: number
+  ms: number
+  at: number
+  requestId: string
+  /** The signed-in user, if there is one. */
+  userId: string | null
+}
+
+export type Slowest = ReturnType<typeof createSlowest>
+
+const MAX_LISTED = 20
+const SLOTS = HOUR_MS / MINUTE_MS + 1
+
+/**
+ * The slowest requests of the last hour, in memory. Keeps the slowest of each minute, so that a request which many
+ * others exceeded for a while is still known once those are more than an hour old.
+ */
+export function createSlowest(now: () => Date) {
+  const slots: { minute: number; requests: SlowRequest[] }[] = []
+  return { add, list }
+
+  function add(request: SlowRequest) {
+    const minute = Math.floor(request.at / MINUTE_MS)
+    const slot = slots[minute % SLOTS]
+    if (slot?.minute !== minute) {
+      slots[minute % SLOTS] = { minute, requests: [request] }
+      return
+    }
+    const { requests } = slot
+    const last = requests.length < MAX_LISTED ? null : requests.at(-1)
+    if (last && request.ms <= last.ms) return
+    if (last) requests.pop()
+    const place = requests.findIndex(({ ms }) => ms < request.ms)
+    requests.splice(place < 0 ? requests.length : place, 0, request)
+  }
+
+  /** The slowest first. */
+  function list(isWanted: (request: SlowRequest) => boolean): SlowRequest[] {
+    const until = now().getTime()
+    return slots
+      .flatMap((slot) => slot?.requests ?? [])
+      .filter((one) => one.at > until - HOUR_MS && one.at <= until && isWanted(one))
+      .toSorted((one, other) => other.ms - one.ms)
+      .slice(0, MAX_LISTED)
+  }
+}

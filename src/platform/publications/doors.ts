@@ -1,0 +1,80 @@
+import { Elysia, type TSchema, t } from 'elysia'
+import { beforeAndAfterOf, differencesBetween } from '../../lib/text/differences.ts'
+import { json } from '../http/body.ts'
+import { allow, CONSOLE_API, operatorOf, type RecordAction } from '../http/console-guard.ts'
+import { closedObject, data } from '../http/envelope.ts'
+import type { Publication, Publishing } from './publications.ts'
+
+/** Content that is edited as a whole and versioned. */
+type VersionedContent = {
+  /** The current content and its version. */
+  readLive: () => Promise<{ version: number; content: unknown }>
+  publish: (edited: unknown, by: Publishing) => Promise<unknown>
+  rollBack: (version: number, by: Publishing) => Promise<unknown>
+  find: (version: number) => Promise<unknown>
+  history: (before?: number) => Promise<{ versions: Publication[]; next: number | null }>
+}
+
+/** In bytes. */
+const PUBLICATION_LIMIT = 2 * 1024 * 1024
+
+const note = t.String({ maxLength: 500 })
+const version = t.Integer({ minimum: 0 })
+const Publish = closedObject({ base: version, note, content: t.Any() })
+const RollBack = closedObject({ base: version, note, version })
+const VersionParam = closedObject({ version: t.Numeric({ minimum: 1 }) })
+const HistoryQuery = closedObject({ before: t.Optional(t.Numeric({ minimum: 1 })) })
+
+/** Routes to read, publish and roll back one `kind` of content; the console builds its form from `schema`. */
+export function publicationAdmin(
+  kind: string,
+  schema: TSchema,
+  { readLive, publish, rollBack, find, history }: VersionedContent,
+  record: RecordAction,
+) {
+  return new Elysia({ name: `${kind}-publications`, prefix: `${CONSOLE_API}/${kind}` })
+    .get('', async () => data({ ...(await readLive()), schema }), allow('reader'))
+    .get('/history', async ({ query }) => data(await history(query.before)), {
+      query: HistoryQuery,
+      ...allow('reader'),
+    })
+    .get('/versions/:version', async ({ params }) => data(await find(params.version)), {
+      params: VersionParam,
+      ...allow('reader'),
+    })
+    .post(
+      '/publish',
+      async ({ request, body: { base, note, content } }) => {
+        await change(request, 'publish', base, () =>
+          publish(content, { base, note, author: operatorOf(request).name }),
+        )
+        return data(await readLive())
+      },
+      { ...json(Publish, PUBLICATION_LIMIT), ...allow('operator') },
+    )
+    .post(
+      '/rollback',
+      async ({ request, body: { base, note, version } }) => {
+        await change(request, 'rollback', base, () =>
+          rollBack(version, { base, note, author: operatorOf(request).name }),
+        )
+        return data(await readLive())
+      },
+      { ...json(RollBack), ...allow('operator') },
+    )
+
+  /** The audit log records only the differences; the history keeps the whole content. */
+  async function change(request: Request, act: string, base: number, work: () => Promise<unknown>) {
+    const { content: before } = await readLive()
+    await work()
+    // Content from before versioning has become version 1.
+    const version = Math.max(base, 1) + 1
+    const differences = differencesBetween(before, await find(version))
+    await record(request, {
+      action: `${kind}.${act}`,
+      target: `version ${version}`,
+      ...beforeAndAfterOf(differences),
+      isPublic: true,
+    })
+  }
+}

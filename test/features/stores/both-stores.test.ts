@@ -1,0 +1,102 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { createClock, createTestApp } from '../../support/app.ts'
+import { serveAppStoreApi } from '../../support/app-store/api.ts'
+import { createAppStore, type FakeSubscription } from '../../support/app-store/app-store.ts'
+import { beginInAppStore } from '../../support/app-store/histories.ts'
+import { STATUS } from '../../support/app-store/subscription.ts'
+import { cases } from '../../support/cases.ts'
+import { servePlayApi } from '../../support/play-store/api.ts'
+import { beginOnGooglePlay, runPlayJobs } from '../../support/play-store/histories.ts'
+import type { FakeSubscription as PlaySubscription } from '../../support/play-store/plan-changes.ts'
+import { createPlayStore, type PlayStore } from '../../support/play-store/play-store.ts'
+import { type History, history, playHistories } from '../../support/store-histories.ts'
+
+const DAY = 24 * 60 * 60 * 1000
+
+/** One customer: purchases in either store, and perhaps reported by the billing provider too. */
+const customer = fc.array(
+  history.map((one): History => ({ ...one, isSandbox: false })),
+  { minLength: 2, maxLength: 6 },
+)
+
+test('a user with purchases in both stores and at the billing provider has what the stores say', async () => {
+  await fc.assert(fc.asyncProperty(customer, check), {
+    numRuns: cases(4, 500),
+    endOnFailure: true,
+  })
+}, 1_200_000)
+
+async function check(histories: History[]) {
+  const clock = createClock()
+  clock.now = new Date('2026-10-01T12:00:00Z')
+  const appStore = await createAppStore(clock)
+  const playStore = createPlayStore(clock)
+  const now = () => clock.now
+  await using apple = serveAppStoreApi(appStore, now)
+  await using google = servePlayApi(playStore, now)
+  await using app = await createTestApp(
+    {
+      ...appStore.environment,
+      ...apple.environment,
+      ...google.environment,
+      STORE_LENIENCE: '0',
+    },
+    { asksPerSecond: 1_000 },
+  )
+  app.clock.now = clock.now
+  Object.defineProperty(clock, 'now', { get: () => app.clock.now })
+  const { user } = await app.register()
+  const inAppStore: FakeSubscription[] = []
+  const onGooglePlay: PlaySubscription[] = []
+  const play = { app, store: playStore, api: google }
+  await playHistories(
+    app,
+    histories,
+    (each, periodMs) =>
+      histories.indexOf(each) % 2 === 0
+        ? beginInAppStore(app, appStore, each, periodMs, inAppStore, user._id)
+        : beginOnGooglePlay(play, each, periodMs, onGooglePlay, user._id),
+    () => runPlayJobs(app),
+  )
+  app.clock.now = new Date(app.clock.now.getTime() + 8 * DAY)
+  // The app submits what it restores: every message about a purchase may have been lost.
+  const submissions = onGooglePlay.map((one) => one.submission())
+  await app.services.stores.submit({ userId: user._id, ip: '' }, submissions, false)
+  await app.services.stores.history?.catchUp('PRODUCTION', { signal: AbortSignal.timeout(60_000) })
+  await runPlayJobs(app)
+  await runPlayJobs(app)
+  await app.services.backlog.drain()
+  const { subscriptions } = await app.services.subscription.readForExport(user._id, 'production')
+  const at = app.clock.now.getTime()
+  const active = subscriptions.filter(
+    ({ effectiveEndAt }) => effectiveEndAt === null || Date.parse(effectiveEndAt) > at,
+  )
+  const expected = [
+    ...inAppStore.filter((one) => isActiveInAppStore(one, at)).map(productInAppStore),
+    ...onGooglePlay
+      .filter((one) => isActiveOnGooglePlay(one, playStore, at))
+      .map(({ purchase }) => purchase.lineItems[0]?.productId ?? null),
+  ]
+  expect(active.map(({ productId }) => productId).toSorted()).toEqual(expected.toSorted())
+}
+
+function productInAppStore({ transaction }: FakeSubscription) {
+  return transaction['productId'] as string
+}
+
+function isActiveInAppStore({ transaction, renewal, status }: FakeSubscription, at: number) {
+  const isInGrace = status() === STATUS.inGrace
+  const end = isInGrace ? renewal['gracePeriodExpiresDate'] : transaction['expiresDate']
+  return (isInGrace || status() === STATUS.active) && Number(end) > at
+}
+
+function isActiveOnGooglePlay(
+  { record, purchase, state }: PlaySubscription,
+  { voided }: PlayStore,
+  at: number,
+) {
+  const isRefunded = voided.some((one) => one.voided.orderId === record.orders.at(-1)?.id)
+  const isPaid = ['ACTIVE', 'CANCELED', 'IN_GRACE_PERIOD'].includes(state())
+  return !isRefunded && isPaid && Date.parse(purchase.lineItems[0]?.expiryTime ?? '') > at
+}

@@ -1,0 +1,78 @@
+import { expect, test } from 'bun:test'
+import { catchUp, drain, pass, report } from '../../../support/play-store/reports.ts'
+import { createPlayWorld } from '../../../support/play-store/world.ts'
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+
+test.each([12 * 60 * MINUTE, 365 * DAY])(
+  'Google is asked about every purchase again after the clock was %d ms ahead',
+  async (ahead) => {
+    await using world = await createPlayWorld()
+    const { app, store, api, userId } = world
+    app.expectErrors()
+    const submitted = store.buy({ userId })
+    app.clock.advance(ahead)
+    api.isDown = true
+    const { accessToken } = await app.register()
+    await world.submit([submitted], false, accessToken)
+    await drain(world)
+    app.clock.advance(-ahead)
+    api.isDown = false
+    await report(world, store.buy({ userId }).notification)
+    await drain(world)
+    expect(await countAsked()).toBe(1)
+    await app.services.stores.play?.purchases.repairTimes()
+    await pass(world, 20 * MINUTE)
+    expect(await countAsked()).toBe(2)
+
+    async function countAsked() {
+      const { db } = app.services
+      const rows = await db.read.select().from(db.tables.playPurchases)
+      return rows.filter(({ askedAt }) => askedAt !== null).length
+    }
+  },
+)
+
+test('a purchase that was leased while the clock was ahead is free again', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, userId } = world
+  const bought = store.buy({ userId })
+  await report(world, bought.notification)
+  const { play } = app.services.stores
+  const { tokenHash } =
+    (await app.services.db.read.select().from(app.services.db.tables.playPurchases))[0] ?? {}
+  app.clock.advance(DAY)
+  await play?.purchases.leaseOne(tokenHash ?? '')
+  app.clock.advance(-DAY)
+  expect(await play?.purchases.leaseOne(tokenHash ?? '')).toBeNull()
+  await play?.purchases.repairTimes()
+  expect(await play?.purchases.leaseOne(tokenHash ?? '')).toMatchObject({ tokenHash })
+})
+
+test('a revocation counts although the clock was four minutes ahead at the last reply', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, userId } = world
+  const bought = store.buy({ userId })
+  app.clock.advance(4 * MINUTE)
+  await report(world, bought.notification)
+  app.clock.advance(-4 * MINUTE)
+  await report(world, bought.revoke())
+  expect(await world.listSubscriptions()).toMatchObject([{ active: false }])
+  await app.services.rebuildBilling(AbortSignal.timeout(5_000))
+  expect(await world.listSubscriptions()).toMatchObject([{ active: false }])
+})
+
+test('refunds are listed again after the clock was 20 days ahead', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, userId } = world
+  const bought = store.buy({ userId, periodMs: 365 * DAY })
+  await report(world, bought.notification)
+  app.clock.advance(20 * DAY)
+  await catchUp(world)
+  app.clock.advance(-19 * DAY)
+  bought.refund()
+  app.clock.advance(DAY)
+  await catchUp(world)
+  expect(await world.listSubscriptions()).toMatchObject([{ status: 'refunded' }])
+})

@@ -1,0 +1,108 @@
+import { expect, test } from 'bun:test'
+import { readAnswer } from '../../../../src/features/stores/google/api/answer.ts'
+import { PACKAGE_NAME } from '../../../support/play-store/formats.ts'
+import { listEvents, pass, report } from '../../../support/play-store/reports.ts'
+import { createPlayWorld } from '../../../support/play-store/world.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+test.each([true, false])(
+  'a one-time product gives access until it is refunded (productsv2: %p)',
+  async (hasProductsV2) => {
+    await using world = await createPlayWorld()
+    const { app, api, store, userId } = world
+    api.hasProductsV2 = hasProductsV2
+    const at = app.clock.now.toISOString()
+    const bought = store.buyOnce({ userId, product: 'lifetime' })
+    await report(world, bought.notification)
+    const [found] = await world.listSubscriptions()
+    expect(found).toMatchObject({
+      status: 'active',
+      productId: 'lifetime',
+      purchasedAt: at,
+      expiresAt: null,
+      willRenew: false,
+    })
+    expect(bought.answer().acknowledgementState).toBe('ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED')
+    await pass(world, 2 * DAY)
+    await report(world, bought.refund())
+    expect(await world.listSubscriptions()).toMatchObject([{ status: 'refunded', active: false }])
+    expect(api.asked.some(({ request }) => request === 'GET products')).toBe(!hasProductsV2)
+    expect((await listEvents(world)).filter(({ outcome }) => outcome === 'failed')).toEqual([])
+  },
+)
+
+test.each([true, false])(
+  'a consumed product has an owner and gives no access (productsv2: %p)',
+  async (hasProductsV2) => {
+    await using world = await createPlayWorld()
+    const { api, store } = world
+    api.hasProductsV2 = hasProductsV2
+    const bought = store.buyOnce()
+    bought.consume()
+    const first = await world.submit([bought])
+    expect(first.results).toMatchObject([{ outcome: 'bound', productId: 'coins' }])
+    expect(first.subscription.subscriptions).toMatchObject([{ status: 'consumed' }])
+    expect((await world.submit([bought])).results).toMatchObject([{ outcome: 'known' }])
+    expect(await world.listSubscriptions()).toMatchObject([{ active: false }])
+  },
+)
+
+test('a product that the app consumes later is found within a day', async () => {
+  await using world = await createPlayWorld()
+  const { store, userId } = world
+  const bought = store.buyOnce({ userId })
+  await report(world, bought.notification)
+  expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
+  bought.consume()
+  await pass(world, DAY)
+  expect(await world.listSubscriptions()).toMatchObject([{ status: 'consumed', active: false }])
+})
+
+test('a submitted token without its kind may be a subscription or a product', async () => {
+  await using world = await createPlayWorld()
+  const { store } = world
+  const purchases = [store.buy(), store.buyOnce()].map(({ token }) => ({
+    store: 'play_store',
+    packageName: PACKAGE_NAME,
+    purchaseToken: token,
+  }))
+  const { results } = await world.submit(purchases as never[])
+  expect(results).toMatchObject([
+    { outcome: 'bound', productId: 'pro_month:monthly' },
+    { outcome: 'bound', productId: 'coins' },
+  ])
+})
+
+test('a reply of the older call without times is read', async () => {
+  await using world = await createPlayWorld()
+  const { api, store, userId } = world
+  api.hasProductsV2 = false
+  const bought = store.buyOnce({ userId })
+  const { purchaseTimeMillis: _time, ...answer } = bought.olderAnswer()
+  Object.assign(bought, { olderAnswer: () => answer })
+  await report(world, bought.notification)
+  expect(await world.listSubscriptions()).toMatchObject([{ status: 'active', productId: 'coins' }])
+})
+
+test('a product that is paid later gives access from then on', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, userId } = world
+  const bought = store.buyOnce({ userId, isPending: true })
+  expect((await world.submit([bought])).results).toMatchObject([{ outcome: 'pending' }])
+  app.clock.advance(HOUR)
+  const at = app.clock.now.toISOString()
+  await report(world, bought.pay())
+  expect(await world.listSubscriptions()).toMatchObject([{ status: 'active', purchasedAt: at }])
+})
+
+test('a rented product gives access for as long as its plan says', () => {
+  const answer = readAnswer('one_time', {
+    productLineItem: [{ productId: 'film', productOfferDetails: { rentOfferDetails: {} } }],
+    purchaseStateContext: { purchaseState: 'PURCHASED' },
+    orderId: 'GPA.1-2-3-4',
+  })
+  expect(answer.items).toMatchObject([{ productId: 'film', periodType: 'PREPAID' }])
+})

@@ -1,0 +1,143 @@
+import { expect, test } from 'bun:test'
+import { createDueJobs } from '../../../src/platform/jobs/due-jobs.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const YEAR = 365 * DAY
+
+const outbox = { name: 'outbox', schedule: ['* * * * *'] }
+const backup = { name: 'backup', schedule: ['15 2 * * *'] }
+const repair = { name: 'repair', schedule: [], runsAfterSetBack: true }
+const guests = { name: 'guests', schedule: ['40 3 * * *'], deletesByAge: true }
+
+/** Jobs from noon on. Like a server, `pass` checks every minute which are due. */
+function start(lastKnown: number | null = null, wasAhead = false) {
+  const clock = { wall: Date.parse('2026-03-01T12:00:00Z'), steady: 5_000 }
+  const jobs = createDueJobs([outbox, backup, repair, guests], {
+    wall: () => clock.wall,
+    steady: () => clock.steady,
+    lastKnown: lastKnown === null ? null : clock.wall + lastKnown,
+    wasAhead,
+  })
+  return { pass, take, jump }
+
+  function take(): string[] {
+    return jobs.take().due.map(({ name }) => name)
+  }
+
+  /** The names of the jobs that became due, except the every-minute job. */
+  function pass(ms: number): string[] {
+    const due: string[] = []
+    for (let at = 0; at < ms; at += MINUTE) {
+      clock.wall += MINUTE
+      clock.steady += MINUTE
+      const taken = take()
+      expect(taken).toContain('outbox')
+      due.push(...taken.filter((name) => name !== 'outbox'))
+    }
+    return due
+  }
+
+  function jump(difference: number) {
+    clock.wall += difference
+  }
+}
+
+test('runs every job once at each of its times', () => {
+  const { pass, take } = start()
+  expect(pass(3 * DAY)).toEqual(['backup', 'guests', 'backup', 'guests', 'backup', 'guests'])
+  expect(take()).toEqual([])
+})
+
+test('runs each job that a clock jump skipped exactly once, and deleting ones after an hour', () => {
+  const { pass, take, jump } = start()
+  jump(20 * HOUR)
+  expect(take()).toEqual(['outbox', 'backup'])
+  expect(pass(59 * MINUTE)).toEqual([])
+  expect(pass(2 * MINUTE)).toEqual(['guests'])
+})
+
+test('a suspension of half an hour delays nothing', () => {
+  const { pass, take, jump } = start()
+  expect(pass(15 * HOUR + 20 * MINUTE)).toEqual(['backup'])
+  jump(30 * MINUTE)
+  expect(take()).toEqual(['outbox', 'guests'])
+})
+
+test('after a jump of a year, runs nightly jobs within a minute and deleting ones after an hour', () => {
+  const { pass, take, jump } = start()
+  jump(YEAR)
+  expect(take()).toEqual(['outbox', 'backup'])
+  expect(pass(59 * MINUTE)).toEqual([])
+  expect(pass(MINUTE)).toEqual(['guests'])
+  expect(pass(DAY)).toEqual(['backup', 'guests'])
+})
+
+test('deletes nothing in a night that the clock reached by a jump within the last hour', () => {
+  const { pass, take, jump } = start()
+  jump(YEAR + 15 * HOUR + 30 * MINUTE)
+  expect(take()).toEqual(['outbox', 'backup'])
+  expect(pass(30 * MINUTE)).toEqual([])
+})
+
+test('deletes nothing when the clock is set back in time, and runs normally the next night', () => {
+  const { pass, take, jump } = start()
+  jump(YEAR)
+  take()
+  pass(30 * MINUTE)
+  jump(-YEAR)
+  expect(take()).toEqual(['repair'])
+  expect(pass(DAY)).toEqual(['backup', 'guests'])
+})
+
+test('reports how far the clock jumped, but not a busy minute', () => {
+  const clock = { wall: 0, steady: 0 }
+  const jobs = createDueJobs([], {
+    wall: () => clock.wall,
+    steady: () => clock.steady,
+    lastKnown: null,
+  })
+  clock.wall += 3 * MINUTE
+  clock.steady += 3 * MINUTE
+  expect(jobs.take().jump).toBe(0)
+  clock.wall += YEAR
+  expect(jobs.take().jump).toBe(YEAR)
+  clock.wall -= YEAR
+  expect(jobs.take().jump).toBe(-YEAR)
+})
+
+test('deletes nothing in the first hour when started months after the last recorded time', () => {
+  const { pass, jump, take } = start(-120 * DAY)
+  jump(15 * HOUR + 39 * MINUTE)
+  expect(take()).toEqual(['outbox', 'backup'])
+  expect(pass(59 * MINUTE)).toEqual([])
+})
+
+test('after months of downtime, deletes by age once the clock has been steady for an hour', () => {
+  const { pass, jump, take } = start(-120 * DAY)
+  jump(15 * HOUR + 39 * MINUTE)
+  take()
+  expect(pass(HOUR)).toEqual(['guests'])
+  expect(pass(DAY)).toEqual(['backup', 'guests'])
+})
+
+test('trusts the clock when started the next day or without a recorded time', () => {
+  for (const lastKnown of [-20 * HOUR, null]) {
+    const { pass } = start(lastKnown)
+    expect(pass(16 * HOUR)).toEqual(['backup', 'guests'])
+  }
+})
+
+test('a repair runs once when the clock is set back, also if that happened before the start', () => {
+  const { pass, jump, take } = start()
+  expect(pass(HOUR)).not.toContain('repair')
+  jump(DAY)
+  expect(take()).not.toContain('repair')
+  jump(-DAY)
+  expect(take()).toContain('repair')
+  expect(pass(HOUR)).not.toContain('repair')
+  const restarted = start(null, true)
+  expect(restarted.take()).toContain('repair')
+  expect(restarted.take()).not.toContain('repair')
+})
