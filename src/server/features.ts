@@ -15,6 +15,7 @@ import { PlanReply } from '../features/plans/model.ts'
 import { ratesFeature } from '../features/rates/feature.ts'
 import type { Peg } from '../features/rates/table.ts'
 import { settingsFeature } from '../features/settings/feature.ts'
+import { storeEventReaders, storesFeature } from '../features/stores/feature.ts'
 import { usageFeature } from '../features/usage/feature.ts'
 import { createAccounts } from '../features/users/accounts/accounts.ts'
 import { usersFeature } from '../features/users/feature.ts'
@@ -31,6 +32,7 @@ import { closedObject } from '../platform/http/envelope.ts'
 import type { Observation } from '../platform/metrics/tallies.ts'
 import { publicUrl } from '../platform/public-url.ts'
 import { createAnnouncements } from './announcements.ts'
+import { type Intersection, merge } from './merge.ts'
 import { type createPlatform, platformDeclarations } from './platform.ts'
 import { createUserData } from './user-data.ts'
 
@@ -49,6 +51,7 @@ const FEATURES = [
   dataFeature,
   attachmentsFeature,
   billingFeature,
+  storesFeature,
   operatorsFeature,
   usageFeature,
   apiKeysFeature,
@@ -125,25 +128,38 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     existingUsers,
     clearAvatar: accounts.clearAvatar,
   })
-  const billing = billingFeature.create(platform, {
-    listPlans: async (wanted) => ({
+  const aboutUsersAndPlans = {
+    existingUsers,
+    findUser: async (id: string) =>
+      (await users.services.users.directory.listByIds([id]))[0] ?? null,
+    listPlans: async (wanted: string[]) => ({
       ...(await plans.services.plans.listIn(wanted)),
       rates: (await rates.services.rates.readIfServed())?.rates ?? {},
     }),
     planSchema: PlanReply,
-    existingUsers,
-    findUser: async (id) => (await users.services.users.directory.listByIds([id]))[0] ?? null,
+  }
+  const billing = billingFeature.create(platform, {
+    ...aboutUsersAndPlans,
+    eventReaders: storeEventReaders,
+    onApplied: (tx, provider, event) => stores.services.stores.scheduleCheck(tx, provider, event),
+    claimantOf: (key) => stores.services.stores.claims.claimantOf(key),
+    linkOf: (key) => stores.services.stores.claims.linkOf(key),
+    storeSupport: () => stores.services.storeSupport(),
     isUser: accounts.exists,
     isUserIn: accounts.existsIn,
     onAccessChange: (tx, change) => announcements.accessChanged(tx, change),
-    isGuest: async (tx, userId) => (await accounts.find(tx, userId)).loginType === 'guest',
-    userIdOf: (email) => users.services.userIdOf(email),
-    notifyFormerOwner: (tx, userId, productId) =>
-      users.services.users.notifyOfMovedPurchase(tx, userId, productId),
     observeEvent: (provider, figures) => deps.observe('billing', provider, figures),
     readRates: rates.services.rates.readDays,
     countingDelayMs: deps.countingDelayMs,
     sizes: deps.foldingSizes,
+  })
+  const stores = storesFeature.create(platform, {
+    ...aboutUsersAndPlans,
+    billing: billing.services,
+    isGuest: async (tx, userId) => (await accounts.find(tx, userId)).loginType === 'guest',
+    userIdOf: (email) => users.services.userIdOf(email),
+    notifyFormerOwner: (tx, userId, productId) =>
+      users.services.users.notifyOfMovedPurchase(tx, userId, productId),
     asksPerSecond: deps.asksPerSecond,
   })
   const { listing, attachments: files } = attachments.services
@@ -209,6 +225,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     data,
     attachments,
     billing,
+    stores,
     usage,
     operators,
     apiKeys,
@@ -271,19 +288,3 @@ export const serverTags = merge(declared.map((feature) => feature.serverTags))
 
 /** Paths that accept plain requests even if encryption is required: pages, the webhook and routes without secrets. */
 export const plainPaths = declared.flatMap((feature) => feature.plainPaths ?? [])
-
-function merge<Value>(records: (Record<string, Value> | undefined)[]): Record<string, Value> {
-  const entries = records.flatMap((record) => Object.entries(record ?? {}))
-  const merged = Object.fromEntries(entries)
-  const names = entries.map(([name]) => name)
-  const repeated = names.filter((name, at) => names.indexOf(name) !== at)
-  if (repeated.length > 0) throw new Error(`several features declare ${repeated.join(', ')}`)
-  return merged
-}
-
-/** The intersection of all members of a union. */
-type Intersection<Union> = (Union extends unknown ? (member: Union) => void : never) extends (
-  all: infer All,
-) => void
-  ? All
-  : never

@@ -8,14 +8,11 @@ import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/conso
 import { closedObject, data, oneOf } from '../../platform/http/envelope.ts'
 import { progressReply } from '../../platform/http/progress-reply.ts'
 import { slicesOf, withoutSearchTexts } from '../../platform/lists/csv.ts'
-import { NO_APPLE_KEY, NO_PLAY } from '../stores/purchases/links.ts'
-import type { Stores } from '../stores/stores.ts'
 import { planTitle, planTitleOf } from './access/access-explanation.ts'
 import type { Catalogue } from './access/plan-matching.ts'
 import type { PlanLike } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
 import { ENVIRONMENTS } from './environment.ts'
-import { eventFacts } from './inbox/event-details.ts'
 import type { EventFolding } from './inbox/event-folding.ts'
 import { EVENT_ORDERS, type EventFilter, type EventSearch } from './inbox/event-search.ts'
 import type { Reconcile } from './provider/reconcile.ts'
@@ -26,7 +23,7 @@ type BillingAdminDeps = {
   eventSearch: EventSearch
   timeline: Timeline
   reconcile: Reconcile | null
-  stores: Pick<Stores, 'overdue' | 'play'>
+  storeSupport: () => StoreSupport
   listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
   /** The user with this app user id, in the form that the console shows; null for none. */
   findUser: (appUserId: string) => Promise<unknown>
@@ -34,11 +31,12 @@ type BillingAdminDeps = {
   log: Log
 } & Pick<ConsoleContext, 'exportCsv' | 'namesOf'>
 
+/** Why a purchase cannot be queried at each store; null if it can. */
+export type StoreSupport = { askAppStore: string | null; askGooglePlay: string | null }
+
 /** Why each action cannot be used, or null if it can; and the ids of the entitlements that plans give. */
-export type SupportFacts = {
+export type SupportFacts = StoreSupport & {
   refresh: string | null
-  askAppStore: string | null
-  askGooglePlay: string | null
   entitlements: string[]
   /** The codes of the plans that a purchase can give. */
   plans: string[]
@@ -74,7 +72,7 @@ const RECONCILE_TIMEOUT_MS = 60_000
 /** Console routes for billing events and the purchases of a user. */
 export function billingAdmin(deps: BillingAdminDeps) {
   const { eventFolding, eventSearch, timeline, reconcile, findUser, record, log } = deps
-  const { stores, listPlans, exportCsv, namesOf } = deps
+  const { storeSupport, listPlans, exportCsv, namesOf } = deps
   return new Elysia({ name: 'billing-admin', prefix: CONSOLE_API })
     .get('/events', async ({ query }) => data(await listEvents(filterOf(query))), {
       query: EventsQuery,
@@ -100,11 +98,10 @@ export function billingAdmin(deps: BillingAdminDeps) {
         if (!found) throw new AppError('not_found', `There is no event ${id}.`)
         // Anyone with the signed transaction could submit it as their own purchase.
         const { signed: _signed, ...event } = found
-        const { isRefund } = eventFacts(event.provider, Buffer.from(event.body))
         const access = await timeline.explainForEvent(event)
         const user = event.appUserId === null ? null : await findUser(event.appUserId)
         const purchase = event.lineKey === null ? null : transactionOf(event.lineKey).transactionId
-        return data({ ...event, isRefund, purchase, access, user })
+        return data({ ...event, purchase, access, user })
       },
       { params: IdParam, ...allow('reader') },
     )
@@ -195,8 +192,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
     const ids = plans.flatMap(({ code, entitlementIds }) => entitlementIds ?? [code])
     return {
       refresh: reconcile === null ? NO_PROVIDER_KEY : null,
-      askAppStore: stores.overdue === null ? NO_APPLE_KEY : null,
-      askGooglePlay: stores.play === null ? NO_PLAY : null,
+      ...storeSupport(),
       plans: [...plans, ...archived].map(({ code }) => code).filter((code) => code !== 'free'),
       planNames: Object.fromEntries(
         [...archived, ...plans].map((plan) => [plan.code, planTitle(plan)]),

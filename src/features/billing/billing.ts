@@ -2,10 +2,7 @@ import type { StoreSettings } from '../../config/stores.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { HOUR_MS } from '../../lib/time/durations.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import type { Limits } from '../../platform/limits/limits.ts'
 import type { ExistingUsers } from '../../platform/user-table.ts'
-import { createStoreChecks } from '../stores/checks/schedule.ts'
-import { createStores } from '../stores/stores.ts'
 import { createAccessSearch } from './access/access-search.ts'
 import { type AccessChange, createAccessStates } from './access/access-states.ts'
 import { createHolders } from './access/holders.ts'
@@ -21,12 +18,13 @@ import { createCounting } from './business/counting.ts'
 import { createFigures } from './business/figures.ts'
 import { createGrants } from './grants/grants.ts'
 import { createErasure } from './inbox/erasure.ts'
-import type { EventFigures } from './inbox/event.ts'
+import type { BillingEvent, EventFigures } from './inbox/event.ts'
 import { createEventFolding } from './inbox/event-folding.ts'
 import { createEventInbox } from './inbox/event-inbox.ts'
-import { createEventLog } from './inbox/event-log.ts'
+import { createEventLog, type EventReaders } from './inbox/event-log.ts'
 import { createEventSearch } from './inbox/event-search.ts'
 import { createEvidence } from './inbox/signed-records.ts'
+import type { Support } from './inbox/support.ts'
 import { createTelemetryCleanup } from './inbox/telemetry.ts'
 import { createTransactions } from './inbox/transactions.ts'
 import { createBacklog } from './projection/backlog.ts'
@@ -42,31 +40,30 @@ export type BillingNeeds<Plan extends PlanLike> = {
   /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<Catalogue<Plan> & { language: string }>
   existingUsers: ExistingUsers
-  /** Tells a user that a purchase has moved to another account. */
-  notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
-  isGuest: (tx: Tx, userId: string) => Promise<boolean>
   isUserIn: (tx: Tx, id: string) => Promise<boolean>
   /** Runs in the transaction that changes what a user has access to. */
   onAccessChange: (tx: Tx, change: AccessChange) => Promise<void>
+  eventReaders: EventReaders
+  /** Runs in the transaction that applied an event of a provider. */
+  onApplied: (tx: Tx, provider: string, event: BillingEvent) => Promise<void>
+  /** The app user id that the purchase's latest claim names; null for none. */
+  claimantOf: (purchaseKey: string) => Promise<string | null>
+  /** Who linked the purchase to its user; null if support did not, or the user has submitted it since. */
+  linkOf: (purchaseKey: string) => Promise<(Support & { id: string; at: string }) | null>
   observeEvent: (provider: string, figures: EventFigures) => void
   readRates: ReadRates
   /** Overridden only in tests. */
   countingDelayMs?: number | undefined
   sizes?: FoldingSizes | undefined
-  asksPerSecond?: number | undefined
 }
 
 type BillingPartsDeps<Plan extends PlanLike> = BillingNeeds<Plan> & {
   db: BillingDb
-  limits: Limits
   pseudonymKey: Uint8Array
-  sealKey: Uint8Array
   ignoresSandbox: boolean
   /** The provider's REST API; without a key it is not called. */
   subscriberApi: { url: string; key: string | null }
   settings: StoreSettings
-  /** The server's public URL; null if it is not set. */
-  publicUrl: string | null
   showsSandbox: boolean
   ratesBase: string
   now: () => Date
@@ -74,10 +71,12 @@ type BillingPartsDeps<Plan extends PlanLike> = BillingNeeds<Plan> & {
   log: Log
 }
 
+export type Billing = ReturnType<typeof createBillingParts<PlanLike>>
+
 /** Builds the parts of this feature and wires them together. */
 export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps<Plan>) {
   const { db, subscriberApi, settings, sizes, log } = deps
-  const eventLog = createEventLog(db)
+  const eventLog = createEventLog(db, deps.eventReaders)
   const accessSettings = {
     lenienceMs: settings.storeLenienceHours * HOUR_MS,
     sandboxTesters: new Set(settings.sandboxTesters),
@@ -86,7 +85,7 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
   const unmatched = createUnmatchedReport(log, deps.listPlans)
   const reportUnmatched = unmatched.report
   const accessStates = createAccessStates({ ...deps, holders, accessSettings, reportUnmatched })
-  const counting = createCounting({ ...deps, delayMs: deps.countingDelayMs })
+  const counting = createCounting({ ...deps, eventLog, delayMs: deps.countingDelayMs })
   const projection = createProjection({
     db,
     eventLog,
@@ -96,16 +95,14 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
   })
   const backlog = createBacklog({ db, projection, log })
   const evidence = createEvidence({ ...deps, days: settings.storeEvidenceDays })
-  const erasure = createErasure({ ...deps, projection, backlog, evidence })
-  const storeChecks = createStoreChecks(deps)
-  const transactions = createTransactions(db)
-  const eventSearch = createEventSearch({ db, transactions, evidence })
-  const eventFolding = createEventFolding({ db, projection, backlog, eventSearch, log })
+  const erasure = createErasure({ ...deps, projection, eventLog, backlog, evidence })
+  const transactions = createTransactions(db, eventLog)
+  const eventSearch = createEventSearch({ db, eventLog, transactions, evidence })
+  const eventFolding = createEventFolding({ db, projection, backlog, eventLog, eventSearch, log })
   const eventInbox = createEventInbox({
     ...deps,
     folding: eventFolding,
     erasure,
-    storeChecks,
     evidence,
     transactions,
   })
@@ -118,14 +115,6 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
   })
   const { url, key } = subscriberApi
   const readSubscriber = key === null ? null : createSubscriberApi(url, key)
-  const stores = createStores({
-    ...deps,
-    accessSettings,
-    checks: storeChecks,
-    eventInbox,
-    transactions,
-    holderOf: holders.holderOf,
-  })
   return {
     projection,
     accessStates,
@@ -135,24 +124,25 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     eventFolding,
     eventSearch,
     subscription,
-    stores,
+    holders,
+    accessSettings,
+    eventLog,
     evidence,
     transactions,
     clearOldTelemetry: createTelemetryCleanup(deps),
     grants: createGrants({ ...deps, eventInbox, subscription }),
     accessSearch: createAccessSearch(db),
-    timeline: createTimeline({ ...deps, ...stores.claims, subscription, accessSettings }),
+    timeline: createTimeline({ ...deps, eventLog, subscription, accessSettings }),
     listUnmatched: createUnmatchedList(deps),
     reportedUnmatched: unmatched.stillUnmatched,
     counting,
     figures: createFigures({ ...deps, readProgress: counting.readProgress }),
-    rebuildBilling: createRebuild({ db, projection, transactions, counting }),
+    rebuildBilling: createRebuild({ db, eventLog, projection, transactions, counting }),
     reconcile:
       readSubscriber &&
       createReconcile({
         ...deps,
         ...holders,
-        ...stores.claims,
         readSubscriber,
         eventInbox,
         transactions,

@@ -7,14 +7,8 @@ import type {
   ServerContext,
 } from '../../platform/feature.ts'
 import { byForeignKey, nothing } from '../../platform/user-table.ts'
-import { storeAdmin } from '../stores/admin.ts'
-import { storeCommands } from '../stores/commands.ts'
-import { playRoutes } from '../stores/google/push/routes.ts'
-import { purchaseCommands } from '../stores/purchases/commands.ts'
-import { purchaseRoutes } from '../stores/purchases/routes.ts'
-import { storeRoutes } from '../stores/routes.ts'
 import type { PlanLike } from './access/subscription.ts'
-import { billingAdmin } from './admin.ts'
+import { billingAdmin, type StoreSupport } from './admin.ts'
 import { type BillingNeeds, createBillingParts } from './billing.ts'
 import { businessAdmin } from './business/admin.ts'
 import { businessCommands } from './business/commands.ts'
@@ -35,20 +29,13 @@ type Needs<Plan extends PlanLike> = BillingNeeds<Plan> & {
   /** The user with this app user id, in the form that the console shows; null for none. */
   findUser: (appUserId: string) => Promise<unknown>
   isUser: (id: string) => Promise<boolean>
-  /** The id of the user with an e-mail address, or null. */
-  userIdOf: (email: string) => Promise<string | null>
+  storeSupport: () => StoreSupport
 }
 
 /** The billing provider's events, and what users have paid for. */
 export const billingFeature = {
   tables: billingTables,
-  commands: [
-    ...billingCommands,
-    ...businessCommands,
-    ...storeCommands,
-    ...purchaseCommands,
-    ...grantCommands,
-  ],
+  commands: [...billingCommands, ...businessCommands, ...grantCommands],
   tags: billingTags,
   serverTags: serverBillingTags,
   exportMembers: billingExport,
@@ -60,49 +47,30 @@ export const billingFeature = {
       ...platform,
       ...needs,
       pseudonymKey: secrets.pseudonymKey,
-      sealKey: secrets.sealKey,
       ignoresSandbox: config.billingSandbox === 'ignore',
       showsSandbox,
       subscriberApi: { url: config.rcApiUrl, key: config.rcApiKey },
       settings: config,
-      publicUrl: config.baseUrl,
       ratesBase: config.ratesBase,
     })
-    const { eventInbox, erasure, subscription, stores } = parts
+    const { eventInbox, erasure, subscription } = parts
     const byAliases = nothing('the functions of billingAliases also erase and merge these rows')
     return {
       services: parts,
-      routes: ({ signedIn, ipOf }: RouteContext) =>
-        subscriptionRoutes({ planSchema: needs.planSchema, subscription, showsSandbox, signedIn })
-          .use(
-            webhookRoutes({
-              eventInbox,
-              tokens: config.webhookTokens,
-              signingSecret: config.webhookSigningSecret,
-              now,
-            }),
-          )
-          .use(
-            playRoutes({
-              eventInbox,
-              play: stores.play,
-              ipOf,
-              hasLimits: platform.limits.isOn,
-              now,
-            }),
-          )
-          .use(storeRoutes({ eventInbox, ...stores, ipOf, hasLimits: platform.limits.isOn, now }))
-          .use(
-            purchaseRoutes({
-              planSchema: needs.planSchema,
-              submit: stores.submit,
-              subscription,
-              limits: platform.limits,
-              showsSandbox,
-              ipOf,
-              signedIn,
-            }),
-          ),
+      routes: ({ signedIn }: RouteContext) =>
+        subscriptionRoutes({
+          planSchema: needs.planSchema,
+          subscription,
+          showsSandbox,
+          signedIn,
+        }).use(
+          webhookRoutes({
+            eventInbox,
+            tokens: config.webhookTokens,
+            signingSecret: config.webhookSigningSecret,
+            now,
+          }),
+        ),
       serverRoutes: ({ scopeGuard, recordByKey }: ServerContext) =>
         serverBillingRoutes({ ...needs, subscription, showsSandbox, scopeGuard }).use(
           grantRoutes({ grants: parts.grants, scopeGuard, recordByKey }),
@@ -110,7 +78,6 @@ export const billingFeature = {
       consoleRoutes: (context: ConsoleContext) =>
         new Elysia({ name: 'billing-console' })
           .use(billingAdmin({ ...parts, ...needs, ...context, log }))
-          .use(storeAdmin({ ...needs, ...context, stores }))
           .use(businessAdmin(parts))
           .use(grantsAdmin({ grants: parts.grants, record: context.record })),
       jobs: billingJobs(parts),
@@ -128,13 +95,6 @@ export const billingFeature = {
           deletion: byAliases,
           export: { billingEvents: erasure.eventsOfUser },
           merging: byAliases,
-        },
-        playClaims: {
-          deletion: stores.pendingClaims.eraseUser,
-          export: nothing(
-            'Google confirms them within days, and then they are exported as purchases',
-          ),
-          merging: stores.pendingClaims.mergeUsers,
         },
         accessStates: {
           deletion: byForeignKey,

@@ -1,5 +1,4 @@
 import { type Job, pause } from '../../platform/jobs/jobs.ts'
-import type { Stores } from '../stores/stores.ts'
 import type { AccessStates } from './access/access-states.ts'
 import type { Counting } from './business/counting.ts'
 import type { EventFolding } from './inbox/event-folding.ts'
@@ -17,7 +16,6 @@ type BillingJobsDeps = {
   backlog: Backlog
   /** Null without an API key. */
   reconcile: Reconcile | null
-  stores: Stores
   accessStates: Pick<AccessStates, 'announceDue' | 'followPlans' | 'compareAgain'>
   transactions: Pick<Transactions, 'backfill'>
   evidence: Pick<Evidence, 'clearOld'>
@@ -26,13 +24,10 @@ type BillingJobsDeps = {
 }
 
 export function billingJobs(deps: BillingJobsDeps): Job[] {
-  const { eventFolding, backlog, reconcile, stores, evidence, clearOldTelemetry, accessStates } =
-    deps
+  const { eventFolding, backlog, reconcile, evidence, clearOldTelemetry, accessStates } = deps
   const { transactions, counting } = deps
   return [
     ...(reconcile ? [reconcileJob(reconcile)] : []),
-    ...storeJobs(stores),
-    ...playJobs(stores),
     {
       name: RETRY_OF_FAILED_EVENTS,
       schedule: ['*/10 * * * *'],
@@ -111,57 +106,4 @@ function reconcileJob({ reconcileOverdue }: Reconcile): Job {
     schedule: ['35 * * * *'],
     run: async (signal) => void (await reconcileOverdue(signal, SHARE_PER_RUN)),
   }
-}
-
-function playJobs({ play, pendingClaims }: Stores): Job[] {
-  if (play === null) return []
-  return [
-    {
-      name: 'Google Play purchases',
-      schedule: ['* * * * *'],
-      run: play.queue.drain,
-      isDueAtStart: async () => true,
-    },
-    {
-      name: 'Google Play after the clock was ahead',
-      schedule: [],
-      run: play.purchases.repairTimes,
-      runsAfterSetBack: true,
-    },
-    {
-      name: 'Google Play refunds',
-      schedule: ['25 */6 * * *'],
-      run: async (signal) => void (await play.voided.catchUp(signal)),
-      isDueAtStart: async () => true,
-    },
-    {
-      name: 'unconfirmed purchases',
-      schedule: ['40 3 * * *'],
-      run: pendingClaims.clearOld,
-      deletesByAge: true,
-    },
-  ]
-}
-
-function storeJobs({ history, overdue }: Stores): Job[] {
-  if (history === null || overdue === null) return []
-  return [
-    {
-      name: 'store checks',
-      schedule: ['*/5 * * * *'],
-      run: overdue.checkDue,
-    },
-    {
-      name: 'App Store history',
-      schedule: ['15 * * * *'],
-      run: async (signal) => void (await history.catchUp('PRODUCTION', { signal })),
-      // Notifications may have been lost while the server was down, or with a backup.
-      isDueAtStart: async () => true,
-    },
-    {
-      name: 'App Store sandbox history',
-      schedule: ['45 */6 * * *'],
-      run: async (signal) => void (await history.catchUp('SANDBOX', { signal })),
-    },
-  ]
 }

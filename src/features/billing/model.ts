@@ -8,7 +8,6 @@ import {
   time,
 } from '../../platform/http/envelope.ts'
 import { LanguageQuery } from '../../platform/http/local-text.ts'
-import { APP_STORE_PATH, PLAY_PATH } from '../stores/model.ts'
 import { ENVIRONMENTS } from './environment.ts'
 
 const text = (description: string, example: string) =>
@@ -228,4 +227,4 @@ export const DELIVERY_CODES = [
   'unavailable',
   'internal_error',
 ] as const
-export const billingPlainPaths = [WEBHOOK_PATH, APP_STORE_PATH, PLAY_PATH]
+export const billingPlainPaths = [WEBHOOK_PATH]

@@ -1,7 +1,6 @@
 import { type Column, type SQL, sql } from 'drizzle-orm'
 import type { Columns, UsersTable } from '../../platform/db/columns.ts'
 import type { Db } from '../../platform/db/db.ts'
-import { storeTables } from '../stores/schema.ts'
 import { businessTables } from './business/schema.ts'
 import type { Environment, StoredEnvironment } from './environment.ts'
 import type { StoredPurchase } from './projection/fold-state.ts'
@@ -185,12 +184,22 @@ export function billingTables(columns: Columns, users: UsersTable) {
     ],
   )
 
+  /** The data that stores have signed, as received but compressed, by event row. */
+  const storeEvidence = table(
+    'store_evidence',
+    {
+      eventRow: text().primaryKey(),
+      receivedAt: ms().notNull(),
+      content: blob().notNull(),
+    },
+    (t) => [index('store_evidence_received').on(t.receivedAt)],
+  )
+
   /** Pseudonyms of deleted users' ids: later events that name them are pseudonymized on receipt. */
   const billingTombstones = table('billing_tombstones', { pseudonym: text().primaryKey() })
 
   return {
     ...businessTables(columns),
-    ...storeTables(columns),
     billingEvents,
     billingAliases,
     subscriptions,
@@ -201,6 +210,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
     purchaseOwners,
     transferIds,
     reconciliation,
+    storeEvidence,
     billingTombstones,
     accessStates,
   }

@@ -55,6 +55,7 @@ export const AppStoreNotification = t.Object(
 )
 
 export const PLAY_PATH = '/api/webhooks/play/v1'
+export const storePlainPaths = [APP_STORE_PATH, PLAY_PATH]
 
 export const PURCHASES_PATH = '/api/user/purchases/v1'
 /** Signed transactions have about 6 kB each. */

@@ -1,9 +1,13 @@
 import type { Columns } from '../../platform/db/columns.ts'
+import type { Db } from '../../platform/db/db.ts'
+import type { billingTables } from '../billing/schema.ts'
 import type { KnownItem } from './google/snapshot.ts'
+
+export type StoresDb = Db<ReturnType<typeof billingTables> & ReturnType<typeof storeTables>>
 
 /** What is known of the stores, and of purchases at them. */
 export function storeTables(columns: Columns) {
-  const { table, text, int, bool, ms, json, blob, index, primaryKey } = columns
+  const { table, text, int, bool, ms, json, index, primaryKey } = columns
 
   /** Purchases to check with their store once their period has ended without an event. */
   const storeChecks = table(
@@ -85,22 +89,10 @@ export function storeTables(columns: Columns) {
     ],
   )
 
-  /** The data that stores have signed, as received but compressed, by event row. */
-  const storeEvidence = table(
-    'store_evidence',
-    {
-      eventRow: text().primaryKey(),
-      receivedAt: ms().notNull(),
-      content: blob().notNull(),
-    },
-    (t) => [index('store_evidence_received').on(t.receivedAt)],
-  )
-
   return {
     storeChecks,
     storeHistory,
     storeNotifications,
-    storeEvidence,
     playPurchases,
     playClaims,
   }

@@ -6,9 +6,10 @@ import type { ExistingUsers } from '../../platform/user-table.ts'
 import type { AccessSettings } from '../billing/access/assessment.ts'
 import type { Catalogue } from '../billing/access/plan-matching.ts'
 import type { PlanLike } from '../billing/access/subscription.ts'
+import type { BillingEvent } from '../billing/inbox/event.ts'
 import type { EventInbox } from '../billing/inbox/event-inbox.ts'
+import type { EventLog } from '../billing/inbox/event-log.ts'
 import type { Transactions } from '../billing/inbox/transactions.ts'
-import type { BillingDb } from '../billing/schema.ts'
 import { APPLE_API_URLS, createAppleApi } from './apple/api.ts'
 import { createAppStore } from './apple/app-store.ts'
 import { APPLE_ROOT } from './apple/certificates.ts'
@@ -17,7 +18,7 @@ import { createTokenVerifier } from './apple/token.ts'
 import { createStoreApps } from './checks/apps.ts'
 import { createStoreHealth } from './checks/health.ts'
 import { createOverdue } from './checks/overdue.ts'
-import type { StoreChecks } from './checks/schedule.ts'
+import { createStoreChecks } from './checks/schedule.ts'
 import { createStoreStatus } from './checks/status.ts'
 import { createPlay } from './google/play.ts'
 import { createPendingClaims } from './google/refresh/pending-claims.ts'
@@ -27,24 +28,30 @@ import { createPurchaseActions } from './purchases/links.ts'
 import { createPurchaseSearch } from './purchases/search.ts'
 import { createStatements } from './purchases/snapshots.ts'
 import { createSubmissions } from './purchases/submissions.ts'
+import type { StoresDb } from './schema.ts'
 
-type StoresDeps = {
-  db: BillingDb
-  settings: StoreSettings
-  ignoresSandbox: boolean
-  publicUrl: string | null
-  checks: StoreChecks
-  transactions: Pick<Transactions, 'possibleKeysOf'>
-  eventInbox: Pick<EventInbox, 'recordIn' | 'recordOwnEvent'>
-  holderOf: (from: Reader, customerId: string) => Promise<string | null>
+/** What other features supply. */
+export type StoresNeeds = {
   existingUsers: ExistingUsers
+  /** Tells a user that a purchase has moved to another account. */
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (tx: Tx, userId: string) => Promise<boolean>
   listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
+  asksPerSecond?: number | undefined
+}
+
+type StoresDeps = StoresNeeds & {
+  db: StoresDb
+  settings: StoreSettings
+  ignoresSandbox: boolean
+  publicUrl: string | null
+  eventLog: Pick<EventLog, 'readEvent'>
+  transactions: Pick<Transactions, 'possibleKeysOf'>
+  eventInbox: Pick<EventInbox, 'recordIn' | 'recordOwnEvent'>
+  holderOf: (from: Reader, customerId: string) => Promise<string | null>
   accessSettings: AccessSettings
   /** Encrypts purchase tokens. */
   sealKey: Uint8Array
-  asksPerSecond?: number | undefined
   limits: Limits
   now: () => Date
   newId: () => string
@@ -58,8 +65,9 @@ export function createStores(deps: StoresDeps) {
   const { db, settings, ignoresSandbox, publicUrl, limits, now, log } = deps
   const { appStoreApps: apps, appStoreIssuerId, appStoreKeyId, appStoreKey } = settings
   const verify = createTokenVerifier(settings.appStoreRoot ?? APPLE_ROOT)
+  const checks = createStoreChecks(deps)
   const statements = createStatements(deps)
-  const claims = createClaims({ ...deps, transfer: settings.purchaseTransfer })
+  const claims = createClaims({ ...deps, checks, transfer: settings.purchaseTransfer })
   const key =
     appStoreIssuerId && appStoreKeyId && appStoreKey
       ? { issuerId: appStoreIssuerId, keyId: appStoreKeyId, privateKey: appStoreKey }
@@ -83,7 +91,8 @@ export function createStores(deps: StoresDeps) {
   })
   const playStatus = createPlayStatus({ play, storeApps, publicUrl, now })
   const overdue =
-    appStore && createOverdue({ ...deps, ...claims, appStore, recordStatement: statements.record })
+    appStore &&
+    createOverdue({ ...deps, ...claims, checks, appStore, recordStatement: statements.record })
   const purchaseSearch = createPurchaseSearch({
     ...deps,
     claims,
@@ -91,6 +100,7 @@ export function createStores(deps: StoresDeps) {
     play,
   })
   return {
+    scheduleCheck,
     apps,
     verify,
     claims,
@@ -108,9 +118,14 @@ export function createStores(deps: StoresDeps) {
       overdue,
       play,
     }),
-    health: createStoreHealth({ ...deps, apps, storeApps, appStore, play }),
+    health: createStoreHealth({ ...deps, checks, apps, storeApps, appStore, play }),
     status: createStoreStatus({ apps, storeApps, appStore, publicUrl, playStatus, now }),
     history: appStore && createAppleHistory({ ...deps, appStore, apps, storeApps, verify }),
+  }
+
+  /** Schedules a check for the end of the period, in case the notification about it is lost. */
+  async function scheduleCheck(tx: Tx, provider: string, event: BillingEvent) {
+    if (provider === 'app_store' && event.stated !== null) await checks.schedule(tx, event)
   }
 
   function urls() {

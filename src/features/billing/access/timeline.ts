@@ -6,7 +6,7 @@ import {
   type StoredEnvironment,
   storedEnvironment,
 } from '../environment.ts'
-import { readStored } from '../inbox/event-log.ts'
+import type { EventLog } from '../inbox/event-log.ts'
 import type { Support } from '../inbox/support.ts'
 import { purchaseIn } from '../projection/fold-state.ts'
 import { activeEntitlementIds, type PurchaseAccess } from '../purchases/access.ts'
@@ -27,6 +27,7 @@ type TimelineDeps<Plan extends PlanLike> = {
   db: BillingDb
   subscription: Pick<Subscription<Plan>, 'customerOf'>
   /** The plans, in the best matching language of `wanted`. */
+  eventLog: Pick<EventLog, 'readRows'>
   listPlans: (wanted: string[]) => Promise<Catalogue<Plan>>
   accessSettings: AccessSettings
   /** The app user id that the purchase's latest claim names; null for none. */
@@ -66,7 +67,7 @@ const TIME_FIELDS = /At$/
 
 /** The history of a user's purchases, event by event. It applies events as the projection does. */
 export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) {
-  const { db, subscription, listPlans, accessSettings, claimantOf, linkOf, now } = deps
+  const { db, eventLog, subscription, listPlans, accessSettings, claimantOf, linkOf, now } = deps
   const { billingEvents, subscriptions, transferIds } = db.tables
   return { read, explain, explainForEvent, summarize }
 
@@ -215,7 +216,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       .orderBy(desc(billingEvents.orderedAt))
       .limit(MAX_EVENTS_SHOWN * 5)
     const byEvent = new Map(rows.map((row) => [row.eventId, row]))
-    const events = readStored(rows)
+    const events = eventLog.readRows(rows)
     const earlier = events.slice(0, -MAX_EVENTS_SHOWN)
     let before = foldPurchase(earlier)
     const entries = events.slice(earlier.length).map((event) => {
@@ -257,12 +258,12 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
           named.map(({ eventRow }) => eventRow),
         ),
       )
-    return readStored(rows).map(
-      ({ id, orderedAt, transferredFrom, transferredTo }: OrderedEvent) => {
+    return eventLog
+      .readRows(rows)
+      .map(({ id, orderedAt, transferredFrom, transferredTo }: OrderedEvent) => {
         const at = new Date(orderedAt).toISOString()
         return { eventId: id, at, from: transferredFrom, to: transferredTo }
-      },
-    )
+      })
   }
 }
 

@@ -2,7 +2,7 @@ import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import { nextTurn } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import type { Log } from '../../../lib/log/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import { type EventRow, readStored } from '../inbox/event-log.ts'
+import type { EventLog, EventRow } from '../inbox/event-log.ts'
 import { purchaseIn } from '../projection/fold-state.ts'
 import { transactionOf } from '../purchases/purchase-key.ts'
 import { findReplacements, isReplaceable } from '../purchases/supersession.ts'
@@ -10,7 +10,7 @@ import type { BillingDb } from '../schema.ts'
 import { decodePeriods, encodePeriods, endPeriodsAt, periodsOf } from './periods.ts'
 import { addSums, partsOf, type Sums } from './sums.ts'
 
-type ContributionsDeps = { db: BillingDb; log: Log }
+type ContributionsDeps = { db: BillingDb; eventLog: Pick<EventLog, 'readRows'>; log: Log }
 
 /** What a purchase contributes now; no periods: nothing. */
 export type Counted = { purchaseKey: string; periods: string | null; replacedBy: string | null }
@@ -24,7 +24,7 @@ const MAX_SIBLINGS = 200
 const TURN_MS = 3
 
 /** Reads what purchases contribute to the figures, outside of changes, and adds it to the sums. */
-export function createContributions({ db, log }: ContributionsDeps) {
+export function createContributions({ db, eventLog, log }: ContributionsDeps) {
   const { billingEvents, subscriptions, purchasePeriods, businessSums } = db.tables
   const storePeriods = db.prepareWrite((tx) =>
     tx
@@ -104,7 +104,7 @@ export function createContributions({ db, log }: ContributionsDeps) {
   async function count(purchaseKey: string, rows: EventRow[]): Promise<CountedAtStore> {
     const none = { purchaseKey, periods: null, replacedBy: null, isOnPlayStore: false }
     try {
-      const events = readStored(rows)
+      const events = eventLog.readRows(rows)
       const isOnPlayStore = events.some(({ store }) => store === 'PLAY_STORE')
       const replacement = isOnPlayStore ? await replacementOf(purchaseKey) : null
       const own = periodsOf(events)

@@ -7,11 +7,13 @@ import { repeatInBatches } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { countRows } from '../../../platform/db/key-ranges.ts'
 import { createCursor } from '../cursor.ts'
+import type { EventLog } from '../inbox/event-log.ts'
 import type { BillingDb } from '../schema.ts'
 import { type Counted, createContributions } from './contributions.ts'
 
 type CountingDeps = {
   db: BillingDb
+  eventLog: Pick<EventLog, 'readRows'>
   newId: () => string
   log: Log
   /** How old an event must be; only tests set it. */
@@ -49,10 +51,11 @@ const MAX_COUNTED_KEYS = 10_000
 const ROWS_CLEARED = 500
 
 /** Counts purchases into the business figures, in the background: recording an event does not wait for it. */
-export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingDeps) {
+export function createCounting(deps: CountingDeps) {
+  const { db, newId, delayMs = DELAY_MS } = deps
   const { billingEvents, subscriptions } = db.tables
   const { purchasePeriods, businessSums, changedPurchases } = db.tables
-  const { countAll, countWithReplaced, replace } = createContributions({ db, log })
+  const { countAll, countWithReplaced, replace } = createContributions(deps)
   const cursor = createCursor(db, PROGRESS_ID)
   const noteChanged = db.prepareWrite((tx) =>
     tx

@@ -7,7 +7,7 @@ import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
 import type { BillingDb } from '../schema.ts'
 import type { BillingEvent, Delivery } from './event.ts'
-import { eventWithEffect, readStoredEvent, utf8 } from './event-log.ts'
+import { type EventLog, utf8 } from './event-log.ts'
 import type { Evidence } from './signed-records.ts'
 
 export type Erasure = ReturnType<typeof createErasure>
@@ -17,13 +17,14 @@ type ErasureDeps = {
   projection: Projection
   backlog: Backlog
   evidence: Pick<Evidence, 'erase'>
+  eventLog: Pick<EventLog, 'readEvent' | 'readRow'>
   existingUsers: ExistingUsers
   pseudonymKey: Uint8Array
 }
 
 /** Keeps the events of deleted users, without their personal data. */
 export function createErasure(deps: ErasureDeps) {
-  const { db, projection, backlog, evidence, existingUsers, pseudonymKey } = deps
+  const { db, projection, backlog, eventLog, evidence, existingUsers, pseudonymKey } = deps
   const { billingEvents, billingAliases, billingTombstones } = db.tables
   const { transferIds, subscriptions, purchaseOwners } = db.tables
   const hasTombstones = db.cached('tombstones', async (from) => {
@@ -51,7 +52,7 @@ export function createErasure(deps: ErasureDeps) {
     await tx.delete(billingAliases).where(inArray(billingAliases.appUserId, ids))
     await tx.delete(transferIds).where(inArray(transferIds.appUserId, ids))
     for (const row of rows) {
-      const event = eventWithEffect(row)
+      const event = eventLog.readRow(row)
       if (event) await projection.relink(tx, event, row.id)
     }
     const purchaseKeys = new Set(rows.flatMap(({ purchaseKey }) => purchaseKey ?? []))
@@ -105,7 +106,7 @@ export function createErasure(deps: ErasureDeps) {
   }
 
   function withoutOthers(provider: string, body: Uint8Array, ids: string[]): Uint8Array {
-    const event = readStoredEvent(provider, body)
+    const event = eventLog.readEvent(provider, body)
     const others = event ? idsIn(event).filter((id) => !ids.includes(id)) : []
     return others.length === 0 ? body : withoutPersonalData(body, others)
   }
@@ -125,7 +126,7 @@ export function createErasure(deps: ErasureDeps) {
       bytes,
       deleted.map(({ pseudonym }) => byPseudonym.get(pseudonym) ?? ''),
     )
-    const rewritten = readStoredEvent(delivery.provider, scrubbed)
+    const rewritten = eventLog.readEvent(delivery.provider, scrubbed)
     const { signed: _signed, ...kept } = delivery
     return {
       ...kept,
@@ -198,7 +199,7 @@ export function createErasure(deps: ErasureDeps) {
   async function eventsOfOthers(from: Reader, ids: string[]) {
     const rows = await eventsWhere(from, billingEvents.appUserId, await otherIdsOf(from, ids))
     return rows.filter(({ provider, body }) => {
-      const event = readStoredEvent(provider, body)
+      const event = eventLog.readEvent(provider, body)
       return event !== null && idsIn(event).some((id) => ids.includes(id))
     })
   }

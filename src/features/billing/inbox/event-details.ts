@@ -1,6 +1,5 @@
 import { isRefund } from '../purchases/refunds.ts'
 import type { BillingEvent } from './event.ts'
-import { readStoredEvent } from './event-log.ts'
 import type { Support } from './support.ts'
 
 /** An amount in whole units of a currency; `Money` is in thousandths. */
@@ -36,17 +35,12 @@ const UNKNOWN: EventFacts = {
   isRefund: false,
 }
 
-/** The facts in the body of a row of the log; unknown for a body that is erased or cannot be read. */
-export function eventFacts(provider: string, body: Uint8Array): EventFacts {
-  try {
-    const event = readStoredEvent(provider, body)
-    if (event === null) return UNKNOWN
-    const { store, productId, priceId, entitlementIds, support: grant } = event
-    const facts = { store, productId, priceId, entitlementIds, grant }
-    return { ...facts, price: moneyMoved(event), isRefund: isRefund(event) }
-  } catch {
-    return UNKNOWN
-  }
+/** The facts of an event; unknown without one. */
+export function eventFacts(event: BillingEvent | null): EventFacts {
+  if (event === null) return UNKNOWN
+  const { store, productId, priceId, entitlementIds, support: grant } = event
+  const facts = { store, productId, priceId, entitlementIds, grant }
+  return { ...facts, price: moneyMoved(event), isRefund: isRefund(event) }
 }
 
 /** What was paid, or as a negative amount paid back; null for an event of another kind. */

@@ -5,13 +5,14 @@ import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
 import { canAffectAccess, type OrderedEvent, purchaseKeyOf } from '../purchases/event-order.ts'
 import { type BillingDb, MARKS } from '../schema.ts'
-import { eventWithEffect } from './event-log.ts'
+import type { EventLog } from './event-log.ts'
 import { type EventFilter, type EventSearch, hasEventId } from './event-search.ts'
 
 type EventFoldingDeps = {
   db: BillingDb
   projection: Projection
   backlog: Backlog
+  eventLog: Pick<EventLog, 'readRow'>
   eventSearch: Pick<EventSearch, 'find'>
   log: Log
 }
@@ -27,13 +28,8 @@ const PAGE_SIZE = 500
 const MAX_PAGES = 200
 
 /** Folds events into purchases. One that cannot be folded is marked as failed, and folded again later. */
-export function createEventFolding({
-  db,
-  projection,
-  backlog,
-  eventSearch,
-  log,
-}: EventFoldingDeps) {
+export function createEventFolding(deps: EventFoldingDeps) {
+  const { db, projection, backlog, eventLog, eventSearch, log } = deps
   const { billingEvents } = db.tables
   /** The last failed event that a run has retried. */
   let retriedUpTo = ''
@@ -120,7 +116,7 @@ export function createEventFolding({
   function replayRow(id: string, dismissesUnreadable: boolean): Promise<boolean> {
     return db.write(async (tx) => {
       const [row] = await tx.select().from(billingEvents).where(eq(billingEvents.id, id))
-      const event = row && eventWithEffect(row)
+      const event = row && eventLog.readRow(row)
       if (!event || !canAffectAccess(event)) {
         if (row?.outcome === 'failed' && dismissesUnreadable) await dismiss(tx, id)
         return row?.outcome !== 'failed' || dismissesUnreadable

@@ -1,7 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { StoreChecks } from '../../stores/checks/schedule.ts'
 import {
   canAffectAccess,
   type OrderedEvent,
@@ -10,7 +9,7 @@ import {
 } from '../purchases/event-order.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Erasure } from './erasure.ts'
-import { type Delivery, type EventFigures, readDelivery } from './event.ts'
+import { type BillingEvent, type Delivery, type EventFigures, readDelivery } from './event.ts'
 import type { EventFolding } from './event-folding.ts'
 import type { Evidence } from './signed-records.ts'
 import type { Transactions } from './transactions.ts'
@@ -19,7 +18,8 @@ type EventInboxDeps = {
   db: BillingDb
   folding: Pick<EventFolding, 'fold' | 'foldOrMarkFailed'>
   erasure: Erasure
-  storeChecks: Pick<StoreChecks, 'schedule'>
+  /** Runs in the transaction that applied an event of a provider. */
+  onApplied: (tx: Tx, provider: string, event: BillingEvent) => Promise<void>
   evidence: Pick<Evidence, 'keep'>
   transactions: Pick<Transactions, 'add'>
   /** Sandbox events are recorded but change nothing. */
@@ -40,7 +40,7 @@ export type EventInbox = ReturnType<typeof createEventInbox>
 
 /** Records the events that the billing provider and the stores deliver, and Homeport's own. Rows are never removed. */
 export function createEventInbox(deps: EventInboxDeps) {
-  const { db, erasure, storeChecks, evidence, transactions, now, newId } = deps
+  const { db, erasure, onApplied, evidence, transactions, now, newId } = deps
   const { ignoresSandbox, observeEvent } = deps
   const { fold, foldOrMarkFailed } = deps.folding
   const { billingEvents } = db.tables
@@ -162,7 +162,7 @@ export function createEventInbox(deps: EventInboxDeps) {
       purchaseKey === null ? null : transactions.add(tx, { transactionId, purchaseKey }),
       foldEvent(tx, { ...event, orderedAt }, id),
     ])
-    if (provider === 'app_store' && event.stated !== null) await storeChecks.schedule(tx, event)
+    await onApplied(tx, provider, event)
     return 'ok'
   }
 

@@ -2,20 +2,23 @@ import { and, asc, eq, gt, inArray, sql } from 'drizzle-orm'
 import { batchesOf } from '../../../lib/concurrency/chunk.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { prepareForEach } from '../../../platform/db/prepared.ts'
-import { appleEvent } from '../../stores/apple/event.ts'
-import { playEvent } from '../../stores/google/event.ts'
 import { compareEvents, type OrderedEvent } from '../purchases/event-order.ts'
 import { ownerIdIn } from '../purchases/ownership.ts'
 import type { BillingDb } from '../schema.ts'
-import { type BillingEvent, readEvent } from './event.ts'
+import { type BillingEvent, readEvent as parseEvent } from './event.ts'
 
 export type EventLog = ReturnType<typeof createEventLog>
 
 /** `isLast`: the purchase has no later events. */
 type Page = { events: OrderedEvent[]; isLast: boolean }
 
+/** Reads the document of one provider, as its body in the log has it. */
+type EventReader = { read(document: unknown): BillingEvent | null }['read']
+/** The readers of the events that are not the billing provider's, by `provider`. */
+export type EventReaders = Record<string, EventReader>
+
 /** Reads events from the log in the order of the fold. */
-export function createEventLog(db: BillingDb) {
+export function createEventLog(db: BillingDb, readers: EventReaders) {
   const { billingEvents } = db.tables
   const columns = {
     provider: billingEvents.provider,
@@ -36,7 +39,7 @@ export function createEventLog(db: BillingDb) {
       .orderBy(asc(billingEvents.orderedAt))
       .limit(Number(limit)),
   )
-  return { pageAfter, firstAfterEach, eventsByRowId }
+  return { pageAfter, firstAfterEach, eventsByRowId, readEvent, readRow, readRows }
 
   /**
    * About `limit` events of a purchase after a time in ms. Events with the same time stay on one
@@ -108,7 +111,36 @@ export function createEventLog(db: BillingDb) {
       return event ? [[row.id, event] as [string, OrderedEvent]] : []
     })
   }
+
+  /** The events in `rows` that can affect access, in order. */
+  function readRows(rows: EventRow[]): OrderedEvent[] {
+    return rows.flatMap((row) => readRow(row) ?? []).toSorted(compareEvents)
+  }
+
+  /** The event in a row of the log; null if it has no effect on access. */
+  function readRow(row: EventRow): OrderedEvent | null {
+    return row.outcome === 'ignored' ? null : toOrderedEvent(row)
+  }
+
+  function toSortedEvents(rows: Row[]): OrderedEvent[] {
+    return rows.flatMap((row) => toOrderedEvent(row) ?? []).toSorted(compareEvents)
+  }
+
+  function toOrderedEvent(row: Row): OrderedEvent | null {
+    const event = readEvent(row.provider, row.body)
+    return event && { ...event, id: row.eventId, orderedAt: row.orderedAt }
+  }
+
+  /** The event in the body of a row of the log. */
+  function readEvent(provider: string, body: Uint8Array): BillingEvent | null {
+    const document = JSON.parse(utf8(body))
+    const read = readers[provider]
+    return read ? read(document) : parseEvent(document, body)
+  }
 }
+
+type Row = { provider: string; body: Uint8Array; orderedAt: number; eventId: string }
+export type EventRow = Row & { outcome: string }
 
 const ROWS_PER_QUERY = 500
 const SCAN_PAGE_SIZE = 4
@@ -129,35 +161,6 @@ function firstLaterThan(sorted: OrderedEvent[], event: OrderedEvent): OrderedEve
     else from = middle + 1
   }
   return sorted[from] ?? null
-}
-
-type Row = { provider: string; body: Uint8Array; orderedAt: number; eventId: string }
-export type EventRow = Row & { outcome: string }
-
-/** The event in a row of the log; null if it has no effect on access. */
-export function eventWithEffect(row: EventRow): OrderedEvent | null {
-  return row.outcome === 'ignored' ? null : toOrderedEvent(row)
-}
-
-function toOrderedEvent(row: Row): OrderedEvent | null {
-  const event = readStoredEvent(row.provider, row.body)
-  return event && { ...event, id: row.eventId, orderedAt: row.orderedAt }
-}
-
-/** The events in `rows` that can affect access, in order. */
-export function readStored(rows: EventRow[]): OrderedEvent[] {
-  return rows.flatMap((row) => eventWithEffect(row) ?? []).toSorted(compareEvents)
-}
-
-function toSortedEvents(rows: Row[]): OrderedEvent[] {
-  return rows.flatMap((row) => toOrderedEvent(row) ?? []).toSorted(compareEvents)
-}
-
-/** The event in the body of a row of the log. */
-export function readStoredEvent(provider: string, body: Uint8Array): BillingEvent | null {
-  const document = JSON.parse(utf8(body))
-  if (provider === 'app_store') return appleEvent(document)
-  return provider === 'play_store' ? playEvent(document) : readEvent(document, body)
 }
 
 export function utf8(bytes: Uint8Array): string {

@@ -6,7 +6,7 @@ import { originalIdIn } from '../purchases/purchase-key.ts'
 import { type BillingDb, FREQUENT_TYPES, MARKS } from '../schema.ts'
 import { PROVIDERS } from './event.ts'
 import { type EventFacts, eventFacts } from './event-details.ts'
-import { utf8 } from './event-log.ts'
+import { type EventLog, utf8 } from './event-log.ts'
 import type { Evidence } from './signed-records.ts'
 import type { Transactions } from './transactions.ts'
 
@@ -31,6 +31,7 @@ type EventRow = Pick<Events['$inferSelect'], keyof ReturnType<typeof columnsOf>>
 
 type EventSearchDeps = {
   db: BillingDb
+  eventLog: Pick<EventLog, 'readEvent'>
   transactions: Pick<Transactions, 'keysBeginningWith'>
   evidence: Pick<Evidence, 'read'>
 }
@@ -45,7 +46,7 @@ const MAX_COUNTED = 1_000
 const MARKED = ['failed', 'conflicting', 'clockIsOff'] as const
 
 /** Finds events by time of receipt, using an index and never reading the whole log. */
-export function createEventSearch({ db, transactions, evidence }: EventSearchDeps) {
+export function createEventSearch({ db, eventLog, transactions, evidence }: EventSearchDeps) {
   const { billingEvents, billingAliases, subscriptions } = db.tables
   const columns = columnsOf(billingEvents)
   return {
@@ -116,7 +117,9 @@ export function createEventSearch({ db, transactions, evidence }: EventSearchDep
     // Operators' scripts read `lineKey`.
     const { purchaseKey: lineKey, body, ...event } = row
     const signed = await evidence.read(event.id)
-    return { ...event, lineKey, body: utf8(body), ...(signed === null ? {} : { signed }) }
+    const { isRefund } = readFacts(row.provider, body)
+    const found = { ...event, lineKey, isRefund, body: utf8(body) }
+    return { ...found, ...(signed === null ? {} : { signed }) }
   }
 
   /** How many events match, up to 1,001; null if no index covers the filter. */
@@ -135,8 +138,17 @@ export function createEventSearch({ db, transactions, evidence }: EventSearchDep
     const bodies = new Map(rows.map((row) => [row.id, row]))
     return events.map((event) => {
       const { provider, body } = bodies.get(event.id) ?? { provider: '', body: new Uint8Array() }
-      return { ...event, ...eventFacts(provider, body) }
+      return { ...event, ...readFacts(provider, body) }
     })
+  }
+
+  /** Unknown for a body that is erased or cannot be read. */
+  function readFacts(provider: string, body: Uint8Array): EventFacts {
+    try {
+      return eventFacts(eventLog.readEvent(provider, body))
+    } catch {
+      return eventFacts(null)
+    }
   }
 
   async function countStored() {

@@ -5,7 +5,7 @@ import { beginsWith } from '../../../platform/db/key-ranges.ts'
 import { createCursor } from '../cursor.ts'
 import { keysOf, transactionIdIn } from '../purchases/purchase-key.ts'
 import type { BillingDb } from '../schema.ts'
-import { readStoredEvent } from './event-log.ts'
+import type { EventLog } from './event-log.ts'
 
 export type Transactions = ReturnType<typeof createTransactions>
 
@@ -17,7 +17,7 @@ const ROWS_PER_CHANGE = 200
 const MAX_FOUND = 50
 
 /** Finds purchases by the ids of their renewals. */
-export function createTransactions(db: BillingDb) {
+export function createTransactions(db: BillingDb, eventLog: Pick<EventLog, 'readEvent'>) {
   const { purchaseTransactions, billingEvents } = db.tables
   const insert = db.prepareWrite((tx) =>
     tx
@@ -40,7 +40,7 @@ export function createTransactions(db: BillingDb) {
   /** Stores the transactions of rows of the log. */
   async function addAll(tx: Tx, rows: EventRow[]) {
     const entries = rows.flatMap(({ provider, body, purchaseKey }) => {
-      const id = purchaseKey === null ? null : readStoredEvent(provider, body)?.transactionId
+      const id = purchaseKey === null ? null : eventLog.readEvent(provider, body)?.transactionId
       const isNew = id && purchaseKey !== null && isMissingIn(purchaseKey, id)
       return isNew ? [{ transactionId: id, purchaseKey }] : []
     })

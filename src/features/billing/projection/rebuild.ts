@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, inArray, isNotNull } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { Counting } from '../business/counting.ts'
-import { eventWithEffect } from '../inbox/event-log.ts'
+import type { EventLog } from '../inbox/event-log.ts'
 import type { Transactions } from '../inbox/transactions.ts'
 import { orderingTimeOf, purchaseKeyOf } from '../purchases/event-order.ts'
 import type { BillingDb } from '../schema.ts'
@@ -10,6 +10,7 @@ import type { Projection } from './projection.ts'
 
 type RebuildDeps = {
   db: BillingDb
+  eventLog: Pick<EventLog, 'readRow'>
   projection: Projection
   transactions: Pick<Transactions, 'addAll'>
   counting: Pick<Counting, 'rebuild'>
@@ -37,7 +38,8 @@ type Row = { customerId: string; state: StoredPurchase }
  * Folds the whole log again while the server runs: first the customers, then each purchase, then the business figures. Each batch is a
  * transaction, so that no user loses access during the rebuild; memory use does not grow with the log.
  */
-export function createRebuild({ db, projection, transactions, counting }: RebuildDeps) {
+export function createRebuild(deps: RebuildDeps) {
+  const { db, eventLog, projection, transactions, counting } = deps
   const { billingEvents, subscriptions } = db.tables
   const { purchaseOwners, purchaseCheckpoints, purchaseTransactions } = db.tables
   return async function rebuild(signal: AbortSignal): Promise<RebuildReport> {
@@ -67,7 +69,7 @@ export function createRebuild({ db, projection, transactions, counting }: Rebuil
         for (const row of rows) ordered.push(await readAgain(tx, row))
         await transactions.addAll(tx, ordered)
         for (const row of ordered) {
-          const event = eventWithEffect(row)
+          const event = eventLog.readRow(row)
           if (event) await projection.relink(tx, event, row.id)
         }
       })
@@ -77,7 +79,7 @@ export function createRebuild({ db, projection, transactions, counting }: Rebuil
 
   /** Stores the time, the purchase and the user of an event as they are read today. */
   async function readAgain(tx: Tx, row: EventRow): Promise<EventRow> {
-    const event = eventWithEffect(row)
+    const event = eventLog.readRow(row)
     if (!event) return row
     const time = row.orderedAt === 0 ? orderingTimeOf(event, row.receivedAt.getTime()) : {}
     // An event without effect stays with its purchase, which may have been folded from it.

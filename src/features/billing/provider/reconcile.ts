@@ -2,7 +2,6 @@ import { and, asc, eq, gt, inArray, lt, ne } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto/hash.ts'
 import type { Log } from '../../../lib/log/log.ts'
 import { DAY_MS, HOUR_MS } from '../../../lib/time/durations.ts'
-import type { Claims } from '../../stores/purchases/claims.ts'
 import type { Holders } from '../access/holders.ts'
 import { createCursor } from '../cursor.ts'
 import { isPseudonym } from '../inbox/erasure.ts'
@@ -21,7 +20,7 @@ type ReconcileDeps = {
   eventInbox: Pick<EventInbox, 'recordOwnEvent'>
   transactions: Pick<Transactions, 'possibleKeysOf'>
   holderOf: Holders['holderOf']
-  claimantOf: Claims['claimantOf']
+  claimantOf: (purchaseKey: string) => Promise<string | null>
   now: () => Date
   log: Log
 }

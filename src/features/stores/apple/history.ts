@@ -3,8 +3,8 @@ import type { Log } from '../../../lib/log/log.ts'
 import { DAY_MS, HOUR_MS } from '../../../lib/time/durations.ts'
 import type { StoredEnvironment } from '../../billing/environment.ts'
 import type { EventInbox } from '../../billing/inbox/event-inbox.ts'
-import type { BillingDb } from '../../billing/schema.ts'
 import type { StoreApps } from '../checks/apps.ts'
+import type { StoresDb } from '../schema.ts'
 import { AppleApiError } from './api-error.ts'
 import type { AppStore } from './app-store.ts'
 import { readAppleDelivery } from './delivery.ts'
@@ -12,7 +12,7 @@ import type { VerifyToken } from './token.ts'
 import { AppleTokenError } from './token-error.ts'
 
 type HistoryDeps = {
-  db: BillingDb
+  db: StoresDb
   appStore: AppStore
   apps: AppStoreApp[]
   verify: VerifyToken

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { StoredEnvironment } from '../../billing/environment.ts'
-import type { BillingDb } from '../../billing/schema.ts'
+import type { StoresDb } from '../schema.ts'
 
 /** An app in one environment of its store. */
 type StoreApp = {
@@ -20,7 +20,7 @@ type AppState = { completeUntil: Date | null; lastNotificationAt: Date | null }
 export type StoreApps = ReturnType<typeof createStoreApps>
 
 /** What is known of the notifications about each app. */
-export function createStoreApps({ db, now }: { db: BillingDb; now: () => Date }) {
+export function createStoreApps({ db, now }: { db: StoresDb; now: () => Date }) {
   const { storeHistory, storeNotifications } = db.tables
   const seen = new Map<string, number>()
   return { read, markComplete, markNotified }

@@ -3,15 +3,15 @@ import { DAY_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 import { isPseudonym } from '../../billing/inbox/erasure.ts'
 import type { Purchase } from '../../billing/purchases/purchase.ts'
 import { transactionOf } from '../../billing/purchases/purchase-key.ts'
-import type { BillingDb } from '../../billing/schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import type { Claims } from '../purchases/claims.ts'
 import type { RecordStatement } from '../purchases/snapshots.ts'
+import type { StoresDb } from '../schema.ts'
 import { OVERDUE_AFTER_MS, OVERDUE_DELAYS_MS, type StoreChecks } from './schedule.ts'
 
 type OverdueDeps = Pick<Claims, 'claimantOf' | 'purchaseOf'> & {
-  db: BillingDb
+  db: StoresDb
   appStore: AppStore
   checks: StoreChecks
   recordStatement: RecordStatement

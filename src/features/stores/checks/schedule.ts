@@ -5,7 +5,7 @@ import { prepareUpsert } from '../../../platform/db/prepared.ts'
 import type { BillingEvent } from '../../billing/inbox/event.ts'
 import { purchaseIn } from '../../billing/projection/fold-state.ts'
 import { purchaseKeyOf } from '../../billing/purchases/event-order.ts'
-import type { BillingDb } from '../../billing/schema.ts'
+import type { StoresDb } from '../schema.ts'
 
 export type StoreChecks = ReturnType<typeof createStoreChecks>
 
@@ -15,7 +15,7 @@ export const OVERDUE_AFTER_MS = 10 * MINUTE_MS
 export const OVERDUE_DELAYS_MS = [10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS]
 
 /** The purchases that a store is to be asked about, and when: a notification may have been lost. */
-export function createStoreChecks({ db, now }: { db: BillingDb; now: () => Date }) {
+export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }) {
   const { storeChecks, subscriptions } = db.tables
   const insert = db.prepareWrite((tx) =>
     tx

@@ -2,11 +2,11 @@ import type { StoreSettings } from '../../../config/stores.ts'
 import type { Log } from '../../../lib/log/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { EventInbox } from '../../billing/inbox/event-inbox.ts'
-import type { BillingDb } from '../../billing/schema.ts'
 import { playApp, type StoreApps } from '../checks/apps.ts'
 import { PLAY_PATH } from '../model.ts'
 import type { Claims } from '../purchases/claims.ts'
 import type { Statements } from '../purchases/snapshots.ts'
+import type { StoresDb } from '../schema.ts'
 import { createPlayApi, PLAY_API_URL, PLAY_TOKEN_URL } from './api/api.ts'
 import { createPlayStore } from './api/play-store.ts'
 import type { Push } from './push/notification.ts'
@@ -19,7 +19,7 @@ import { createPlaySubmissions } from './submissions.ts'
 import { createVoided } from './voided.ts'
 
 type PlayDeps = {
-  db: BillingDb
+  db: StoresDb
   settings: StoreSettings
   sealKey: Uint8Array
   publicUrl: string | null

@@ -3,9 +3,9 @@ import { createRecentMap } from '../../../lib/lru-map.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { environmentOf } from '../../billing/environment.ts'
-import type { BillingDb } from '../../billing/schema.ts'
 import { refusal, type SubmissionResult } from '../model.ts'
 import type { Claims } from '../purchases/claims.ts'
+import type { StoresDb } from '../schema.ts'
 import type { PurchaseKind } from './api/answer.ts'
 import { PlayApiError } from './api/api-error.ts'
 import type { PlayPurchase } from './api/play-store.ts'
@@ -24,7 +24,7 @@ export type PlaySubmission = {
 }
 
 type PlaySubmissionsDeps = {
-  db: BillingDb
+  db: StoresDb
   packages: string[]
   purchases: PlayPurchases
   pendingClaims: PendingClaims

@@ -3,8 +3,8 @@ import type { Json } from '../../../lib/text/json.ts'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { EventInbox } from '../../billing/inbox/event-inbox.ts'
-import type { BillingDb } from '../../billing/schema.ts'
 import { playApp, type StoreApps } from '../checks/apps.ts'
+import type { StoresDb } from '../schema.ts'
 import { PlayApiError } from './api/api-error.ts'
 import { text, time, token } from './api/json.ts'
 import type { PlayStore } from './api/play-store.ts'
@@ -12,7 +12,7 @@ import { playEvent, type RefundDocument } from './event.ts'
 import { hashOf, type KnownPurchase, type PlayPurchases, URGENCY } from './refresh/purchases.ts'
 
 type VoidedDeps = {
-  db: BillingDb
+  db: StoresDb
   play: PlayStore
   purchases: PlayPurchases
   packages: string[]

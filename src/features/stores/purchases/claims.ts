@@ -9,11 +9,11 @@ import { readSupport, type Support } from '../../billing/inbox/support.ts'
 import { purchaseIn } from '../../billing/projection/fold-state.ts'
 import { CLAIM_WITHDRAWN, PURCHASE_CLAIMED } from '../../billing/purchases/event-types.ts'
 import { transactionOf } from '../../billing/purchases/purchase-key.ts'
-import type { BillingDb } from '../../billing/schema.ts'
 import type { StoreChecks } from '../checks/schedule.ts'
+import type { StoresDb } from '../schema.ts'
 
 type ClaimsDeps = {
-  db: BillingDb
+  db: StoresDb
   eventInbox: Pick<EventInbox, 'recordOwnEvent'>
   checks: Pick<StoreChecks, 'checkClaim'>
   /** The user for whom a customer's purchases count; null for none. */

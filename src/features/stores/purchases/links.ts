@@ -2,20 +2,22 @@ import { and, desc, eq } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import type { Environment } from '../../billing/environment.ts'
-import { readStoredEvent } from '../../billing/inbox/event-log.ts'
+import type { EventLog } from '../../billing/inbox/event-log.ts'
 import { checkSupport, type Support } from '../../billing/inbox/support.ts'
 import { keysOf, transactionOf } from '../../billing/purchases/purchase-key.ts'
-import { type BillingDb, MARKS } from '../../billing/schema.ts'
+import { MARKS } from '../../billing/schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore, Consumption } from '../apple/app-store.ts'
 import type { Overdue } from '../checks/overdue.ts'
 import { PlayApiError } from '../google/api/api-error.ts'
 import type { Play } from '../google/play.ts'
+import type { StoresDb } from '../schema.ts'
 import type { Claims } from './claims.ts'
 import type { PurchaseSearch } from './search.ts'
 
 type PurchaseActionsDeps = {
-  db: BillingDb
+  db: StoresDb
+  eventLog: Pick<EventLog, 'readEvent'>
   claims: Claims
   search: PurchaseSearch
   existingUsers: ExistingUsers
@@ -30,7 +32,7 @@ const MAX_REQUESTS_READ = 1_000
 
 /** The operators' actions on a purchase. Every function throws 404 for an unknown purchase. */
 export function createPurchaseActions(deps: PurchaseActionsDeps) {
-  const { db, claims, search, existingUsers, appStore, overdue, play } = deps
+  const { db, eventLog, claims, search, existingUsers, appStore, overdue, play } = deps
   const { billingEvents } = db.tables
   return { ask, give, takeBack, answerRefund }
 
@@ -150,7 +152,7 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
       .orderBy(desc(billingEvents.id))
       .limit(MAX_REQUESTS_READ)
     for (const { provider, body } of requests) {
-      const event = readStoredEvent(provider, body)
+      const event = eventLog.readEvent(provider, body)
       if (event?.originalTransactionId === original) return event.transactionId ?? original
     }
     return original

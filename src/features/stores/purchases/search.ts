@@ -15,14 +15,14 @@ import { purchaseIn } from '../../billing/projection/fold-state.ts'
 import { isDiffering } from '../../billing/purchases/periods.ts'
 import { type Purchase, sourceOf } from '../../billing/purchases/purchase.ts'
 import { isGoogleId, keysOf, transactionOf } from '../../billing/purchases/purchase-key.ts'
-import type { BillingDb } from '../../billing/schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import type { Play } from '../google/play.ts'
+import type { StoresDb } from '../schema.ts'
 import type { Claims } from './claims.ts'
 
 type PurchaseSearchDeps = {
-  db: BillingDb
+  db: StoresDb
   transactions: Pick<Transactions, 'possibleKeysOf'>
   claims: Pick<Claims, 'ownerOf' | 'claimantOf' | 'linkOf'>
   existingUsers: ExistingUsers
@@ -35,7 +35,7 @@ type PurchaseSearchDeps = {
   now: () => Date
 }
 
-type Row = BillingDb['tables']['subscriptions']['$inferSelect']
+type Row = StoresDb['tables']['subscriptions']['$inferSelect']
 export type FoundPurchase = Awaited<ReturnType<PurchaseSearch['find']>>[number]
 export type PurchaseSearch = ReturnType<typeof createPurchaseSearch>
 

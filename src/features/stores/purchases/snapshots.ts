@@ -3,9 +3,9 @@ import type { Tx } from '../../../platform/db/db.ts'
 import type { Delivery } from '../../billing/inbox/event.ts'
 import type { EventInbox } from '../../billing/inbox/event-inbox.ts'
 import { purchaseKeyOf } from '../../billing/purchases/event-order.ts'
-import type { BillingDb } from '../../billing/schema.ts'
+import type { StoresDb } from '../schema.ts'
 
-type StatementsDeps = { db: BillingDb; eventInbox: Pick<EventInbox, 'recordIn'> }
+type StatementsDeps = { db: StoresDb; eventInbox: Pick<EventInbox, 'recordIn'> }
 
 export type Statements = ReturnType<typeof createStatements>
 

@@ -5,7 +5,6 @@ import { environmentOf } from '../../billing/environment.ts'
 import type { Delivery } from '../../billing/inbox/event.ts'
 import { purchaseKeyOf } from '../../billing/purchases/event-order.ts'
 import type { Purchase } from '../../billing/purchases/purchase.ts'
-import type { BillingDb } from '../../billing/schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import { readStatement } from '../apple/snapshot.ts'
@@ -13,11 +12,12 @@ import type { VerifyToken } from '../apple/token.ts'
 import { AppleTokenError } from '../apple/token-error.ts'
 import type { PlaySubmission, SubmitPlayPurchase } from '../google/submissions.ts'
 import { type Refusal, refusal, type SubmissionResult } from '../model.ts'
+import type { StoresDb } from '../schema.ts'
 import type { Claims } from './claims.ts'
 import type { RecordStatement } from './snapshots.ts'
 
 type SubmissionsDeps = {
-  db: BillingDb
+  db: StoresDb
   apps: AppStoreApp[]
   verify: VerifyToken
   /** Null without a key for Apple's API. */

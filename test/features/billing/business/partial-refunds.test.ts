@@ -22,12 +22,12 @@ test.each([
     const sums = await storedSums(app)
     expect(sums).toContain('PRODUCTION paid.month 2026-10 USD 9990')
     expect(sums).toContain(`PRODUCTION refunded.month 2026-10 USD ${refunded}`)
-    const { db } = app.services
+    const { db, eventLog } = app.services
     const { billingEvents } = db.tables
     const rows = await db.read.select().from(billingEvents).where(eq(billingEvents.type, 'REFUND'))
-    expect(rows.map(({ provider, body }) => eventFacts(provider, body).price)).toEqual([
-      { amount: -refunded / 1000, currency: 'USD' },
-    ])
+    expect(
+      rows.map(({ provider, body }) => eventFacts(eventLog.readEvent(provider, body)).price),
+    ).toEqual([{ amount: -refunded / 1000, currency: 'USD' }])
   },
 )
 

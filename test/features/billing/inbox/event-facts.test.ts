@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { readEvent } from '../../../../src/features/billing/inbox/event.ts'
 import { eventFacts } from '../../../../src/features/billing/inbox/event-details.ts'
 import { bodyOf, lifecycle } from '../../../support/billing.ts'
 
@@ -16,8 +17,8 @@ test.each<[type: string, fields: Record<string, unknown>, amount: number | undef
   ['EXPIRATION', {}, undefined],
   ['BILLING_ISSUE', {}, undefined],
 ])('%s with %j moves %p', (type, fields, amount) => {
-  const body = JSON.stringify(bodyOf(lifecycle('ann', type, 1, fields)))
-  const { price, isRefund } = eventFacts('revenuecat', Buffer.from(body))
+  const body = bodyOf(lifecycle('ann', type, 1, fields))
+  const { price, isRefund } = eventFacts(readEvent(body, Buffer.from(JSON.stringify(body))))
   expect(price?.amount).toBe(amount)
   expect(isRefund).toBe(amount !== undefined && amount < 0)
 })

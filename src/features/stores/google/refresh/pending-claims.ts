@@ -1,12 +1,12 @@
 import { and, asc, eq, gt, lt } from 'drizzle-orm'
 import type { Tx } from '../../../../platform/db/db.ts'
-import type { BillingDb } from '../../../billing/schema.ts'
 import type { Claims } from '../../purchases/claims.ts'
+import type { StoresDb } from '../../schema.ts'
 import { type KnownItem, keyOf } from '../snapshot.ts'
 
 export type PendingClaim = { tokenHash: string; userId: string; takeOver: boolean; expiresAt: Date }
 
-type PendingClaimsDeps = { db: BillingDb; claims: Claims; now: () => Date }
+type PendingClaimsDeps = { db: StoresDb; claims: Claims; now: () => Date }
 
 type ClaimResult = Awaited<ReturnType<Claims['claim']>>
 

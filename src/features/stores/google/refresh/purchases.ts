@@ -16,19 +16,19 @@ import { sha256 } from '../../../../lib/crypto/hash.ts'
 import { seal, unseal } from '../../../../lib/crypto/seal.ts'
 import { MINUTE_MS } from '../../../../lib/time/durations.ts'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
-import type { BillingDb } from '../../../billing/schema.ts'
+import type { StoresDb } from '../../schema.ts'
 import type { PurchaseKind } from '../api/answer.ts'
 import type { PlayPurchase } from '../api/play-store.ts'
 import type { KnownItem } from '../snapshot.ts'
 
 type PlayPurchasesDeps = {
-  db: BillingDb
+  db: StoresDb
   sealKey: Uint8Array
   now: () => Date
   newId: () => string
 }
 
-type Row = BillingDb['tables']['playPurchases']['$inferSelect']
+type Row = StoresDb['tables']['playPurchases']['$inferSelect']
 
 /** A purchase at Google Play as it is stored, with its token. */
 export type KnownPurchase = Omit<Row, 'items' | 'kind' | 'sealedToken'> &

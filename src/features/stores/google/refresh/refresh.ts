@@ -3,9 +3,9 @@ import { sha256 } from '../../../../lib/crypto/hash.ts'
 import type { Json } from '../../../../lib/text/json.ts'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
 import type { EventInbox } from '../../../billing/inbox/event-inbox.ts'
-import type { BillingDb } from '../../../billing/schema.ts'
 import type { Claims } from '../../purchases/claims.ts'
 import type { Statements } from '../../purchases/snapshots.ts'
+import type { StoresDb } from '../../schema.ts'
 import { type PlayAnswer, readAnswer } from '../api/answer.ts'
 import { PlayApiError } from '../api/api-error.ts'
 import { redactForLog } from '../api/json.ts'
@@ -17,7 +17,7 @@ import type { PendingClaims } from './pending-claims.ts'
 import { hashOf, type KnownPurchase, type PlayPurchases, URGENCY } from './purchases.ts'
 
 type AskingDeps = {
-  db: BillingDb
+  db: StoresDb
   play: PlayStore
   purchases: PlayPurchases
   pendingClaims: PendingClaims

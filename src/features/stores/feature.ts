@@ -1,0 +1,86 @@
+import type { TSchema } from 'elysia'
+import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
+import { nothing } from '../../platform/user-table.ts'
+import type { StoreSupport } from '../billing/admin.ts'
+import type { Billing } from '../billing/billing.ts'
+import { storeAdmin } from './admin.ts'
+import { appleEvent } from './apple/event.ts'
+import { storeCommands } from './commands.ts'
+import { playEvent } from './google/event.ts'
+import { playRoutes } from './google/push/routes.ts'
+import { storeJobs } from './jobs.ts'
+import { storePlainPaths } from './model.ts'
+import { purchaseCommands } from './purchases/commands.ts'
+import { NO_APPLE_KEY, NO_PLAY } from './purchases/links.ts'
+import { purchaseRoutes } from './purchases/routes.ts'
+import { storeRoutes } from './routes.ts'
+import { type StoresDb, storeTables } from './schema.ts'
+import { createStores, type StoresNeeds } from './stores.ts'
+
+type Needs = StoresNeeds & {
+  billing: Billing
+  planSchema: TSchema
+  /** The user with this id, in the form that the console shows; null for none. */
+  findUser: (userId: string) => Promise<unknown>
+  /** The id of the user with an e-mail address, or null. */
+  userIdOf: (email: string) => Promise<string | null>
+}
+
+/** Reads the stores' events in the log of billing. */
+export const storeEventReaders = { app_store: appleEvent, play_store: playEvent }
+
+/** The app stores: their notifications, and the purchases that apps submit. */
+export const storesFeature = {
+  tables: storeTables,
+  commands: [...storeCommands, ...purchaseCommands],
+  plainPaths: storePlainPaths,
+  create(platform: Platform<StoresDb>, { billing, ...needs }: Needs) {
+    const { config, secrets, now, limits } = platform
+    const { eventInbox, subscription } = billing
+    const showsSandbox = config.billingSandbox === 'separate'
+    const stores = createStores({
+      ...platform,
+      ...needs,
+      ...billing,
+      holderOf: billing.holders.holderOf,
+      settings: config,
+      ignoresSandbox: config.billingSandbox === 'ignore',
+      publicUrl: config.baseUrl,
+      sealKey: secrets.sealKey,
+    })
+    const storeSupport = (): StoreSupport => ({
+      askAppStore: stores.overdue === null ? NO_APPLE_KEY : null,
+      askGooglePlay: stores.play === null ? NO_PLAY : null,
+    })
+    return {
+      services: { stores, storeSupport },
+      routes: ({ signedIn, ipOf }: RouteContext) => {
+        const shared = { eventInbox, ipOf, hasLimits: limits.isOn, now }
+        return playRoutes({ ...shared, play: stores.play })
+          .use(storeRoutes({ ...shared, ...stores }))
+          .use(
+            purchaseRoutes({
+              planSchema: needs.planSchema,
+              submit: stores.submit,
+              subscription,
+              limits,
+              showsSandbox,
+              ipOf,
+              signedIn,
+            }),
+          )
+      },
+      consoleRoutes: (context: ConsoleContext) => storeAdmin({ ...needs, ...context, stores }),
+      jobs: storeJobs(stores),
+      userData: {
+        playClaims: {
+          deletion: stores.pendingClaims.eraseUser,
+          export: nothing(
+            'Google confirms them within days, and then they are exported as purchases',
+          ),
+          merging: stores.pendingClaims.mergeUsers,
+        },
+      },
+    }
+  },
+} satisfies Feature

@@ -1,0 +1,59 @@
+import type { Job } from '../../platform/jobs/jobs.ts'
+import type { Stores } from './stores.ts'
+
+export function storeJobs(stores: Stores): Job[] {
+  return [...appleJobs(stores), ...playJobs(stores)]
+}
+
+function playJobs({ play, pendingClaims }: Stores): Job[] {
+  if (play === null) return []
+  return [
+    {
+      name: 'Google Play purchases',
+      schedule: ['* * * * *'],
+      run: play.queue.drain,
+      isDueAtStart: async () => true,
+    },
+    {
+      name: 'Google Play after the clock was ahead',
+      schedule: [],
+      run: play.purchases.repairTimes,
+      runsAfterSetBack: true,
+    },
+    {
+      name: 'Google Play refunds',
+      schedule: ['25 */6 * * *'],
+      run: async (signal) => void (await play.voided.catchUp(signal)),
+      isDueAtStart: async () => true,
+    },
+    {
+      name: 'unconfirmed purchases',
+      schedule: ['40 3 * * *'],
+      run: pendingClaims.clearOld,
+      deletesByAge: true,
+    },
+  ]
+}
+
+function appleJobs({ history, overdue }: Stores): Job[] {
+  if (history === null || overdue === null) return []
+  return [
+    {
+      name: 'store checks',
+      schedule: ['*/5 * * * *'],
+      run: overdue.checkDue,
+    },
+    {
+      name: 'App Store history',
+      schedule: ['15 * * * *'],
+      run: async (signal) => void (await history.catchUp('PRODUCTION', { signal })),
+      // Notifications may have been lost while the server was down, or with a backup.
+      isDueAtStart: async () => true,
+    },
+    {
+      name: 'App Store sandbox history',
+      schedule: ['45 */6 * * *'],
+      run: async (signal) => void (await history.catchUp('SANDBOX', { signal })),
+    },
+  ]
+}
