@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { version } from '../package.json' with { type: 'json' }
-import { hashOfFile } from '../src/lib/crypto/file-hash.ts'
+import { hashOfFile } from '../src/lib/crypto/hash.ts'
 import { publicKeyOf } from '../src/lib/crypto/release-signature.ts'
 import { buildExecutable, TARGETS } from './build.ts'
 import { buildClient } from './build-client.ts'

@@ -2,7 +2,6 @@ import type { Kind } from '../features/changes/streams.ts'
 import type { Caller } from './caller.ts'
 import type { Calls } from './calls.ts'
 import type { RunCall } from './deadline.ts'
-import { createEventParser } from './event-parser.ts'
 import type { SessionKeeper } from './session.ts'
 import type { AuthChange } from './tabs.ts'
 import type { Change, ChangeFunctions } from './user-data.ts'
@@ -178,4 +177,26 @@ export function createChanges(deps: ChangesDeps): ChangeFunctions['onChange'] {
 function notify(kind: string, listeners: Iterable<Listener>) {
   // An error in the app's listener must not end the connection.
   for (const listener of listeners) void Promise.resolve({ kind }).then(listener)
+}
+
+/** A server-sent event; without a name it only changes the id or the delay in ms. */
+type StreamEvent = { name?: string; id?: string; retry?: number }
+
+/** Splits a stream of server-sent events, in pieces of any length, into events. */
+export function createEventParser(dispatch: (event: StreamEvent) => void) {
+  let rest = ''
+  return (text: string) => {
+    const blocks = (rest + text).split('\n\n')
+    rest = blocks.pop() ?? ''
+    for (const block of blocks) {
+      const event: StreamEvent = {}
+      for (const line of block.split('\n')) {
+        const [, field, value = ''] = /^(\w+): ?(.*)$/.exec(line) ?? []
+        if (field === 'event') event.name = value
+        if (field === 'id') event.id = value
+        if (field === 'retry') event.retry = Number(value)
+      }
+      dispatch(event)
+    }
+  }
 }

@@ -1,3 +1,4 @@
+import { Elysia } from 'elysia'
 import type { Config } from '../config/config.ts'
 import { publicUrl } from './public-url.ts'
 
@@ -55,4 +56,14 @@ function assetLink({ packageName, fingerprints }: Config['androidApps'][number])
 function androidOrigin(fingerprint: string): string {
   const hash = Buffer.from(fingerprint.replaceAll(':', ''), 'hex').toString('base64url')
   return `android:apk-key-hash:${hash}`
+}
+
+/** The files under `/.well-known` that phones and browsers read; any others get 404. */
+export function wellKnown(files: Record<string, object>) {
+  const app = new Elysia({ name: 'well-known' })
+  for (const [path, content] of Object.entries(files)) {
+    const headers = { 'content-type': 'application/json', 'cache-control': 'public, max-age=3600' }
+    app.get(path, () => Response.json(content, { headers }))
+  }
+  return app
 }

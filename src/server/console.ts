@@ -11,9 +11,8 @@ import {
   sessionTokenOf,
   visitorOf,
 } from '../platform/http/console-guard.ts'
-import { consoleNetworks } from '../platform/http/console-networks.ts'
-import { consolePage } from '../platform/http/console-page.ts'
-import { requestInfo } from '../platform/http/request-id.ts'
+import { consoleNetworks, consolePage } from '../platform/http/console-page.ts'
+import { requestInfo } from '../platform/http/request-log.ts'
 import { createBaseUrlOf, type FromProxy } from '../platform/http/request-url.ts'
 import { createCsvExport } from '../platform/lists/csv.ts'
 import { BUILD } from '../version.ts'

@@ -16,11 +16,11 @@ import { type EncryptionDb, encryptionTables } from '../platform/encryption/sche
 import type { Declarations } from '../platform/feature.ts'
 import {
   createAddressOf,
+  createCountryOf,
   createIpOf,
   createNetworkCheck,
   createProxyCheck,
 } from '../platform/http/client-address.ts'
-import { createCountryOf } from '../platform/http/country.ts'
 import { httpGerman } from '../platform/http/translations.ts'
 import type { Job } from '../platform/jobs/jobs.ts'
 import { createLimits } from '../platform/limits/limits.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createBackupState, warnIfTargetUnwritable } from '../../src/cli/backup/jobs.ts'
 import { describeFolders } from '../../src/cli/data/data-directory.ts'
-import { checkBackup } from '../../src/cli/doctor/backup-check.ts'
+import { checkBackup } from '../../src/cli/doctor/server-state.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { createLog } from '../../src/lib/log/log.ts'
 import { KEYS, startBackupBucket } from '../support/backup-bucket.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
+import { createEventParser } from '../../src/client/changes.ts'
 import { createClient } from '../../src/client/client.ts'
-import { createEventParser } from '../../src/client/event-parser.ts'
 import { createTestApp, PASSWORD } from '../support/app.ts'
 import { BACKENDS_AND_SEALED } from '../support/backends.ts'
 import { serveApp } from '../support/served.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as x509 from '@peculiar/x509'
 import { writeSums } from '../../scripts/release-signature.ts'
-import { hashOfFile } from '../../src/lib/crypto/file-hash.ts'
+import { hashOfFile } from '../../src/lib/crypto/hash.ts'
 
 const KEYS = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 x509.cryptoProvider.set(crypto)

@@ -1,4 +1,4 @@
-import { createSemaphore } from '../../src/lib/concurrency/semaphore.ts'
+import { createSemaphore } from '../../src/lib/concurrency/slots.ts'
 import { simulateDelay } from './until.ts'
 import { startReceiver } from './webhook-receiver.ts'
 

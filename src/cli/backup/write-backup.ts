@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EXIT, type OnProgress } from '../../lib/command.ts'
-import { hashOfFile } from '../../lib/crypto/file-hash.ts'
+import { hashOfFile } from '../../lib/crypto/hash.ts'
 import {
   addPathToErrors,
   readNames,

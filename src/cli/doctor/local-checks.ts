@@ -18,11 +18,8 @@ import { asCommandError, describeFolders } from '../data/data-directory.ts'
 import { postgresStatus } from '../data/open-postgres.ts'
 import { databasePath, migrationStatus } from '../data/open-sqlite.ts'
 import { isServing } from '../server/command-socket.ts'
-import { checkBackup } from './backup-check.ts'
 import { type Check, type Finding, failed, ok, warning } from './check.ts'
-import { checkDeliveries } from './delivery-check.ts'
-import type { ServerState } from './server-state.ts'
-import { checkWebhooks } from './webhook-check.ts'
+import { checkBackup, checkDeliveries, checkWebhooks, type ServerState } from './server-state.ts'
 
 /** Each file takes one inode, including the database's temporary files. */
 const LOW_INODES = 10_000

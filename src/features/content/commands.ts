@@ -6,7 +6,7 @@ import {
   printHistory,
   readNote,
   readVersion,
-} from '../../platform/publications/command-parts.ts'
+} from '../../platform/publications/doors.ts'
 import { type Content, toImports } from './service.ts'
 
 type Needs = { content: Content }

@@ -7,7 +7,7 @@ import {
   printHistory,
   readNote,
   readVersion,
-} from '../../platform/publications/command-parts.ts'
+} from '../../platform/publications/doors.ts'
 import type { Plan } from './model.ts'
 import type { Plans } from './service.ts'
 

@@ -1,9 +1,8 @@
 import type { Server } from 'bun'
 import { AppError } from '../../lib/errors.ts'
 import { plainVersion } from '../../lib/text/versions.ts'
-import type { Session } from '../../platform/http/authenticate.ts'
-import { tokenIn } from '../../platform/http/authenticate.ts'
-import type { CountryOf } from '../../platform/http/country.ts'
+import { type Session, tokenIn } from '../../platform/http/authenticate.ts'
+import type { CountryOf } from '../../platform/http/client-address.ts'
 import { isSealed } from '../../platform/http/opened-request.ts'
 import {
   languagesOf,

@@ -14,7 +14,7 @@ import {
   printHistory,
   readNote,
   readVersion,
-} from '../../platform/publications/command-parts.ts'
+} from '../../platform/publications/doors.ts'
 import type { StoredSettings } from './model.ts'
 import type { Audience } from './rules/conditions.ts'
 import { type Explanation, settingsIn } from './rules/resolution.ts'

@@ -1,5 +1,5 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
-import { createSemaphore } from '../concurrency/semaphore.ts'
+import { createSemaphore } from '../concurrency/slots.ts'
 import { AppError } from '../errors.ts'
 import { DAY_MS } from '../time/durations.ts'
 

@@ -10,7 +10,7 @@ import { beforeBody } from './before-body.ts'
 import { isForm } from './body.ts'
 import type { IpOf, RequestCheck } from './client-address.ts'
 import { closedObject } from './envelope.ts'
-import { requestInfo } from './request-id.ts'
+import { requestInfo } from './request-log.ts'
 
 /** The prefix of the routes that the app's other servers call with an API key. */
 export const SERVER_API = '/api/server'

@@ -3,7 +3,7 @@ import { Elysia } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import { beforeBody } from './before-body.ts'
 import { isSealed } from './opened-request.ts'
-import { requestInfo } from './request-id.ts'
+import { requestInfo } from './request-log.ts'
 
 /** The signed-in user and the session of a request. */
 export type Session = { userId: string; sessionId: string }

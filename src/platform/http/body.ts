@@ -9,7 +9,7 @@ import { arrivalOf, atMinimumRate, PATIENT_RATE } from './arrival.ts'
 import { malformed } from './errors.ts'
 import { openedBody } from './opened-request.ts'
 import { repeatedIn } from './query.ts'
-import { requestInfo } from './request-id.ts'
+import { requestInfo } from './request-log.ts'
 
 /** The maximum size of JSON bodies, in bytes. */
 const JSON_LIMIT = 64 * 1024

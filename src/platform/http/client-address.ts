@@ -1,7 +1,6 @@
 import type { Server } from 'bun'
 import ipaddr from 'ipaddr.js'
 import type { Log } from '../../lib/log/log.ts'
-import { isForwarded } from './forwarded.ts'
 
 /** The key under which rate limits count a client's requests. */
 export type IpOf = (request: Request, server: Server<unknown> | null) => string
@@ -141,4 +140,38 @@ function clientKey(address: Address | null): string {
     .slice(0, 4)
     .map((part) => part.toString(16))
     .join(':')}::/64`
+}
+
+/** The country code that a proxy reports for a request, in capitals; null without one. */
+export type CountryOf = (request: Request, server: Server<unknown> | null) => string | null
+
+/**
+ * Any client can send `header`, so it is used only when a trusted proxy sends it. `header` is null
+ * when no proxy sets one.
+ */
+export function createCountryOf(
+  header: string | null,
+  { isFromProxy, log }: { isFromProxy: RequestCheck; log: Log },
+): CountryOf {
+  let hasWarned = false
+  return (request, server) => {
+    const country = header === null ? null : request.headers.get(header)
+    if (country === null) return null
+    if (isFromProxy(request, server)) return country.toUpperCase()
+    if (!hasWarned) {
+      const peer = peerAddressOf(request, server)
+      log.warn({ peer }, `${header} from ${peer} is ignored: it is not in TRUSTED_PROXIES`)
+      hasWarned = true
+    }
+    return null
+  }
+}
+
+/** The headers that proxies and CDNs add to requests. */
+const FORWARDING =
+  /^via$|forwarded|client-?ip|client-?addr|-ip$|^(cf|cdn|fastly|fly)-|^x-(real|original|remote|proxy|nginx|envoy|azure|amzn?|arr|appengine|vercel|scheme)(-|$)/
+
+/** Whether headers show that a proxy has forwarded a request. */
+function isForwarded(headers: Headers): boolean {
+  return [...headers.keys()].some((name) => FORWARDING.test(name))
 }

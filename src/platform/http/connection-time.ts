@@ -1,6 +1,7 @@
 import type { Server } from 'bun'
 import { createSendingIdleOf } from '../../lib/net/sockets.ts'
-import { hasUnreadBody } from './body.ts'
+import { arrivesTooSlowly, atMinimumRate, PATIENT_RATE } from './arrival.ts'
+import { chunksOf, hasUnreadBody, rejectEncodedBody, tooLarge } from './body.ts'
 
 const unlimited = new WeakSet<Request>()
 const files = new WeakSet<Request>()
@@ -40,4 +41,59 @@ export function keepConnection(request: Request, server: Server<unknown>, second
     if ((stillMs() ?? performance.now() - startedAt) > MAX_STILL_MS) clearInterval(renewing)
     else server.timeout(request, seconds)
   }, RENEW_MS).unref()
+}
+
+/** While others wait for the memory that bodies occupy, a slow one is refused with `onContended()`. */
+type Contention = { isContended: () => boolean; onContended: () => Error }
+
+/** Larger sealed messages are uploads. */
+const LARGE_SEALED = 512 * 1024
+/** In bytes per second. */
+const MIN_RATE = 8 * 1024
+/** An upload may pause for a minute, or for less while others wait for the memory. */
+const GRACE_SECONDS = 90
+const CONTENDED_GRACE_SECONDS = 10
+/** The minimum rate of uploads that are written to the disk. */
+export const MIN_UPLOAD_RATE = { grace: GRACE_SECONDS, bytesPerSecond: () => MIN_RATE }
+/** How long a large body that is held in memory may take. */
+const MAX_DURATION_SECONDS = 600
+/** The minimum rate of such a body while others wait, in bytes per second. */
+const CONTENDED_RATE = 256 * 1024
+
+/**
+ * Reads a body with a Content-Length of `length`. Refuses a sender that is too slow, because the body occupies memory.
+ */
+export async function readWithMinimumRate(
+  request: Request,
+  length: number,
+  { isContended, onContended }: Contention,
+): Promise<Uint8Array> {
+  rejectEncodedBody(request)
+  const bytes = new Uint8Array(length)
+  const rate = {
+    bytesPerSecond: () => (isContended() ? CONTENDED_RATE : slowestRate(length)),
+    get grace() {
+      return isContended() ? CONTENDED_GRACE_SECONDS : GRACE_SECONDS
+    },
+    onLate: () => (isContended() ? onContended() : arrivesTooSlowly()),
+  }
+  let size = 0
+  for await (const chunk of atMinimumRate(chunksOf(request), rate)) {
+    if (size + chunk.byteLength > length) throw tooLarge(length)
+    bytes.set(chunk, size)
+    size += chunk.byteLength
+  }
+  return bytes.subarray(0, size)
+}
+
+/** How long a body may take, in seconds, by its Content-Length if it has one. */
+export function maxArrivalTime(contentLength: number | null): number {
+  const length = contentLength ?? LARGE_SEALED
+  return length > LARGE_SEALED
+    ? GRACE_SECONDS + length / slowestRate(length)
+    : PATIENT_RATE.grace + length / PATIENT_RATE.bytesPerSecond()
+}
+
+function slowestRate(length: number): number {
+  return Math.max(MIN_RATE, length / MAX_DURATION_SECONDS)
 }

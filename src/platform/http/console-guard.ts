@@ -6,7 +6,7 @@ import { MINUTE_MS } from '../../lib/time/durations.ts'
 import { SKEW_WARNING_MS } from '../jobs/jobs.ts'
 import type { IpOf } from './client-address.ts'
 import { deviceOf } from './request-headers.ts'
-import { requestInfo } from './request-id.ts'
+import { requestInfo } from './request-log.ts'
 import { isWithoutHost } from './request-url.ts'
 
 type Access = Role | 'self' | 'anyone'

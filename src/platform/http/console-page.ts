@@ -1,10 +1,12 @@
 import { join } from 'node:path'
-import type { BunFile } from 'bun'
+import type { BunFile, Server } from 'bun'
 import { type Context, Elysia } from 'elysia'
 import { notFound } from '../../lib/errors.ts'
 import { assetPath } from '../../lib/files/asset-path.ts'
+import type { RequestCheck } from './client-address.ts'
 import { varyBy } from './cors.ts'
 import { rawReply } from './raw-reply.ts'
+import { pathOf } from './request-url.ts'
 
 /** Allows only our own script and nothing from other origins. */
 const CSP = [
@@ -77,4 +79,19 @@ async function fileOf(name: string, encoding: string | undefined): Promise<BunFi
   const ending = encoding === 'br' ? '.br' : encoding === 'gzip' ? '.gz' : ''
   const found = Bun.file(join(assetPath('console'), name + ending))
   return (await found.exists()) ? found : null
+}
+
+const CONSOLE = /^\/console(\/|$)/
+
+/** Searching the URL first is faster than extracting its path, and most requests are for others. */
+export function isForConsole(request: Request): boolean {
+  return request.url.includes('/console') && CONSOLE.test(pathOf(request))
+}
+
+/** Answers console requests from outside the allowed networks with 404, before any other check. */
+export function consoleNetworks({ isAllowed }: { isAllowed: RequestCheck }) {
+  return new Elysia({ name: 'console-networks' }).onRequest(({ request, server }) => {
+    if (!isForConsole(request)) return
+    if (!isAllowed(request, server as Server<unknown> | null)) throw notFound()
+  })
 }

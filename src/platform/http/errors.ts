@@ -1,5 +1,5 @@
 import type { ValueError } from '@sinclair/typebox/errors'
-import { Elysia, ValidationError } from 'elysia'
+import { type AnyElysia, Elysia, ValidationError } from 'elysia'
 import {
   AppError,
   type ErrorCode,
@@ -12,7 +12,7 @@ import type { Log } from '../../lib/log/log.ts'
 import { detailsOf } from '../../lib/validation.ts'
 import { asStorageError } from '../db/storage-error.ts'
 import { sendPage } from './page.ts'
-import { requestInfo } from './request-id.ts'
+import { requestInfo } from './request-log.ts'
 import { pathOf } from './request-url.ts'
 import type { Translator } from './translator.ts'
 
@@ -190,4 +190,14 @@ function invalid(error: ValidationError, request: Request): AppError {
   const { Errors } = error.validator as { Errors?: (value: unknown) => Iterable<ValueError> }
   const faults = Errors?.call(error.validator, error.value) ?? []
   return invalidFields(detailsOf(faults, (path) => path || error.type))
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** The methods that `path` supports, for 405 and `Allow`; none for an unknown path. */
+export function allowedMethodsOf(app: AnyElysia, path: string): string[] {
+  const { http } = app.router
+  const declared = app.routes.filter((route) => route.path === path).map(({ method }) => method)
+  const supports = (method: string) => declared.includes(method) || http.find(method, path) !== null
+  return METHODS.filter((method) => supports(method) || (method === 'HEAD' && supports('GET')))
 }

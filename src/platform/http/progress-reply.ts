@@ -5,7 +5,7 @@ import type { Log } from '../../lib/log/log.ts'
 import { disableIdleTimeout } from './connection-time.ts'
 import { failureBody, internalError } from './errors.ts'
 import { rawReply } from './raw-reply.ts'
-import { requestInfo } from './request-id.ts'
+import { requestInfo } from './request-log.ts'
 
 type ProgressRequest = { request: Request; server: unknown; set: Context['set']; log: Log }
 

@@ -1,8 +1,7 @@
 import { Elysia } from 'elysia'
-import type { DenialReason } from '../../lib/errors.ts'
+import type { Denial, DenialReason } from '../../lib/errors.ts'
 import { createLineWriter, type Log } from '../../lib/log/log.ts'
 import type { RequestLabels } from '../metrics/registry.ts'
-import { recordRequest, requestInfo } from './request-id.ts'
 
 /** The id of a request in the log, its user if there is one, and whether it is a stray request to a webhook. */
 export type Requester = { id: string; userId: string | null; isStray: boolean }
@@ -75,4 +74,37 @@ export function observe({ log, metrics, isTls }: ObserveDeps) {
 function codeIn(reply: unknown): string {
   const { code } = (reply ?? {}) as { code?: unknown }
   return typeof code === 'string' ? code : ''
+}
+
+/**
+ * State of a request while it is served. `startedAt`, from `performance.now()`, leaves out the arrival of the body;
+ * `failure`: the error's code.
+ */
+type RequestInfo = {
+  id: string
+  startedAt: number
+  userId?: string
+  session?: { userId: string; sessionId: string }
+  /** The name of the API key of a request to the server API. */
+  apiKey?: string
+  failure?: string
+  /** A refused request to a webhook that is no delivery. */
+  isStray?: boolean
+  denial?: Denial
+}
+
+const infoByRequest = new WeakMap<Request, RequestInfo>()
+const PLAIN_ID = /^[\w.-]{1,64}$/
+
+/** Creates the state of a request. Its id is its `X-Request-Id` if that is a plain word. */
+function recordRequest(request: Request): RequestInfo {
+  const sentId = request.headers.get('x-request-id')
+  const id = sentId !== null && PLAIN_ID.test(sentId) ? sentId : crypto.randomUUID()
+  const info: RequestInfo = { id, startedAt: performance.now() }
+  infoByRequest.set(request, info)
+  return info
+}
+
+export function requestInfo(request: Request): RequestInfo {
+  return infoByRequest.get(request) ?? recordRequest(request)
 }

@@ -5,7 +5,7 @@ import type { Log } from '../../lib/log/log.ts'
 import { disableIdleTimeout } from '../http/connection-time.ts'
 import type { RecordAction } from '../http/console-guard.ts'
 import { rawReply } from '../http/raw-reply.ts'
-import { requestInfo } from '../http/request-id.ts'
+import { requestInfo } from '../http/request-log.ts'
 
 type CsvDeps = { record: RecordAction; now: () => Date; log: Log }
 type CsvContext = { request: Request; server: unknown; set: Context['set']; query: object }

@@ -5,9 +5,9 @@ import {
   SignedDataVerifier,
   VerificationException,
 } from '@apple/app-store-server-library'
+import { AppleTokenError } from '../../../src/features/stores/apple/certificates.ts'
 import { readNotification } from '../../../src/features/stores/apple/notification.ts'
 import { createTokenVerifier } from '../../../src/features/stores/apple/token.ts'
-import { AppleTokenError } from '../../../src/features/stores/apple/token-error.ts'
 import { APP, notificationCases } from '../../support/app-store/notifications.ts'
 import { signer, tokenCases } from '../../support/app-store/tokens.ts'
 

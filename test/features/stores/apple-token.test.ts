@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { X509Certificate } from 'node:crypto'
-import { APPLE_ROOT } from '../../../src/features/stores/apple/certificates.ts'
+import { APPLE_ROOT, AppleTokenError } from '../../../src/features/stores/apple/certificates.ts'
 import { createTokenVerifier } from '../../../src/features/stores/apple/token.ts'
-import { AppleTokenError } from '../../../src/features/stores/apple/token-error.ts'
 import { createAppleSigner } from '../../support/app-store/apple-signer.ts'
 import { CLAIMS, GOOD, signer, tokenCases } from '../../support/app-store/tokens.ts'
 

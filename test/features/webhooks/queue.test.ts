@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { checkWebhooks } from '../../../src/cli/doctor/webhook-check.ts'
+import { checkWebhooks } from '../../../src/cli/doctor/server-state.ts'
 import type { WebhookEvent } from '../../../src/features/webhooks/events.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { startSmtp } from '../../support/smtp.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createSemaphore } from '../../../src/lib/concurrency/semaphore.ts'
+import { createSemaphore } from '../../../src/lib/concurrency/slots.ts'
 import { nextTurn } from '../../support/until.ts'
 
 const full = () => new Error('full')

@@ -9,9 +9,9 @@ import {
   rejectTooLong,
   tooLarge,
 } from '../../../platform/http/body.ts'
+import { MIN_UPLOAD_RATE } from '../../../platform/http/connection-time.ts'
 import { malformed } from '../../../platform/http/errors.ts'
 import { decodedHeader } from '../../../platform/http/request-headers.ts'
-import { MIN_UPLOAD_RATE } from '../../../platform/http/timed-body.ts'
 import { MAX_FILE_BYTES } from '../storage/files.ts'
 import { createFormParser, decodePart } from './form-parser.ts'
 import type { Staged, Staging } from './staging.ts'

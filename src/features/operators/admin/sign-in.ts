@@ -11,7 +11,7 @@ import {
   visitorOf,
 } from '../../../platform/http/console-guard.ts'
 import { data } from '../../../platform/http/envelope.ts'
-import { requestInfo } from '../../../platform/http/request-id.ts'
+import { requestInfo } from '../../../platform/http/request-log.ts'
 import { AddPasskey, IdParam, PasskeyParam, Proof, SetUp, SignIn, Token } from '../model.ts'
 import type { Operators } from '../operators.ts'
 import type { NewCredentials } from '../sign-in.ts'

@@ -5,9 +5,9 @@ import type { StoredEnvironment } from '../../billing/environment.ts'
 import type { Delivery } from '../../billing/inbox/event.ts'
 import type { AppleApi, AppleCall } from './api.ts'
 import { AppleApiError } from './api-error.ts'
+import { AppleTokenError } from './certificates.ts'
 import { readStatement, type SignedPurchase } from './snapshot.ts'
 import type { Claims, VerifyToken } from './token.ts'
-import { AppleTokenError } from './token-error.ts'
 
 type AppStoreDeps = { api: AppleApi; apps: AppStoreApp[]; verify: VerifyToken }
 

@@ -1,7 +1,7 @@
 import { type KeyObject, X509Certificate } from 'node:crypto'
 import { sha256 } from '../../../lib/crypto/hash.ts'
+import type { DenialReason } from '../../../lib/errors.ts'
 import { createRecentMap } from '../../../lib/lru-map.ts'
-import { AppleTokenError } from './token-error.ts'
 
 /**
  * Apple Root CA - G3, valid to 2039-04-30. Its SHA-256 begins with 63:34:3A:BF.
@@ -118,4 +118,18 @@ function readDer(bytes: Buffer = Buffer.alloc(0)): DerValue[] {
     at = start + length
   }
   return values
+}
+
+/** Only the fault `other_app` means that Apple has signed the token. */
+type AppleTokenFault = DenialReason | 'other_app'
+
+/** Why a token that claims to come from Apple is refused. */
+export class AppleTokenError extends Error {
+  readonly fault: AppleTokenFault
+
+  constructor(fault: AppleTokenFault) {
+    super(`the token is refused: ${fault}`)
+    this.name = 'AppleTokenError'
+    this.fault = fault
+  }
 }

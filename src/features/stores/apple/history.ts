@@ -7,9 +7,9 @@ import type { StoreApps } from '../checks/apps.ts'
 import type { StoresDb } from '../schema.ts'
 import { AppleApiError } from './api-error.ts'
 import type { AppStore } from './app-store.ts'
+import { AppleTokenError } from './certificates.ts'
 import { readAppleDelivery } from './delivery.ts'
 import type { VerifyToken } from './token.ts'
-import { AppleTokenError } from './token-error.ts'
 
 type HistoryDeps = {
   db: StoresDb

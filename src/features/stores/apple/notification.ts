@@ -1,8 +1,8 @@
 import type { AppStoreApp } from '../../../config/stores.ts'
 import { objectIn } from '../../../lib/text/json.ts'
 import type { StoredEnvironment } from '../../billing/environment.ts'
+import { AppleTokenError } from './certificates.ts'
 import type { Claims, VerifyToken } from './token.ts'
-import { AppleTokenError } from './token-error.ts'
 
 /**
  * A notification, and the state of the subscription that it carries: decoded, without signatures. The log stores this

@@ -1,10 +1,10 @@
 import type { AppStoreApp } from '../../../config/stores.ts'
 import type { Delivery } from '../../billing/inbox/event.ts'
+import { AppleTokenError } from './certificates.ts'
 import { contentHash } from './delivery.ts'
 import { appleEvent, STATEMENT } from './event.ts'
 import { type AppleDocument, checkContent, environmentOf } from './notification.ts'
 import type { VerifyToken } from './token.ts'
-import { AppleTokenError } from './token-error.ts'
 
 /** A subscription in a reply of Apple's API, or a transaction that an app has submitted; the tokens are signed. */
 export type SignedPurchase = { transaction: unknown; renewal?: unknown; status?: number }

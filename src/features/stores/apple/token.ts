@@ -1,6 +1,5 @@
 import { verify, type X509Certificate } from 'node:crypto'
-import { createChainVerifier } from './certificates.ts'
-import { AppleTokenError } from './token-error.ts'
+import { AppleTokenError, createChainVerifier } from './certificates.ts'
 
 export type Claims = Record<string, unknown>
 /** Returns the claims of a token that Apple signed. Throws `AppleTokenError`. */

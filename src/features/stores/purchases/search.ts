@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, gt, inArray, lt } from 'drizzle-orm'
-import { createSemaphore } from '../../../lib/concurrency/semaphore.ts'
+import { createSemaphore } from '../../../lib/concurrency/slots.ts'
 import { nextTurn } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'

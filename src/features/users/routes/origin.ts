@@ -1,6 +1,9 @@
 import { tokenIn } from '../../../platform/http/authenticate.ts'
-import { type IpOf, UNKNOWN_ADDRESS } from '../../../platform/http/client-address.ts'
-import type { CountryOf } from '../../../platform/http/country.ts'
+import {
+  type CountryOf,
+  type IpOf,
+  UNKNOWN_ADDRESS,
+} from '../../../platform/http/client-address.ts'
 import { deviceOf, initialLocaleOf, timezoneOf } from '../../../platform/http/request-headers.ts'
 import type { RequestOrigin } from '../sessions/sign-in.ts'
 

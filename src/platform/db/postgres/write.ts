@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { createSemaphore } from '../../../lib/concurrency/semaphore.ts'
+import { createSemaphore } from '../../../lib/concurrency/slots.ts'
 import { withTimeout } from '../../../lib/concurrency/with-timeout.ts'
 import { addFinalWork, changeEndedError, type FinalWork, runToEnd } from '../change-end.ts'
 import { buildersOf, type Db, type Prepared, type Tx, type WriteStats } from '../db.ts'
