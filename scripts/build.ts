@@ -121,7 +121,7 @@ function leaveOutUnused(): BunPlugin {
   }
 }
 
-/** `src/platform/http/docs.ts` unpacks them. */
+/** `src/platform/http/docs/docs.ts` unpacks them. */
 function compressDocs(): BunPlugin {
   return {
     name: 'compress-docs',

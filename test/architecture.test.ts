@@ -20,7 +20,7 @@ const LAYERS: [layer: string, files: RegExp][] = [
 /** Every directory of `src/` except the top-level feature directories. */
 const DIRECTORIES = `
   .
-  cli cli/backup cli/backup/store cli/copy cli/data cli/doctor cli/processes cli/server cli/service cli/tls
+  cli cli/backup cli/backup/store cli/copy cli/data cli/doctor cli/manual cli/processes cli/server cli/service cli/tls
   client client/react client/testing client/testing/handlers
   config
   console console/editing console/frame console/settings console/ui
@@ -48,7 +48,8 @@ const DIRECTORIES = `
   platform/conditions
   platform/db platform/db/postgres platform/db/sqlite platform/db/sqlite/background
   platform/encryption
-  platform/http
+  platform/http platform/http/body platform/http/docs platform/http/language platform/http/pages
+    platform/http/replies platform/http/request
   platform/jobs
   platform/limits
   platform/lists
@@ -61,7 +62,7 @@ const DIRECTORIES = `
   .split(/\s+/)
 
 /** Directories that may hold many small, independent files. */
-const UNCAPPED = ['platform/http', 'cli', 'client']
+const UNCAPPED = ['client']
 
 const ROOT = join(import.meta.dir, '..')
 const SOURCE = join(ROOT, 'src')
@@ -145,7 +146,7 @@ test('the console imports only types from the server, and values only from lib/'
 test('only body.ts reads request bodies', () => {
   const readers = filesWith(/request\.(body|bytes|text|json|formData|arrayBuffer|blob)\b/)
   expect(readers.filter((path) => !/^(client|console)\//.test(path))).toEqual([
-    'platform/http/body.ts',
+    'platform/http/body/body.ts',
   ])
 })
 

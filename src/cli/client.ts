@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { CommandError, EXIT, UsageError } from '../lib/command.ts'
-import { CLIENT_PACKAGE_NAME, readClientPackage } from '../platform/http/client-package.ts'
+import { CLIENT_PACKAGE_NAME, readClientPackage } from '../platform/http/docs/client-package.ts'
 import { VERSION } from '../version.ts'
 import { confirmReplacement, isFolder } from './backup/target.ts'
 import type { LocalCommand } from './command.ts'

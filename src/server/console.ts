@@ -11,9 +11,9 @@ import {
   sessionTokenOf,
   visitorOf,
 } from '../platform/http/console-guard.ts'
-import { consoleNetworks, consolePage } from '../platform/http/console-page.ts'
-import { requestInfo } from '../platform/http/request-log.ts'
-import { createBaseUrlOf, type FromProxy } from '../platform/http/request-url.ts'
+import { consoleNetworks, consolePage } from '../platform/http/pages/console-page.ts'
+import { requestInfo } from '../platform/http/request/request-log.ts'
+import { createBaseUrlOf, type FromProxy } from '../platform/http/request/request-url.ts'
 import { createCsvExport } from '../platform/lists/csv.ts'
 import { BUILD } from '../version.ts'
 import type { Services } from './services.ts'

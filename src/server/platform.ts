@@ -14,14 +14,14 @@ import { keyCommands } from '../platform/encryption/commands.ts'
 import { createReplayGuard } from '../platform/encryption/replay-guard.ts'
 import { type EncryptionDb, encryptionTables } from '../platform/encryption/schema.ts'
 import type { Declarations } from '../platform/feature.ts'
+import { httpGerman } from '../platform/http/language/translations.ts'
 import {
   createAddressOf,
   createCountryOf,
   createIpOf,
   createNetworkCheck,
   createProxyCheck,
-} from '../platform/http/client-address.ts'
-import { httpGerman } from '../platform/http/translations.ts'
+} from '../platform/http/request/client-address.ts'
 import type { Job } from '../platform/jobs/jobs.ts'
 import { createLimits } from '../platform/limits/limits.ts'
 import { type LimitsDb, limitTables } from '../platform/limits/schema.ts'

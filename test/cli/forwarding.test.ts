@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createForward, serveForwarded } from '../../src/cli/service/forwarding.ts'
 import type { Config } from '../../src/config/config.ts'
 import type { AppError } from '../../src/lib/errors.ts'
-import { readBody } from '../../src/platform/http/body.ts'
+import { readBody } from '../../src/platform/http/body/body.ts'
 
 const MB = 2 ** 20
 const LIMIT = 64 * 1024

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createServingSocket } from '../../src/cli/server/serving-socket.ts'
-import { readBody } from '../../src/platform/http/body.ts'
+import { readBody } from '../../src/platform/http/body/body.ts'
 import { openConnection } from '../support/raw-request.ts'
 
 const HEAD = 'POST /x HTTP/1.1\r\nHost: a.b\r\nTransfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n'

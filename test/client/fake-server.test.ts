@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { type ApiError, createClient, type UserProfile } from '../../src/client/client.ts'
 import { STATUS as FAKE_STATUS } from '../../src/client/testing/failure.ts'
 import { createFakeServer, type FakeServer, UNSUPPORTED } from '../../src/client/testing/testing.ts'
-import { STATUS } from '../../src/platform/http/errors.ts'
+import { STATUS } from '../../src/platform/http/replies/errors.ts'
 import { codeOf } from '../support/network.ts'
 
 const EMAIL = 'ann@example.com'

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
-import { Failure } from '../../src/platform/http/envelope.ts'
+import { Failure } from '../../src/platform/http/replies/envelope.ts'
 import type { Answer, TestApp } from './app.ts'
 
 /** Expects an error reply in the standard format with `status`. */

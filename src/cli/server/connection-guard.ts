@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import type { Log } from '../../lib/log/log.ts'
 import { type Connection, endConnection, openConnections } from '../../lib/net/sockets.ts'
-import { createConnectionKey } from '../../platform/http/client-address.ts'
+import { createConnectionKey } from '../../platform/http/request/client-address.ts'
 
 type GuardDeps = {
   ports: () => number[]

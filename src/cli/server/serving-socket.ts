@@ -1,9 +1,9 @@
 import { nextTurn } from '../../lib/concurrency/yield-to-event-loop.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { captureListening, type ListeningSocket, sendAround } from '../../lib/net/sockets.ts'
-import { hasUnreadBody } from '../../platform/http/body.ts'
-import { awaitBody, keepConnection } from '../../platform/http/connection-time.ts'
-import { replyAfterBody } from '../../platform/http/unread-body.ts'
+import { hasUnreadBody } from '../../platform/http/body/body.ts'
+import { awaitBody, keepConnection } from '../../platform/http/body/connection-time.ts'
+import { replyAfterBody } from '../../platform/http/body/unread-body.ts'
 import type { Forward, Target } from '../service/forwarding.ts'
 
 type Server = Bun.Server<unknown>

@@ -2,9 +2,9 @@ import { rmSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import type { Config } from '../../config/config.ts'
 import { AppError } from '../../lib/errors.ts'
-import { bodyToForward } from '../../platform/http/body.ts'
-import { peerAddressOf, setPeerAddress } from '../../platform/http/client-address.ts'
-import { failureBody } from '../../platform/http/errors.ts'
+import { bodyToForward } from '../../platform/http/body/body.ts'
+import { failureBody } from '../../platform/http/replies/errors.ts'
+import { peerAddressOf, setPeerAddress } from '../../platform/http/request/client-address.ts'
 import { isNotListening, openSocketPath } from '../server/command-socket.ts'
 
 /** The application that a request is for. */

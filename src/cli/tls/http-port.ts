@@ -1,5 +1,5 @@
 import { httpsOrigin } from '../../config/values.ts'
-import { pathOf, targetOf } from '../../platform/http/request-url.ts'
+import { pathOf, targetOf } from '../../platform/http/request/request-url.ts'
 
 type HttpPortDeps = {
   hostname: string

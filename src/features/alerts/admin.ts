@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia'
-import { json } from '../../platform/http/body.ts'
+import { json } from '../../platform/http/body/body.ts'
 import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
-import { closedObject, data, nullable } from '../../platform/http/envelope.ts'
+import { closedObject, data, nullable } from '../../platform/http/replies/envelope.ts'
 import type { Alerts } from './service.ts'
 
 const RuleParam = closedObject({ rule: t.String({ maxLength: 100 }) })

@@ -1,9 +1,9 @@
 import { Elysia } from 'elysia'
 import { DAY_MS } from '../../lib/time/durations.ts'
 import type { ConsoleContext } from '../../platform/feature.ts'
-import { json } from '../../platform/http/body.ts'
+import { json } from '../../platform/http/body/body.ts'
 import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
-import { data } from '../../platform/http/envelope.ts'
+import { data } from '../../platform/http/replies/envelope.ts'
 import { KeyId, NewApiKey } from './model.ts'
 import type { ApiKeys } from './service.ts'
 

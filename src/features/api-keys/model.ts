@@ -1,6 +1,6 @@
 import { t } from 'elysia'
 import { SCOPES } from '../../lib/scopes.ts'
-import { closedObject, integer, nullable, oneOf } from '../../platform/http/envelope.ts'
+import { closedObject, integer, nullable, oneOf } from '../../platform/http/replies/envelope.ts'
 
 const text = (maxLength: number) => t.String({ maxLength })
 

@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia'
 import type { ConsoleContext } from '../../platform/feature.ts'
 import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
-import { closedObject, data } from '../../platform/http/envelope.ts'
+import { closedObject, data } from '../../platform/http/replies/envelope.ts'
 import { slicesOf } from '../../platform/lists/csv.ts'
 import type { Listing } from './listing.ts'
 import type { Attachments } from './service.ts'

@@ -7,8 +7,8 @@ import {
   oneOf,
   openEnum,
   time,
-} from '../../platform/http/envelope.ts'
-import { openQuery } from '../../platform/http/query.ts'
+} from '../../platform/http/replies/envelope.ts'
+import { openQuery } from '../../platform/http/request/query.ts'
 
 export const UploadQuery = t.Object({
   type: oneOf(['supportTicket', 'publicAsset'], {

@@ -1,4 +1,4 @@
-import type { Sentences } from '../../platform/http/translator.ts'
+import type { Sentences } from '../../platform/http/language/translator.ts'
 
 export const attachmentGerman: Sentences = {
   'The file is deleted.': 'Die Datei ist gelöscht.',

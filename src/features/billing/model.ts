@@ -1,4 +1,5 @@
 import { type TSchema, t } from 'elysia'
+import { LanguageQuery } from '../../platform/http/language/local-text.ts'
 import {
   closedObject,
   integer,
@@ -6,8 +7,7 @@ import {
   oneOf,
   openEnum,
   time,
-} from '../../platform/http/envelope.ts'
-import { LanguageQuery } from '../../platform/http/local-text.ts'
+} from '../../platform/http/replies/envelope.ts'
 import { ENVIRONMENTS } from './environment.ts'
 
 const text = (description: string, example: string) =>

@@ -1,5 +1,5 @@
 import { t } from 'elysia'
-import { closedObject, openEnum, time } from '../../platform/http/envelope.ts'
+import { closedObject, openEnum, time } from '../../platform/http/replies/envelope.ts'
 
 const failure = (description: string) => ({
   description,

@@ -1,9 +1,9 @@
 import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import type { authenticate } from '../../platform/http/authenticate.ts'
-import { disableIdleTimeout } from '../../platform/http/connection-time.ts'
-import { rawReply } from '../../platform/http/raw-reply.ts'
-import { optionalHeader } from '../../platform/http/request-headers.ts'
+import { disableIdleTimeout } from '../../platform/http/body/connection-time.ts'
+import { rawReply } from '../../platform/http/replies/raw-reply.ts'
+import { optionalHeader } from '../../platform/http/request/request-headers.ts'
 import { StreamResponses } from './model.ts'
 import type { Changes } from './service.ts'
 

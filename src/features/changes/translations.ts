@@ -1,4 +1,4 @@
-import type { Sentences } from '../../platform/http/translator.ts'
+import type { Sentences } from '../../platform/http/language/translator.ts'
 
 export const changesGerman: Sentences = {
   'The server is restarting. Try again in a moment.':

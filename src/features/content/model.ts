@@ -1,6 +1,6 @@
 import { type Static, t } from 'elysia'
-import { closedObject, id, integer } from '../../platform/http/envelope.ts'
-import { LocalText } from '../../platform/http/local-text.ts'
+import { LocalText } from '../../platform/http/language/local-text.ts'
+import { closedObject, id, integer } from '../../platform/http/replies/envelope.ts'
 
 export const ContentVersions = closedObject(
   {

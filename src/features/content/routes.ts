@@ -1,8 +1,12 @@
 import { Elysia, t } from 'elysia'
 import { inLanguage } from '../../lib/text/local-text.ts'
-import { DataOf, responses } from '../../platform/http/envelope.ts'
-import { createNegotiator, LanguageQuery, wantedLanguages } from '../../platform/http/local-text.ts'
-import { cached, createPublicCache, sendPublic } from '../../platform/http/replies.ts'
+import {
+  createNegotiator,
+  LanguageQuery,
+  wantedLanguages,
+} from '../../platform/http/language/local-text.ts'
+import { DataOf, responses } from '../../platform/http/replies/envelope.ts'
+import { cached, createPublicCache, sendPublic } from '../../platform/http/replies/replies.ts'
 import { ContentVersions, type Faq, FaqReply } from './model.ts'
 import type { Content } from './service.ts'
 

@@ -1,5 +1,5 @@
 import { t } from 'elysia'
-import { closedObject, nullable, openEnum, time } from '../../platform/http/envelope.ts'
+import { closedObject, nullable, openEnum, time } from '../../platform/http/replies/envelope.ts'
 
 const document = (description: string, example: object = { theme: 'dark', favorites: ['a1'] }) =>
   t.Record(t.String(), t.Unknown(), {

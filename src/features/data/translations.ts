@@ -1,4 +1,4 @@
-import type { Sentences } from '../../platform/http/translator.ts'
+import type { Sentences } from '../../platform/http/language/translator.ts'
 
 export const dataGerman: Sentences = {
   'The data has changed in the meantime. Load it again, then repeat the change.':

@@ -1,7 +1,7 @@
 import { t } from 'elysia'
 import { ROLES } from '../../lib/roles.ts'
-import { closedObject, oneOf } from '../../platform/http/envelope.ts'
 import { PasskeyAssertion, PasskeyAttestation } from '../../platform/http/passkey-models.ts'
+import { closedObject, oneOf } from '../../platform/http/replies/envelope.ts'
 import { AUDIT_ORDERS } from './audit.ts'
 
 const text = (maxLength: number) => t.String({ maxLength })

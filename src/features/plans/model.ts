@@ -2,6 +2,7 @@ import type { TString } from '@sinclair/typebox'
 import { type Static, type TSchema, t } from 'elysia'
 import { inLanguage } from '../../lib/text/local-text.ts'
 import { LIMIT_PERIODS } from '../../lib/text/plan-limits.ts'
+import { createNegotiator, LocalText } from '../../platform/http/language/local-text.ts'
 import {
   closedObject,
   id,
@@ -9,8 +10,7 @@ import {
   nullable,
   oneOf,
   openEnum,
-} from '../../platform/http/envelope.ts'
-import { createNegotiator, LocalText } from '../../platform/http/local-text.ts'
+} from '../../platform/http/replies/envelope.ts'
 import { limitsByName } from './limits.ts'
 
 const text = (description: string, example: string) =>

@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia'
-import { DataOf, responses } from '../../platform/http/envelope.ts'
-import { LanguageQuery, wantedLanguages } from '../../platform/http/local-text.ts'
-import { cached, createPublicCache, sendPublic } from '../../platform/http/replies.ts'
+import { LanguageQuery, wantedLanguages } from '../../platform/http/language/local-text.ts'
+import { DataOf, responses } from '../../platform/http/replies/envelope.ts'
+import { cached, createPublicCache, sendPublic } from '../../platform/http/replies/replies.ts'
 import { negotiatePlans, PlanReply, translatePlans } from './model.ts'
 import type { Plans } from './service.ts'
 

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import type { ConsoleContext } from '../../platform/feature.ts'
 import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
-import { data } from '../../platform/http/envelope.ts'
+import { data } from '../../platform/http/replies/envelope.ts'
 import type { Rates } from './service.ts'
 
 const REFRESH_TIMEOUT_MS = 30_000

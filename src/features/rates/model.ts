@@ -1,5 +1,5 @@
 import { t } from 'elysia'
-import { closedObject, time } from '../../platform/http/envelope.ts'
+import { closedObject, time } from '../../platform/http/replies/envelope.ts'
 
 export const RatesReply = closedObject(
   {

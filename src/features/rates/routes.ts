@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
-import { DataOf, responses } from '../../platform/http/envelope.ts'
-import { cached, createPublicCache, sendPublic } from '../../platform/http/replies.ts'
+import { DataOf, responses } from '../../platform/http/replies/envelope.ts'
+import { cached, createPublicCache, sendPublic } from '../../platform/http/replies/replies.ts'
 import { RatesReply } from './model.ts'
 import type { CurrencyRates, Rates } from './service.ts'
 

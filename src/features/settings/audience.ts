@@ -2,14 +2,14 @@ import type { Server } from 'bun'
 import { AppError } from '../../lib/errors.ts'
 import { plainVersion } from '../../lib/text/versions.ts'
 import { type Session, tokenIn } from '../../platform/http/authenticate.ts'
-import type { CountryOf } from '../../platform/http/client-address.ts'
-import { isSealed } from '../../platform/http/opened-request.ts'
+import { isSealed } from '../../platform/http/body/opened-request.ts'
+import type { CountryOf } from '../../platform/http/request/client-address.ts'
 import {
   languagesOf,
   optionalHeader,
   platformOfDevice,
   statedPlatform,
-} from '../../platform/http/request-headers.ts'
+} from '../../platform/http/request/request-headers.ts'
 import type { Audience, Trait } from './rules/conditions.ts'
 
 export type AudienceDeps = {

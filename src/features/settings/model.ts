@@ -1,6 +1,6 @@
 import type { TOptional } from '@sinclair/typebox'
 import { type Static, type TSchema, t } from 'elysia'
-import { closedObject, integer, nullable } from '../../platform/http/envelope.ts'
+import { closedObject, integer, nullable } from '../../platform/http/replies/envelope.ts'
 import { rulesOf, VERSION } from './rules/conditions.ts'
 
 const text = (description: string, example: string) =>

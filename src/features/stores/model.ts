@@ -1,5 +1,5 @@
 import { type Static, type TSchema, t } from 'elysia'
-import { LARGE_JSON_LIMIT } from '../../platform/http/body.ts'
+import { LARGE_JSON_LIMIT } from '../../platform/http/body/body.ts'
 import {
   closedObject,
   nullable,
@@ -7,7 +7,7 @@ import {
   oneOf,
   openEnum,
   time,
-} from '../../platform/http/envelope.ts'
+} from '../../platform/http/replies/envelope.ts'
 import { ENVIRONMENTS } from '../billing/environment.ts'
 
 export const APP_STORE_PATH = '/api/webhooks/app-store/v1'

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import type { ConsoleContext } from '../../platform/feature.ts'
 import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
-import { data } from '../../platform/http/envelope.ts'
+import { data } from '../../platform/http/replies/envelope.ts'
 import { MostUsedQuery, UserIdParam } from './model.ts'
 import type { Usage } from './service.ts'
 

@@ -7,7 +7,7 @@ import {
   nullable,
   openEnum,
   time,
-} from '../../platform/http/envelope.ts'
+} from '../../platform/http/replies/envelope.ts'
 
 export const usageTags = { Usage: 'What the signed-in user has used of the plan’s limits' }
 export const serverUsageTags = { Usage: 'what users have used of their plans’ limits' }

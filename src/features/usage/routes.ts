@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import type { authenticate } from '../../platform/http/authenticate.ts'
-import { data, responses } from '../../platform/http/envelope.ts'
+import { data, responses } from '../../platform/http/replies/envelope.ts'
 import { UsageReply } from './model.ts'
 import type { Usage } from './service.ts'
 

@@ -9,7 +9,7 @@ import {
   openEnum,
   replyOf,
   time,
-} from '../../platform/http/envelope.ts'
+} from '../../platform/http/replies/envelope.ts'
 import { UserProfile } from './profile/model.ts'
 
 /** RFC 5321 allows 254 characters. The pattern runs in linear time and is only a basic check; `＠` and `﹫` mean `@`. */

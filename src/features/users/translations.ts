@@ -1,4 +1,4 @@
-import type { Sentences } from '../../platform/http/translator.ts'
+import type { Sentences } from '../../platform/http/language/translator.ts'
 
 export const userGerman: Sentences = {
   'This account no longer exists.': 'Dieses Konto gibt es nicht mehr.',

@@ -8,8 +8,8 @@ import {
   operatorOf,
   type RecordAction,
 } from '../../platform/http/console-guard.ts'
-import { closedObject, data } from '../../platform/http/envelope.ts'
-import { progressReply } from '../../platform/http/progress-reply.ts'
+import { closedObject, data } from '../../platform/http/replies/envelope.ts'
+import { progressReply } from '../../platform/http/replies/progress-reply.ts'
 import type { ExportCsv } from '../../platform/lists/csv.ts'
 
 /**

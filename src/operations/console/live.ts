@@ -1,8 +1,8 @@
 import type { Server } from 'bun'
 import type { Context } from 'elysia'
 import type { LiveLines } from '../../lib/log/live-lines.ts'
-import { disableIdleTimeout } from '../../platform/http/connection-time.ts'
-import { rawReply } from '../../platform/http/raw-reply.ts'
+import { disableIdleTimeout } from '../../platform/http/body/connection-time.ts'
+import { rawReply } from '../../platform/http/replies/raw-reply.ts'
 
 type LiveRequest = {
   request: Request

@@ -1,6 +1,6 @@
 import { Elysia, t } from 'elysia'
 import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
-import { closedObject, data } from '../../platform/http/envelope.ts'
+import { closedObject, data } from '../../platform/http/replies/envelope.ts'
 import type { Slowest } from '../../platform/metrics/slowest.ts'
 import type { Recorder } from '../../platform/metrics/snapshots.ts'
 import { endpointsIn, figuresOfKind, isCalledByApps, isConsole } from '../endpoints.ts'

@@ -1,8 +1,8 @@
 import { Elysia, t } from 'elysia'
 import type { KeyRing } from '../../lib/crypto/key-ring.ts'
-import { json } from '../http/body.ts'
+import { json } from '../http/body/body.ts'
 import { allow, CONSOLE_API, type RecordAction } from '../http/console-guard.ts'
-import { closedObject, data, oneOf } from '../http/envelope.ts'
+import { closedObject, data, oneOf } from '../http/replies/envelope.ts'
 import type { ExportCsv } from '../lists/csv.ts'
 import { describeKeys, ROTATION_EFFECTS } from './commands.ts'
 

@@ -3,7 +3,7 @@ import { type Static, t } from 'elysia'
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader, type JWK } from 'jose'
 import type { KeyRing } from '../../lib/crypto/key-ring.ts'
 import { AppError } from '../../lib/errors.ts'
-import { closedObject, integer } from '../http/envelope.ts'
+import { closedObject, integer } from '../http/replies/envelope.ts'
 import { openWithKey, sealUnderKey } from './jwe.ts'
 
 /** The first line of a sealed request's plaintext. */

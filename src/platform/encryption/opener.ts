@@ -3,10 +3,16 @@ import { sha256 } from '../../lib/crypto/hash.ts'
 import type { KeyRing } from '../../lib/crypto/key-ring.ts'
 import { AppError, tooBusy } from '../../lib/errors.ts'
 import { tokenIn } from '../http/authenticate.ts'
-import { contentLengthOf, hasBody, LARGE_JSON_LIMIT, mediaTypeOf, readBody } from '../http/body.ts'
-import { maxArrivalTime, readWithMinimumRate } from '../http/connection-time.ts'
-import { malformed } from '../http/errors.ts'
-import { pathOf, targetOf } from '../http/request-url.ts'
+import {
+  contentLengthOf,
+  hasBody,
+  LARGE_JSON_LIMIT,
+  mediaTypeOf,
+  readBody,
+} from '../http/body/body.ts'
+import { maxArrivalTime, readWithMinimumRate } from '../http/body/connection-time.ts'
+import { malformed } from '../http/replies/errors.ts'
+import { pathOf, targetOf } from '../http/request/request-url.ts'
 import { IN_PLACE_LIMIT, invalidMessage, type OpenedRequest, openRequest } from './message.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 

@@ -1,9 +1,9 @@
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
-import { beforeBody } from './before-body.ts'
-import { isSealed } from './opened-request.ts'
-import { requestInfo } from './request-log.ts'
+import { beforeBody } from './body/before-body.ts'
+import { isSealed } from './body/opened-request.ts'
+import { requestInfo } from './request/request-log.ts'
 
 /** The signed-in user and the session of a request. */
 export type Session = { userId: string; sessionId: string }

@@ -1,6 +1,6 @@
 import { Elysia, t } from 'elysia'
 import type { PublicKey } from '../../lib/crypto/key-ring.ts'
-import { openEnum, responses } from './envelope.ts'
+import { openEnum, responses } from './replies/envelope.ts'
 
 const Key = t.Object(
   {

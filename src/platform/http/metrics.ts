@@ -4,7 +4,7 @@ import { equalInConstantTime } from '../../lib/crypto/hash.ts'
 import { AppError, notFound } from '../../lib/errors.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import { tokenIn } from './authenticate.ts'
-import { isLocal } from './client-address.ts'
+import { isLocal } from './request/client-address.ts'
 
 /** `token` grants access; when it is null, only requests from this machine are allowed. */
 type MetricsDeps = { metrics: Pick<Metrics, 'render'>; token: string | null }

@@ -1,5 +1,5 @@
 import { t } from 'elysia'
-import { oneOf } from './envelope.ts'
+import { oneOf } from './replies/envelope.ts'
 
 const bytes = (description: string) =>
   t.String({

@@ -2,10 +2,10 @@ import type { Server } from 'bun'
 import type { Context } from 'elysia'
 import { nextTurn } from '../../lib/concurrency/yield-to-event-loop.ts'
 import type { Log } from '../../lib/log/log.ts'
-import { disableIdleTimeout } from '../http/connection-time.ts'
+import { disableIdleTimeout } from '../http/body/connection-time.ts'
 import type { RecordAction } from '../http/console-guard.ts'
-import { rawReply } from '../http/raw-reply.ts'
-import { requestInfo } from '../http/request-log.ts'
+import { rawReply } from '../http/replies/raw-reply.ts'
+import { requestInfo } from '../http/request/request-log.ts'
 
 type CsvDeps = { record: RecordAction; now: () => Date; log: Log }
 type CsvContext = { request: Request; server: unknown; set: Context['set']; query: object }

@@ -2,9 +2,9 @@ import { Elysia, type TSchema, t } from 'elysia'
 import { type Options, UsageError } from '../../lib/command.ts'
 import { beforeAndAfterOf, differencesBetween } from '../../lib/text/differences.ts'
 import { describeConditions, describePath, isRule } from '../../lib/text/rule-labels.ts'
-import { json } from '../http/body.ts'
+import { json } from '../http/body/body.ts'
 import { allow, CONSOLE_API, operatorOf, type RecordAction } from '../http/console-guard.ts'
-import { closedObject, data } from '../http/envelope.ts'
+import { closedObject, data } from '../http/replies/envelope.ts'
 import type { Publication, Publishing } from './publications.ts'
 
 /** Content that is edited as a whole and versioned. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { setPeerAddress } from '../../../src/platform/http/client-address.ts'
+import { setPeerAddress } from '../../../src/platform/http/request/client-address.ts'
 import { type Answer, createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 
 const DAY = 86_400_000

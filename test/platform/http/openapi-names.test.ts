@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { normalizeOpenApi } from '../../../src/platform/http/openapi.ts'
+import { normalizeOpenApi } from '../../../src/platform/http/docs/openapi.ts'
 
 const text = { type: 'string', description: 'a text' }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { t } from 'elysia'
-import { form } from '../../../src/platform/http/body.ts'
+import { form } from '../../../src/platform/http/body/body.ts'
 import { createTestApp } from '../../support/app.ts'
 import { expectFailure } from '../../support/failure.ts'
 

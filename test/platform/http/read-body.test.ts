@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readBody } from '../../../src/platform/http/body.ts'
+import { readBody } from '../../../src/platform/http/body/body.ts'
 
 test('stops reading a chunked body at the limit, whatever length it announces', async () => {
   let sent = 0

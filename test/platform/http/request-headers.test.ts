@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { decodedHeader, matchLanguage } from '../../../src/platform/http/request-headers.ts'
+import { decodedHeader, matchLanguage } from '../../../src/platform/http/request/request-headers.ts'
 import { createTestApp } from '../../support/app.ts'
 import { expectFailure } from '../../support/failure.ts'
 import { rawRequest } from '../../support/raw-request.ts'

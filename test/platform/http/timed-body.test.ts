@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { atMinimumRate, PATIENT_RATE } from '../../../src/platform/http/arrival.ts'
-import { chunksOf } from '../../../src/platform/http/body.ts'
-import { readWithMinimumRate } from '../../../src/platform/http/connection-time.ts'
+import { atMinimumRate, PATIENT_RATE } from '../../../src/platform/http/body/arrival.ts'
+import { chunksOf } from '../../../src/platform/http/body/body.ts'
+import { readWithMinimumRate } from '../../../src/platform/http/body/connection-time.ts'
 import { until } from '../../support/until.ts'
 
 const idle = { isContended: () => false, onContended: () => new Error('too many') }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createLog } from '../../../src/lib/log/log.ts'
-import { createAddressOf, createIpOf } from '../../../src/platform/http/client-address.ts'
+import { createAddressOf, createIpOf } from '../../../src/platform/http/request/client-address.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { fault } from '../../support/fault.ts'
 

@@ -1,7 +1,7 @@
 import type { Context } from 'elysia'
-import { allowPausesOfReader } from '../../../platform/http/connection-time.ts'
-import { rawReply } from '../../../platform/http/raw-reply.ts'
-import { etagMatches } from '../../../platform/http/replies.ts'
+import { allowPausesOfReader } from '../../../platform/http/body/connection-time.ts'
+import { rawReply } from '../../../platform/http/replies/raw-reply.ts'
+import { etagMatches } from '../../../platform/http/replies/replies.ts'
 import { isImage } from '../upload/media-types.ts'
 
 type Served = {

@@ -1,17 +1,17 @@
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { AppError } from '../../../lib/errors.ts'
-import { atMinimumRate } from '../../../platform/http/arrival.ts'
+import { atMinimumRate } from '../../../platform/http/body/arrival.ts'
 import {
   chunksOf,
   contentLengthOf,
   rejectEncodedBody,
   rejectTooLong,
   tooLarge,
-} from '../../../platform/http/body.ts'
-import { MIN_UPLOAD_RATE } from '../../../platform/http/connection-time.ts'
-import { malformed } from '../../../platform/http/errors.ts'
-import { decodedHeader } from '../../../platform/http/request-headers.ts'
+} from '../../../platform/http/body/body.ts'
+import { MIN_UPLOAD_RATE } from '../../../platform/http/body/connection-time.ts'
+import { malformed } from '../../../platform/http/replies/errors.ts'
+import { decodedHeader } from '../../../platform/http/request/request-headers.ts'
 import { MAX_FILE_BYTES } from '../storage/files.ts'
 import { createFormParser, decodePart } from './form-parser.ts'
 import type { Staged, Staging } from './staging.ts'

@@ -1,6 +1,6 @@
 import { Elysia, t } from 'elysia'
 import { allow, CONSOLE_API } from '../../../platform/http/console-guard.ts'
-import { closedObject, data, oneOf } from '../../../platform/http/envelope.ts'
+import { closedObject, data, oneOf } from '../../../platform/http/replies/envelope.ts'
 import { ENVIRONMENTS } from '../environment.ts'
 import type { Figures } from './figures.ts'
 

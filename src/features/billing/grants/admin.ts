@@ -1,12 +1,12 @@
 import { Elysia, t } from 'elysia'
-import { json } from '../../../platform/http/body.ts'
+import { json } from '../../../platform/http/body/body.ts'
 import {
   allow,
   CONSOLE_API,
   operatorOf,
   type RecordAction,
 } from '../../../platform/http/console-guard.ts'
-import { closedObject, data, nullable } from '../../../platform/http/envelope.ts'
+import { closedObject, data, nullable } from '../../../platform/http/replies/envelope.ts'
 import { MAX_REASON_LENGTH } from '../inbox/support.ts'
 import type { Grants } from './grants.ts'
 import { IdempotencyKey } from './model.ts'

@@ -1,6 +1,6 @@
 import { t } from 'elysia'
 import { UserParams } from '../../../platform/http/api-key-guard.ts'
-import { closedObject, DataOf, nullable, time } from '../../../platform/http/envelope.ts'
+import { closedObject, DataOf, nullable, time } from '../../../platform/http/replies/envelope.ts'
 import { MAX_REASON_LENGTH } from '../inbox/support.ts'
 
 const GRANT_ID = '01a1fecb-4164-71d5-9e2b-0a7d1c5b9f33'

@@ -6,8 +6,8 @@ import {
   SERVER_API,
   UserParams,
 } from '../../../platform/http/api-key-guard.ts'
-import { json } from '../../../platform/http/body.ts'
-import { data, responses } from '../../../platform/http/envelope.ts'
+import { json } from '../../../platform/http/body/body.ts'
+import { data, responses } from '../../../platform/http/replies/envelope.ts'
 import type { Grants } from './grants.ts'
 import { GrantParams, GrantReply, GrantsReply, NewGrantBody, RevokeQuery } from './model.ts'
 

@@ -1,6 +1,6 @@
 import { withTimeout } from '../../../lib/concurrency/with-timeout.ts'
-import { readBody, readJson } from '../../../platform/http/body.ts'
-import { requestInfo } from '../../../platform/http/request-log.ts'
+import { readBody, readJson } from '../../../platform/http/body/body.ts'
+import { requestInfo } from '../../../platform/http/request/request-log.ts'
 
 const MAX_BYTES = 16 * 1024
 const MAX_WAIT_MS = 500

@@ -1,5 +1,5 @@
 import { type TSchema, t } from 'elysia'
-import { closedObject, DataOf, id } from '../../../platform/http/envelope.ts'
+import { closedObject, DataOf, id } from '../../../platform/http/replies/envelope.ts'
 import { SubscriptionQuery, SubscriptionReplyOf } from '../model.ts'
 
 export const serverBillingTags = { Subscriptions: 'what the app’s users have paid for' }

@@ -2,7 +2,7 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import { Elysia } from 'elysia'
 import { AppError } from '../../../lib/errors.ts'
 import type { ConsoleContext } from '../../../platform/feature.ts'
-import { json } from '../../../platform/http/body.ts'
+import { json } from '../../../platform/http/body/body.ts'
 import {
   allow,
   CONSOLE_API,
@@ -10,8 +10,8 @@ import {
   sessionCookie,
   visitorOf,
 } from '../../../platform/http/console-guard.ts'
-import { data } from '../../../platform/http/envelope.ts'
-import { requestInfo } from '../../../platform/http/request-log.ts'
+import { data } from '../../../platform/http/replies/envelope.ts'
+import { requestInfo } from '../../../platform/http/request/request-log.ts'
 import { AddPasskey, IdParam, PasskeyParam, Proof, SetUp, SignIn, Token } from '../model.ts'
 import type { Operators } from '../operators.ts'
 import type { NewCredentials } from '../sign-in.ts'

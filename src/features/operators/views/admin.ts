@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia'
-import { json } from '../../../platform/http/body.ts'
+import { json } from '../../../platform/http/body/body.ts'
 import { allow, CONSOLE_API, operatorOf } from '../../../platform/http/console-guard.ts'
-import { closedObject, data } from '../../../platform/http/envelope.ts'
+import { closedObject, data } from '../../../platform/http/replies/envelope.ts'
 import type { Views } from './views.ts'
 
 const Name = t.String({

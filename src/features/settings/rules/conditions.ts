@@ -1,6 +1,6 @@
 import { type Static, type TSchema, t } from 'elysia'
 import { PLATFORMS } from '../../../lib/app-platforms.ts'
-import { closedObject, oneOf } from '../../../platform/http/envelope.ts'
+import { closedObject, oneOf } from '../../../platform/http/replies/envelope.ts'
 
 export const VERSION = '^\\d{1,9}(\\.\\d{1,9}){0,3}$'
 const MAX_RULES = 20

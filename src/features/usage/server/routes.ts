@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import { type ScopeGuard, SERVER_API } from '../../../platform/http/api-key-guard.ts'
-import { json } from '../../../platform/http/body.ts'
-import { data, responses } from '../../../platform/http/envelope.ts'
+import { json } from '../../../platform/http/body/body.ts'
+import { data, responses } from '../../../platform/http/replies/envelope.ts'
 import { ConsumptionReply, ConsumptionRequest, UsageQuery, UsageReply } from '../model.ts'
 import type { Usage } from '../service.ts'
 

@@ -1,6 +1,6 @@
 import { t } from 'elysia'
 import { PLATFORMS } from '../../../lib/app-platforms.ts'
-import { closedObject, nullable, openEnum, time } from '../../../platform/http/envelope.ts'
+import { closedObject, nullable, openEnum, time } from '../../../platform/http/replies/envelope.ts'
 import { PURPOSES } from '../credentials/one-time-tokens.ts'
 import { DevicesReply } from '../model.ts'
 import { PasskeyReply } from '../passkeys/model.ts'

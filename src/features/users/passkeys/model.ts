@@ -1,6 +1,12 @@
 import { t } from 'elysia'
-import { closedObject, integer, nullable, oneOf, time } from '../../../platform/http/envelope.ts'
 import { PasskeyAssertion, PasskeyAttestation } from '../../../platform/http/passkey-models.ts'
+import {
+  closedObject,
+  integer,
+  nullable,
+  oneOf,
+  time,
+} from '../../../platform/http/replies/envelope.ts'
 import { SecondFactor } from '../model.ts'
 
 const text = (description: string, example: string) =>

@@ -8,7 +8,7 @@ import {
   message,
   nullable,
   openEnum,
-} from '../../../platform/http/envelope.ts'
+} from '../../../platform/http/replies/envelope.ts'
 
 const text = (maxLength: number, description: string, example: string | null) =>
   t.Union([t.String({ maxLength }), t.Null()], {

@@ -1,6 +1,12 @@
 import { Elysia } from 'elysia'
-import { json } from '../../../platform/http/body.ts'
-import { DataOf, data, Message, message, responses } from '../../../platform/http/envelope.ts'
+import { json } from '../../../platform/http/body/body.ts'
+import {
+  DataOf,
+  data,
+  Message,
+  message,
+  responses,
+} from '../../../platform/http/replies/envelope.ts'
 import {
   CancelChangeBody,
   ChangeEmailBody,

@@ -1,6 +1,6 @@
 import type { DeleteAccount } from '../../../lib/active-subscriptions.ts'
 import type { authenticate } from '../../../platform/http/authenticate.ts'
-import type { CountryOf, IpOf } from '../../../platform/http/client-address.ts'
+import type { CountryOf, IpOf } from '../../../platform/http/request/client-address.ts'
 import type { Retention } from '../pages/templates.ts'
 import type { Users } from '../users.ts'
 

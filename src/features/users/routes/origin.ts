@@ -3,8 +3,12 @@ import {
   type CountryOf,
   type IpOf,
   UNKNOWN_ADDRESS,
-} from '../../../platform/http/client-address.ts'
-import { deviceOf, initialLocaleOf, timezoneOf } from '../../../platform/http/request-headers.ts'
+} from '../../../platform/http/request/client-address.ts'
+import {
+  deviceOf,
+  initialLocaleOf,
+  timezoneOf,
+} from '../../../platform/http/request/request-headers.ts'
 import type { RequestOrigin } from '../sessions/sign-in.ts'
 
 type Origins = { ipOf: IpOf; countryOf: CountryOf; baseUrlOf: (request: Request) => string }

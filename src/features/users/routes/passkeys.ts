@@ -1,8 +1,14 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { Elysia, t } from 'elysia'
-import { json } from '../../../platform/http/body.ts'
-import { DataOf, data, Message, message, responses } from '../../../platform/http/envelope.ts'
-import { isSealed } from '../../../platform/http/opened-request.ts'
+import { json } from '../../../platform/http/body/body.ts'
+import { isSealed } from '../../../platform/http/body/opened-request.ts'
+import {
+  DataOf,
+  data,
+  Message,
+  message,
+  responses,
+} from '../../../platform/http/replies/envelope.ts'
 import { SessionReply } from '../model.ts'
 import {
   AddPasskeyBody,

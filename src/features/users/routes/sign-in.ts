@@ -1,7 +1,13 @@
 import { Elysia } from 'elysia'
-import { json, readBody, readJson } from '../../../platform/http/body.ts'
-import { DataOf, data, Message, message, responses } from '../../../platform/http/envelope.ts'
-import { isSealed } from '../../../platform/http/opened-request.ts'
+import { json, readBody, readJson } from '../../../platform/http/body/body.ts'
+import { isSealed } from '../../../platform/http/body/opened-request.ts'
+import {
+  DataOf,
+  data,
+  Message,
+  message,
+  responses,
+} from '../../../platform/http/replies/envelope.ts'
 import {
   ChallengeBody,
   LoginBody,

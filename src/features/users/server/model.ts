@@ -1,5 +1,5 @@
 import { type Static, t } from 'elysia'
-import { closedObject, DataOf, id, integer, time } from '../../../platform/http/envelope.ts'
+import { closedObject, DataOf, id, integer, time } from '../../../platform/http/replies/envelope.ts'
 import type { Account } from '../accounts/accounts.ts'
 import { ProfilePatch, UserProfile } from '../profile/model.ts'
 

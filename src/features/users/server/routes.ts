@@ -7,9 +7,9 @@ import {
   SERVER_API,
   UserParams,
 } from '../../../platform/http/api-key-guard.ts'
-import { form, json } from '../../../platform/http/body.ts'
-import { data, responses } from '../../../platform/http/envelope.ts'
-import { withoutReadOnly, withReadOnly } from '../../../platform/http/read-only.ts'
+import { form, json } from '../../../platform/http/body/body.ts'
+import { data, responses } from '../../../platform/http/replies/envelope.ts'
+import { withoutReadOnly, withReadOnly } from '../../../platform/http/request/read-only.ts'
 import { DeletionReply, deletionReply } from '../profile/model.ts'
 import type { Introspect } from '../sessions/introspection.ts'
 import type { Users } from '../users.ts'

@@ -2,7 +2,7 @@ import { and, asc, eq, gt, lte, max, sql } from 'drizzle-orm'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import { backfill } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { Device } from '../../../platform/http/request-headers.ts'
+import type { Device } from '../../../platform/http/request/request-headers.ts'
 import { createProgress } from '../backfill-progress.ts'
 import type { UsersDb } from '../schema.ts'
 

@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import { wrongCode } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { Device } from '../../../platform/http/request-headers.ts'
+import type { Device } from '../../../platform/http/request/request-headers.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { AttemptOrigin, KnownOrigins } from '../credentials/known-origins.ts'
 import { bearerIdIn, LIFETIME_MS, type OneTimeTokens } from '../credentials/one-time-tokens.ts'

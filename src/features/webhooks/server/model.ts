@@ -7,7 +7,7 @@ import {
   nullable,
   openEnum,
   time,
-} from '../../../platform/http/envelope.ts'
+} from '../../../platform/http/replies/envelope.ts'
 import { EVENT_TYPES } from '../events.ts'
 
 export const serverWebhookTags = { Webhooks: 'endpoints that receive events' }

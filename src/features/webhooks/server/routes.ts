@@ -4,9 +4,9 @@ import {
   type ScopeGuard,
   SERVER_API,
 } from '../../../platform/http/api-key-guard.ts'
-import { json } from '../../../platform/http/body.ts'
-import { disableIdleTimeout } from '../../../platform/http/connection-time.ts'
-import { data, Message, message, responses } from '../../../platform/http/envelope.ts'
+import { json } from '../../../platform/http/body/body.ts'
+import { disableIdleTimeout } from '../../../platform/http/body/connection-time.ts'
+import { data, Message, message, responses } from '../../../platform/http/replies/envelope.ts'
 import { auditedEndpoint, hideQuery } from '../endpoints.ts'
 import type { Webhooks } from '../webhooks.ts'
 import {

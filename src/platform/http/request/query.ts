@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia, type TSchema, t } from 'elysia'
-import { invalidField } from '../../lib/errors.ts'
+import { invalidField } from '../../../lib/errors.ts'
 import { targetOf } from './request-url.ts'
 
 /** The query of a page, public read or file: ignores other parameters, which mail and ad services add to links. */

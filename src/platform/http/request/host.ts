@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { malformed } from './errors.ts'
+import { malformed } from '../replies/errors.ts'
 import { isWithoutHost } from './request-url.ts'
 
 /** The only paths that are served without a Host header, which simple probes omit. */

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { notFound } from '../../lib/errors.ts'
+import { notFound } from '../../../lib/errors.ts'
 import { sendPage } from './page.ts'
 
 const LINKS = [

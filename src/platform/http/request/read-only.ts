@@ -1,6 +1,6 @@
 import { type TObject, type TSchema, TypeGuard } from '@sinclair/typebox'
 import { t } from 'elysia'
-import { type ErrorDetail, invalidFields } from '../../lib/errors.ts'
+import { type ErrorDetail, invalidFields } from '../../../lib/errors.ts'
 
 /** Not documented in requests, because it changes nothing. */
 const readOnly = t.Optional(t.Unknown({ readOnly: true }))

@@ -1,15 +1,15 @@
 import type { TObject } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { TSchema } from 'elysia'
-import { nextTurn } from '../../lib/concurrency/yield-to-event-loop.ts'
-import { AppError } from '../../lib/errors.ts'
-import { trimAddress } from '../../lib/text/email-address.ts'
-import { countCodePoints, isStorableText } from '../../lib/validation.ts'
+import { nextTurn } from '../../../lib/concurrency/yield-to-event-loop.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { trimAddress } from '../../../lib/text/email-address.ts'
+import { countCodePoints, isStorableText } from '../../../lib/validation.ts'
+import { malformed } from '../replies/errors.ts'
+import { repeatedIn } from '../request/query.ts'
+import { requestInfo } from '../request/request-log.ts'
 import { arrivalOf, atMinimumRate, PATIENT_RATE } from './arrival.ts'
-import { malformed } from './errors.ts'
 import { openedBody } from './opened-request.ts'
-import { repeatedIn } from './query.ts'
-import { requestInfo } from './request-log.ts'
 
 /** The maximum size of JSON bodies, in bytes. */
 const JSON_LIMIT = 64 * 1024

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
-import type { Denial, DenialReason } from '../../lib/errors.ts'
-import { createLineWriter, type Log } from '../../lib/log/log.ts'
-import type { RequestLabels } from '../metrics/registry.ts'
+import type { Denial, DenialReason } from '../../../lib/errors.ts'
+import { createLineWriter, type Log } from '../../../lib/log/log.ts'
+import type { RequestLabels } from '../../metrics/registry.ts'
 
 /** The id of a request in the log, its user if there is one, and whether it is a stray request to a webhook. */
 export type Requester = { id: string; userId: string | null; isStray: boolean }

@@ -7,14 +7,14 @@ import {
   invalidField,
   invalidFields,
   notFound,
-} from '../../lib/errors.ts'
-import type { Log } from '../../lib/log/log.ts'
-import { detailsOf } from '../../lib/validation.ts'
-import { asStorageError } from '../db/storage-error.ts'
-import { sendPage } from './page.ts'
-import { requestInfo } from './request-log.ts'
-import { pathOf } from './request-url.ts'
-import type { Translator } from './translator.ts'
+} from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log/log.ts'
+import { detailsOf } from '../../../lib/validation.ts'
+import { asStorageError } from '../../db/storage-error.ts'
+import type { Translator } from '../language/translator.ts'
+import { sendPage } from '../pages/page.ts'
+import { requestInfo } from '../request/request-log.ts'
+import { pathOf } from '../request/request-url.ts'
 
 export const STATUS: Record<ErrorCode, number> = {
   malformed_request: 400,

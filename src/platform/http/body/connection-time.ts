@@ -1,5 +1,5 @@
 import type { Server } from 'bun'
-import { createSendingIdleOf } from '../../lib/net/sockets.ts'
+import { createSendingIdleOf } from '../../../lib/net/sockets.ts'
 import { arrivesTooSlowly, atMinimumRate, PATIENT_RATE } from './arrival.ts'
 import { chunksOf, hasUnreadBody, rejectEncodedBody, tooLarge } from './body.ts'
 

@@ -1,12 +1,12 @@
 import { brotliCompressSync, constants } from 'node:zlib'
 import type { Context } from 'elysia'
 import Negotiator from 'negotiator'
-import { sha256 } from '../../lib/crypto/hash.ts'
-import { varyBy } from './cors.ts'
+import { sha256 } from '../../../lib/crypto/hash.ts'
+import { isSealed } from '../body/opened-request.ts'
+import { varyBy } from '../cors.ts'
+import { optionalHeader } from '../request/request-headers.ts'
 import { data } from './envelope.ts'
-import { isSealed } from './opened-request.ts'
 import { rawReply } from './raw-reply.ts'
-import { optionalHeader } from './request-headers.ts'
 
 /** Marks a route that replies with `sendPublic`, for the API docs. */
 export const cached = { 'x-cached': true }

@@ -1,4 +1,4 @@
-import { withTimeout } from '../../lib/concurrency/with-timeout.ts'
+import { withTimeout } from '../../../lib/concurrency/with-timeout.ts'
 import { hasUnreadBody, readChunks } from './body.ts'
 
 /** A reply waits this long for the rest of its request, so that most connections can stay open. */

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { languagesOf, matchLanguage } from './request-headers.ts'
+import { languagesOf, matchLanguage } from '../request/request-headers.ts'
 
 /** Translations by English sentence; `#` stands for a number. */
 export type Sentences = Record<string, string>

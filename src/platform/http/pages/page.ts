@@ -1,6 +1,6 @@
 import type { Context } from 'elysia'
-import { sha256 } from '../../lib/crypto/hash.ts'
-import { rawReply } from './raw-reply.ts'
+import { sha256 } from '../../../lib/crypto/hash.ts'
+import { rawReply } from '../replies/raw-reply.ts'
 
 const STYLE = `body{font:17px/1.5 system-ui,sans-serif;max-width:26rem;margin:12vh auto;padding:0 1rem;color:#222}
 h1{font-size:1.4rem}label{display:block;margin:1rem 0 .2rem}input{width:100%;box-sizing:border-box;font:inherit;padding:.5rem}

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import type { BunFile, Server } from 'bun'
 import { type Context, Elysia } from 'elysia'
-import { notFound } from '../../lib/errors.ts'
-import { assetPath } from '../../lib/files/asset-path.ts'
-import type { RequestCheck } from './client-address.ts'
-import { varyBy } from './cors.ts'
-import { rawReply } from './raw-reply.ts'
-import { pathOf } from './request-url.ts'
+import { notFound } from '../../../lib/errors.ts'
+import { assetPath } from '../../../lib/files/asset-path.ts'
+import { varyBy } from '../cors.ts'
+import { rawReply } from '../replies/raw-reply.ts'
+import type { RequestCheck } from '../request/client-address.ts'
+import { pathOf } from '../request/request-url.ts'
 
 /** Allows only our own script and nothing from other origins. */
 const CSP = [

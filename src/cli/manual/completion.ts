@@ -1,7 +1,7 @@
 import type { Command as Commander } from 'commander'
-import { EXIT, UsageError } from '../lib/command.ts'
-import type { LocalCommand } from './command.ts'
-import { writeOutcome } from './terminal.ts'
+import { EXIT, UsageError } from '../../lib/command.ts'
+import type { LocalCommand } from '../command.ts'
+import { writeOutcome } from '../terminal.ts'
 
 const SHELLS = { bash, zsh, fish }
 

@@ -1,10 +1,10 @@
 import { Elysia } from 'elysia'
-import { sha512 } from '../../lib/crypto/hash.ts'
-import { notFound } from '../../lib/errors.ts'
-import { assetPath } from '../../lib/files/asset-path.ts'
-import { VERSION } from '../../version.ts'
-import { rawReply } from './raw-reply.ts'
-import { etagMatches } from './replies.ts'
+import { sha512 } from '../../../lib/crypto/hash.ts'
+import { notFound } from '../../../lib/errors.ts'
+import { assetPath } from '../../../lib/files/asset-path.ts'
+import { VERSION } from '../../../version.ts'
+import { rawReply } from '../replies/raw-reply.ts'
+import { etagMatches } from '../replies/replies.ts'
 
 const CLIENT_PACKAGE_PATH = '/client.tgz'
 export const CLIENT_PACKAGE_NAME = `homeport-client-${VERSION}.tgz`

@@ -1,4 +1,4 @@
-import { AppError } from '../../lib/errors.ts'
+import { AppError } from '../../../lib/errors.ts'
 
 /**
  * The path, extracted from the URL without parsing it: a URL with an invalid host cannot be parsed, and a query may

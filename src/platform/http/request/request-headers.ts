@@ -1,7 +1,7 @@
 import Negotiator from 'negotiator'
-import { PLATFORMS, type Platform } from '../../lib/app-platforms.ts'
-import { asLocale, asTimezone } from '../../lib/text/locale.ts'
-import { isSealed } from './opened-request.ts'
+import { PLATFORMS, type Platform } from '../../../lib/app-platforms.ts'
+import { asLocale, asTimezone } from '../../../lib/text/locale.ts'
+import { isSealed } from '../body/opened-request.ts'
 
 const DEVICE_LIMIT = 200
 const LANGUAGE_LIMIT = 1_000

@@ -1,8 +1,8 @@
 import type { Command as Commander } from 'commander'
-import { EXIT } from '../lib/command.ts'
-import { BUILD_INFO, VERSION } from '../version.ts'
-import type { LocalCommand } from './command.ts'
-import { writeOutcome } from './terminal.ts'
+import { EXIT } from '../../lib/command.ts'
+import { BUILD_INFO, VERSION } from '../../version.ts'
+import type { LocalCommand } from '../command.ts'
+import { writeOutcome } from '../terminal.ts'
 
 export const man: LocalCommand = {
   name: 'man',

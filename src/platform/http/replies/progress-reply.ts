@@ -1,11 +1,11 @@
 import type { Server } from 'bun'
 import type { Context } from 'elysia'
-import { AppError } from '../../lib/errors.ts'
-import type { Log } from '../../lib/log/log.ts'
-import { disableIdleTimeout } from './connection-time.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log/log.ts'
+import { disableIdleTimeout } from '../body/connection-time.ts'
+import { requestInfo } from '../request/request-log.ts'
 import { failureBody, internalError } from './errors.ts'
 import { rawReply } from './raw-reply.ts'
-import { requestInfo } from './request-log.ts'
 
 type ProgressRequest = { request: Request; server: unknown; set: Context['set']; log: Log }
 

@@ -1,4 +1,4 @@
-import { AppError } from '../../lib/errors.ts'
+import { AppError } from '../../../lib/errors.ts'
 
 /**
  * After `grace` seconds, a body must arrive at `bytesPerSecond()` or faster; otherwise `onLate()` is thrown. Both may

@@ -1,6 +1,6 @@
 import type { Server } from 'bun'
 import ipaddr from 'ipaddr.js'
-import type { Log } from '../../lib/log/log.ts'
+import type { Log } from '../../../lib/log/log.ts'
 
 /** The key under which rate limits count a client's requests. */
 export type IpOf = (request: Request, server: Server<unknown> | null) => string

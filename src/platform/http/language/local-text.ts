@@ -1,8 +1,8 @@
 import { t } from 'elysia'
-import { FALLBACK_LANGUAGE, type LocalText as Text } from '../../lib/text/local-text.ts'
-import { asLocale } from '../../lib/text/locale.ts'
-import { openQuery } from './query.ts'
-import { languagesOf, matchLanguage } from './request-headers.ts'
+import { FALLBACK_LANGUAGE, type LocalText as Text } from '../../../lib/text/local-text.ts'
+import { asLocale } from '../../../lib/text/locale.ts'
+import { openQuery } from '../request/query.ts'
+import { languagesOf, matchLanguage } from '../request/request-headers.ts'
 
 const text = t.String({ maxLength: 10_000 })
 

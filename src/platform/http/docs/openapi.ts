@@ -1,5 +1,5 @@
-import { SERVER_API } from './api-key-guard.ts'
-import { withRange } from './envelope.ts'
+import { SERVER_API } from '../api-key-guard.ts'
+import { withRange } from '../replies/envelope.ts'
 import { withFailureExample, withoutExample } from './openapi-examples.ts'
 import {
   commonHeaders,
