@@ -4,13 +4,13 @@ import { type Calls, dataOf } from './calls.ts'
 import type { Deadline, RunCall } from './deadline.ts'
 import type { InputOf, PathOf, ReplyOf, RouteFunction } from './routes.ts'
 import {
-  alreadySignedIn,
+  alreadySignedInError,
   isSessionEnded,
   isTokenRefused,
   type SessionKeeper,
   sessionEnded,
   sessionIn,
-  tokenLost,
+  tokenLostError,
 } from './session.ts'
 import type { CallOptions } from './shared-types.ts'
 import type { Session, UserProfile } from './users.ts'
@@ -56,7 +56,7 @@ export function createAuth(deps: AuthDeps) {
   function signInAt<P extends string>(path: P & PathOf<'post', P>): RouteFunction<'post', P> {
     return (...args) =>
       perform(args, ['json'], (content) =>
-        session.duringSignIn(async () => keepSession<P>(await call('post', path, null, content))),
+        session.trackSignIn(async () => keepSession<P>(await call('post', path, null, content))),
       )
   }
 
@@ -74,7 +74,7 @@ export function createAuth(deps: AuthDeps) {
       perform(args, ['json'], async (content) => {
         const sender = await findSender(content, guestsOnly)
         const guest = keepsGuestId && sender?.user.loginType === 'guest' ? sender.user : null
-        return session.duringSignIn(async () =>
+        return session.trackSignIn(async () =>
           keepSession<P>(await call('post', path, sender?.token ?? null, content), guest),
         )
       })
@@ -108,7 +108,7 @@ export function createAuth(deps: AuthDeps) {
       })
       if (reply === null) return createGuest(deadline)
       const user = reply.response as UserProfile
-      if (user.loginType !== 'guest') throw alreadySignedIn()
+      if (user.loginType !== 'guest') throw alreadySignedInError()
       const { accessToken, refreshToken, expiresAt } = await session.readFresh()
       const expiresIn = Math.floor((expiresAt - now()) / 1000)
       return { accessToken, refreshToken, tokenType: 'Bearer', expiresIn, user }
@@ -128,7 +128,7 @@ export function createAuth(deps: AuthDeps) {
   ) {
     const result = sessionIn(envelope)
     if ('refreshToken' in result) {
-      if (guest && guest._id !== result.user._id) throw tokenLost()
+      if (guest && guest._id !== result.user._id) throw tokenLostError()
       await session.keep(result, isFirst)
     }
     return result as ReplyOf<'post', P>

@@ -8,7 +8,7 @@ import { createCalls, dataOf } from './calls.ts'
 import { createChanges } from './changes.ts'
 import { type AppContext, contextHeaders } from './context-headers.ts'
 import { DEFAULT_TIMEOUT_MS, type RunCall, withDeadline } from './deadline.ts'
-import { formOf } from './form.ts'
+import { encodeUpload } from './form.ts'
 import { normalizeBaseUrl, openTransport } from './open-transport.ts'
 import type { PasskeyExport, PasskeyFunctions } from './passkeys.ts'
 import type { InputOf, ReplyOf, SameAsRoutes } from './routes.ts'
@@ -251,7 +251,7 @@ export function createClient(options: ClientOptions): Client {
     const uploadTimeout = (options.timeout ?? timeout) * Math.max(files.length, 1)
     return runCall({ ...options, timeout: uploadTimeout }, async (callDeadline) => {
       const sender = (await session.read())?.userId
-      const content = await formOf(files, env !== 'test', fetch)
+      const content = await encodeUpload(files, env !== 'test', fetch)
       // Reading the files may have taken long enough for another user to sign in.
       if ((await session.read())?.userId !== sender) throw userChanged()
       const deadline = { ...callDeadline, onProgress }

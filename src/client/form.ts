@@ -12,13 +12,13 @@ export type Body = {
 }
 
 /** Encodes files as a form. The platform streams files on a phone, unless they must be sealed. */
-export async function formOf(
+export async function encodeUpload(
   files: UploadFile[],
-  mustBeBytes: boolean,
+  requiresBytes: boolean,
   fetch?: Fetch,
 ): Promise<Body> {
   // React Native's forms cannot contain bytes.
-  if (mustBeBytes || !files.every(isStreamed)) return encodeForm(files, fetch)
+  if (requiresBytes || !files.every(isStreamed)) return encodeForm(files, fetch)
   const form = new FormData()
   for (const file of files) {
     // In React Native an object with a `uri` is a file; the browser's types do not know that. Expo's have getters.
@@ -37,7 +37,7 @@ async function encodeForm(files: UploadFile[], fetch?: Fetch): Promise<Body> {
   for (const file of files) {
     const lines = [
       `--${boundary}`,
-      `Content-Disposition: form-data; name="file"; filename="${quoted(file.name)}"`,
+      `Content-Disposition: form-data; name="file"; filename="${quoteFileName(file.name)}"`,
       `Content-Type: ${typeOf(file)}`,
     ]
     chunks.push(utf8(`${lines.join('\r\n')}\r\n\r\n`), await bytesOf(file, fetch), utf8('\r\n'))
@@ -63,7 +63,7 @@ function typeOf({ type }: UploadFile): string {
 }
 
 /** Quoted as in RFC 822: quotes and backslashes are escaped, line breaks become spaces. The server decodes `%25`. */
-function quoted(name: string): string {
+function quoteFileName(name: string): string {
   return name
     .replace(/%/g, '%25')
     .replace(/[\r\n]+/g, ' ')

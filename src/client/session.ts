@@ -57,19 +57,19 @@ export function createSessionKeeper(deps: SessionDeps) {
     read,
     readFresh,
     renew,
-    forget: (reason: AuthChangeReason) => inTurn(() => clear(reason)),
-    duringSignIn,
+    forget: (reason: AuthChangeReason) => serialize(() => clear(reason)),
+    trackSignIn,
   }
 
   /** Runs one change of the stored session at a time: each depends on what it finds, and the storage may be slow. */
-  function inTurn<T>(change: () => Promise<T>): Promise<T> {
+  function serialize<T>(change: () => Promise<T>): Promise<T> {
     const done = lastChange.then(change, change)
     lastChange = done
     return done
   }
 
   /** Runs a sign-in, which keeps its session. */
-  async function duringSignIn<T>(signIn: () => Promise<T>): Promise<T> {
+  async function trackSignIn<T>(signIn: () => Promise<T>): Promise<T> {
     const running = signIn()
     signIns.add(running)
     return running.finally(() => signIns.delete(running))
@@ -77,8 +77,8 @@ export function createSessionKeeper(deps: SessionDeps) {
 
   /** With `isFirst`, throws `conflict` if a user has signed in since. */
   function keep(session: Session, isFirst: boolean): Promise<StoredSession> {
-    return inTurn(async () => {
-      if (isFirst && (await read())) throw alreadySignedIn()
+    return serialize(async () => {
+      if (isFirst && (await read())) throw alreadySignedInError()
       deletion.token = null
       return store(session, 'signed_in')
     })
@@ -146,7 +146,7 @@ export function createSessionKeeper(deps: SessionDeps) {
    */
   async function end(refused: string): Promise<void> {
     await Promise.allSettled(signIns)
-    return inTurn(async () => {
+    return serialize(async () => {
       if ((await read())?.accessToken !== refused) return
       if (refused === deletion.token) deletion.token = true
       await clear('session_ended')
@@ -172,7 +172,7 @@ export function createSessionKeeper(deps: SessionDeps) {
 
   async function exchange({ refreshToken, userId }: StoredSession): Promise<StoredSession> {
     const session = await exchangeRefreshToken(refreshToken)
-    return inTurn(async () => {
+    return serialize(async () => {
       // In the meantime the user may have signed out, or another user signed in.
       if ((await read())?.refreshToken === refreshToken) return store(session, 'refreshed')
       return { ...session, expiresAt: 0, ...(userId === undefined ? {} : { userId }) }
@@ -248,13 +248,13 @@ export function userChanged(): ApiError {
   return new ApiError({ status: 0, code: 'conflict', message })
 }
 
-export function tokenLost(): ApiError {
+export function tokenLostError(): ApiError {
   const message =
     "The account was created without the guest's data: an intermediary removed the token."
   return new ApiError({ status: 0, code: 'token_lost', message })
 }
 
-export function alreadySignedIn(): ApiError {
+export function alreadySignedInError(): ApiError {
   const message = 'A user is signed in: sign out first.'
   return new ApiError({ status: 0, code: 'conflict', message })
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { readAppLinks } from './app-links.ts'
 import {
   createSettingsReader,
-  misspelledIn,
+  findMisspelled,
   NETWORKS,
   SERVICE_LINK,
   type SettingsReader,
@@ -16,17 +16,17 @@ import { readSignIn, signInContradictions } from './sign-in.ts'
 import { readStores, storeContradictions } from './stores.ts'
 import {
   anyAddress,
-  anyText,
   appLink,
   externalUrl,
+  hasNoSpaces,
   host,
   httpsOrigin,
   isClientOrigin,
   isHostName,
   isNetwork,
-  isWord,
   list,
   mailUrl,
+  nonEmpty,
   origin,
   POSTGRES_URL,
   postgresUrl,
@@ -73,7 +73,7 @@ export function readConfig(
     .map(({ name, message }) =>
       name === null ? `${path} ${message}` : `${name} in ${path} ${message}`,
     )
-  const faults = [...ofFile, ...reader.faults, ...contradictionsIn(settings)]
+  const faults = [...ofFile, ...reader.faults, ...findContradictions(settings)]
   if (faults.length > 0) throw new ConfigError([...new Set(faults)].join('\n'))
   const known = Object.entries({ ...defaults, ...variables, ...environment })
   const ours = known.filter(([, value]) => !SERVICE_LINK.test(value ?? '')).map(([name]) => name)
@@ -81,7 +81,7 @@ export function readConfig(
     ...settings,
     environmentFile: settings.environmentFile ?? path,
     logColors: !environment['NO_COLOR'],
-    misspelled: misspelledIn(ours, reader.names),
+    misspelled: findMisspelled(ours, reader.names),
     warnings: [...new Set(reader.warnings)],
   }
 }
@@ -157,7 +157,7 @@ function readNetwork({ read, optional, path, all, isOn, integer, port: readPort 
 function readStorage({ env, read, optional, path, isOn, integer, count }: SettingsReader) {
   // A token belongs to the pair of keys beside it.
   const ownKeys = env('S3_ACCESS_KEY_ID') || env('S3_SECRET_ACCESS_KEY')
-  const ownToken = optional('S3_SESSION_TOKEN', 'a token', anyText)
+  const ownToken = optional('S3_SESSION_TOKEN', 'a token', nonEmpty)
   const sessionToken = ownToken ?? (ownKeys ? null : env('AWS_SESSION_TOKEN'))
   const awsKey = (name: string) => (ownKeys ? '' : (env(name) ?? ''))
   const defaultName = env('DATABASE_URL') ? hostname() : null
@@ -176,12 +176,12 @@ function readStorage({ env, read, optional, path, isOn, integer, count }: Settin
     /** An object store for files instead of the disk, for several instances. */
     filesUrl: optional('FILES_URL', 's3://bucket/prefix?endpoint=https://…&region=…', s3Url),
     s3: {
-      accessKeyId: read('S3_ACCESS_KEY_ID', awsKey('AWS_ACCESS_KEY_ID'), 'a key id', anyText),
+      accessKeyId: read('S3_ACCESS_KEY_ID', awsKey('AWS_ACCESS_KEY_ID'), 'a key id', nonEmpty),
       secretAccessKey: read(
         'S3_SECRET_ACCESS_KEY',
         awsKey('AWS_SECRET_ACCESS_KEY'),
         'a key',
-        anyText,
+        nonEmpty,
       ),
       ...(sessionToken ? { sessionToken } : {}),
     },
@@ -190,9 +190,9 @@ function readStorage({ env, read, optional, path, isOn, integer, count }: Settin
     /** The maximum size of the object store's cache on this disk. */
     filesCacheBytes: count('FILES_CACHE_BYTES', GIBIBYTE, 'bytes'),
     /** The name of this instance in logs and metrics; null for a single instance. */
-    instance: read<string | null>('INSTANCE', defaultName, 'a name', anyText),
+    instance: read<string | null>('INSTANCE', defaultName, 'a name', nonEmpty),
     /** A file system for DATA_DIR that we would refuse. */
-    allowedFileSystem: optional('ALLOW_FILE_SYSTEM', 'a name such as btrfs', anyText),
+    allowedFileSystem: optional('ALLOW_FILE_SYSTEM', 'a name such as btrfs', nonEmpty),
     nativeDir: path('NATIVE_DIR'),
     attachmentQuotaBytes: count('ATTACHMENT_QUOTA_BYTES', GIBIBYTE, 'bytes'),
     attachmentQuotaCount: count('ATTACHMENT_QUOTA_COUNT', 1_000, 'files'),
@@ -204,8 +204,8 @@ function readStorage({ env, read, optional, path, isOn, integer, count }: Settin
 
 function readApp({ read, optional, choice, isOn }: SettingsReader) {
   return {
-    tokenIssuer: optional('TOKEN_ISSUER', 'a name or URL', anyText),
-    tokenAudience: read('TOKEN_AUDIENCE', 'homeport', 'a name or URL', anyText),
+    tokenIssuer: optional('TOKEN_ISSUER', 'a name or URL', nonEmpty),
+    tokenAudience: read('TOKEN_AUDIENCE', 'homeport', 'a name or URL', nonEmpty),
     appName: optional('APP_NAME', 'a name on a single line', (text) =>
       /^[^\p{C}]{1,100}$/u.test(text) ? text : undefined,
     ),
@@ -222,11 +222,11 @@ function readApp({ read, optional, choice, isOn }: SettingsReader) {
 function readBilling({ read, optional, choice }: SettingsReader) {
   return {
     webhookTokens: read<string[]>('WEBHOOK_TOKEN', [], 'one token, or two as "a,b"', (text) => {
-      const tokens = list(text, isWord)
+      const tokens = list(text, hasNoSpaces)
       return tokens && tokens.length <= 2 ? tokens : undefined
     }),
-    webhookSigningSecret: optional('WEBHOOK_SIGNING_SECRET', 'a secret', anyText),
-    rcApiKey: optional('RC_API_KEY', 'a key', anyText),
+    webhookSigningSecret: optional('WEBHOOK_SIGNING_SECRET', 'a secret', nonEmpty),
+    rcApiKey: optional('RC_API_KEY', 'a key', nonEmpty),
     rcApiUrl: read('RC_API_URL', 'https://api.revenuecat.com', EXTERNAL_URL, (text) =>
       externalUrl(text)?.replace(/\/+$/, ''),
     ),
@@ -235,7 +235,7 @@ function readBilling({ read, optional, choice }: SettingsReader) {
 }
 
 /** Errors for settings that are each valid but contradict one another. */
-function contradictionsIn(settings: ReturnType<typeof readSettings>): string[] {
+function findContradictions(settings: ReturnType<typeof readSettings>): string[] {
   const { consolePort, port, httpPort, ratesProvider, ratesApiKey, tlsCert, tlsKey } = settings
   const { webhookTokens, backupDir, backupS3 } = settings
   const faults: [isFault: boolean, message: string][] = [

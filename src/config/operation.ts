@@ -1,5 +1,5 @@
 import { NETWORKS, type SettingsReader } from './define-setting.ts'
-import { anyText, folderOrS3Url, isNetwork, isWord, schedule } from './values.ts'
+import { folderOrS3Url, hasNoSpaces, isNetwork, nonEmpty, schedule } from './values.ts'
 
 const FOLDER_OR_URL = 'a path, or s3://bucket/prefix?endpoint=https://…&region=…'
 
@@ -18,7 +18,9 @@ export function readOperations({ env, optional, all, isOn, integer, port }: Sett
     environmentFile: env('SERVICE_ENVIRONMENT_FILE') || null,
     /** systemd considers the server hung when it gets no watchdog ping for this long. */
     watchdogMs: Number(env('WATCHDOG_USEC') ?? 0) / 1000 || null,
-    metricsToken: optional('METRICS_TOKEN', 'a token', (text) => (isWord(text) ? text : undefined)),
+    metricsToken: optional('METRICS_TOKEN', 'a token', (text) =>
+      hasNoSpaces(text) ? text : undefined,
+    ),
   }
 }
 
@@ -27,8 +29,8 @@ type S3Keys = { accessKeyId: string; secretAccessKey: string; sessionToken?: str
 
 /** Settings of backups. `s3` are the credentials for attachments. */
 export function readBackups({ optional, pathOr, integer }: SettingsReader, s3: S3Keys) {
-  const accessKeyId = optional('BACKUP_S3_ACCESS_KEY_ID', 'a key id', anyText)
-  const secretAccessKey = optional('BACKUP_S3_SECRET_ACCESS_KEY', 'a key', anyText)
+  const accessKeyId = optional('BACKUP_S3_ACCESS_KEY_ID', 'a key id', nonEmpty)
+  const secretAccessKey = optional('BACKUP_S3_SECRET_ACCESS_KEY', 'a key', nonEmpty)
   const hasOwnKeys = accessKeyId !== null || secretAccessKey !== null
   const ownKeys = { accessKeyId: accessKeyId ?? '', secretAccessKey: secretAccessKey ?? '' }
   return {

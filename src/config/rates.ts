@@ -1,6 +1,6 @@
 import { isCurrency } from '../lib/text/locale.ts'
 import type { SettingsReader } from './define-setting.ts'
-import { anyText, externalUrl, list } from './values.ts'
+import { externalUrl, list, nonEmpty } from './values.ts'
 
 const PROVIDERS = ['ecb', 'frankfurter', 'openexchangerates', 'open-er-api'] as const
 export type RatesProvider = (typeof PROVIDERS)[number]
@@ -27,7 +27,7 @@ export function readRates({ read, optional }: SettingsReader) {
       const urls = text.split(URL_SEPARATOR).map(externalUrl)
       return urls.includes(undefined) ? undefined : urls.join(',')
     }),
-    ratesApiKey: optional('RATES_API_KEY', 'a key', anyText),
+    ratesApiKey: optional('RATES_API_KEY', 'a key', nonEmpty),
     ratesBase: read('RATES_BASE', 'USD', 'an ISO 4217 code such as USD', (text) =>
       isCurrency(text.toUpperCase()) ? text.toUpperCase() : undefined,
     ),

@@ -1,5 +1,5 @@
 import type { SettingsReader } from './define-setting.ts'
-import { anyText, isHostName, isSecureInTransit, isWord, list } from './values.ts'
+import { hasNoSpaces, isHostName, isSecureInTransit, list, nonEmpty } from './values.ts'
 
 const MAX_PER_IP = 1_000_000
 const CLIENT_IDS = 'client ids, separated by commas'
@@ -11,10 +11,10 @@ export function readSignIn({ read, optional, all, choice, integer }: SettingsRea
     signUp: choice('SIGN_UP', ['on', 'invite', 'off'], 'on'),
     /** Whether the app must send the nonce of every id token. */
     socialNonce: choice('SOCIAL_NONCE', ['optional', 'required'], 'optional'),
-    googleClientIds: all('GOOGLE_CLIENT_IDS', CLIENT_IDS, isWord),
-    appleClientIds: all('APPLE_CLIENT_IDS', CLIENT_IDS, isWord),
-    appleTeamId: optional('APPLE_TEAM_ID', 'a team id', anyText),
-    appleKeyId: optional('APPLE_KEY_ID', 'a key id', anyText),
+    googleClientIds: all('GOOGLE_CLIENT_IDS', CLIENT_IDS, hasNoSpaces),
+    appleClientIds: all('APPLE_CLIENT_IDS', CLIENT_IDS, hasNoSpaces),
+    appleTeamId: optional('APPLE_TEAM_ID', 'a team id', nonEmpty),
+    appleKeyId: optional('APPLE_KEY_ID', 'a key id', nonEmpty),
     applePrivateKey: optional('APPLE_PRIVATE_KEY', 'a private key in PEM', (text) =>
       text.includes('PRIVATE KEY') ? text.replaceAll('\\n', '\n') : undefined,
     ),
@@ -24,7 +24,7 @@ export function readSignIn({ read, optional, all, choice, integer }: SettingsRea
       'an https URL (http on loopback) without a query, spelled as the provider does',
       issuer,
     ),
-    oidcClientIds: all('OIDC_CLIENT_IDS', CLIENT_IDS, isWord),
+    oidcClientIds: all('OIDC_CLIENT_IDS', CLIENT_IDS, hasNoSpaces),
     /** The provider's name for users; null for the host of its URL. */
     oidcName: optional('OIDC_NAME', 'a name on a single line', (text) =>
       /^[^\p{C}]{1,100}$/u.test(text) ? text : undefined,
@@ -69,5 +69,5 @@ export function signInContradictions(
 function issuer(text: string): string | undefined {
   const url = URL.parse(text)
   const isPlain = url !== null && url.username === '' && !/[?#]/.test(text)
-  return isPlain && isWord(text) && isSecureInTransit(url) ? text : undefined
+  return isPlain && hasNoSpaces(text) && isSecureInTransit(url) ? text : undefined
 }

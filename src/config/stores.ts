@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import type { JWK } from 'jose'
 import { isExposed } from '../lib/files/file-exposure.ts'
 import type { SettingsReader } from './define-setting.ts'
-import { externalUrl, isWord } from './values.ts'
+import { externalUrl, hasNoSpaces } from './values.ts'
 
 const ACKNOWLEDGEMENTS = ['recorded', 'claimed', 'never'] as const
 
@@ -64,7 +64,7 @@ export function readStores({ read, optional, choice, integer, all }: SettingsRea
     playJwksUrl: optional('PLAY_JWKS_URL', 'a URL', apiUrl),
     purchaseTransfer: choice('PURCHASE_TRANSFER', TRANSFERS, 'on-request'),
     /** The ids of users whose test purchases give access in production. */
-    sandboxTesters: all('SANDBOX_TESTERS', 'ids of users, separated by commas', isWord),
+    sandboxTesters: all('SANDBOX_TESTERS', 'ids of users, separated by commas', hasNoSpaces),
     /** How long a purchase gives access after its end while the store is expected to report a renewal, in hours. */
     storeLenienceHours: integer('STORE_LENIENCE', 3, 0, 72),
     /** How long signed notifications are kept, in days. */
@@ -176,5 +176,5 @@ function emailAddress(text: string): string | undefined {
 }
 
 function word(text: string): string | undefined {
-  return isWord(text) ? text : undefined
+  return hasNoSpaces(text) ? text : undefined
 }

@@ -9,7 +9,7 @@ export function list(text: string, isValid: (part: string) => boolean): string[]
   return parts.every(isValid) ? parts : undefined
 }
 
-export function isWord(text: string): boolean {
+export function hasNoSpaces(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text)
 }
 
@@ -52,7 +52,7 @@ export function appLink(text: string): string | undefined {
   return `${scheme}${path}${path === '' ? '' : '/'}auth`
 }
 
-export function anyText(text: string): string {
+export function nonEmpty(text: string): string {
   return text
 }
 

@@ -73,7 +73,7 @@ export type FeaturesDeps = {
   /** How old an event must be to count in the business figures; set only by tests. */
   countingDelayMs?: number
   /** How many purchases Google is asked about in a second. */
-  asksPerSecond?: number
+  requestsPerSecond?: number
   /** How webhooks are sent; set only by tests. */
   webhookSending?: Pick<WebhooksDeps, 'resolve' | 'timeoutMs' | 'ca' | 'random'> | undefined
   readMetric: ReadMetric
@@ -160,7 +160,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     userIdOf: (email) => users.services.userIdOf(email),
     notifyFormerOwner: (tx, userId, productId) =>
       users.services.users.notifyOfMovedPurchase(tx, userId, productId),
-    asksPerSecond: deps.asksPerSecond,
+    requestsPerSecond: deps.requestsPerSecond,
   })
   const { listing, attachments: files } = attachments.services
   const { subscription, eventSearch, accessSearch, timeline } = billing.services

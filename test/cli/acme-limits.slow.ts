@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { axios } from 'acme-client'
 import { createAcme } from '../../src/cli/tls/acme.ts'
-import { nextTurn } from '../support/until.ts'
+import { yieldToEventLoop } from '../support/until.ts'
 
 test('an endless reply from a certificate authority is read only up to a limit', async () => {
   let sent = 0
@@ -15,7 +15,7 @@ test('an endless reply from a certificate authority is read only up to a limit',
       async pull(controller) {
         sent += chunk.length
         controller.enqueue(chunk)
-        await nextTurn()
+        await yieldToEventLoop()
         if (sent < 256 * 2 ** 20) return
         controller.close()
         resolve()

@@ -3,7 +3,7 @@ import { exists, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { requireData } from '../../src/cli/data/data-directory.ts'
-import { refuseTarget } from '../../src/cli/service/new-executable.ts'
+import { assertNotUpgradeTarget } from '../../src/cli/service/new-executable.ts'
 import { recordMoveToFile, recordService } from '../../src/cli/service/service-record.ts'
 import { type Config, readConfig } from '../../src/config/config.ts'
 import { createTestApp } from '../support/app.ts'
@@ -35,8 +35,8 @@ test('an upgrade from the file that it would overwrite is refused', async () => 
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'homeport.new')
   await writeFile(path, 'new version')
-  await expect(refuseTarget(path, path)).rejects.toThrow('move your file')
-  await refuseTarget(path, join(folder.path, 'other.new'))
+  await expect(assertNotUpgradeTarget(path, path)).rejects.toThrow('move your file')
+  await assertNotUpgradeTarget(path, join(folder.path, 'other.new'))
 })
 
 async function temporaryFolder() {

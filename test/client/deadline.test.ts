@@ -5,7 +5,7 @@ import { createMemoryStorage } from '../../src/client/storage.ts'
 import { createTransmit } from '../../src/client/transmit.ts'
 import { createTestApp } from '../support/app.ts'
 import { clientOf } from '../support/network.ts'
-import { nextTurn, simulateDelay, until } from '../support/until.ts'
+import { simulateDelay, until, yieldToEventLoop } from '../support/until.ts'
 
 const HOUR = 60 * 60 * 1000
 const SETTINGS = { code: 'ok', response: { hardPaywall: false } }
@@ -124,7 +124,7 @@ test('an abort while a read waits for its next attempt prevents further requests
   const controller = new AbortController()
   const fetch = async () => {
     tries++
-    void nextTurn().then(() => controller.abort())
+    void yieldToEventLoop().then(() => controller.abort())
     throw new TypeError('no network')
   }
   const api = createClient({ baseUrl: 'http://127.0.0.1:9', fetch })

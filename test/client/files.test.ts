@@ -1,6 +1,6 @@
 import { afterEach, expect, spyOn, test } from 'bun:test'
 import { withDeadline } from '../../src/client/deadline.ts'
-import { formOf } from '../../src/client/form.ts'
+import { encodeUpload } from '../../src/client/form.ts'
 import { createTransmit } from '../../src/client/transmit.ts'
 
 const globals = globalThis as Record<string, unknown>
@@ -11,7 +11,7 @@ afterEach(() => {
 
 test('a file URI is passed to the platform, or read if it must be sealed', async () => {
   const files = [{ uri: 'file:///photo.jpg', name: 'photo.jpg', type: 'image/jpeg' }]
-  const plain = await formOf(files, false)
+  const plain = await encodeUpload(files, false)
   expect([plain.contentType, plain.size, plain.body instanceof FormData]).toEqual([
     null,
     null,
@@ -29,12 +29,15 @@ test('a file URI is passed to the platform, or read if it must be sealed', async
       this.onload()
     }
   }
-  const sealed = await formOf(files, true)
+  const sealed = await encodeUpload(files, true)
   expect(new TextDecoder().decode(sealed.body as Uint8Array)).toContain(
     'bytes of file:///photo.jpg',
   )
   // React Native's forms cannot contain bytes, so one file that is not on the phone makes it read the others.
-  const mixed = await formOf([...files, { name: 'note.txt', data: new Uint8Array([65]) }], false)
+  const mixed = await encodeUpload(
+    [...files, { name: 'note.txt', data: new Uint8Array([65]) }],
+    false,
+  )
   expect(mixed.size).toBeGreaterThan(0)
 })
 
@@ -48,7 +51,7 @@ test('the getters of a file of Expo are read', async () => {
     }
   }
   using append = spyOn(FormData.prototype, 'append').mockReturnValue()
-  await formOf([new ExpoFile()], false)
+  await encodeUpload([new ExpoFile()], false)
   const type = 'application/octet-stream'
   const part = { uri: 'file:///photo.jpg', name: 'photo.jpg', type }
   expect(append).toHaveBeenCalledWith('file', part as unknown as Blob)
@@ -56,7 +59,7 @@ test('the getters of a file of Expo are read', async () => {
 
 test('a Blob that its platform cannot read is an error, not an empty file', async () => {
   const blob = { size: 3, type: 'text/plain' } as Blob
-  const form = formOf([{ name: 'note.txt', data: blob }], false)
+  const form = encodeUpload([{ name: 'note.txt', data: blob }], false)
   await expect(form).rejects.toMatchObject({ code: 'file_unreadable' })
 })
 

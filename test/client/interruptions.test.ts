@@ -4,7 +4,7 @@ import { storeOf } from '../../src/client/react/store.ts'
 import { createFakeServer } from '../../src/client/testing/testing.ts'
 import { createTestApp, PASSWORD } from '../support/app.ts'
 import { serveApp } from '../support/served.ts'
-import { nextTurn, until } from '../support/until.ts'
+import { until, yieldToEventLoop } from '../support/until.ts'
 
 const ANN = { email: 'ann@example.com', password: PASSWORD }
 const BOB = { email: 'bob@example.com', password: PASSWORD }
@@ -17,11 +17,11 @@ test('a listener that is added while the stream is interrupted is called once it
   await until(() => before.length === KINDS.length, 'not every kind is reported')
   using _ = shortDelays()
   server.cutConnections()
-  await nextTurn()
+  await yieldToEventLoop()
   const seen: string[] = []
   const stop = client.onChange(({ kind }) => void seen.push(kind))
   await until(() => seen.length >= KINDS.length, 'not every kind is reported')
-  await nextTurn()
+  await yieldToEventLoop()
   expect(seen).toEqual(KINDS)
   stop()
   stopFirst()

@@ -23,7 +23,7 @@ const ACKNOWLEDGE = 'POST acknowledge'
 testInstances(
   'two instances share the queue, and each purchase is asked about and acknowledged once',
   async () => {
-    await using world = await createPlayInstances({ asksPerSecond: 10 })
+    await using world = await createPlayInstances({ requestsPerSecond: 10 })
     const { here, there, api, store } = world
     const { user } = await here.register()
     const bought = times(60).map(() => store.buy({ userId: user._id }))

@@ -5,7 +5,7 @@ import { ecbXml, startFeed } from '../support/feed.ts'
 import { createTestInstances, mapConcurrently, testInstances, times } from '../support/instances.ts'
 import { messagesFor } from '../support/messages.ts'
 import { startSmtp } from '../support/smtp.ts'
-import { nextTurn, until } from '../support/until.ts'
+import { until, yieldToEventLoop } from '../support/until.ts'
 
 const SETTINGS = '/api/user/app_settings/v1'
 const PROFILE = '/api/user/profile/v1'
@@ -85,7 +85,7 @@ testInstances(
     const readers = both.map(async ({ services }) => {
       while (!isOver) {
         await services.settings.read()
-        await nextTurn()
+        await yieldToEventLoop()
       }
     })
     const read: string[] = []
@@ -110,7 +110,7 @@ testInstances(
         here?.set({ supportEmail: email }),
         there?.set({ 'ios.latestVersion': version }),
       ])
-      await nextTurn()
+      await yieldToEventLoop()
     }
     for (const { services } of instances.both) {
       const areKept = async () => {

@@ -37,7 +37,7 @@ type TestAppOptions = {
   appleUrl?: string
   foldingSizes?: FoldingSizes
   countingDelayMs?: number
-  asksPerSecond?: number
+  requestsPerSecond?: number
   webhookSending?: FeaturesDeps['webhookSending']
   passwordCost?: PasswordCost
   passwordQueueLimit?: number

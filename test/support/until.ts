@@ -25,7 +25,7 @@ export async function until<T>(
 }
 
 /** Resolves once every promise that can settle without input, output or timers has settled. */
-export function nextTurn(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 

@@ -40,7 +40,7 @@ export async function copyTables(
     done += await to.read.$count(table)
     const last = await readLastRow(to.read, table)
     for await (const page of readPages(from.read, from.tables[name], last)) {
-      for (const rows of batchesOf(page)) {
+      for (const rows of chunk(page)) {
         await to
           .write(async (tx) => {
             await tx
@@ -114,7 +114,7 @@ function after([first, ...others]: ReturnType<typeof keyOf>, row: Row): SQL | un
 }
 
 /** Splits a page into batches that each fit into one statement. */
-function* batchesOf(page: Row[]): Generator<Row[]> {
+function* chunk(page: Row[]): Generator<Row[]> {
   const limit = Math.floor(MAX_PARAMETERS / Math.max(1, Object.keys(page[0] ?? {}).length))
   let batch: Row[] = []
   let bytes = 0

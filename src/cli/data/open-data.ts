@@ -30,7 +30,7 @@ type Overrides = Pick<
   | 'providers'
   | 'appleUrl'
   | 'foldingSizes'
-  | 'asksPerSecond'
+  | 'requestsPerSecond'
   | 'webhookSending'
   | 'passwordCost'
   | 'passwordQueueLimit'

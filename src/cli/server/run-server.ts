@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts'
 import { CommandError, EXIT } from '../../lib/command.ts'
-import { onQuietAfterLoad } from '../../lib/concurrency/idle.ts'
+import { onIdleAfterLoad } from '../../lib/concurrency/idle.ts'
 import { describeExamples } from '../../lib/example-content.ts'
 import type { LiveLines } from '../../lib/log/live-lines.ts'
 import type { Log } from '../../lib/log/log.ts'
@@ -117,7 +117,7 @@ export async function runServer(
   for (const sentence of describeExamples(await settings.read(), await plans.list()))
     log.warn(sentence)
   stack.defer(await startScheduledJobs(services, serverProcess, jobRuns, demo))
-  stack.defer(onQuietAfterLoad(() => releaseMemory(services)))
+  stack.defer(onIdleAfterLoad(() => releaseMemory(services)))
   stack.defer(() => commands.stop(true))
   let isHandedOver = false
   stack.defer(() =>

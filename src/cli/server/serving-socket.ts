@@ -1,4 +1,4 @@
-import { nextTurn } from '../../lib/concurrency/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/concurrency/yield-to-event-loop.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { captureListening, type ListeningSocket, sendAround } from '../../lib/net/sockets.ts'
 import { hasUnreadBody } from '../../platform/http/body/body.ts'
@@ -72,10 +72,10 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
    */
   async function answerChunked(handle: Handle, request: Request): Promise<Response> {
     const { signal } = request
-    await nextTurn()
+    await yieldToEventLoop()
     if (signal.aborted) return new Response(null, { status: 400 })
     const reply = await answerWhole(handle, request)
-    await nextTurn()
+    await yieldToEventLoop()
     reply.headers.set('connection', 'close')
     return reply
   }

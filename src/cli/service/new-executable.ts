@@ -43,7 +43,7 @@ export async function fetchExecutable(
 }
 
 /** Throws `UsageError` if `source` is the file that an upgrade overwrites and deletes. */
-export async function refuseTarget(source: string, target: string) {
+export async function assertNotUpgradeTarget(source: string, target: string) {
   const [given, existing] = await Promise.all(
     [source, target].map((path) => stat(path).catch(() => null)),
   )
@@ -52,17 +52,17 @@ export async function refuseTarget(source: string, target: string) {
 }
 
 /** Where the previous version is kept. */
-export function previousOf(executable: string): string {
+export function previousPath(executable: string): string {
   return `${executable}.previous`
 }
 
 /** Where the version before the previous one is kept during an upgrade, in case that fails. */
-export function olderOf(executable: string): string {
-  return `${previousOf(executable)}.old`
+export function olderPath(executable: string): string {
+  return `${previousPath(executable)}.old`
 }
 
 /** Asks an executable for its version. Throws `UsageError` when it does not run on this machine. */
-export async function describeExecutable(path: string): Promise<ExecutableInfo> {
+export async function readExecutableInfo(path: string): Promise<ExecutableInfo> {
   try {
     const { stdout } = Bun.spawnSync([path, 'version', '--json'], { timeout: 30_000 })
     const { version, date = null, schemaVersion } = JSON.parse(stdout.toString())

@@ -4,7 +4,7 @@ import { chmod, chown, copyFile, mkdir, rename, rm, writeFile } from 'node:fs/pr
 import { EXIT, UsageError } from '../../lib/command.ts'
 import type { LocalCommand } from '../command.ts'
 import { confirmRisk, writeOutput } from '../terminal.ts'
-import { olderOf, previousOf } from './new-executable.ts'
+import { olderPath, previousPath } from './new-executable.ts'
 import { unitOf } from './unit.ts'
 
 const NAME = 'homeport'
@@ -63,7 +63,7 @@ export const serviceUninstall: LocalCommand = {
     if (!existsSync(PATHS.unit)) throw new UsageError('There is no service to remove.')
     if (!yes)
       confirmRisk(
-        `The service will be stopped, and ${PATHS.executable} and ${previousOf(PATHS.executable)} will be deleted.`,
+        `The service will be stopped, and ${PATHS.executable} and ${previousPath(PATHS.executable)} will be deleted.`,
       )
     for (const failure of await removeService(PATHS, run)) console.error(failure)
     writeOutput(
@@ -101,7 +101,11 @@ export async function removeService(paths: Paths, run: Run): Promise<string[]> {
   const failures: string[] = []
   const collect = (error: Error) => void failures.push(error.message)
   await run('systemctl', 'disable', '--now', NAME).catch(collect)
-  const executables = [paths.executable, previousOf(paths.executable), olderOf(paths.executable)]
+  const executables = [
+    paths.executable,
+    previousPath(paths.executable),
+    olderPath(paths.executable),
+  ]
   for (const path of [paths.unit, paths.sysctl, ...executables]) await rm(path, { force: true })
   await run('systemctl', 'daemon-reload').catch(collect)
   return failures

@@ -14,11 +14,11 @@ import { listSnapshots } from '../data/snapshots.ts'
 import { isServing } from '../server/command-socket.ts'
 import { createProgress, writeOutcome } from '../terminal.ts'
 import {
-  describeExecutable,
+  assertNotUpgradeTarget,
   fetchExecutable,
-  olderOf,
-  previousOf,
-  refuseTarget,
+  olderPath,
+  previousPath,
+  readExecutableInfo,
 } from './new-executable.ts'
 import { readSignedFile, refuseOlder, urlOf } from './release.ts'
 import { restartServer } from './restart.ts'
@@ -48,7 +48,7 @@ export const upgrade: LocalCommand = {
     refuseInContainer(executable)
     const incoming = `${executable}.new`
     // Before the try: its end removes the file.
-    await refuseTarget(source, incoming)
+    await assertNotUpgradeTarget(source, incoming)
     try {
       const signed = unsigned ? null : await readSignedFile(source)
       if (signed && !allowDowngrade) refuseOlder(signed)
@@ -57,7 +57,7 @@ export const upgrade: LocalCommand = {
       const onProgress = (done: number, total: number) => progress.show('Fetching', done, total)
       const hash = await fetchExecutable(source, incoming, sums, onProgress).finally(progress.end)
       // The downloaded file runs here for the first time.
-      const next = await describeExecutable(incoming)
+      const next = await readExecutableInfo(incoming)
       if ((await hashOfFile(executable)) === hash)
         throw new UsageError(`Version ${BUILD} is already installed.`)
       if (!allowDowngrade) refuseOlder(next)
@@ -72,8 +72,8 @@ export const upgrade: LocalCommand = {
       const failure = await restartIfRunning(config)
       if (failure !== null)
         throw new CommandError(await rollBack(config, executable, since, failure))
-      await rm(olderOf(executable), { force: true })
-      const outcome = { version: next.version, previous: previousOf(executable) }
+      await rm(olderPath(executable), { force: true })
+      const outcome = { version: next.version, previous: previousPath(executable) }
       writeOutcome(
         json,
         outcome,
@@ -124,10 +124,10 @@ function isService(): boolean {
 
 /** Installs `incoming`, and keeps the version that it replaces as the previous one. */
 async function replaceExecutable(executable: string, incoming: string) {
-  const previous = previousOf(executable)
+  const previous = previousPath(executable)
   // After an interrupted upgrade they may be the same file.
   const isOlder = existsSync(previous) && statSync(previous).ino !== statSync(executable).ino
-  if (isOlder) await rename(previous, olderOf(executable))
+  if (isOlder) await rename(previous, olderPath(executable))
   await rm(previous, { force: true })
   try {
     await link(executable, previous)
@@ -139,8 +139,8 @@ async function replaceExecutable(executable: string, incoming: string) {
 }
 
 async function restoreOlder(executable: string) {
-  const older = olderOf(executable)
-  if (existsSync(older)) await rename(older, previousOf(executable))
+  const older = olderPath(executable)
+  if (existsSync(older)) await rename(older, previousPath(executable))
 }
 
 /** Returns the failure; null when the new version is serving, or no server was running. */
@@ -168,7 +168,7 @@ function systemctl(command: string): string | null {
 
 /** Restores the previous version, and the data as it was before the new one migrated it. Returns a report. */
 async function rollBack(config: Config, executable: string, since: number, failure: string) {
-  await renameDurably(previousOf(executable), executable)
+  await renameDurably(previousPath(executable), executable)
   await restoreOlder(executable)
   const report = `The new version failed to start: ${failure} The previous one is installed again`
   // Only the service's own user can ask it, and this is root.

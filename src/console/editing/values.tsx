@@ -1,6 +1,6 @@
 import { languageName } from '../../lib/text/rule-labels.ts'
 import { value as formatValue, number } from '../format.ts'
-import { Badge, Empty, type Fact, Facts } from '../ui/parts.tsx'
+import { Badge, Details, Empty, type Fact } from '../ui/parts.tsx'
 import { fieldLabel } from './field-labels.ts'
 import { isLocalText, type Schema, textsOf } from './form.tsx'
 
@@ -22,7 +22,7 @@ export function Values({ schema, content, nameOf }: ValuesProps) {
       </p>
       {!Array.isArray(content) && (
         <section class="card" aria-label="Published values">
-          <Facts items={factsOf(schema, content)} />
+          <Details items={factsOf(schema, content)} />
         </section>
       )}
       {Array.isArray(content) && content.length === 0 && <Empty>Nothing published yet.</Empty>}
@@ -30,7 +30,7 @@ export function Values({ schema, content, nameOf }: ValuesProps) {
         content.map((record, at) => (
           <details class="card" key={at}>
             <summary>{nameOf(record)}</summary>
-            <Facts items={factsOf(item, record)} />
+            <Details items={factsOf(item, record)} />
           </details>
         ))}
     </>

@@ -4,7 +4,7 @@ import { go, linkTo, parts, query } from '../router.ts'
 import { SCREENS } from '../screens.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { dismissMessages, Messages } from '../ui/messages.tsx'
-import { Empty, Facts, Title } from '../ui/parts.tsx'
+import { Details, Empty, Title } from '../ui/parts.tsx'
 import { startKeys } from './keys.ts'
 import { Navigation } from './navigation.tsx'
 
@@ -117,7 +117,7 @@ export function Frame() {
       </main>
       {isHelpOpen && (
         <Dialog title="Keyboard shortcuts" onClose={() => setHelpOpen(false)}>
-          <Facts
+          <Details
             items={SHORTCUTS.map(([keys, effect]) => [<kbd key={keys}>{keys}</kbd>, effect])}
           />
           <div class="actions end">

@@ -5,7 +5,7 @@ import { PLATFORM_NAMES } from '../../lib/app-platforms.ts'
 import { send } from '../api.ts'
 import { value as formatValue, words } from '../format.ts'
 import { SelectField, TextField } from '../ui/fields.tsx'
-import { Action, Card, Facts } from '../ui/parts.tsx'
+import { Action, Card, Details } from '../ui/parts.tsx'
 import { COUNTRIES, codesIn } from './codes-field.tsx'
 import { NO_COUNTRY, SurroundingsContext } from './surroundings.ts'
 
@@ -87,7 +87,7 @@ function Explanations({ settings }: { settings: Explanation[] }) {
       ))}
       <details open={ruled.length === 0}>
         <summary>Settings without rules</summary>
-        <Facts items={plain.map(({ key, value }) => [nameOf(key), formatValue(value)])} />
+        <Details items={plain.map(({ key, value }) => [nameOf(key), formatValue(value)])} />
       </details>
     </div>
   )

@@ -140,7 +140,7 @@ export function Sentence({ children }: { children: string }) {
 
 export type Fact = [name: ComponentChildren, value: ComponentChildren]
 
-export function Facts({ items }: { items: Fact[] }) {
+export function Details({ items }: { items: Fact[] }) {
   return (
     <dl class="facts">
       {items.map(([name, value], at) => (

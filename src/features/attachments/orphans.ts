@@ -1,5 +1,5 @@
 import { asc, gt, inArray } from 'drizzle-orm'
-import { hasDataAside, KEPT_MS } from '../../lib/files/replaced-data.ts'
+import { hasReplacedData, KEPT_MS } from '../../lib/files/replaced-data.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { HOUR_MS } from '../../lib/time/durations.ts'
 import { originalOf } from './images/variants.ts'
@@ -45,7 +45,7 @@ export function createOrphans(deps: {
     // The database that was moved aside, or replaced by a restore, still has rows for them.
     const restoredAt = (await files.restoredAt())?.getTime() ?? 0
     const keepsFiles =
-      now().getTime() - restoredAt < KEPT_MS || (await hasDataAside(config.dataDir, now()))
+      now().getTime() - restoredAt < KEPT_MS || (await hasReplacedData(config.dataDir, now()))
     const mayDelete = await deps.beginSweep()
     const orphans: string[] = []
     let total = 0

@@ -1,5 +1,5 @@
 import { asc, gt } from 'drizzle-orm'
-import { nextTurn } from '../../lib/concurrency/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/concurrency/yield-to-event-loop.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import type { AttachmentsDb } from './schema.ts'
@@ -67,7 +67,7 @@ export function createFileUsage({ db, now, log }: FileUsageDeps) {
       const end = rows.at(-1)
       if (!end) break
       after = end.key
-      await nextTurn()
+      await yieldToEventLoop()
     }
     const largest = [...byUser].toSorted(([, a], [, b]) => b.bytes - a.bytes)
     return {

@@ -35,7 +35,7 @@ type BillingAdminDeps = {
 export type StoreSupport = { askAppStore: string | null; askGooglePlay: string | null }
 
 /** Why each action cannot be used, or null if it can; and the ids of the entitlements that plans give. */
-export type SupportFacts = StoreSupport & {
+export type SupportDetails = StoreSupport & {
   refresh: string | null
   entitlements: string[]
   /** The codes of the plans that a purchase can give. */
@@ -134,7 +134,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
         }),
       { ...json(FilterQuery), ...allow('operator') },
     )
-    .get('/billing/support', async () => data(await readSupportFacts()), allow('reader'))
+    .get('/billing/support', async () => data(await readSupportDetails()), allow('reader'))
     .get(
       '/people/:id/timeline',
       async ({ params, query }) =>
@@ -161,10 +161,10 @@ export function billingAdmin(deps: BillingAdminDeps) {
   async function listEvents(filter: EventFilter) {
     const { events, ...page } = await eventSearch.find(filter)
     const catalogue = await listPlans([])
-    const withFacts = await eventSearch.withFacts(events)
+    const withDetails = await eventSearch.withDetails(events)
     return {
       ...page,
-      events: withFacts.map((one) => ({ ...one, plan: planTitleOf(one, catalogue) })),
+      events: withDetails.map((one) => ({ ...one, plan: planTitleOf(one, catalogue) })),
       total: filter.after === undefined ? await eventSearch.count(filter) : null,
       names: await namesOf(events.map(({ appUserId }) => appUserId)),
     }
@@ -178,16 +178,16 @@ export function billingAdmin(deps: BillingAdminDeps) {
       read: slicesOf('events', async (page) => {
         const { events, next } = await eventSearch.find({ ...filter, ...page })
         const names = await namesOf(events.map(({ appUserId }) => appUserId))
-        const withFacts = await eventSearch.withFacts(events)
+        const withDetails = await eventSearch.withDetails(events)
         return {
-          events: withFacts.map((one) => ({ ...one, name: names[one.appUserId ?? ''] })),
+          events: withDetails.map((one) => ({ ...one, name: names[one.appUserId ?? ''] })),
           next,
         }
       }),
     })
   }
 
-  async function readSupportFacts(): Promise<SupportFacts> {
+  async function readSupportDetails(): Promise<SupportDetails> {
     const { plans, archived } = await listPlans([])
     const ids = plans.flatMap(({ code, entitlementIds }) => entitlementIds ?? [code])
     return {
@@ -202,7 +202,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
   }
 }
 
-type ExportedEvent = Awaited<ReturnType<EventSearch['withFacts']>>[number] & {
+type ExportedEvent = Awaited<ReturnType<EventSearch['withDetails']>>[number] & {
   name: string | undefined
 }
 

@@ -23,7 +23,7 @@ import { createEventFolding } from './inbox/event-folding.ts'
 import { createEventInbox } from './inbox/event-inbox.ts'
 import { createEventLog, type EventReaders } from './inbox/event-log.ts'
 import { createEventSearch } from './inbox/event-search.ts'
-import { createEvidence } from './inbox/signed-records.ts'
+import { createSignedRecords } from './inbox/signed-records.ts'
 import type { Support } from './inbox/support.ts'
 import { createTelemetryCleanup } from './inbox/telemetry.ts'
 import { createTransactions } from './inbox/transactions.ts'
@@ -90,20 +90,20 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     db,
     eventLog,
     onChange: accessStates.compareAtEnd,
-    onAssigned: counting.noteChange,
+    onAssigned: counting.markChanged,
     ...(sizes ? { sizes } : {}),
   })
   const backlog = createBacklog({ db, projection, log })
-  const evidence = createEvidence({ ...deps, days: settings.storeEvidenceDays })
-  const erasure = createErasure({ ...deps, projection, eventLog, backlog, evidence })
+  const signedRecords = createSignedRecords({ ...deps, days: settings.storeEvidenceDays })
+  const erasure = createErasure({ ...deps, projection, eventLog, backlog, signedRecords })
   const transactions = createTransactions(db, eventLog)
-  const eventSearch = createEventSearch({ db, eventLog, transactions, evidence })
+  const eventSearch = createEventSearch({ db, eventLog, transactions, signedRecords })
   const eventFolding = createEventFolding({ db, projection, backlog, eventLog, eventSearch, log })
   const eventInbox = createEventInbox({
     ...deps,
     folding: eventFolding,
     erasure,
-    evidence,
+    signedRecords,
     transactions,
   })
   const subscription = createSubscription({
@@ -127,7 +127,7 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     holders,
     accessSettings,
     eventLog,
-    evidence,
+    signedRecords,
     transactions,
     clearOldTelemetry: createTelemetryCleanup(deps),
     grants: createGrants({ ...deps, eventInbox, subscription }),

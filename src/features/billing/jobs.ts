@@ -2,7 +2,7 @@ import { type Job, pause } from '../../platform/jobs/jobs.ts'
 import type { AccessStates } from './access/access-states.ts'
 import type { Counting } from './business/counting.ts'
 import type { EventFolding } from './inbox/event-folding.ts'
-import type { Evidence } from './inbox/signed-records.ts'
+import type { SignedRecords } from './inbox/signed-records.ts'
 import type { Transactions } from './inbox/transactions.ts'
 import type { Backlog } from './projection/backlog.ts'
 import type { Reconcile } from './provider/reconcile.ts'
@@ -18,13 +18,13 @@ type BillingJobsDeps = {
   reconcile: Reconcile | null
   accessStates: Pick<AccessStates, 'announceDue' | 'followPlans' | 'compareAgain'>
   transactions: Pick<Transactions, 'backfill'>
-  evidence: Pick<Evidence, 'clearOld'>
+  signedRecords: Pick<SignedRecords, 'clearOld'>
   counting: Pick<Counting, 'run' | 'recheck'>
   clearOldTelemetry: (signal: AbortSignal) => Promise<void>
 }
 
 export function billingJobs(deps: BillingJobsDeps): Job[] {
-  const { eventFolding, backlog, reconcile, evidence, clearOldTelemetry, accessStates } = deps
+  const { eventFolding, backlog, reconcile, signedRecords, clearOldTelemetry, accessStates } = deps
   const { transactions, counting } = deps
   return [
     ...(reconcile ? [reconcileJob(reconcile)] : []),
@@ -83,7 +83,7 @@ export function billingJobs(deps: BillingJobsDeps): Job[] {
     {
       name: 'store evidence',
       schedule: ['20 3 * * *'],
-      run: evidence.clearOld,
+      run: signedRecords.clearOld,
       deletesByAge: true,
     },
   ]

@@ -16,7 +16,7 @@ type EventColumns = Record<
 export const FREQUENT_TYPES = ['INITIAL_PURCHASE', 'RENEWAL', 'CANCELLATION', 'EXPIRATION']
 
 /** Conditions of partial indexes. A query must use the same expression for its index to be chosen. */
-export const MARKS = {
+export const INDEXED_MARKS = {
   failed: (t) => sql`${t.outcome} = 'failed'`,
   conflicting: (t) => sql`${t.conflicting}`,
   clockIsOff: (t) => sql`${t.clockIsOff}`,
@@ -65,12 +65,12 @@ export function billingTables(columns: Columns, users: UsersTable) {
       uniqueIndex('billing_events_event').on(t.provider, t.eventId),
       index('billing_events_user').on(t.appUserId, t.orderedAt),
       index('billing_events_line').on(t.purchaseKey, t.orderedAt),
-      index('billing_events_failed').on(t.outcome).where(MARKS.failed(t)),
+      index('billing_events_failed').on(t.outcome).where(INDEXED_MARKS.failed(t)),
       // Only rare values have an index: frequent ones are soon found by scanning from the newest event.
-      index('billing_events_conflicting').on(t.id).where(MARKS.conflicting(t)),
-      index('billing_events_clock').on(t.id).where(MARKS.clockIsOff(t)),
-      index('billing_events_sandbox').on(t.id).where(MARKS.sandbox(t)),
-      index('billing_events_rare').on(t.type, t.id).where(MARKS.rare(t)),
+      index('billing_events_conflicting').on(t.id).where(INDEXED_MARKS.conflicting(t)),
+      index('billing_events_clock').on(t.id).where(INDEXED_MARKS.clockIsOff(t)),
+      index('billing_events_sandbox').on(t.id).where(INDEXED_MARKS.sandbox(t)),
+      index('billing_events_rare').on(t.type, t.id).where(INDEXED_MARKS.rare(t)),
     ],
   )
 

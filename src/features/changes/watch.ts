@@ -1,5 +1,5 @@
 import { gt } from 'drizzle-orm'
-import { batchesOf } from '../../lib/concurrency/chunk.ts'
+import { chunk } from '../../lib/concurrency/chunk.ts'
 import { firstIdAt, timeOfId } from '../../lib/ids.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
@@ -80,8 +80,7 @@ export function createWatch(deps: WatchDeps) {
 
   /** Ends the streams of sessions that have expired, or ended on another instance. */
   async function checkAllSessions() {
-    for (const some of batchesOf(streams.openStreams(), SESSIONS_PER_QUERY))
-      await checkSessions(some)
+    for (const some of chunk(streams.openStreams(), SESSIONS_PER_QUERY)) await checkSessions(some)
   }
 
   /** Ends the streams of those sessions that are no longer active. */

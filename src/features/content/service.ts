@@ -1,7 +1,7 @@
 import { asc, sql } from 'drizzle-orm'
 import { check } from '../../lib/validation.ts'
 import { AFTER_CACHES_MS, type Reader, type Tx } from '../../platform/db/db.ts'
-import { BY_COMMAND, createPublications } from '../../platform/publications/publications.ts'
+import { BY_COMMAND, createPublished } from '../../platform/publications/publications.ts'
 import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { type ContentVersions, type Faq, type FaqImport, FaqImports } from './model.ts'
 import type { ContentDb } from './schema.ts'
@@ -15,7 +15,7 @@ type ContentDeps = {
 }
 
 export function createContent({ db, now, newId }: ContentDeps) {
-  const publications = createPublications({ db, now }, 'faqs')
+  const publications = createPublished({ db, now }, 'faqs')
   const { contentVersions, faqs } = db.tables
   let lastReturned: string | null = null
   const allVersions = db.read.select().from(contentVersions).prepare()

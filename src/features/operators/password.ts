@@ -79,7 +79,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
   async function verify(name: string, password: string, code: string, ip: string) {
     const attempts = [limitOf(PER_OPERATOR, name)]
     await limits.check(attempts)
-    return passwords.inTurn([ip, name], async (hasher) => {
+    return passwords.serialize([ip, name], async (hasher) => {
       const attempt = await limits.reserve(attempts)
       const operator = await accounts.findByName(db.read, name)
       const matches = await hasher.verify(password, operator?.passwordHash ?? null)

@@ -7,7 +7,7 @@ import { check, MAX_INT32 } from '../../lib/validation.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import {
   BY_COMMAND,
-  createPublications,
+  createPublished,
   type Publishing,
 } from '../../platform/publications/publications.ts'
 import type { PublicationsDb } from '../../platform/publications/schema.ts'
@@ -26,7 +26,7 @@ export type Plans = ReturnType<typeof createPlans>
 
 /** The pricing plans, in the order of the import. */
 export function createPlans({ db, now, newId }: PlansDeps) {
-  const publications = createPublications({ db, now }, 'plans')
+  const publications = createPublished({ db, now }, 'plans')
   const { plans } = db.tables
   const current = db.cached('plans', load)
   const translations = new WeakMap<Plan[], Map<string, ReturnType<typeof translatePlans>>>()

@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, gte, inArray, lt, lte } from 'drizzle-orm'
-import { batchesOf } from '../../lib/concurrency/chunk.ts'
+import { chunk } from '../../lib/concurrency/chunk.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { HOUR_MS, MINUTE_MS } from '../../lib/time/durations.ts'
@@ -103,7 +103,7 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
   }
 
   async function loadPastRates(sets: (typeof rateSets.$inferSelect)[]) {
-    for (const some of batchesOf(sets, SETS_PER_QUERY)) {
+    for (const some of chunk(sets, SETS_PER_QUERY)) {
       const isOfSome = inArray(
         rates.setId,
         some.map(({ id }) => id),

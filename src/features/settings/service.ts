@@ -4,7 +4,7 @@ import { check, MAX_INT32 } from '../../lib/validation.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import {
   BY_COMMAND,
-  createPublications,
+  createPublished,
   type Publishing,
 } from '../../platform/publications/publications.ts'
 import type { PublicationsDb } from '../../platform/publications/schema.ts'
@@ -33,7 +33,7 @@ export type Settings = ReturnType<typeof createSettings>
 /** The app settings, one row per top-level field. */
 export function createSettings(deps: SettingsDeps) {
   const { db, now, bumpVersion, countryHeader, listPlans } = deps
-  const publications = createPublications({ db, now }, 'settings')
+  const publications = createPublished({ db, now }, 'settings')
   const { settings } = db.tables
   const current = db.cached('settings', load)
   /** The current settings; the same object until they change. */

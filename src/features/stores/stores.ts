@@ -37,7 +37,7 @@ export type StoresNeeds = {
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (tx: Tx, userId: string) => Promise<boolean>
   listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
-  asksPerSecond?: number | undefined
+  requestsPerSecond?: number | undefined
 }
 
 type StoresDeps = StoresNeeds & {

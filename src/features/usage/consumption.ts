@@ -1,4 +1,4 @@
-import { createBatches, type Settled } from '../../lib/concurrency/coalesce.ts'
+import { coalesce, type Settled } from '../../lib/concurrency/coalesce.ts'
 import { sha256 } from '../../lib/crypto/hash.ts'
 import { AppError, notFound } from '../../lib/errors.ts'
 import { DAY_MS } from '../../lib/time/durations.ts'
@@ -59,7 +59,7 @@ export function createConsumption(deps: ConsumptionDeps) {
   const findRequest = prepareFind(db, usageRequests)
   const storeRequest = prepareUpsert(db, usageRequests)
   // On PostgreSQL, concurrent transactions for one user would conflict and be run again, one by one.
-  const consumeTogether = createBatches(consumeAll, MAX_BATCH)
+  const consumeTogether = coalesce(consumeAll, MAX_BATCH)
   return { consume }
 
   /**

@@ -1,5 +1,5 @@
 import { and, eq, inArray, lt, ne } from 'drizzle-orm'
-import { batchesOf } from '../../lib/concurrency/chunk.ts'
+import { chunk } from '../../lib/concurrency/chunk.ts'
 import { DAY_MS } from '../../lib/time/durations.ts'
 import { repeatInBatches } from '../../platform/db/batched-changes.ts'
 import type { Tx } from '../../platform/db/db.ts'
@@ -28,7 +28,7 @@ export function createRetention({ db, now }: RetentionDeps) {
     const byName = Map.groupBy(messages, ({ data }): string => JSON.parse(data).userId ?? userId)
     for (const [named, theirs] of byName) {
       const data = JSON.stringify({ userId: named, erased: true })
-      for (const batch of batchesOf(theirs, MESSAGES_PER_UPDATE)) {
+      for (const batch of chunk(theirs, MESSAGES_PER_UPDATE)) {
         const ids = batch.map(({ id }) => id)
         await tx.update(webhookMessages).set({ data }).where(inArray(webhookMessages.id, ids))
         // A receiver may quote the message in its reply.

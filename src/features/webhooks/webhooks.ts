@@ -8,7 +8,7 @@ import { createWebhookHealth } from './health.ts'
 import { createRetention } from './retention.ts'
 import type { WebhooksDb } from './schema.ts'
 import { createAttempt } from './sending/attempt.ts'
-import { type AttemptFigures, createDispatcher } from './sending/deliver.ts'
+import { type AttemptFigures, createDeliverer } from './sending/deliver.ts'
 import { createQueue, type Failure } from './sending/queue.ts'
 import { createTargets, type Resolve, resolveHost } from './sending/target.ts'
 
@@ -42,7 +42,7 @@ export function createWebhooks(deps: WebhooksDeps) {
     random,
     onDisabled: (tx, url, reason) => notifyDisabled(tx, new URL(url).host, reason),
   })
-  const dispatcher = createDispatcher({
+  const dispatcher = createDeliverer({
     ...deps,
     queue,
     attempt: createAttempt({ ...deps, targets }),

@@ -1,4 +1,4 @@
 /** Splits a list into parts of at most `size` items, in order. */
-export function* batchesOf<T>(items: readonly T[], size: number): Generator<T[]> {
+export function* chunk<T>(items: readonly T[], size: number): Generator<T[]> {
   for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size)
 }

@@ -11,7 +11,7 @@ export type Settled<Result> = { value: Result } | { error: unknown }
  * Runs the items of a key together: while one batch runs, the next ones wait and then run as one. `run` returns one
  * result per item, in order.
  */
-export function createBatches<Item, Result>(
+export function coalesce<Item, Result>(
   run: (items: Item[]) => Promise<Settled<Result>[]>,
   maxItems: number,
 ) {

@@ -27,7 +27,7 @@ const MAX_REMEMBERED = 10_000
  * users take turns, and a small request does not wait behind another holder's many. Start-time fair queueing (Goyal,
  * Vin and Cheng, SIGCOMM 1996).
  */
-export function createFairQueue(rules: FairQueueRules) {
+export function createFairSlots(rules: FairQueueRules) {
   const { queueLimit, onFull, small = Number.POSITIVE_INFINITY, costPerMs = 0 } = rules
   const { share = rules.slots, queueShare = queueLimit } = rules
   const held = new Map<string, number>()

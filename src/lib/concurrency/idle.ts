@@ -5,7 +5,7 @@ const QUIET_SHARE = 0.02
  * Calls `work` once after each busy period, when the process has been quiet for `interval` ms. `cpuTime` returns the
  * CPU time used so far, in ms. Returns a function that stops this.
  */
-export function onQuietAfterLoad(
+export function onIdleAfterLoad(
   work: () => void,
   { interval = 20_000, cpuTime = ownCpuTime } = {},
 ): () => void {

@@ -9,7 +9,7 @@ export const BEFORE_RESTORE = 'before-restore-'
 export const KEPT_MS = 30 * DAY_MS
 
 /** Whether data was moved aside in the last 30 days: its files may be needed again if the operator goes back to it. */
-export async function hasDataAside(dataDir: string, now: Date): Promise<boolean> {
+export async function hasReplacedData(dataDir: string, now: Date): Promise<boolean> {
   for (const name of await readdir(dataDir)) {
     if (!name.startsWith(AFTER_MIGRATION) && !name.startsWith(BEFORE_RESTORE)) continue
     // A move changes this time only.

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createFairQueue } from '../concurrency/fair-slots.ts'
+import { createFairSlots } from '../concurrency/fair-slots.ts'
 import { type AppError, tooBusy } from '../errors.ts'
 import type { Log } from '../log/log.ts'
 import { type Argon2, loadArgon2, type PasswordCost } from './argon2.ts'
@@ -32,22 +32,22 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
   let argon2: Promise<Argon2> | null = null
   /** The prefix of hashes with the current cost. */
   const current = prefixOf(cost)
-  const acquireSlot = createFairQueue({ ...QUEUE, queueLimit })
+  const acquireSlot = createFairSlots({ ...QUEUE, queueLimit })
   const decoy = `${current}${randomBase64()}$${randomBase64()}`
   const hasher: Hasher = { hash: hashNow, verify: verifyNow, isOutdated }
-  return { inTurn, hash }
+  return { serialize, hash }
 
   /**
    * Runs `work` when it is the turn of `holders`: the IP address and the account. Count the attempt inside `work`:
    * a call that is refused here does not count.
    */
-  async function inTurn<T>(holders: string[], work: (hasher: Hasher) => Promise<T>): Promise<T> {
+  async function serialize<T>(holders: string[], work: (hasher: Hasher) => Promise<T>): Promise<T> {
     using _slot = await acquireSlot(holders, 1, AbortSignal.timeout(MAX_WAIT_MS))
     return await work(hasher)
   }
 
   function hash(password: string, holders: string[]): Promise<string> {
-    return inTurn(holders, () => hashNow(password))
+    return serialize(holders, () => hashNow(password))
   }
 
   async function hashNow(password: string): Promise<string> {

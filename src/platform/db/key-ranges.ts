@@ -1,6 +1,6 @@
 import { and, asc, gt, gte, lt, lte, type SQL } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
-import { nextTurn } from '../../lib/concurrency/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/concurrency/yield-to-event-loop.ts'
 import type { Reader } from './db.ts'
 
 /** Rows per range: the default, and a larger number for counting, which reads only an index. */
@@ -28,7 +28,7 @@ export async function* keyRanges(
     yield and(among, gt(key, after), last && lte(key, last.key))
     if (!last) return
     after = last.key
-    await nextTurn()
+    await yieldToEventLoop()
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Server } from 'bun'
 import type { Context } from 'elysia'
-import { nextTurn } from '../../lib/concurrency/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/concurrency/yield-to-event-loop.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { disableIdleTimeout } from '../http/body/connection-time.ts'
 import type { RecordAction } from '../http/console-guard.ts'
@@ -72,7 +72,7 @@ export function createCsvExport({ record, now, log }: CsvDeps) {
             head = ''
             do {
               if (slice.next === null) return controller.close()
-              await nextTurn()
+              await yieldToEventLoop()
               slice = await readSlice(slice.next)
             } while (slice.rows.length === 0)
           } catch (err) {

@@ -1,5 +1,5 @@
 import { and, asc, eq, gte, lt } from 'drizzle-orm'
-import { nextTurn } from '../../lib/concurrency/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/concurrency/yield-to-event-loop.ts'
 import { DAY_MS } from '../../lib/time/durations.ts'
 import type { Tx } from '../db/db.ts'
 import type { HistoryDb, Span, ValuesOf } from './schema.ts'
@@ -49,7 +49,7 @@ export function createHistoryStore(db: HistoryDb) {
       // More instances than a page has rows do not exist.
       if (isLast || complete.length === 0) return rows
       since = last
-      await nextTurn()
+      await yieldToEventLoop()
     }
   }
 

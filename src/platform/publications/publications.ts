@@ -22,7 +22,7 @@ export type Publication = {
 const PAGE_SIZE = 20
 
 /** The versions of one kind of content; apps get the newest. */
-export function createPublications(
+export function createPublished(
   { db, now }: { db: PublicationsDb; now: () => Date },
   kind: string,
 ) {

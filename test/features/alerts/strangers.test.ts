@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { nextTurn } from '../../../src/lib/concurrency/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../../src/lib/concurrency/yield-to-event-loop.ts'
 import { createTestApp, WEBHOOK_TOKEN } from '../../support/app.ts'
 import { openConnection, rawRequest } from '../../support/raw-request.ts'
 import { serveApp } from '../../support/served.ts'
@@ -30,7 +30,7 @@ async function setUp(environment: Record<string, string> = {}) {
       const reply = await fetch(server.url + path, { method: 'POST', headers, body })
       sent++
       // Requests are measured after the reply.
-      while ((await this.count('homeport_http_replies_total')) < sent) await nextTurn()
+      while ((await this.count('homeport_http_replies_total')) < sent) await yieldToEventLoop()
       return reply.status
     },
     async count(name: string, labels: Record<string, string> = {}) {

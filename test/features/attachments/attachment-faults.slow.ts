@@ -5,7 +5,7 @@ import { createTestApp } from '../../support/app.ts'
 import { filesOf, PATH, uploadForm } from '../../support/attachments.ts'
 import { fault } from '../../support/fault.ts'
 import { noise, phonePhoto } from '../../support/pictures.ts'
-import { nextTurn, simulateDelay, until } from '../../support/until.ts'
+import { simulateDelay, until, yieldToEventLoop } from '../../support/until.ts'
 
 test(`below the minimum free space, uploads get 507 and the rest keeps working ${fault(7)}`, async () => {
   await using app = await createTestApp({ MIN_FREE_BYTES: String(2 ** 52) })
@@ -53,7 +53,7 @@ test(`a client that disconnects during an upload leaves no files behind ${fault(
   }
   await until(async () => (await filesOf(app)).length === 0, 'files stay behind')
   Bun.gc(true)
-  await nextTurn()
+  await yieldToEventLoop()
   expect(await filesOf(app)).toEqual([])
   expect((await app.ask('GET', '/api/user/profile/v1', { token })).status).toBe(200)
   await server.stop(true)

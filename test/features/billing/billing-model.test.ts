@@ -4,7 +4,7 @@ import { readEvent } from '../../../src/features/billing/inbox/event.ts'
 import { assessPurchases, entitlementsOf } from '../../../src/features/billing/purchases/access.ts'
 import {
   compareEvents,
-  idsJoinedBy,
+  linkedIds,
   purchaseKeyOf,
 } from '../../../src/features/billing/purchases/event-order.ts'
 import { foldPurchase } from '../../../src/features/billing/purchases/fold.ts'
@@ -188,7 +188,7 @@ function accessByFunctions(log: LoggedEvent[]): Record<string, string[]> {
     return up === id ? id : root(up)
   }
   for (const event of log) {
-    const [first, ...others] = idsJoinedBy(event)
+    const [first, ...others] = linkedIds(event)
     for (const other of others) if (first !== undefined) parent.set(root(other), root(first))
   }
   const transfers = log.filter(({ type }) => type === 'TRANSFER')

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
-import { batchesOf } from '../../../src/lib/concurrency/chunk.ts'
+import { chunk } from '../../../src/lib/concurrency/chunk.ts'
 import { readMigrations } from '../../../src/platform/db/migrations.ts'
 import { migrate } from '../../../src/platform/db/sqlite/migrate.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
@@ -64,7 +64,7 @@ test('an account with thousands of old telemetry events can be deleted', async (
   if (!first) throw new Error('the event is not stored')
   const rows = ids(1_600).map((id) => ({ ...first, id, eventId: id, body: Buffer.from('{}') }))
   await db.write(async (tx) => {
-    for (const batch of batchesOf(rows, 400)) await tx.insert(billingEvents).values(batch)
+    for (const batch of chunk(rows, 400)) await tx.insert(billingEvents).values(batch)
   })
   await app.services.deleteAccount(user._id)
   const stored = await db.read.select().from(billingEvents)

@@ -3,7 +3,7 @@ import { createStreams } from '../../../src/features/changes/streams.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { openStream } from '../../support/event-stream.ts'
 import { serveApp } from '../../support/served.ts'
-import { nextTurn, until } from '../../support/until.ts'
+import { until, yieldToEventLoop } from '../../support/until.ts'
 
 test('a lost connection ends its stream on the server', async () => {
   await using app = await createTestApp()
@@ -43,7 +43,7 @@ test('an app that does not read gets only the latest change of each kind', async
   const total = 300_000
   for (let sent = 0; sent < total; sent++) {
     streams.deliver('ann', 'data', `change ${sent}`)
-    if (sent % 1_000 === 0) await nextTurn()
+    if (sent % 1_000 === 0) await yieldToEventLoop()
   }
   streams.deliver('ann', 'profile', 'last')
   isReading = true

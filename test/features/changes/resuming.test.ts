@@ -4,7 +4,7 @@ import { createChanges } from '../../../src/features/changes/service.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { cases } from '../../support/cases.ts'
 import { openStream } from '../../support/event-stream.ts'
-import { nextTurn } from '../../support/until.ts'
+import { yieldToEventLoop } from '../../support/until.ts'
 
 const KINDS = ['subscription', 'profile', 'data', 'settings'] as const
 type Kind = (typeof KINDS)[number]
@@ -100,7 +100,7 @@ async function createWorld(app: TestApp) {
   async function read() {
     if (connection === null) return
     await connection.next('ready')
-    await nextTurn()
+    await yieldToEventLoop()
     for (const { name, id } of connection.events.slice(seen)) {
       if (name === 'ready' && lastEventId === null) unseen.clear()
       else unseen.delete(name as Kind)

@@ -42,7 +42,7 @@ async function check(histories: History[]) {
       ...google.environment,
       STORE_LENIENCE: '0',
     },
-    { asksPerSecond: 1_000 },
+    { requestsPerSecond: 1_000 },
   )
   app.clock.now = clock.now
   Object.defineProperty(clock, 'now', { get: () => app.clock.now })

@@ -176,10 +176,10 @@ test('events show prints what Apple has signed, until the user is deleted or it 
   await app.ask('DELETE', '/api/user/profile/v1', { token })
   expect(await signedOf(erased)).toBeUndefined()
   app.clock.advance(179 * 24 * 3_600_000)
-  await app.services.evidence.clearOld(AbortSignal.timeout(5_000))
+  await app.services.signedRecords.clearOld(AbortSignal.timeout(5_000))
   expect(await signedOf(kept)).toBeString()
   app.clock.advance(2 * 24 * 3_600_000)
-  await app.services.evidence.clearOld(AbortSignal.timeout(5_000))
+  await app.services.signedRecords.clearOld(AbortSignal.timeout(5_000))
   expect(await signedOf(kept)).toBeUndefined()
 })
 

@@ -96,10 +96,10 @@ test('a dry run counts the kinds of hashes in all parts of a file', async () => 
 /** The kinds of the hashes that a failed sign-in verifies, sorted. */
 async function verifiedKinds(app: TestApp, email: string): Promise<string[]> {
   const { passwords } = app.services
-  const { inTurn } = passwords
+  const { serialize } = passwords
   const kinds: string[] = []
-  passwords.inTurn = (holders, work) =>
-    inTurn(holders, (hasher) =>
+  passwords.serialize = (holders, work) =>
+    serialize(holders, (hasher) =>
       work({
         ...hasher,
         verify: (password, stored) => {
@@ -110,7 +110,7 @@ async function verifiedKinds(app: TestApp, email: string): Promise<string[]> {
       }),
     )
   expect((await logIn(app, email, 'wrong password')).status).toBe(401)
-  passwords.inTurn = inTurn
+  passwords.serialize = serialize
   return kinds.toSorted()
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { batchesOf } from '../../../src/lib/concurrency/chunk.ts'
+import { chunk } from '../../../src/lib/concurrency/chunk.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { until } from '../../support/until.ts'
 import { emit, sampleEvents, startReceiver } from '../../support/webhook-receiver.ts'
@@ -70,7 +70,7 @@ test('deleting an account erases thousands of messages, and those of its former 
     createdAt: app.clock.now,
   }))
   await db.write(async (tx) => {
-    for (const batch of batchesOf(rows, 400)) await tx.insert(webhookMessages).values(batch)
+    for (const batch of chunk(rows, 400)) await tx.insert(webhookMessages).values(batch)
   })
   await app.services.deleteAccount(user._id)
   const stored = await db.read.select().from(webhookMessages).orderBy(webhookMessages.id)

@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from 'bun:test'
-import { createFairQueue } from '../../../src/lib/concurrency/fair-slots.ts'
-import { nextTurn } from '../../support/until.ts'
+import { createFairSlots } from '../../../src/lib/concurrency/fair-slots.ts'
+import { yieldToEventLoop } from '../../support/until.ts'
 
 const LARGE = 48_000_000
 const SMALL = 1_000_000
@@ -10,7 +10,7 @@ const never = new AbortController().signal
 function makeQueue(more = {}) {
   const onFull = () => new Error('full')
   const rules = { slots: 2, small: 8_000_000, queueLimit: 64, queueShare: 16, onFull, ...more }
-  const take = createFairQueue(rules)
+  const take = createFairSlots(rules)
   const running: Disposable[] = []
   const served: string[] = []
   return { ask, end, served }
@@ -24,9 +24,9 @@ function makeQueue(more = {}) {
   }
 
   async function end() {
-    await nextTurn()
+    await yieldToEventLoop()
     running.shift()?.[Symbol.dispose]()
-    await nextTurn()
+    await yieldToEventLoop()
   }
 }
 
@@ -69,7 +69,7 @@ test('charges a job by its cost', async () => {
 test('a holder that has had a turn does not starve behind new holders', async () => {
   const { ask, end, served } = makeQueue({ slots: 1 })
   void ask('@ann', SMALL)
-  await nextTurn()
+  await yieldToEventLoop()
   for (let at = 0; at < 10; at++) void ask(`@stranger ${at}`, SMALL)
   void ask('@ann', SMALL)
   for (let at = 10; at < 60; at++) {
@@ -84,7 +84,7 @@ test('charges a job for its actual time when that exceeds its estimated cost', a
   const { ask, end, served } = makeQueue({ slots: 1, costPerMs: SMALL })
   using clock = spyOn(performance, 'now').mockReturnValue(0)
   void ask('@slow', SMALL)
-  await nextTurn()
+  await yieldToEventLoop()
   clock.mockReturnValue(20)
   void ask('@slow', SMALL)
   for (let at = 0; at < 5; at++) void ask('@quick', SMALL)

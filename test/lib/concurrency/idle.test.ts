@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { onQuietAfterLoad } from '../../../src/lib/concurrency/idle.ts'
+import { onIdleAfterLoad } from '../../../src/lib/concurrency/idle.ts'
 import { until } from '../../support/until.ts'
 
 test('runs the work once after each busy period', async () => {
@@ -7,7 +7,7 @@ test('runs the work once after each busy period', async () => {
   const cpuTimes = [0, 0, 50, 100, 100, 100, 150, 150, 150]
   const done: number[] = []
   let checks = 0
-  const stop = onQuietAfterLoad(() => done.push(checks), {
+  const stop = onIdleAfterLoad(() => done.push(checks), {
     interval: 5,
     cpuTime: () => cpuTimes[Math.min(checks++, cpuTimes.length - 1)] ?? 0,
   })

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createSemaphore } from '../../../src/lib/concurrency/slots.ts'
-import { nextTurn } from '../../support/until.ts'
+import { yieldToEventLoop } from '../../support/until.ts'
 
 const full = () => new Error('full')
 
@@ -22,7 +22,7 @@ test('two tasks run at once, two wait in order, and a fifth is refused', async (
   ] as const) {
     ends[ended]?.resolve()
     await admitted[ended]
-    await nextTurn()
+    await yieldToEventLoop()
     expect(started).toEqual([...running])
   }
   for (const { resolve } of ends) resolve()

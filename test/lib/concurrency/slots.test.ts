@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createBudget } from '../../../src/lib/concurrency/slots.ts'
-import { nextTurn } from '../../support/until.ts'
+import { yieldToEventLoop } from '../../support/until.ts'
 
 const onFull = () => new Error('full')
 const rules = { total: 10, share: 6, queueLimit: 3, queueShare: 2, onFull }
@@ -25,7 +25,7 @@ test('serves waiting requests in order as amounts are returned', async () => {
   const waiting = [ask('c', 6), ask('d', 1), ask('e', 4)]
   await expect(ask('f', 1)).rejects.toThrow('full')
   second[Symbol.dispose]()
-  await nextTurn()
+  await yieldToEventLoop()
   // The small requests would fit, but the large one came first.
   expect(served).toEqual(['a', 'b'])
   first[Symbol.dispose]()
@@ -72,7 +72,7 @@ test('removes an aborted request from the queue, so that later ones move up', as
   const leaving = new AbortController()
   const large = ask('b', 6, leaving.signal)
   const small = ask('c', 4)
-  await nextTurn()
+  await yieldToEventLoop()
   expect(served).toEqual(['a'])
   leaving.abort()
   await expect(large).rejects.toThrow('full')

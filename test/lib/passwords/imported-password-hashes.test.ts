@@ -113,7 +113,7 @@ test('a decoy has the kind of the hash that it stands in for', () => {
 
 function verify(password: string, stored: string): Promise<boolean> {
   const passwords = createPasswords({ memoryCost: 64, timeCost: 1 }, createLog('error'))
-  return passwords.inTurn(['test'], (hasher) => hasher.verify(password, stored))
+  return passwords.serialize(['test'], (hasher) => hasher.verify(password, stored))
 }
 
 function storedForm(text: string): string {

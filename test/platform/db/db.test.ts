@@ -13,7 +13,7 @@ import { migrate, schemaVersion } from '../../../src/platform/db/sqlite/migrate.
 import { openDatabase, reasonNotToOpen } from '../../../src/platform/db/sqlite/open.ts'
 import { buildTables } from '../../../src/server/features.ts'
 import { fault } from '../../support/fault.ts'
-import { nextTurn, simulateDelay } from '../../support/until.ts'
+import { simulateDelay, yieldToEventLoop } from '../../support/until.ts'
 
 const migrations = readMigrations('sqlite')
 const cleanups: (() => unknown)[] = []
@@ -59,7 +59,7 @@ test("prepared reads see our commits at once, and another process's on the next 
 
   using other = new Database(path)
   other.run("INSERT INTO content_versions VALUES ('theirs', 1)")
-  await nextTurn()
+  await yieldToEventLoop()
   expect(await names()).toEqual(['ours', 'theirs'])
 })
 
@@ -69,7 +69,7 @@ test('closes a database that was just read', async () => {
   const query = db.read.select().from(contentVersions).prepare()
   await query.execute()
   await db.close()
-  await nextTurn()
+  await yieldToEventLoop()
 })
 
 test('a write inside a write throws instead of waiting for itself', async () => {
@@ -97,7 +97,7 @@ test(`64 concurrent increments of one number lose nothing ${fault(17)}`, async (
   const add = () =>
     db.write(async (tx) => {
       const [current] = await tx.select().from(contentVersions)
-      await nextTurn()
+      await yieldToEventLoop()
       await tx.update(contentVersions).set({ version: (current?.version ?? 0) + 1 })
     })
   await Promise.all(Array.from({ length: 64 }, add))

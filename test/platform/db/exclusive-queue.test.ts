@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createExclusiveQueue } from '../../../src/platform/db/postgres/exclusive-queue.ts'
-import { nextTurn } from '../../support/until.ts'
+import { yieldToEventLoop } from '../../support/until.ts'
 
 test('while the lock cannot be taken, expired jobs are refused', async () => {
   const clock = performance.now
@@ -8,7 +8,7 @@ test('while the lock cannot be taken, expired jobs are refused', async () => {
   performance.now = () => now
   try {
     const queue = createExclusiveQueue(async () => {
-      await nextTurn()
+      await yieldToEventLoop()
       now += 3_000
       throw new Error('the server does not respond')
     })

@@ -1,7 +1,7 @@
 import { expect, spyOn, test } from 'bun:test'
 import { createSharedCache } from '../../../src/platform/db/postgres/cached.ts'
 import { createExclusiveQueue } from '../../../src/platform/db/postgres/exclusive-queue.ts'
-import { nextTurn } from '../../support/until.ts'
+import { yieldToEventLoop } from '../../support/until.ts'
 
 test('a value is read although the database takes longer than values are cached', async () => {
   let checks = 0
@@ -9,7 +9,7 @@ test('a value is read although the database takes longer than values are cached'
   using _clock = spyOn(performance, 'now').mockImplementation(() => now)
   const read = async () => {
     checks++
-    await nextTurn()
+    await yieldToEventLoop()
     now += 1_100
     return [['settings', 1]]
   }

@@ -13,7 +13,7 @@ const config = readConfig({}, process.env as Record<string, string>)
 const log = createLog(config.logLevel, { write: (line) => process.stderr.write(line) })
 const { services } = await openData(config, log, {
   now: () => new Date(shared[0] ?? 0),
-  asksPerSecond: 1_000,
+  requestsPerSecond: 1_000,
 })
 const app = createApp(services)
 const { stores, subscription, eventFolding, backlog, rebuildBilling } = services

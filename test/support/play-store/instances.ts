@@ -10,7 +10,7 @@ import { PLAY_PATH } from './world.ts'
 type PlayInstances = Awaited<ReturnType<typeof createPlayInstances>>
 
 /** Two instances and a Play Store with its API that share a clock. */
-export async function createPlayInstances(options: { asksPerSecond?: number } = {}) {
+export async function createPlayInstances(options: { requestsPerSecond?: number } = {}) {
   await using stack = new AsyncDisposableStack()
   const storeClock = createClock()
   const store = createPlayStore(storeClock)

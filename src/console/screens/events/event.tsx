@@ -13,8 +13,8 @@ import {
   Card,
   Copy,
   Day,
+  Details,
   type Fact,
-  Facts,
   Sentence,
   Time,
   Title,
@@ -22,7 +22,7 @@ import {
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { eventName, failureReason } from '../purchases/labels.ts'
 
-export type FoundEvent = ReplyOf<EventSearch['withFacts']>[number] & { plan: string | null }
+export type FoundEvent = ReplyOf<EventSearch['withDetails']>[number] & { plan: string | null }
 type BillingEvent = ReplyOf<EventSearch['find']>['events'][number] & {
   body: string
   isRefund: boolean
@@ -52,11 +52,11 @@ export function EventScreen({ id }: { id: string }) {
           </Title>
           <Summary event={data} />
           <Card>
-            <Facts items={factsOf(data)} />
+            <Details items={factsOf(data)} />
           </Card>
           <details class="card">
             <summary>Raw data</summary>
-            <Facts items={codesOf(data)} />
+            <Details items={codesOf(data)} />
             <div class="actions">
               <Copy text={data.body} label="Copy payload" />
             </div>

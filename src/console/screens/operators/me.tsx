@@ -7,7 +7,7 @@ import { otherTabs } from '../../frame/other-tabs.ts'
 import type { Me } from '../../operator.ts'
 import { createPasskey, type PasskeyOptions } from '../../passkey.ts'
 import { Confirm, Dialog } from '../../ui/dialog.tsx'
-import { Action, Badge, Card, Facts, List, Time, TimeAgo, Title } from '../../ui/parts.tsx'
+import { Action, Badge, Card, Details, List, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { Table } from '../../ui/table.tsx'
 
@@ -29,7 +29,7 @@ export function MeScreen() {
         <>
           <Title actions={<SignOut />}>{me.name}</Title>
           <Card>
-            <Facts
+            <Details
               items={[
                 ['Role', me.role],
                 ['Identity confirmed', <TimeAgo key="proven" at={me.provenAt} />],

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../../lib/time/durations.ts'
 import { send } from '../../api.ts'
 import { Field, SelectField } from '../../ui/fields.tsx'
 import { Action } from '../../ui/parts.tsx'
-import { Act, type Reload, useSupportFacts } from './support-actions.tsx'
+import { ReasonDialog, type Reload, useSupportDetails } from './support-actions.tsx'
 
 const ON_A_DATE = 'date'
 const NEVER = 'never'
@@ -21,7 +21,7 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
   const [entitlementId, setEntitlement] = useState('')
   const [duration, setDuration] = useState('30')
   const [date, setDate] = useState('')
-  const facts = useSupportFacts()
+  const facts = useSupportDetails()
   const known = facts?.entitlements ?? []
   const isUnknown = facts !== null && entitlementId !== '' && !known.includes(entitlementId)
   const listId = useId()
@@ -38,7 +38,7 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
     await reload()
   }
   return (
-    <Act
+    <ReasonDialog
       label="Grant access"
       confirm="Grant"
       done="Access granted."
@@ -73,7 +73,7 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
           <input type="date" value={date} onInput={(event) => setDate(event.currentTarget.value)} />
         </Field>
       )}
-    </Act>
+    </ReasonDialog>
   )
 }
 
@@ -100,11 +100,17 @@ export function RevokeOrRestore(props: GrantProps) {
       await reload()
     }
     return (
-      <Act label="Revoke access" confirm="Revoke" done="Access revoked." isDanger run={revoke}>
+      <ReasonDialog
+        label="Revoke access"
+        confirm="Revoke"
+        done="Access revoked."
+        isDanger
+        run={revoke}
+      >
         <p>
           The user loses {entitlementId} at once, unless a purchase or another grant gives it too.
         </p>
-      </Act>
+      </ReasonDialog>
     )
   }
   if (isGivenAgain || (until !== null && Date.parse(until) <= Date.now())) return null

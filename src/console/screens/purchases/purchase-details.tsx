@@ -2,7 +2,7 @@ import type { Stores } from '../../../features/stores/stores.ts'
 import type { AccountSummary } from '../../../features/users/accounts/directory.ts'
 import type { Json, ReplyOf } from '../../api.ts'
 import { value, words } from '../../format.ts'
-import { Badge, Card, CopyLine, Empty, type Fact, Facts, Time, TimeAgo } from '../../ui/parts.tsx'
+import { Badge, Card, CopyLine, Details, Empty, type Fact, Time, TimeAgo } from '../../ui/parts.tsx'
 import { describeStatus, fieldWords } from './labels.ts'
 
 export type FoundPurchase = ReplyOf<Stores['purchaseSearch']['find']>[number] & {
@@ -44,7 +44,7 @@ export function AtGoogle({ atGoogle }: Pick<FoundPurchase, 'atGoogle'>) {
           Google refunds this purchase three days after it was made, unless it is acknowledged.
         </p>
       )}
-      <Facts
+      <Details
         items={[
           ['Package', packageName],
           ['Last asked', <TimeAgo key="asked" at={askedAt} />],

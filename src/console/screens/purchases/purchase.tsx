@@ -1,15 +1,15 @@
-import type { SupportFacts } from '../../../features/billing/admin.ts'
+import type { SupportDetails } from '../../../features/billing/admin.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { send } from '../../api.ts'
 import { unnamedUser } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
 import { linkTo } from '../../router.ts'
 import { showMessage } from '../../ui/messages.tsx'
-import { Card, Copy, Empty, type Fact, Facts, Time, Title } from '../../ui/parts.tsx'
+import { Card, Copy, Details, Empty, type Fact, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { claimName, endName, nameToAsk, productName, sourceName, storeName } from './labels.ts'
 import { AtGoogle, type FoundPurchase, StatusBadge, stateFacts } from './purchase-details.tsx'
-import { AvailableAction, GivePurchase, UndoLink, useSupportFacts } from './support-actions.tsx'
+import { AvailableAction, GivePurchase, UndoLink, useSupportDetails } from './support-actions.tsx'
 
 type CardProps = { purchase: FoundPurchase; reload: () => Promise<void> }
 
@@ -40,7 +40,7 @@ export function PurchaseScreen({ id }: { id: string }) {
 
 /** Says that nothing was found. A lost notification can be the reason, so operators can ask the store. */
 export function NoPurchase({ id, onAsked }: { id: string; onAsked: () => Promise<void> }) {
-  const facts = useSupportFacts()
+  const facts = useSupportDetails()
   const store = /^gpa\./i.test(id) ? 'PLAY_STORE' : 'APP_STORE'
   const ask = async () => {
     await askStore(id)
@@ -87,7 +87,7 @@ function Owner({ purchase }: { purchase: FoundPurchase }) {
 
 function PurchaseCards({ purchase, reload }: CardProps) {
   const { transactionId, productId, store, state, atGoogle, source, userId, owner, link } = purchase
-  const facts = useSupportFacts()
+  const facts = useSupportDetails()
   const product = productName(purchase)
   const isKnownToGoogle = atGoogle !== null && atGoogle.goneAt === null
   const canAsk = store === 'APP_STORE' || (store === 'PLAY_STORE' && isKnownToGoogle)
@@ -104,7 +104,7 @@ function PurchaseCards({ purchase, reload }: CardProps) {
   return (
     <>
       <Card title={product}>
-        <Facts items={factsOf(purchase)} />
+        <Details items={factsOf(purchase)} />
         {canEdit.value && (
           <div class="actions">
             {canAsk && (
@@ -131,7 +131,7 @@ function PurchaseCards({ purchase, reload }: CardProps) {
       {store === 'PLAY_STORE' && <AtGoogle atGoogle={atGoogle} />}
       <details class="card">
         <summary>Raw data</summary>
-        <Facts items={stateFacts(state)} />
+        <Details items={stateFacts(state)} />
       </details>
     </>
   )
@@ -178,7 +178,7 @@ function linkFacts({ link }: FoundPurchase): Fact[] {
   ]
 }
 
-function reasonNotToAsk({ askAppStore, askGooglePlay }: SupportFacts, store: string | null) {
+function reasonNotToAsk({ askAppStore, askGooglePlay }: SupportDetails, store: string | null) {
   return store === 'PLAY_STORE' ? askGooglePlay : askAppStore
 }
 

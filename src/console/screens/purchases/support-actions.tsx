@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
-import type { SupportFacts } from '../../../features/billing/admin.ts'
+import type { SupportDetails } from '../../../features/billing/admin.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { read, send } from '../../api.ts'
 import { me } from '../../operator.ts'
@@ -17,8 +17,8 @@ const MAX_REASON_LENGTH = 500
 const TYPING_PAUSE_MS = 250
 
 /** Why support actions cannot be used here, and what the plans give; null until loaded. */
-export function useSupportFacts(): SupportFacts | null {
-  return useRemote<SupportFacts>('billing/support').data
+export function useSupportDetails(): SupportDetails | null {
+  return useRemote<SupportDetails>('billing/support').data
 }
 
 type AvailableProps = {
@@ -60,7 +60,7 @@ type ActProps = {
 }
 
 /** A button that asks for a reason before it acts. */
-export function Act(props: ActProps) {
+export function ReasonDialog(props: ActProps) {
   const { label, confirm, done, children, isReady = true, isDanger = false, onOpen, run } = props
   const [isOpen, setOpen] = useState(false)
   const [reason, setReason] = useState('')
@@ -130,7 +130,7 @@ export function LinkPurchase({ userId, reload }: { userId: string; reload: Reloa
     await reload()
   }
   return (
-    <Act
+    <ReasonDialog
       label="Link a purchase"
       confirm={
         losers.length === 0 ? 'Link purchase' : `Take from ${losers.map(ownerName).join(', ')}`
@@ -165,7 +165,7 @@ export function LinkPurchase({ userId, reload }: { userId: string; reload: Reloa
           `There is no purchase ${id.trim()}.`}
         {purchases.map((one) => `${productName(one)} belongs to ${ownerName(one)} now. `)}
       </p>
-    </Act>
+    </ReasonDialog>
   )
 }
 
@@ -199,7 +199,7 @@ export function GivePurchase(props: {
   const { purchase, product, loser, reload } = props
   const [user, setUser] = useState('')
   return (
-    <Act
+    <ReasonDialog
       label={loser === null ? 'Link to a user' : 'Transfer to another user'}
       confirm={loser === null ? 'Link purchase' : 'Transfer purchase'}
       done="The purchase belongs to the user that you entered."
@@ -224,7 +224,7 @@ export function GivePurchase(props: {
         maxLength={320}
         onChange={setUser}
       />
-    </Act>
+    </ReasonDialog>
   )
 }
 

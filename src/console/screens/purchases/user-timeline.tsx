@@ -22,7 +22,7 @@ import {
   storeName,
 } from './labels.ts'
 import { StatusBadge } from './purchase-details.tsx'
-import { AvailableAction, LinkPurchase, UndoLink, useSupportFacts } from './support-actions.tsx'
+import { AvailableAction, LinkPurchase, UndoLink, useSupportDetails } from './support-actions.tsx'
 
 type Timeline = ReplyOf<TimelineService['read']>
 type Purchase = Timeline['lines'][number]
@@ -46,7 +46,7 @@ export function TimelineScreen({ id, reloadUser }: TimelineProps) {
   const isSandbox = query.value.get('environment') === 'sandbox'
   const environment = isSandbox ? 'sandbox' : 'production'
   const path = `people/${encodeSegment(id)}`
-  const facts = useSupportFacts()
+  const facts = useSupportDetails()
   const timeline = useRemote<Timeline>(`${path}/timeline?environment=${environment}`)
   const reload = async () => {
     await Promise.all([timeline.reload(), reloadUser()])

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Stores as StoresService } from '../../../features/stores/stores.ts'
 import { type ReplyOf, read, send } from '../../api.ts'
 import { canEdit } from '../../operator.ts'
-import { Action, Badge, Card, Copy, Facts, List, Time, TimeAgo, Title } from '../../ui/parts.tsx'
+import { Action, Badge, Card, Copy, Details, List, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { PlayCards, PlayNotSetUp, PlaySetUp } from './play-store.tsx'
 
@@ -64,7 +64,7 @@ function AppCard({ app, hasApiKey }: { app: StoreApp; hasApiKey: boolean }) {
   const neverRead = hasApiKey ? 'Not read yet' : 'Needs an API key'
   return (
     <Card title={`${bundleId}, ${environment}`}>
-      <Facts
+      <Details
         items={[
           ['Last notification', <TimeAgo key="last" at={lastNotificationAt} />],
           [

@@ -3,7 +3,7 @@ import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { ReplyOf } from '../../api.ts'
 import { number } from '../../format.ts'
 import { linkTo } from '../../router.ts'
-import { Badge, Card, CopyLine, type Fact, Facts, Time, TimeAgo } from '../../ui/parts.tsx'
+import { Badge, Card, CopyLine, Details, type Fact, Time, TimeAgo } from '../../ui/parts.tsx'
 
 type Play = NonNullable<ReplyOf<Stores['status']['read']>['play']>
 
@@ -28,7 +28,7 @@ export function PlayCards({ play }: { play: Play }) {
     <>
       {play.packages.map(({ packageName, lastNotificationAt, refundsReadUntil }) => (
         <Card key={packageName} title={`${packageName}, Google Play`}>
-          <Facts
+          <Details
             items={[
               ['Last notification', <TimeAgo key="last" at={lastNotificationAt} />],
               [
@@ -44,7 +44,7 @@ export function PlayCards({ play }: { play: Play }) {
         </Card>
       ))}
       <Card title="Google Play queue">
-        <Facts items={queueFacts(play)} />
+        <Details items={queueFacts(play)} />
       </Card>
     </>
   )

@@ -5,7 +5,7 @@ import { currencyName, rate } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
 import { TextField } from '../../ui/fields.tsx'
 import { showMessage } from '../../ui/messages.tsx'
-import { Action, Card, Facts, Time, TimeAgo, Title } from '../../ui/parts.tsx'
+import { Action, Card, Details, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { ListBar, Table } from '../../ui/table.tsx'
 
@@ -36,7 +36,7 @@ export function RatesScreen() {
         {(data) => (
           <>
             <Card>
-              <Facts
+              <Details
                 items={[
                   ['Source', sourceName(data.provider)],
                   [

@@ -7,7 +7,7 @@ import { Loaded, usePages } from '../../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../../ui/table.tsx'
 import { Breakable } from '../../ui/user-link.tsx'
 import { ACCESS, placeName } from '../purchases/labels.ts'
-import { useSupportFacts } from '../purchases/support-actions.tsx'
+import { useSupportDetails } from '../purchases/support-actions.tsx'
 import { UserScreen } from './user.tsx'
 import { USER_FILTERS, UserFilters } from './user-filters.tsx'
 
@@ -75,7 +75,7 @@ function UserSearch() {
   const text = query.value.get('q') ?? ''
   const isFiltered = filtersIn(USER_FILTERS).search !== ''
   const path = `people${filtersIn(['q', ...USER_FILTERS]).search}`
-  const { planNames = {} } = useSupportFacts() ?? {}
+  const { planNames = {} } = useSupportDetails() ?? {}
   const { first, rows, next, total, loadMore } = usePages(path, usersIn)
   return (
     <>

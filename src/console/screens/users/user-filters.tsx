@@ -9,7 +9,7 @@ import { Filters } from '../../ui/filters.tsx'
 import { Action } from '../../ui/parts.tsx'
 import { useRemote } from '../../ui/remote.tsx'
 import { ACCESS } from '../purchases/labels.ts'
-import { useSupportFacts } from '../purchases/support-actions.tsx'
+import { useSupportDetails } from '../purchases/support-actions.tsx'
 
 type Options = [value: string, name: string][]
 
@@ -31,7 +31,7 @@ const ANY: Options = [['', 'Any']]
 /** The filters of the list of users, and the operator's saved views of it. `total`: of users found, if it is known. */
 export function UserFilters({ total }: { total: number | null }) {
   const { filter } = filtersIn(USER_FILTERS)
-  const facts = useSupportFacts()
+  const facts = useSupportDetails()
   const q = query.value.get('q') ?? ''
   const set = (changes: Record<string, string>) => go(linkTo(PATH, { q, ...filter, ...changes }))
   const choice = (name: string, label: string, options: Options) => {

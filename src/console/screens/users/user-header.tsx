@@ -5,7 +5,7 @@ import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import type { ReplyOf } from '../../api.ts'
 import { unnamedUser } from '../../format.ts'
 import { linkTo } from '../../router.ts'
-import { Badge, type Fact, Facts, Sentence, TimeAgo, Title, type Tone } from '../../ui/parts.tsx'
+import { Badge, Details, type Fact, Sentence, TimeAgo, Title, type Tone } from '../../ui/parts.tsx'
 import { ACCESS, placeName, storeName } from '../purchases/labels.ts'
 
 type AccessSummary = ReplyOf<Timeline['summarize']>
@@ -55,7 +55,7 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
             <a href={linkTo(`events/${encodeSegment(access.failedEvent.id)}`)}>Open the event</a>
           </p>
         )}
-        <Facts
+        <Details
           items={[
             ...storeFacts(access),
             ...(access.isActive ? [['Unlocked', unlockedText(access)] as Fact] : []),

@@ -5,7 +5,7 @@ import { words } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
 import { go, linkTo, parts } from '../../router.ts'
 import { Confirm } from '../../ui/dialog.tsx'
-import { Action, Badge, Card, Copy, Facts, List, Tabs, Time, TimeAgo } from '../../ui/parts.tsx'
+import { Action, Badge, Card, Copy, Details, List, Tabs, Time, TimeAgo } from '../../ui/parts.tsx'
 import { Loaded, type Remote, useRemote } from '../../ui/remote.tsx'
 import { ListBar, Table } from '../../ui/table.tsx'
 import { ActiveSubscriptions } from '../purchases/active-subscriptions.tsx'
@@ -250,7 +250,7 @@ function AccountFacts({ details: { user, account, limits } }: { details: UserDet
   )
   return (
     <>
-      <Facts
+      <Details
         items={[
           ['E-mail', email || 'None'],
           ['E-mail verified', email ? verified : '–'],

@@ -2,7 +2,7 @@ import type { Deliveries } from '../../../features/webhooks/deliveries.ts'
 import { type ReplyOf, send } from '../../api.ts'
 import { canEdit } from '../../operator.ts'
 import { linkTo } from '../../router.ts'
-import { Action, Badge, Card, Copy, Facts, Time, Title } from '../../ui/parts.tsx'
+import { Action, Badge, Card, Copy, Details, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { DeliveryState } from './parts.tsx'
 
@@ -36,7 +36,7 @@ export function DeliveryScreen({ id }: { id: string }) {
             {data.type}
           </Title>
           <Card>
-            <Facts
+            <Details
               items={[
                 ['State', <DeliveryState key="state" delivery={data} />],
                 [
@@ -84,7 +84,7 @@ function AttemptDetails({ attempt, number }: { attempt: Attempt; number: number 
   return (
     <>
       <h3>Attempt {number}</h3>
-      <Facts
+      <Details
         items={[
           ['Time', <Time key="at" at={at} />],
           ['Duration', `${duration} ms`],

@@ -9,7 +9,7 @@ import { Confirm } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/fields.tsx'
 import { Filters } from '../../ui/filters.tsx'
 import { showMessage } from '../../ui/messages.tsx'
-import { Action, Card, type Fact, Facts, Time, TimeAgo, Title } from '../../ui/parts.tsx'
+import { Action, Card, Details, type Fact, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, usePages, useRemote } from '../../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../../ui/table.tsx'
 import { UserLink } from '../../ui/user-link.tsx'
@@ -76,7 +76,7 @@ export function EndpointScreen({ id }: { id: string }) {
           </Title>
           {secret !== '' && <Secret secret={secret} onHide={() => setSecret('')} />}
           <Card>
-            <Facts items={factsOf(data)} />
+            <Details items={factsOf(data)} />
             {canEdit.value && (
               <div class="actions">
                 {data.disabledAt === null ? (

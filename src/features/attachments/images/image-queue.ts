@@ -1,4 +1,4 @@
-import { createFairQueue } from '../../../lib/concurrency/fair-slots.ts'
+import { createFairSlots } from '../../../lib/concurrency/fair-slots.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log/log.ts'
 import type { DiskSpace } from '../storage/disk-space.ts'
@@ -57,8 +57,8 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
     ...QUEUE_LIMITS,
     onFull: busy,
   }
-  const acquireSlot = createFairQueue(rules)
-  const takeVariantTurn = createFairQueue(rules)
+  const acquireSlot = createFairSlots(rules)
+  const takeVariantTurn = createFairSlots(rules)
   const workers = new Set<ImageWorker>()
   const idleWorkers: ImageWorker[] = []
   let idle: Timer | undefined

@@ -1,5 +1,5 @@
 import { asc, gt } from 'drizzle-orm'
-import { nextTurn } from '../../../lib/concurrency/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import type { Log } from '../../../lib/log/log.ts'
 import { purchaseIn } from '../projection/fold-state.ts'
 import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
@@ -184,7 +184,7 @@ export function createUnmatchedList({ db, listPlans, now }: PlanMatchingDeps) {
       const last = rows.at(-1)
       if (!last) return [...found.values()].toSorted((a, b) => b.lines - a.lines)
       after = last.purchaseKey
-      await nextTurn()
+      await yieldToEventLoop()
     }
   }
 }

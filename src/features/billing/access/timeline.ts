@@ -16,7 +16,7 @@ import { applyEvent, foldPurchase } from '../purchases/fold.ts'
 import { type Purchase, sourceOf } from '../purchases/purchase.ts'
 import { transactionOf } from '../purchases/purchase-key.ts'
 import { isRefund } from '../purchases/refunds.ts'
-import { type BillingDb, MARKS } from '../schema.ts'
+import { type BillingDb, INDEXED_MARKS } from '../schema.ts'
 import { describeFailure, explainAccess, isoTime, planTitleOf } from './access-explanation.ts'
 import { accessStatusOf } from './access-search.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
@@ -154,7 +154,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       .from(billingEvents)
       .where(
         and(
-          MARKS.failed(billingEvents),
+          INDEXED_MARKS.failed(billingEvents),
           inArray(appUserId, ids.slice(0, 500)),
           eq(stated, storedEnvironment(environment)),
         ),

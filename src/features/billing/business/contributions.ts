@@ -1,5 +1,5 @@
 import { and, asc, eq, inArray, sql } from 'drizzle-orm'
-import { nextTurn } from '../../../lib/concurrency/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import type { Log } from '../../../lib/log/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { EventLog, EventRow } from '../inbox/event-log.ts'
@@ -187,7 +187,7 @@ export function createContributions({ db, eventLog, log }: ContributionsDeps) {
 
   async function yieldTurn() {
     if (performance.now() - turnStartedAt < TURN_MS) return
-    await nextTurn()
+    await yieldToEventLoop()
     turnStartedAt = performance.now()
   }
 }

@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, gt, inArray, lte, sql } from 'drizzle-orm'
-import { batchesOf } from '../../../lib/concurrency/chunk.ts'
+import { chunk } from '../../../lib/concurrency/chunk.ts'
 import { firstIdAt, timeOfId } from '../../../lib/ids.ts'
 import type { Log } from '../../../lib/log/log.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
@@ -67,10 +67,10 @@ export function createCounting(deps: CountingDeps) {
       }),
   )
   let running: Promise<unknown> = Promise.resolve()
-  return { run, rebuild, recheck, noteChange, readProgress }
+  return { run, rebuild, recheck, markChanged, readProgress }
 
   /** Counts everything that has changed, in at most half of the time. */
-  function run(signal: AbortSignal, rest: Rest = restAsLong): Promise<void> {
+  function run(signal: AbortSignal, rest: Rest = restForAsLong): Promise<void> {
     const next = running.catch(() => {}).then(() => work(signal, rest))
     running = next
     return next
@@ -94,7 +94,7 @@ export function createCounting(deps: CountingDeps) {
   }
 
   /** Marks a purchase to be counted again: it may have changed without a new event. */
-  async function noteChange(tx: Tx, purchaseKey: string) {
+  async function markChanged(tx: Tx, purchaseKey: string) {
     await noteChanged(tx).execute({ purchaseKey })
   }
 
@@ -182,7 +182,7 @@ export function createCounting(deps: CountingDeps) {
     return progress
   }
 
-  /** Counts the purchases that `noteChange` has marked. */
+  /** Counts the purchases that `markChanged` has marked. */
   async function countChanged(progress: Progress, signal: AbortSignal, rest: Rest) {
     while (!signal.aborted) {
       const startedAt = performance.now()
@@ -216,7 +216,7 @@ export function createCounting(deps: CountingDeps) {
       const changed = new Set(page.flatMap(({ purchaseKey }) => purchaseKey ?? []))
       const keys = [...changed.difference(countedKeys)]
       for (const key of keys) countedKeys.add(key)
-      for (const batch of batchesOf(keys, PURCHASES_PER_CHANGE)) {
+      for (const batch of chunk(keys, PURCHASES_PER_CHANGE)) {
         if (progress === null) break
         const startedAt = performance.now()
         progress = await store(progress, progress, await countWithReplaced(batch))
@@ -247,12 +247,12 @@ export function createCounting(deps: CountingDeps) {
     from: Progress,
     to: Progress,
     counted: Counted[],
-    alongside: (tx: Tx) => Promise<void> = async () => {},
+    inSameTransaction: (tx: Tx) => Promise<void> = async () => {},
   ): Promise<Progress | null> {
     return db.write(async (tx) => {
       if (JSON.stringify(await load(tx)) !== JSON.stringify(from)) return null
       await replace(tx, counted)
-      await alongside(tx)
+      await inSameTransaction(tx)
       if (to !== from) await save(tx, to)
       return to
     })
@@ -272,7 +272,7 @@ export function createCounting(deps: CountingDeps) {
   }
 
   /** Leaves half of the time to other work. */
-  async function restAsLong(since: number) {
+  async function restForAsLong(since: number) {
     await Bun.sleep(performance.now() - since)
     await db.pauseBatches()
   }

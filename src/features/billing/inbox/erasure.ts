@@ -1,5 +1,5 @@
 import { asc, type Column, eq, inArray } from 'drizzle-orm'
-import { batchesOf } from '../../../lib/concurrency/chunk.ts'
+import { chunk } from '../../../lib/concurrency/chunk.ts'
 import { hmac } from '../../../lib/crypto/hash.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
@@ -8,7 +8,7 @@ import type { Projection } from '../projection/projection.ts'
 import type { BillingDb } from '../schema.ts'
 import type { BillingEvent, Delivery } from './event.ts'
 import { type EventLog, utf8 } from './event-log.ts'
-import type { Evidence } from './signed-records.ts'
+import type { SignedRecords } from './signed-records.ts'
 
 export type Erasure = ReturnType<typeof createErasure>
 
@@ -16,7 +16,7 @@ type ErasureDeps = {
   db: BillingDb
   projection: Projection
   backlog: Backlog
-  evidence: Pick<Evidence, 'erase'>
+  signedRecords: Pick<SignedRecords, 'erase'>
   eventLog: Pick<EventLog, 'readEvent' | 'readRow'>
   existingUsers: ExistingUsers
   pseudonymKey: Uint8Array
@@ -24,7 +24,7 @@ type ErasureDeps = {
 
 /** Keeps the events of deleted users, without their personal data. */
 export function createErasure(deps: ErasureDeps) {
-  const { db, projection, backlog, eventLog, evidence, existingUsers, pseudonymKey } = deps
+  const { db, projection, backlog, eventLog, signedRecords, existingUsers, pseudonymKey } = deps
   const { billingEvents, billingAliases, billingTombstones } = db.tables
   const { transferIds, subscriptions, purchaseOwners } = db.tables
   const hasTombstones = db.cached('tombstones', async (from) => {
@@ -44,7 +44,7 @@ export function createErasure(deps: ErasureDeps) {
       .onConflictDoNothing()
     await hasTombstones.invalidate(tx)
     const rows = await scrubEvents(tx, ids)
-    await evidence.erase(
+    await signedRecords.erase(
       tx,
       rows.map(({ id }) => id),
     )
@@ -166,7 +166,7 @@ export function createErasure(deps: ErasureDeps) {
     const byContent = Map.groupBy(scrubbed, (row) => `${row.appUserId} ${utf8(row.body)}`)
     for (const rows of byContent.values()) {
       const { body, appUserId } = rows[0] as (typeof rows)[number]
-      for (const batch of batchesOf(rows, ROWS_PER_UPDATE)) {
+      for (const batch of chunk(rows, ROWS_PER_UPDATE)) {
         const isInBatch = inArray(
           billingEvents.id,
           batch.map(({ id }) => id),

@@ -14,7 +14,7 @@ const PAYMENTS = new Set([
 ])
 
 /** What an event says about the purchase, for lists. */
-export type EventFacts = {
+export type EventDetails = {
   store: string | null
   productId: string | null
   priceId: string | null
@@ -25,7 +25,7 @@ export type EventFacts = {
   isRefund: boolean
 }
 
-const UNKNOWN: EventFacts = {
+const UNKNOWN: EventDetails = {
   store: null,
   productId: null,
   priceId: null,
@@ -36,7 +36,7 @@ const UNKNOWN: EventFacts = {
 }
 
 /** The facts of an event; unknown without one. */
-export function eventFacts(event: BillingEvent | null): EventFacts {
+export function toEventDetails(event: BillingEvent | null): EventDetails {
   if (event === null) return UNKNOWN
   const { store, productId, priceId, entitlementIds, support: grant } = event
   const facts = { store, productId, priceId, entitlementIds, grant }

@@ -11,7 +11,7 @@ import type { BillingDb } from '../schema.ts'
 import type { Erasure } from './erasure.ts'
 import { type BillingEvent, type Delivery, type EventFigures, readDelivery } from './event.ts'
 import type { EventFolding } from './event-folding.ts'
-import type { Evidence } from './signed-records.ts'
+import type { SignedRecords } from './signed-records.ts'
 import type { Transactions } from './transactions.ts'
 
 type EventInboxDeps = {
@@ -20,7 +20,7 @@ type EventInboxDeps = {
   erasure: Erasure
   /** Runs in the transaction that applied an event of a provider. */
   onApplied: (tx: Tx, provider: string, event: BillingEvent) => Promise<void>
-  evidence: Pick<Evidence, 'keep'>
+  signedRecords: Pick<SignedRecords, 'keep'>
   transactions: Pick<Transactions, 'add'>
   /** Sandbox events are recorded but change nothing. */
   ignoresSandbox: boolean
@@ -40,7 +40,7 @@ export type EventInbox = ReturnType<typeof createEventInbox>
 
 /** Records the events that the billing provider and the stores deliver, and Homeport's own. Rows are never removed. */
 export function createEventInbox(deps: EventInboxDeps) {
-  const { db, erasure, onApplied, evidence, transactions, now, newId } = deps
+  const { db, erasure, onApplied, signedRecords, transactions, now, newId } = deps
   const { ignoresSandbox, observeEvent } = deps
   const { fold, foldOrMarkFailed } = deps.folding
   const { billingEvents } = db.tables
@@ -83,19 +83,19 @@ export function createEventInbox(deps: EventInboxDeps) {
   return { receive, recordIn, recordOwnEvent, aliasUsers }
 
   /**
-   * Records a delivery with its exact bytes and folds it, in one transaction with `alongside`. An event that cannot be
+   * Records a delivery with its exact bytes and folds it, in one transaction with `inSameTransaction`. An event that cannot be
    * folded is kept, marked as failed and retried; it does not block others.
    */
   async function receive(
     delivery: Delivery,
-    alongside: (tx: Tx) => Promise<void> = async () => {},
+    inSameTransaction: (tx: Tx) => Promise<void> = async () => {},
   ): Promise<DeliveryResult> {
     const { provider, event } = delivery
     let failure: EventFigures['failure'] = null
     const receiveWith = (foldEvent: FoldEvent) =>
       db.write(async (tx) => {
         failure = event.problem?.outcome === 'failed' ? 'hard' : null
-        await alongside(tx)
+        await inSameTransaction(tx)
         const scrubbed = await erasure.pseudonymize(tx, delivery)
         const recorded = await record(tx, scrubbed, async (...folded) => {
           if (await foldEvent(...folded)) failure = 'hard'
@@ -154,7 +154,7 @@ export function createEventInbox(deps: EventInboxDeps) {
       clockIsOff,
     })
     if (inserted.length === 0) return null
-    if (signed !== undefined) await evidence.keep(tx, id, signed)
+    if (signed !== undefined) await signedRecords.keep(tx, id, signed)
     if (!hasEffect) return 'ignored'
     const { transactionId } = event
     // Sent together, because each reply of a distant server takes a while.

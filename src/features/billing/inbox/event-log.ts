@@ -1,5 +1,5 @@
 import { and, asc, eq, gt, inArray, sql } from 'drizzle-orm'
-import { batchesOf } from '../../../lib/concurrency/chunk.ts'
+import { chunk } from '../../../lib/concurrency/chunk.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { prepareForEach } from '../../../platform/db/prepared.ts'
 import { compareEvents, type OrderedEvent } from '../purchases/event-order.ts'
@@ -97,7 +97,7 @@ export function createEventLog(db: BillingDb, readers: EventReaders) {
     rowIds: string[],
   ): Promise<[row: string, event: OrderedEvent][]> {
     const found = []
-    for (const batch of batchesOf(rowIds, ROWS_PER_QUERY)) {
+    for (const batch of chunk(rowIds, ROWS_PER_QUERY)) {
       const isInBatch = inArray(billingEvents.id, batch)
       found.push(
         ...(await tx

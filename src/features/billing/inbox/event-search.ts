@@ -1,13 +1,13 @@
 import { and, asc, desc, eq, gt, inArray, lt, or } from 'drizzle-orm'
-import { nextTurn } from '../../../lib/concurrency/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import { beginsWith, countUpTo } from '../../../platform/db/key-ranges.ts'
 import { type Environment, storedEnvironment } from '../environment.ts'
 import { originalIdIn } from '../purchases/purchase-key.ts'
-import { type BillingDb, FREQUENT_TYPES, MARKS } from '../schema.ts'
+import { type BillingDb, FREQUENT_TYPES, INDEXED_MARKS } from '../schema.ts'
 import { PROVIDERS } from './event.ts'
-import { type EventFacts, eventFacts } from './event-details.ts'
+import { type EventDetails, toEventDetails } from './event-details.ts'
 import { type EventLog, utf8 } from './event-log.ts'
-import type { Evidence } from './signed-records.ts'
+import type { SignedRecords } from './signed-records.ts'
 import type { Transactions } from './transactions.ts'
 
 export type EventFilter = {
@@ -33,7 +33,7 @@ type EventSearchDeps = {
   db: BillingDb
   eventLog: Pick<EventLog, 'readEvent'>
   transactions: Pick<Transactions, 'keysBeginningWith'>
-  evidence: Pick<Evidence, 'read'>
+  signedRecords: Pick<SignedRecords, 'read'>
 }
 
 export type EventSearch = ReturnType<typeof createEventSearch>
@@ -46,14 +46,14 @@ const MAX_COUNTED = 1_000
 const MARKED = ['failed', 'conflicting', 'clockIsOff'] as const
 
 /** Finds events by time of receipt, using an index and never reading the whole log. */
-export function createEventSearch({ db, eventLog, transactions, evidence }: EventSearchDeps) {
+export function createEventSearch({ db, eventLog, transactions, signedRecords }: EventSearchDeps) {
   const { billingEvents, billingAliases, subscriptions } = db.tables
   const columns = columnsOf(billingEvents)
   return {
     find,
     findAll,
     show,
-    withFacts,
+    withDetails,
     count,
     countStored,
     countFailed,
@@ -81,7 +81,7 @@ export function createEventSearch({ db, eventLog, transactions, evidence }: Even
       }
       if (rows.length < batchSize) return { events, next: null, scannedBackTo: null }
       last = rows.at(-1)
-      await nextTurn()
+      await yieldToEventLoop()
     }
     return { events, next: last?.id ?? null, scannedBackTo: last?.receivedAt ?? null }
   }
@@ -116,7 +116,7 @@ export function createEventSearch({ db, eventLog, transactions, evidence }: Even
     if (!row) return null
     // Operators' scripts read `lineKey`.
     const { purchaseKey: lineKey, body, ...event } = row
-    const signed = await evidence.read(event.id)
+    const signed = await signedRecords.read(event.id)
     const { isRefund } = readFacts(row.provider, body)
     const found = { ...event, lineKey, isRefund, body: utf8(body) }
     return { ...found, ...(signed === null ? {} : { signed }) }
@@ -129,7 +129,7 @@ export function createEventSearch({ db, eventLog, transactions, evidence }: Even
   }
 
   /** Adds each event's product, store and price, from its body. */
-  async function withFacts(events: EventRow[]): Promise<(EventRow & EventFacts)[]> {
+  async function withDetails(events: EventRow[]): Promise<(EventRow & EventDetails)[]> {
     const ids = events.map(({ id }) => id)
     const rows = await db.read
       .select({ id: billingEvents.id, provider: billingEvents.provider, body: billingEvents.body })
@@ -143,11 +143,11 @@ export function createEventSearch({ db, eventLog, transactions, evidence }: Even
   }
 
   /** Unknown for a body that is erased or cannot be read. */
-  function readFacts(provider: string, body: Uint8Array): EventFacts {
+  function readFacts(provider: string, body: Uint8Array): EventDetails {
     try {
-      return eventFacts(eventLog.readEvent(provider, body))
+      return toEventDetails(eventLog.readEvent(provider, body))
     } catch {
-      return eventFacts(null)
+      return toEventDetails(null)
     }
   }
 
@@ -156,13 +156,13 @@ export function createEventSearch({ db, eventLog, transactions, evidence }: Even
   }
 
   async function countFailed(): Promise<number> {
-    return await db.read.$count(billingEvents, MARKS.failed(billingEvents))
+    return await db.read.$count(billingEvents, INDEXED_MARKS.failed(billingEvents))
   }
 
   /** How many events need attention, counting up to 1,000 of each kind. */
   async function countMarked() {
     const counts = MARKED.map(async (mark) => {
-      const isMarked = MARKS[mark](billingEvents)
+      const isMarked = INDEXED_MARKS[mark](billingEvents)
       const { id } = billingEvents
       return [mark, await countUpTo(db.read, billingEvents, id, isMarked, MAX_COUNTED)] as const
     })
@@ -228,11 +228,11 @@ export function createEventSearch({ db, eventLog, transactions, evidence }: Even
   /** The part of a filter that leaves the fewest rows to scan. */
   function indexedPart({ user, outcome, conflicting, clockIsOff, type, environment }: EventFilter) {
     if (user !== undefined) return eq(billingEvents.appUserId, user)
-    if (outcome === 'failed') return MARKS.failed(billingEvents)
-    if (conflicting) return MARKS.conflicting(billingEvents)
-    if (clockIsOff) return MARKS.clockIsOff(billingEvents)
-    if (isRare(type)) return and(eq(billingEvents.type, type), MARKS.rare(billingEvents))
-    return environment === 'sandbox' ? MARKS.sandbox(billingEvents) : undefined
+    if (outcome === 'failed') return INDEXED_MARKS.failed(billingEvents)
+    if (conflicting) return INDEXED_MARKS.conflicting(billingEvents)
+    if (clockIsOff) return INDEXED_MARKS.clockIsOff(billingEvents)
+    if (isRare(type)) return and(eq(billingEvents.type, type), INDEXED_MARKS.rare(billingEvents))
+    return environment === 'sandbox' ? INDEXED_MARKS.sandbox(billingEvents) : undefined
   }
 }
 

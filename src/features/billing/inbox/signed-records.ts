@@ -1,5 +1,5 @@
 import { eq, inArray, lt, sql } from 'drizzle-orm'
-import { batchesOf } from '../../../lib/concurrency/chunk.ts'
+import { chunk } from '../../../lib/concurrency/chunk.ts'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { keyRanges } from '../../../platform/db/key-ranges.ts'
@@ -12,12 +12,12 @@ type EvidenceDeps = {
   now: () => Date
 }
 
-export type Evidence = ReturnType<typeof createEvidence>
+export type SignedRecords = ReturnType<typeof createSignedRecords>
 
 const ROWS_PER_DELETE = 500
 
 /** Keeps what stores have signed, as received. The log has only the decoded document. */
-export function createEvidence({ db, days, now }: EvidenceDeps) {
+export function createSignedRecords({ db, days, now }: EvidenceDeps) {
   const { storeEvidence } = db.tables
   const insert = db.prepareWrite((tx) =>
     tx.insert(storeEvidence).values({
@@ -46,7 +46,7 @@ export function createEvidence({ db, days, now }: EvidenceDeps) {
 
   /** Deletes the evidence of events about a deleted user. */
   async function erase(tx: Tx, eventRows: string[]) {
-    for (const batch of batchesOf(eventRows, ROWS_PER_DELETE)) {
+    for (const batch of chunk(eventRows, ROWS_PER_DELETE)) {
       await tx.delete(storeEvidence).where(inArray(storeEvidence.eventRow, batch))
     }
   }

@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, lt, ne } from 'drizzle-orm'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import { keyRanges } from '../../../platform/db/key-ranges.ts'
-import { type BillingDb, MARKS } from '../schema.ts'
+import { type BillingDb, INDEXED_MARKS } from '../schema.ts'
 
 const LIFETIME_MS = 30 * DAY_MS
 const EMPTY_BODY = Buffer.from('{}')
@@ -18,7 +18,7 @@ export function createTelemetryCleanup({ db, now }: { db: BillingDb; now: () => 
       const next = await nextType(type)
       if (next === null) return
       type = next
-      const among = and(MARKS.rare(billingEvents), eq(billingEvents.type, type))
+      const among = and(INDEXED_MARKS.rare(billingEvents), eq(billingEvents.type, type))
       for await (const range of keyRanges(db.read, billingEvents, billingEvents.id, { among })) {
         if (signal.aborted) return
         const old = and(
@@ -37,7 +37,11 @@ export function createTelemetryCleanup({ db, now }: { db: BillingDb; now: () => 
   async function nextType(after: string): Promise<string | null> {
     const { type } = billingEvents
     // The backtick follows the underscore, so this is the end of all `PAYWALL_` types.
-    const isTelemetry = and(MARKS.rare(billingEvents), gt(type, after), lt(type, 'PAYWALL`'))
+    const isTelemetry = and(
+      INDEXED_MARKS.rare(billingEvents),
+      gt(type, after),
+      lt(type, 'PAYWALL`'),
+    )
     const [next] = await db.read
       .select({ type })
       .from(billingEvents)

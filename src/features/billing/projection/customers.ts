@@ -1,6 +1,6 @@
 import { inArray } from 'drizzle-orm'
 import type { Tx } from '../../../platform/db/db.ts'
-import { idsJoinedBy, type OrderedEvent } from '../purchases/event-order.ts'
+import { linkedIds, type OrderedEvent } from '../purchases/event-order.ts'
 import type { BillingDb } from '../schema.ts'
 import type { ProjectionQueries } from './queries.ts'
 
@@ -23,7 +23,7 @@ export function createCustomers({ db, queries, onChange }: CustomersDeps) {
 
   /** Joins the ids of an event into one customer. Returns the customers whose purchases may have a new owner. */
   async function link(tx: Tx, event: OrderedEvent): Promise<string[]> {
-    const ids = idsJoinedBy(event)
+    const ids = linkedIds(event)
     if (ids.length === 0) return []
     const known = await knownCustomers(tx, ids)
     const customers = [...new Set(known.values())].toSorted()

@@ -1,8 +1,8 @@
 import { inArray } from 'drizzle-orm'
-import { nextTurn } from '../../../lib/concurrency/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
-import { idsJoinedBy, type OrderedEvent, purchaseKeyOf } from '../purchases/event-order.ts'
+import { linkedIds, type OrderedEvent, purchaseKeyOf } from '../purchases/event-order.ts'
 import { ownerIdIn } from '../purchases/ownership.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
@@ -60,7 +60,7 @@ export function createProjection(deps: ProjectionDeps) {
   async function apply(tx: Tx, event: OrderedEvent, eventRow: string, isNew: boolean) {
     const key = purchaseKeyOf(event)
     // Most events name a single known id, so there is nothing to link.
-    const [id, ...otherIds] = idsJoinedBy(event)
+    const [id, ...otherIds] = linkedIds(event)
     const mayAppend = isNew && key !== null && id !== undefined && otherIds.length === 0
     if (mayAppend && (await appendToNew(tx, key, event, id))) return false
     if (mayAppend && (await append(tx, key, event))) return false
@@ -87,7 +87,7 @@ export function createProjection(deps: ProjectionDeps) {
       const last = rows.at(-1)
       if (!last || rows.length < PURCHASES_PER_PAGE) return purchases
       after = last.purchaseKey
-      await nextTurn()
+      await yieldToEventLoop()
     }
   }
 

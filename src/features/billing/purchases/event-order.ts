@@ -75,7 +75,7 @@ function rankOf({ type }: EventOrder): number {
 }
 
 /** The ids that an event joins into one customer. Transfers move purchases between customers but join none. */
-export function idsJoinedBy(event: BillingEvent): string[] {
+export function linkedIds(event: BillingEvent): string[] {
   const { type, appUserId, originalAppUserId, aliases, redeemedFrom, redeemedBy } = event
   if (type === 'PURCHASE_REDEEMED') {
     return mergesIdentities(event) ? unique([...redeemedFrom, ...redeemedBy]) : []

@@ -43,7 +43,7 @@ export function webhookRoutes({ eventInbox, tokens, signingSecret, now }: Webhoo
       if (signingSecret !== null) verify(request, bytes, signingSecret)
       const delivery = readDelivery(readJson(bytes), bytes)
       if (delivery === null) throw malformed('The body needs an `event` with a `type`.')
-      if (isOwnEvent(delivery.event))
+      if (usesReservedId(delivery.event))
         throw malformed('This event type or id is reserved for Homeport.')
       return receiveDelivery(eventInbox, delivery)
     },
@@ -91,10 +91,10 @@ export function webhookRoutes({ eventInbox, tokens, signingSecret, now }: Webhoo
 export async function receiveDelivery(
   eventInbox: Pick<EventInbox, 'receive'>,
   delivery: Delivery,
-  alongside?: Parameters<EventInbox['receive']>[1],
+  inSameTransaction?: Parameters<EventInbox['receive']>[1],
 ) {
   try {
-    const result = await eventInbox.receive(delivery, alongside)
+    const result = await eventInbox.receive(delivery, inSameTransaction)
     return message(MESSAGES[result], result)
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'insufficient_storage') throw error
@@ -103,7 +103,7 @@ export async function receiveDelivery(
 }
 
 /** Whether an event has a type, an id or a purchase of those that Homeport records itself: grants, links, corrections. */
-function isOwnEvent({ type, id, transactionId, originalTransactionId }: BillingEvent): boolean {
+function usesReservedId({ type, id, transactionId, originalTransactionId }: BillingEvent): boolean {
   const isGranted = [transactionId, originalTransactionId].some((of) => of?.startsWith('grant:'))
   return isGranted || /^HOMEPORT_/.test(type) || /^(grant|revoke|claim|homeport):/.test(id)
 }

@@ -30,7 +30,7 @@ export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }
       .returning({ purchaseKey: storeChecks.purchaseKey }),
   )
   const upsert = prepareUpsert(db, storeChecks)
-  return { schedule, listDue, postpone, remove, checkClaim, hasProductionChecks }
+  return { schedule, listDue, postpone, remove, scheduleClaimCheck, hasProductionChecks }
 
   /** Schedules a check for the end of the period that a store's event describes. */
   async function schedule(tx: Tx, event: BillingEvent) {
@@ -107,7 +107,7 @@ export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }
   }
 
   /** Schedules an immediate check, which also tells the store who owns the purchase. */
-  async function checkClaim(tx: Tx, purchaseKey: string, now: Date) {
+  async function scheduleClaimCheck(tx: Tx, purchaseKey: string, now: Date) {
     await upsert(tx, { purchaseKey, attempts: 0, dueAt: now, isTokenUnset: true })
   }
 }

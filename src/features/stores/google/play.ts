@@ -30,7 +30,7 @@ type PlayDeps = {
   pendingClaims: PendingClaims
   statements: Statements
   /** Overridden only in tests. */
-  asksPerSecond?: number | undefined
+  requestsPerSecond?: number | undefined
   now: () => Date
   newId: () => string
   log: Log

@@ -15,7 +15,7 @@ import type { StoresDb } from '../schema.ts'
 type ClaimsDeps = {
   db: StoresDb
   eventInbox: Pick<EventInbox, 'recordOwnEvent'>
-  checks: Pick<StoreChecks, 'checkClaim'>
+  checks: Pick<StoreChecks, 'scheduleClaimCheck'>
   /** The user for whom a customer's purchases count; null for none. */
   holderOf: (from: Reader, customerId: string) => Promise<string | null>
   /** Tells a user by e-mail that a purchase has moved to another account. */
@@ -125,7 +125,7 @@ export function createClaims(deps: ClaimsDeps) {
       ...(support ? { support } : {}),
     })
     if (isMove) await notifyFormerOwner(tx, owner, purchase?.productId ?? transactionId)
-    if (purchase?.store === 'APP_STORE') await checks.checkClaim(tx, purchaseKey, now())
+    if (purchase?.store === 'APP_STORE') await checks.scheduleClaimCheck(tx, purchaseKey, now())
   }
 
   /**
@@ -142,7 +142,7 @@ export function createClaims(deps: ClaimsDeps) {
     if (!latest?.support || (link !== undefined && link !== latest.eventId)) return false
     await record(tx, CLAIM_WITHDRAWN, purchaseKey, { withdrawn_claim: latest.eventId, support })
     const purchase = await purchaseOf(tx, purchaseKey)
-    if (purchase?.store === 'APP_STORE') await checks.checkClaim(tx, purchaseKey, now())
+    if (purchase?.store === 'APP_STORE') await checks.scheduleClaimCheck(tx, purchaseKey, now())
     return true
   }
 

@@ -5,7 +5,7 @@ import type { Environment } from '../../billing/environment.ts'
 import type { EventLog } from '../../billing/inbox/event-log.ts'
 import { checkSupport, type Support } from '../../billing/inbox/support.ts'
 import { keysOf, transactionOf } from '../../billing/purchases/purchase-key.ts'
-import { MARKS } from '../../billing/schema.ts'
+import { INDEXED_MARKS } from '../../billing/schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore, Consumption } from '../apple/app-store.ts'
 import type { Overdue } from '../checks/overdue.ts'
@@ -148,7 +148,7 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     const requests = await db.read
       .select({ provider: billingEvents.provider, body: billingEvents.body })
       .from(billingEvents)
-      .where(and(eq(billingEvents.type, 'CONSUMPTION_REQUEST'), MARKS.rare(billingEvents)))
+      .where(and(eq(billingEvents.type, 'CONSUMPTION_REQUEST'), INDEXED_MARKS.rare(billingEvents)))
       .orderBy(desc(billingEvents.id))
       .limit(MAX_REQUESTS_READ)
     for (const { provider, body } of requests) {

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gt, inArray, lt } from 'drizzle-orm'
 import { createSemaphore } from '../../../lib/concurrency/slots.ts'
-import { nextTurn } from '../../../lib/concurrency/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import { isoTime } from '../../billing/access/access-explanation.ts'
@@ -185,7 +185,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       if (isDescending) to = last
       else from = last
       scanned += rows.length
-      await nextTurn()
+      await yieldToEventLoop()
     }
     return { rows: found, next: isDescending ? to : from }
   }

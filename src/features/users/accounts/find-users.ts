@@ -1,5 +1,5 @@
 import type { AccessStatus } from '../../../lib/access-status.ts'
-import { batchesOf } from '../../../lib/concurrency/chunk.ts'
+import { chunk } from '../../../lib/concurrency/chunk.ts'
 import { emailKeyOf, emailPrefixOf, queriedAddress } from '../../../lib/text/email-address.ts'
 import { type AccountSummary, type FoundUsers, PAGE_SIZE, type Page } from './directory.ts'
 import { isEmpty, type UserFilter } from './user-filter.ts'
@@ -74,7 +74,7 @@ export function createFindUsers(deps: FindUsersDeps) {
     const size = Math.min(limit, MAX_LISTED)
     const { ids, next, total, scannedTo } = await search.find(filter, after, size)
     const listed = new Map<string, AccountSummary>()
-    for (const some of batchesOf(ids, PAGE_SIZE))
+    for (const some of chunk(ids, PAGE_SIZE))
       for (const user of await listByIds(some)) listed.set(user.id, user)
     const [last] = scannedTo === null ? [] : await listByIds([scannedTo])
     return {

@@ -1,5 +1,5 @@
 import { and, desc, inArray, type SQL, sql } from 'drizzle-orm'
-import { nextTurn } from '../../../lib/concurrency/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import { invalidField } from '../../../lib/errors.ts'
 import { countUpTo } from '../../../platform/db/key-ranges.ts'
 import type { UsersDb } from '../schema.ts'
@@ -70,7 +70,7 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
       isAtEnd = rows.length < size
       // The count of the first page needs the rest of the scan.
       if (found.length > limit && (!isFirst || scan.isComplete)) break
-      await nextTurn()
+      await yieldToEventLoop()
     }
     const hasMore = found.length > limit
     const end = hasMore ? found[limit - 1] : isAtEnd ? undefined : last

@@ -83,7 +83,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     await checkNewLogin(email, password, defaults.name)
     const applicable = [{ rule: REGISTRATIONS_PER_IP, key: ip }]
     await limits.check(applicable)
-    const passwordHash = await passwords.inTurn([ip, emailKeyOf(email)], async ({ hash }) => {
+    const passwordHash = await passwords.serialize([ip, emailKeyOf(email)], async ({ hash }) => {
       await limits.reserve(applicable)
       // Avoids hashing for a taken address; the transaction below decides.
       if (await accounts.findByEmail(db.read, email)) throw emailTaken()

@@ -44,7 +44,7 @@ export function createPasswordProof(deps: PasswordProofDeps) {
     const { ip } = origin
     const applicable = [await attemptLimit(email, origin), { rule: PER_IP, key: ip }]
     await limits.check(applicable)
-    return passwords.inTurn([ip, emailKeyOf(email)], async (hasher) => {
+    return passwords.serialize([ip, emailKeyOf(email)], async (hasher) => {
       const { verify } = hasher
       const { release } = await limits.reserve(applicable)
       const user = await accounts.findByEmail(db.read, email)
@@ -85,7 +85,7 @@ export function createPasswordProof(deps: PasswordProofDeps) {
     const user = await accounts.find(db.read, userId)
     const applicable = [{ rule: PER_USER, key: userId }]
     await limits.check(applicable)
-    const passwordHash = await passwords.inTurn([userId], async (hasher) => {
+    const passwordHash = await passwords.serialize([userId], async (hasher) => {
       const { release } = await limits.reserve(applicable)
       if (!(await hasher.verify(password, user.passwordHash))) throw wrongPassword(userId)
       await db.write(release)

@@ -122,8 +122,8 @@ export async function* importFile(
         'row' in found && emailKeyOf(String(found.row['email'])) === emailKeyOf(email)
       if (!isWanted) continue
       const hash = passwordHashOf(found.row, found.line)
-      const { inTurn } = createPasswords(PASSWORD_COSTS.standard, createLog('error'))
-      if (await inTurn([], ({ verify }) => verify(password, hash))) return
+      const { serialize } = createPasswords(PASSWORD_COSTS.standard, createLog('error'))
+      if (await serialize([], ({ verify }) => verify(password, hash))) return
       throw new CommandError(
         `The password of ${email} does not match its hash: check it and the hash parameters. Nothing was written.`,
       )

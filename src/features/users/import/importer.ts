@@ -1,5 +1,5 @@
 import { and, eq, inArray, or } from 'drizzle-orm'
-import { batchesOf } from '../../../lib/concurrency/chunk.ts'
+import { chunk } from '../../../lib/concurrency/chunk.ts'
 import type { Reader } from '../../../platform/db/db.ts'
 import type { UserNames } from '../accounts/user-names.ts'
 import type { UsersDb } from '../schema.ts'
@@ -40,7 +40,7 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
     const records = found.map(withStoredSubjects)
     const decisions: Decision[] = []
     const knownKinds = new Set(kinds)
-    for (const batch of batchesOf(records, USERS_PER_CHANGE)) {
+    for (const batch of chunk(records, USERS_PER_CHANGE)) {
       const decided = dryRun
         ? await decide(db.read, batch, knownKinds)
         : await db.write(async (tx) => {

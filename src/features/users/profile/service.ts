@@ -68,13 +68,13 @@ export function createProfile(deps: ProfileDeps) {
     return { enabled: true, methods: ['totp', 'recovery_code'], recoveryCodesLeft }
   }
 
-  /** Applies a merge patch, in one change with `alongside`. */
+  /** Applies a merge patch, in one change with `inSameTransaction`. */
   async function change(
     userId: string,
     patch: ProfilePatch,
     defaults: DefaultValues,
     baseUrl: string,
-    alongside: (tx: Tx) => Promise<void> = async () => {},
+    inSameTransaction: (tx: Tx) => Promise<void> = async () => {},
   ) {
     const changes = validatePatch(patch, defaults)
     await limits.reserve([{ rule: CHANGES_PER_USER, key: userId }])
@@ -83,7 +83,7 @@ export function createProfile(deps: ProfileDeps) {
       const setsAvatar = avatarKey !== undefined && avatarKey !== null
       if (setsAvatar && !(await ownsPublicPicture(tx, userId, avatarKey))) throw notOwnPicture()
       await updateAccount(tx, userId, changes)
-      await alongside(tx)
+      await inSameTransaction(tx)
     })
     return read(userId, baseUrl)
   }

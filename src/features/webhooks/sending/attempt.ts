@@ -100,7 +100,7 @@ export function createAttempt(deps: AttemptDeps): Attempt {
       status = response.status
       const reply = { status, text: await readBeginning(response) }
       const retryAfter = response.headers.get('retry-after')
-      return end(...judge(status), { ...reply, retryAfter })
+      return end(...classifyReply(status), { ...reply, retryAfter })
     } catch (error) {
       if (timeout.aborted) {
         const seconds = timeoutMs / 1000
@@ -175,7 +175,7 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   return await Promise.race([work, promise])
 }
 
-function judge(status: number): [outcome: Outcome, fault: string | null] {
+function classifyReply(status: number): [outcome: Outcome, fault: string | null] {
   if (status >= 200 && status < 300) return ['delivered', null]
   if (status === 410) return ['gone', 'The endpoint replied 410 Gone, so it was disabled.']
   if (status >= 300 && status < 400)

@@ -24,7 +24,7 @@ const STOP_TIMEOUT_MS = 3_000
 const MAX_TIMER_MS = MINUTE_MS
 
 /** Attempts the due deliveries: soon after the commit that adds them, and again when a retry is due. */
-export function createDispatcher(deps: DispatcherDeps) {
+export function createDeliverer(deps: DispatcherDeps) {
   const { queue, attempt, observeAttempt, now, log } = deps
   const paces = createPaces(deps.timeoutMs ?? TIMEOUT_MS)
   const pauses = new Set<Promise<unknown>>()

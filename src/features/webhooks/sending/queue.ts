@@ -25,7 +25,7 @@ export type Queue = ReturnType<typeof createQueue>
 /** Longer than an attempt: after this time another instance tries again. */
 const LEASE_MS = 30_000
 /** Characters of a reply that are stored. A receiver may reply to each of a great many events with a whole page. */
-const STORED_REPLY = { delivered: 500, failed: 4_000 }
+const MAX_STORED_REPLY_CHARS = { delivered: 500, failed: 4_000 }
 const DISABLED_AFTER_MS = 5 * DAY_MS
 /** Longer than any delay between two attempts. After such a pause, a failure begins a new streak. */
 const STREAK_GAP_MS = 2 * DAY_MS
@@ -135,7 +135,7 @@ export function createQueue({ db, onDisabled, now, newId, random, log }: QueueDe
         .where(eq(webhookMessages.id, claimed.message.id))
       // The user may have been deleted during the attempt, and a receiver may quote the message.
       const isErased = message?.data !== claimed.message.data
-      const length = STORED_REPLY[result.outcome === 'delivered' ? 'delivered' : 'failed']
+      const length = MAX_STORED_REPLY_CHARS[result.outcome === 'delivered' ? 'delivered' : 'failed']
       const stored = isErased ? '' : reply.slice(0, length).toWellFormed()
       const attempt = { id: newId(), deliveryId: id, at, duration, status, fault, reply: stored }
       await tx.insert(webhookAttempts).values(attempt)

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { nextTurn } from '../../../lib/concurrency/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import { addFinalWork, changeEndedError, type FinalWork, runToEnd } from '../change-end.ts'
 import { buildersOf, type Db, type Prepared, type Tx, type WriteStats } from '../db.ts'
 import { asStorageError, unavailable } from '../storage-error.ts'
@@ -122,7 +122,7 @@ export function createWriter(
 
   async function drain() {
     // Requests that arrive together are read in one turn of the event loop, and committed together after it.
-    await nextTurn()
+    await yieldToEventLoop()
     while (queue.length > 0) {
       const batch = queue.splice(0, MAX_BATCH)
       try {
@@ -142,7 +142,7 @@ export function createWriter(
         }
         for (const job of batch) job.reject(failure)
       }
-      await nextTurn()
+      await yieldToEventLoop()
     }
   }
 

@@ -1,7 +1,7 @@
 import type { TObject } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { TSchema } from 'elysia'
-import { nextTurn } from '../../../lib/concurrency/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { trimAddress } from '../../../lib/text/email-address.ts'
 import { countCodePoints, isStorableText } from '../../../lib/validation.ts'
@@ -192,7 +192,7 @@ export async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
   else yield* readChunks(request)
   if (!request.headers.has('transfer-encoding')) return
   // The parser refuses a request with a trailer only after the end of its body.
-  await nextTurn()
+  await yieldToEventLoop()
   if (request.signal.aborted) throw malformed('The request was aborted.')
 }
 

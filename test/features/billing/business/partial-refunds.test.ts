@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { eventFacts } from '../../../../src/features/billing/inbox/event-details.ts'
+import { toEventDetails } from '../../../../src/features/billing/inbox/event-details.ts'
 import { createWorld, deliver } from '../../../support/app-store/world.ts'
 import { receive } from '../../../support/billing.ts'
 import { count, createFiguresApp, storedSums } from '../../../support/business.ts'
@@ -26,7 +26,7 @@ test.each([
     const { billingEvents } = db.tables
     const rows = await db.read.select().from(billingEvents).where(eq(billingEvents.type, 'REFUND'))
     expect(
-      rows.map(({ provider, body }) => eventFacts(eventLog.readEvent(provider, body)).price),
+      rows.map(({ provider, body }) => toEventDetails(eventLog.readEvent(provider, body)).price),
     ).toEqual([{ amount: -refunded / 1000, currency: 'USD' }])
   },
 )

@@ -3,7 +3,7 @@ import { type BillingEvent, readEvent } from '../../../../src/features/billing/i
 import {
   canAffectAccess,
   compareEvents,
-  idsJoinedBy,
+  linkedIds,
   orderingTimeOf,
   purchaseKeyOf,
 } from '../../../../src/features/billing/purchases/event-order.ts'
@@ -110,7 +110,7 @@ test.each([
   ],
 ])('%s', (_name, fields, ids) => {
   const event = read({ event: { type: 'EXPIRATION', transaction_id: 't', ...fields } })
-  expect(idsJoinedBy(event)).toEqual(ids)
+  expect(linkedIds(event)).toEqual(ids)
 })
 
 test('test events, telemetry and unknown types cannot affect access', () => {

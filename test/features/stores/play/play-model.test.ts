@@ -26,7 +26,7 @@ async function check(histories: History[]) {
   clock.now = new Date('2026-10-01T12:00:00Z')
   const store = createPlayStore(clock)
   await using api = servePlayApi(store, () => clock.now)
-  await using app = await createTestApp(api.environment, { asksPerSecond: 1_000 })
+  await using app = await createTestApp(api.environment, { requestsPerSecond: 1_000 })
   app.clock.now = clock.now
   Object.defineProperty(clock, 'now', { get: () => app.clock.now })
   const subscriptions = await playOnGooglePlay({ app, store, api }, histories)

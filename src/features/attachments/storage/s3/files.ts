@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { batchesOf } from '../../../../lib/concurrency/chunk.ts'
+import { chunk } from '../../../../lib/concurrency/chunk.ts'
 import { createSemaphore } from '../../../../lib/concurrency/slots.ts'
 import { syncPath } from '../../../../lib/files/durable-file.ts'
 import { newKey } from '../../../../lib/ids.ts'
@@ -188,7 +188,7 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
   /** Checks a few keys at a time. Files in use stay until the next sweep. */
   async function sweep(filterStored: (keys: string[]) => Promise<Set<string>>) {
     const keys = readdirSync(folder).filter((name) => KEY_PATTERN.test(name))
-    for (const batch of batchesOf(keys, SWEEP_BATCH_SIZE)) {
+    for (const batch of chunk(keys, SWEEP_BATCH_SIZE)) {
       const stored = await filterStored(batch)
       for (const key of batch) if (!stored.has(key) && !isInUse(key)) drop(key)
     }

@@ -43,7 +43,7 @@ export const URGENCY = { waiting: 0, changed: 1, routine: 2 }
 
 /** Longer than the timeouts of all requests about one purchase. */
 const LEASE_MS = MINUTE_MS
-const FREE = new Date(0)
+const NOT_LEASED = new Date(0)
 
 /** Stores the purchases at Google Play, and queues those to ask Google about. */
 export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDeps) {
@@ -84,7 +84,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
         kind,
         productId,
         items: [],
-        leasedUntil: FREE,
+        leasedUntil: NOT_LEASED,
         ...due,
       })
       .onConflictDoUpdate({
@@ -163,7 +163,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     await db.write(async (tx) => {
       await tx.update(playPurchases).set({ dueAt: at }).where(and(isWaiting, isRetry))
       const isLeased = gt(playPurchases.leasedUntil, new Date(at.getTime() + LEASE_MS))
-      await tx.update(playPurchases).set({ leasedUntil: FREE }).where(isLeased)
+      await tx.update(playPurchases).set({ leasedUntil: NOT_LEASED }).where(isLeased)
     })
   }
 
@@ -183,7 +183,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     const isSame = eq(playPurchases.tokenHash, tokenHash)
     const finished = await tx
       .update(playPurchases)
-      .set({ leasedUntil: FREE, ...changes })
+      .set({ leasedUntil: NOT_LEASED, ...changes })
       .where(and(isSame, eq(playPurchases.mark, knownMark)))
       .returning({ tokenHash: playPurchases.tokenHash })
     if (finished.length > 0) return
@@ -198,7 +198,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     } = changes
     await tx
       .update(playPurchases)
-      .set({ leasedUntil: FREE, ...known })
+      .set({ leasedUntil: NOT_LEASED, ...known })
       .where(isSame)
   }
 

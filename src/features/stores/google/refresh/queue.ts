@@ -9,7 +9,7 @@ type PlayQueueDeps = {
   purchases: PlayPurchases
   ask: AskGoogle
   /** At most this many purchases a second; Google allows 3,000 requests a minute. */
-  asksPerSecond?: number | undefined
+  requestsPerSecond?: number | undefined
   now: () => Date
   log: Log
 }
@@ -25,7 +25,7 @@ const MAX_PAUSE_MS = 10 * MINUTE_MS
 
 /** Asks Google about all due purchases. Several instances may work at once: each purchase is leased. */
 export function createPlayQueue(deps: PlayQueueDeps) {
-  const { purchases, ask, now, log, asksPerSecond = ASKS_PER_SECOND } = deps
+  const { purchases, ask, now, log, requestsPerSecond = ASKS_PER_SECOND } = deps
   const stopping = new AbortController()
   let paused: Pause = { until: 0, ms: 0 }
   /** By package: Google may refuse the account for one app only. */
@@ -51,10 +51,10 @@ export function createPlayQueue(deps: PlayQueueDeps) {
     while (!stopping.signal.aborted && !isInForce(paused)) {
       const startedAt = performance.now()
       const waiting = [...refused].flatMap(([name, pause]) => (isInForce(pause) ? [name] : []))
-      const batch = await purchases.lease(asksPerSecond, waiting)
+      const batch = await purchases.lease(requestsPerSecond, waiting)
       if (batch.length === 0) return
       await Promise.all(batch.map(askAbout))
-      if (batch.length === asksPerSecond) {
+      if (batch.length === requestsPerSecond) {
         await Bun.sleep(Math.max(0, 1_000 - (performance.now() - startedAt)))
       }
     }

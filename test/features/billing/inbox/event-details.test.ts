@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { readEvent } from '../../../../src/features/billing/inbox/event.ts'
-import { eventFacts } from '../../../../src/features/billing/inbox/event-details.ts'
+import { toEventDetails } from '../../../../src/features/billing/inbox/event-details.ts'
 import { bodyOf, lifecycle } from '../../../support/billing.ts'
 
 const REFUND = { cancel_reason: 'CUSTOMER_SUPPORT' }
@@ -18,7 +18,7 @@ test.each<[type: string, fields: Record<string, unknown>, amount: number | undef
   ['BILLING_ISSUE', {}, undefined],
 ])('%s with %j moves %p', (type, fields, amount) => {
   const body = bodyOf(lifecycle('ann', type, 1, fields))
-  const { price, isRefund } = eventFacts(readEvent(body, Buffer.from(JSON.stringify(body))))
+  const { price, isRefund } = toEventDetails(readEvent(body, Buffer.from(JSON.stringify(body))))
   expect(price?.amount).toBe(amount)
   expect(isRefund).toBe(amount !== undefined && amount < 0)
 })
