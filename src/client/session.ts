@@ -244,7 +244,7 @@ function notSignedIn(): ApiError {
 }
 
 export function userChanged(): ApiError {
-  const message = 'Another user has signed in since.'
+  const message = 'Another user has since signed in.'
   return new ApiError({ status: 0, code: 'conflict', message })
 }
 

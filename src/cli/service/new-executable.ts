@@ -48,7 +48,7 @@ export async function assertNotUpgradeTarget(source: string, target: string) {
     [source, target].map((path) => stat(path).catch(() => null)),
   )
   if (given && existing && given.ino === existing.ino && given.dev === existing.dev)
-    throw new UsageError(`The upgrade itself uses the name ${target}: move your file elsewhere.`)
+    throw new UsageError(`${target} is reserved for the upgrade. Move your file to another path.`)
 }
 
 /** Where the previous version is kept. */

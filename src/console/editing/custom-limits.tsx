@@ -38,7 +38,7 @@ export function CustomLimits({ plan, path, onChange }: CustomLimitsProps) {
         <div class="fields" key={limit}>
           <NumberField
             label={limit}
-            hint="Empty: unlimited"
+            placeholder="Unlimited"
             path={`${path}.limits.${limit}`}
             inputMode="numeric"
             value={amount}
@@ -64,7 +64,7 @@ export function CustomLimits({ plan, path, onChange }: CustomLimitsProps) {
         <TextField
           label="New limit"
           placeholder="exports"
-          hint={isTaken ? 'There is a limit with this name' : undefined}
+          hint={isTaken ? 'This name is already used' : undefined}
           value={name}
           onChange={setName}
         />

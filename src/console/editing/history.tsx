@@ -190,7 +190,7 @@ function PendingChanges({ kind, live, id, readNew, onCount, choice }: PendingPro
     <Loaded from={contents}>
       {([before, after]) => {
         const changes = differencesBetween(before, after)
-        if (changes.length === 0) return <p>Nothing would change: this is what apps get already.</p>
+        if (changes.length === 0) return <p>No changes: this version is already live.</p>
         return (
           <>
             <p>Apps get these changes at once. The current version stays in the history.</p>

@@ -89,7 +89,7 @@ function Plans({ chosen, onChange }: PlansProps) {
   return (
     <fieldset class="plain">
       <legend>Plans</legend>
-      <small class="soft">None: any plan, also signed out</small>
+      <small class="soft">Any plan, and signed-out users</small>
       {choices.map(([code, name]) => (
         <Checkbox
           key={code}

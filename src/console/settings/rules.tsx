@@ -114,7 +114,7 @@ export function RulesEditor({ label, path, rules, defaultValue, onChange }: Rule
           ))}
         </ol>
       )}
-      {rules.length > 0 && <small class="soft">Everyone else gets the value above.</small>}
+      {rules.length > 0 && <small class="soft">Otherwise: the default value.</small>}
       <button type="button" class="quiet add" disabled={rules.length >= MAX_RULES} onClick={add}>
         Add rule<span class="unseen"> to {label}</span>
       </button>

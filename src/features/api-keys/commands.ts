@@ -59,7 +59,7 @@ const revoke = dataCommand({
   arguments: '<name>',
   input: ([name = '']) => name,
   risk: async (_needs: Needs, name: string) =>
-    `Servers that use the key ${name} are refused from now on.`,
+    `Requests with the key ${name} will fail immediately.`,
   work: ({ apiKeys }: Needs, name: string) => apiKeys.revoke(name),
   print: ({ name }) => `Revoked ${name}.`,
   changes: ({ prefix }) => ({ prefix }),

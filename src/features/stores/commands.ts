@@ -112,7 +112,7 @@ function printChecks(checks: { what: string; fault: string | null }[]): string {
   return checks
     .map(
       ({ what, fault }) =>
-        `${fault === null ? 'ok' : 'FAULT'}\t${what}${fault === null ? '' : `: ${fault}`}`,
+        `${fault === null ? 'ok' : 'FAILED'}\t${what}${fault === null ? '' : `: ${fault}`}`,
     )
     .join('\n')
 }

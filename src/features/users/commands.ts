@@ -214,7 +214,7 @@ const userResetTwoFactor = dataCommand({
   input: readUserArgument,
   risk: async ({ users }: Needs, user: string) => {
     const { id, email } = await users.directory.find(user)
-    return `This turns two-factor off for ${email ?? id}. Make sure that they asked for it.`
+    return `This turns two-factor off for ${email ?? id}. Confirm that the user requested this.`
   },
   work: async ({ users }: Needs, user: string) => {
     const { id } = await users.directory.find(user)

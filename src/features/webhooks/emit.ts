@@ -67,7 +67,7 @@ export function createEmitter({ db, now, newId, deliverSoon }: EmitDeps) {
     return deliveries.map(({ id }) => id)
   }
 
-  /** Later than every message about the user, even if the clock was set back: receivers ignore older ones. */
+  /** Strictly increasing per user, even if the clock moves back: receivers ignore older ones. */
   async function timeOfNext(tx: Tx, userId: string | null): Promise<Date> {
     const at = now()
     if (userId === null) return at

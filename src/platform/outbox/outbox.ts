@@ -135,7 +135,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
     }
   }
 
-  /** Makes all messages due except those being sent: a clock that was ahead has scheduled some too late. */
+  /** Reschedules everything now, after the clock was corrected. */
   async function retryAll() {
     const at = now()
     const isWaiting = gt(outbox.dueAt, new Date(at.getTime() + CLAIM_MS))

@@ -12,10 +12,10 @@ test('stores check says for each missing setting what to do', async () => {
   await using app = await createTestApp({})
   const { printed } = await typeCommand(app, 'stores check')
   expect(printed.split('\n').map((line) => line.split('\t')[0])).toEqual([
-    'FAULT',
-    'FAULT',
-    'FAULT',
-    'FAULT',
+    'FAILED',
+    'FAILED',
+    'FAILED',
+    'FAILED',
   ])
   for (const name of ['APP_STORE_APPS', 'BASE_URL', 'APP_STORE_KEY_FILE', 'PLAY_PACKAGES']) {
     expect(printed).toContain(`Set ${name}`.replace('Set APP_STORE_KEY_FILE', 'APP_STORE_KEY_FILE'))
@@ -30,7 +30,7 @@ test('stores check tells whether Apple accepts the key for each app and environm
   expect(printed).toContain(`${URL}/api/webhooks/app-store/v1`)
   api.faults.push({ status: 401 })
   const refused = await typeCommand(app, 'stores check')
-  expect(refused.printed).toContain('FAULT\tcom.example.app in production: Apple refuses the key.')
+  expect(refused.printed).toContain('FAILED\tcom.example.app in production: Apple refuses the key.')
 })
 
 test('stores test waits for the result of the test notification', async () => {

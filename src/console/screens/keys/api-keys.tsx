@@ -129,7 +129,7 @@ export function ApiKeysScreen() {
                           run={() => revoke(key.id)}
                         >
                           <p>
-                            Servers that use this key are refused from now on. It was last used:{' '}
+                            Requests with this key will fail immediately. It was last used:{' '}
                             <TimeAgo at={key.lastUsedAt} />.
                           </p>
                         </Confirm>
@@ -218,7 +218,7 @@ function NewKey({ replaced, onCreate }: NewKeyProps) {
           />
           <TextField
             label="Expires after (days)"
-            hint="Empty: never"
+            placeholder="No expiry"
             path="expiresInDays"
             inputMode="numeric"
             value={days}
@@ -226,7 +226,7 @@ function NewKey({ replaced, onCreate }: NewKeyProps) {
           />
           <TextField
             label="Requests per minute"
-            hint="Empty: no limit"
+            placeholder="No limit"
             path="requestsPerMinute"
             inputMode="numeric"
             value={rate}

@@ -14,7 +14,7 @@ const USES: [use: string, title: string, description: string][] = [
   [
     'enc',
     'Payload keys',
-    'Apps encrypt requests with these keys and can pin their thumbprints. Installed apps go on working after a rotation: the old key is accepted for 30 days after the new one has taken effect.',
+    'Apps encrypt requests with these keys and can pin their thumbprints. Installed apps keep working after a rotation: the old key is accepted for 30 days after the new one has taken effect.',
   ],
   ['sig', 'Token keys', 'These keys sign access tokens. Users stay signed in after a rotation.'],
 ]

@@ -136,7 +136,7 @@ function RuleForm({ rule, onDone }: { rule: RuleState; onDone: () => Promise<voi
       {unit !== '' && (
         <TextField
           label={`Threshold (${unit})`}
-          hint="Empty: the default"
+          placeholder="Default"
           inputMode="decimal"
           value={threshold}
           onChange={setThreshold}

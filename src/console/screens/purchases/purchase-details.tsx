@@ -50,7 +50,7 @@ export function AtGoogle({ atGoogle }: Pick<FoundPurchase, 'atGoogle'>) {
           ['Last asked', <TimeAgo key="asked" at={askedAt} />],
           ['Next request', nextAskAt === null ? 'Not planned' : <Time key="next" at={nextAskAt} />],
           ...since('Unacknowledged since', unacknowledgedSince),
-          ...since('Forgotten by Google since', goneAt),
+          ...since('Expired at Google since', goneAt),
         ]}
       />
       <CopyLine name="SHA-256 of the purchase token" text={tokenHash} label="Copy hash" />

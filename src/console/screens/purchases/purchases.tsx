@@ -31,7 +31,7 @@ const FILTERS: [value: string, name: string, meaning: string][] = [
   ],
   [
     'gone',
-    'Forgotten by Google',
+    'Expired at Google',
     'Google Play purchases that Google no longer knows. It forgets a purchase 60 days after its end.',
   ],
 ]

@@ -133,7 +133,7 @@ export function LinkPurchase({ userId, reload }: { userId: string; reload: Reloa
     <ReasonDialog
       label="Link a purchase"
       confirm={
-        losers.length === 0 ? 'Link purchase' : `Take from ${losers.map(ownerName).join(', ')}`
+        losers.length === 0 ? 'Link purchase' : `Remove from ${losers.map(ownerName).join(', ')}`
       }
       done="Purchase linked."
       isReady={purchases.length > 0}

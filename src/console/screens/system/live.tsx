@@ -8,7 +8,7 @@ import { Badge, Empty, Title } from '../../ui/parts.tsx'
 
 type Line = Record<string, unknown> & { level: string; time: string }
 
-/** Open lines stay open while others arrive. */
+/** Expanded lines stay expanded as new ones arrive. */
 type KeyedLine = { key: number; line: Line }
 
 let nextKey = 0
@@ -76,7 +76,7 @@ export function LiveScreen() {
   )
 }
 
-/** A line in short; a press shows all of it. */
+/** One line; click to expand. */
 function LogLine({ line }: { line: Line }) {
   const [isOpen, setOpen] = useState(false)
   const { level, time } = line

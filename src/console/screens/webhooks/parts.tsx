@@ -9,7 +9,7 @@ export type Endpoint = Json<EndpointReply>
 export function Secret({ secret, onHide }: { secret: string; onHide: () => void }) {
   return (
     <OneTimeSecret title="Signing secret" text={secret} copyLabel="Copy secret" onHide={onHide}>
-      Enter this secret in your receiver now. It is not shown again.
+      Copy this secret now. You won't see it again.
     </OneTimeSecret>
   )
 }

@@ -129,7 +129,7 @@ function AddEndpoint({ types, onAdd }: AddProps) {
           />
           <Checkbox
             label="All events"
-            hint="Also those of later versions"
+            hint="Includes events added in later versions"
             checked={isAll}
             onChange={(checked) => set({ events: checked ? [ALL_EVENTS] : [] })}
           />

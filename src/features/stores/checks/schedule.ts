@@ -14,7 +14,7 @@ export const OVERDUE_AFTER_MS = 10 * MINUTE_MS
 /** Delays after the first checks without news; then one check a day. */
 export const OVERDUE_DELAYS_MS = [10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS]
 
-/** The purchases that a store is to be asked about, and when: a notification may have been lost. */
+/** Schedules a check with the store, in case a notification was lost. */
 export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }) {
   const { storeChecks, subscriptions } = db.tables
   const insert = db.prepareWrite((tx) =>

@@ -9,7 +9,7 @@ type StatementsDeps = { db: StoresDb; eventInbox: Pick<EventInbox, 'recordIn'> }
 
 export type Statements = ReturnType<typeof createStatements>
 
-/** What stores say about purchases when asked. */
+/** The stores' replies to our queries. */
 export function createStatements({ db, eventInbox }: StatementsDeps) {
   const { billingEvents } = db.tables
   const { bodyHash, orderedAt } = billingEvents

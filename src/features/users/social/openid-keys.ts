@@ -29,7 +29,7 @@ export function createOpenIdKeys(issuer: string, now: () => Date): JWTVerifyGetK
     const { jwksUrl, algorithms } = await discover()
     const isIdToken = header.typ === undefined || header.typ.toLowerCase() === 'jwt'
     if (!isIdToken || !algorithms.includes(header.alg)) {
-      throw new errors.JOSEAlgNotAllowed('the provider does not issue such id tokens')
+      throw new errors.JOSEAlgNotAllowed('the id token has an unexpected type or algorithm')
     }
     if (keySet?.url !== jwksUrl) {
       keySet = { url: jwksUrl, keys: remoteKeys(jwksUrl, KEYS_LIFETIME_MS) }

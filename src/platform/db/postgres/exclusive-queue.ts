@@ -3,7 +3,7 @@ type Job = { work: () => Promise<void>; refuse: (error: unknown) => void; since:
 /** How long an instance works through its queue before another one may take the lock, in ms. */
 const HOLD_MS = 50
 
-/** When the lock cannot be taken, jobs older than this are refused: their callers have already been answered. In ms. */
+/** When the lock cannot be taken, jobs older than this are refused: their callers have already timed out. In ms. */
 const MAX_WAIT_MS = 10_000
 
 /** Runs jobs one after another under the lock of `withLock`. Taking the lock once runs a batch of them. */
