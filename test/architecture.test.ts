@@ -22,7 +22,7 @@ const DIRECTORIES = `
   .
   cli cli/backup cli/backup/store cli/copy cli/data cli/doctor cli/manual cli/processes cli/server cli/service cli/tls
   client client/react client/testing client/testing/handlers
-  config
+  config config/subjects
   console console/editing console/frame console/settings console/ui
   console/screens/business console/screens/content console/screens/events console/screens/keys
     console/screens/metrics console/screens/operators console/screens/overview

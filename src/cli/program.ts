@@ -6,7 +6,7 @@ import type { Command } from './command.ts'
 type CommandAction = (command: Command, args: string[], options: Commander) => Promise<void>
 
 const COMMON_OPTIONS =
-  'Commands accept --json for machine-readable output, and --yes to skip confirmation.'
+  'Commands accept --json for machine-readable output, and --yes to skip confirmation. "homeport help environment" lists the settings.'
 
 /** Registers the commands with commander; `runCommand` runs each of them. */
 export function createProgram(commands: Command[], runCommand: CommandAction): Commander {

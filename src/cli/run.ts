@@ -8,6 +8,7 @@ import {
   readDotEnv,
   readVariable,
 } from '../config/config.ts'
+import { settingsHelp } from '../config/reference.ts'
 import { CommandError, EXIT, flagOf, type Options, UsageError } from '../lib/command.ts'
 import { AppError } from '../lib/errors.ts'
 import { describeFullDisk } from '../lib/files/free-space.ts'
@@ -36,6 +37,10 @@ import { describeForOperator } from './unavailable.ts'
 export async function run(argv: string[]): Promise<number> {
   let exitCode: number = EXIT.done
   try {
+    if (argv.join(' ') === 'help environment') {
+      console.log(settingsHelp())
+      return EXIT.done
+    }
     const words = expandHelp(argv, commands)
     requireKnownCommand(words, commands)
     const program = createProgram(neededFor(words), async (command, args, builder) => {

@@ -1,45 +1,25 @@
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
-import { readAppLinks } from './app-links.ts'
+import { type DotEnv, loadDotEnv, NO_DOT_ENV } from './environment-file.ts'
 import {
   createSettingsReader,
   findMisspelled,
-  NETWORKS,
   SERVICE_LINK,
   type SettingsReader,
-} from './define-setting.ts'
-import { type DotEnv, loadDotEnv, NO_DOT_ENV } from './environment-file.ts'
-import { readLog } from './log.ts'
-import { readBackups, readOperations } from './operation.ts'
-import { readRates } from './rates.ts'
-import { readSignIn, signInContradictions } from './sign-in.ts'
-import { readStores, storeContradictions } from './stores.ts'
-import {
-  anyAddress,
-  appLink,
-  externalUrl,
-  hasNoSpaces,
-  host,
-  httpsOrigin,
-  isClientOrigin,
-  isHostName,
-  isNetwork,
-  list,
-  mailUrl,
-  nonEmpty,
-  origin,
-  POSTGRES_URL,
-  postgresUrl,
-  s3Url,
-  sender,
-} from './values.ts'
-import { readWebhooks } from './webhooks.ts'
+} from './read-settings.ts'
+import type { ValuesOf } from './setting.ts'
+import { appSettings } from './subjects/app.ts'
+import { appLinkSettings } from './subjects/app-links.ts'
+import { billingSettings } from './subjects/billing.ts'
+import { networkSettings } from './subjects/network.ts'
+import { backupSettings, logSettings, operationSettings } from './subjects/operation.ts'
+import { ratesSettings } from './subjects/rates.ts'
+import { signInContradictions, signInSettings } from './subjects/sign-in.ts'
+import { storageSettings } from './subjects/storage.ts'
+import { storeContradictions, storeSettings } from './subjects/stores.ts'
+import { anyAddress, httpsOrigin } from './values.ts'
 
 export const DEFAULT_DATA_DIR = './data'
-const GIBIBYTE = 1024 ** 3
-export const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
-const EXTERNAL_URL = 'an https URL (http on loopback)'
-const ORIGIN = 'an http or https URL without a path'
 
 /** The operator's configuration. Paths are absolute, sizes in bytes. */
 export type Config = ReturnType<typeof readConfig>
@@ -86,151 +66,83 @@ export function readConfig(
   }
 }
 
-function readSettings(reader: SettingsReader) {
-  const storage = readStorage(reader)
-  return {
-    ...readNetwork(reader),
-    ...storage,
-    ...readApp(reader),
-    ...readSignIn(reader),
-    ...readAppLinks(reader),
-    ...readBilling(reader),
-    ...readStores(reader),
-    ...readWebhooks(reader),
-    ...readRates(reader),
-    ...readOperations(reader),
-    ...readBackups(reader, storage.s3),
-    ...readLog(reader),
-  }
+/** All settings, by subject, in the order of the reference. */
+export const SETTINGS = {
+  Network: networkSettings,
+  Storage: storageSettings,
+  App: appSettings,
+  'Sign-in': signInSettings,
+  'App links and passkeys': appLinkSettings,
+  'Billing provider': billingSettings,
+  'App stores': storeSettings,
+  'Currency rates': ratesSettings,
+  'Console and metrics': operationSettings,
+  Backups: backupSettings,
+  Log: logSettings,
 }
 
-function readNetwork({ read, optional, path, all, isOn, integer, port: readPort }: SettingsReader) {
-  const tlsDomains = read<string[]>(
-    'TLS_DOMAINS',
-    [],
-    'host names without wildcards, separated by commas',
-    (text) => list(text.toLowerCase(), isHostName),
-  )
-  const tlsCert = path('TLS_CERT')
-  const tlsKey = path('TLS_KEY')
+function readSettings({ env, readAll }: SettingsReader) {
+  const network = readAll(networkSettings)
+  const storage = readAll(storageSettings)
+  const signIn = readAll(signInSettings)
+  const backups = readAll(backupSettings)
+  const { tlsDomains, tlsCert } = network
   const isTls = tlsDomains.length > 0 || tlsCert !== null
-  const port = readPort('PORT', isTls ? 443 : 3000)
-  const hostname = read(
-    'HOST',
-    anyAddress(),
-    'an IP address, a host name, or a socket such as unix:/run/homeport/homeport.sock',
-    host,
-  )
-  const ownUrl = tlsDomains[0] === undefined ? null : httpsOrigin(tlsDomains[0], port)
+  const port = network.port ?? (isTls ? 443 : 3000)
+  const s3 = s3Keys(storage, env)
+  const { backupS3AccessKeyId: keyId, backupS3SecretAccessKey: key } = backups
   return {
-    /** ACME obtains certificates for these, unless the operator's own certificate is configured. */
-    tlsDomains,
-    tlsCert,
-    tlsKey,
+    ...network,
+    ...storage,
+    ...readAll(appSettings),
+    ...signIn,
+    ...readAll(appLinkSettings),
+    ...readAll(billingSettings),
+    ...readAll(storeSettings),
+    ...readAll(ratesSettings),
+    ...readAll(operationSettings),
+    ...backups,
+    ...readAll(logSettings),
     isTls,
-    acmeUrl: read('ACME_URL', LETS_ENCRYPT, EXTERNAL_URL, externalUrl),
-    /** Answers the certificate authority and redirects everything else to https. */
-    httpPort: readPort('HTTP_PORT', tlsDomains.length > 0 ? 80 : null),
     port,
-    host: hostname,
+    host: network.host ?? anyAddress(),
     /** The socket on which a proxy connects, instead of a port; null without one. */
-    socketPath: hostname.startsWith('unix:') ? hostname.slice('unix:'.length) : null,
-    /** Must be longer than the idle timeout of a reverse proxy in front of the server. */
-    keepAliveSeconds: integer('KEEP_ALIVE_SECONDS', 150, 5, 240),
-    baseUrl: read<string | null>('BASE_URL', ownUrl, ORIGIN, origin),
-    trustedProxies: all('TRUSTED_PROXIES', NETWORKS, isNetwork),
-    rateLimits: isOn('RATE_LIMITS', true),
-    corsOrigins: all(
-      'CORS_ORIGINS',
-      'origins such as https://app.example.com without wildcards, separated by commas',
-      isClientOrigin,
-    ),
-    /** The header in which a proxy names the caller's country; null without one. */
-    countryHeader: optional(
-      'COUNTRY_HEADER',
-      'the name of a header such as CF-IPCountry',
-      (text) => (/^[\w-]{1,64}$/.test(text) ? text : undefined),
-    ),
-  }
-}
-
-function readStorage({ env, read, optional, path, isOn, integer, count }: SettingsReader) {
-  // A token belongs to the pair of keys beside it.
-  const ownKeys = env('S3_ACCESS_KEY_ID') || env('S3_SECRET_ACCESS_KEY')
-  const ownToken = optional('S3_SESSION_TOKEN', 'a token', nonEmpty)
-  const sessionToken = ownToken ?? (ownKeys ? null : env('AWS_SESSION_TOKEN'))
-  const awsKey = (name: string) => (ownKeys ? '' : (env(name) ?? ''))
-  const defaultName = env('DATABASE_URL') ? hostname() : null
-  return {
-    dataDir: path('DATA_DIR') ?? resolve(DEFAULT_DATA_DIR),
-    /** A PostgreSQL server instead of the SQLite file, for several instances. */
-    databaseUrl: optional('DATABASE_URL', `a URL such as ${POSTGRES_URL}`, postgresUrl),
-    /** The maximum number of connections from this instance to that server. */
-    databasePool: integer('DATABASE_POOL', 24, 3, 500),
-    /** Encrypts the secrets that instances share. */
-    secretKey: optional(
-      'SECRET_KEY',
-      'at least 32 characters, for example from "openssl rand -hex 32"',
-      (text) => (text.length >= 32 ? text : undefined),
-    ),
-    /** An object store for files instead of the disk, for several instances. */
-    filesUrl: optional('FILES_URL', 's3://bucket/prefix?endpoint=https://…&region=…', s3Url),
-    s3: {
-      accessKeyId: read('S3_ACCESS_KEY_ID', awsKey('AWS_ACCESS_KEY_ID'), 'a key id', nonEmpty),
-      secretAccessKey: read(
-        'S3_SECRET_ACCESS_KEY',
-        awsKey('AWS_SECRET_ACCESS_KEY'),
-        'a key',
-        nonEmpty,
-      ),
-      ...(sessionToken ? { sessionToken } : {}),
+    socketPath: network.host?.startsWith('unix:') ? network.host.slice('unix:'.length) : null,
+    httpPort: network.httpPort ?? (tlsDomains.length > 0 ? 80 : null),
+    baseUrl: network.baseUrl ?? (tlsDomains[0] ? httpsOrigin(tlsDomains[0], port) : null),
+    dataDir: storage.dataDir ?? resolve(DEFAULT_DATA_DIR),
+    s3,
+    instance: storage.instance ?? (env('DATABASE_URL') ? hostname() : null),
+    /** How many attempts one IP address has: sign-ins in five minutes, the others in an hour. */
+    perIp: {
+      failures: signIn.signInFailuresPerIp,
+      registrations: signIn.registrationsPerIp,
+      guests: signIn.guestsPerIp,
+      mails: signIn.mailsPerIp,
     },
-    /** A CDN that fetches public files from here. */
-    filesPublicUrl: optional('FILES_PUBLIC_URL', ORIGIN, origin),
-    /** The maximum size of the object store's cache on this disk. */
-    filesCacheBytes: count('FILES_CACHE_BYTES', GIBIBYTE, 'bytes'),
-    /** The name of this instance in logs and metrics; null for a single instance. */
-    instance: read<string | null>('INSTANCE', defaultName, 'a name', nonEmpty),
-    /** A file system for DATA_DIR that we would refuse. */
-    allowedFileSystem: optional('ALLOW_FILE_SYSTEM', 'a name such as btrfs', nonEmpty),
-    nativeDir: path('NATIVE_DIR'),
-    attachmentQuotaBytes: count('ATTACHMENT_QUOTA_BYTES', GIBIBYTE, 'bytes'),
-    attachmentQuotaCount: count('ATTACHMENT_QUOTA_COUNT', 1_000, 'files'),
-    minFreeBytes: count('MIN_FREE_BYTES', GIBIBYTE / 4, 'bytes'),
-    /** Litestream copies the database's log, so no other process may checkpoint it. */
-    litestream: isOn('LITESTREAM', false),
+    /** The credentials for the object store of `BACKUP_DIR`. */
+    backupS3:
+      keyId === null && key === null
+        ? s3
+        : { accessKeyId: keyId ?? '', secretAccessKey: key ?? '' },
+    /** The socket on which systemd receives notifications. */
+    notifySocket: env('NOTIFY_SOCKET') || null,
+    /** The environment file that the systemd unit names, or else the `.env` file that was read. */
+    environmentFile: env('SERVICE_ENVIRONMENT_FILE') || null,
+    /** systemd considers the server hung when it gets no watchdog ping for this long. */
+    watchdogMs: Number(env('WATCHDOG_USEC') ?? 0) / 1000 || null,
   }
 }
 
-function readApp({ read, optional, choice, isOn }: SettingsReader) {
+/** Credentials of an object store: a token belongs to the pair of keys beside it. */
+function s3Keys(storage: ValuesOf<typeof storageSettings>, env: SettingsReader['env']) {
+  const hasOwnKeys = Boolean(env('S3_ACCESS_KEY_ID') || env('S3_SECRET_ACCESS_KEY'))
+  const ofAws = (name: string) => (hasOwnKeys ? '' : (env(name) ?? ''))
+  const sessionToken = storage.s3SessionToken ?? ofAws('AWS_SESSION_TOKEN')
   return {
-    tokenIssuer: optional('TOKEN_ISSUER', 'a name or URL', nonEmpty),
-    tokenAudience: read('TOKEN_AUDIENCE', 'homeport', 'a name or URL', nonEmpty),
-    appName: optional('APP_NAME', 'a name on a single line', (text) =>
-      /^[^\p{C}]{1,100}$/u.test(text) ? text : undefined,
-    ),
-    /** The prefix of deep links: `/verify`, `/reset`, `/invitation` and, without a page, `/cancel` are appended. */
-    appLinkUrl: optional('APP_LINK_URL', 'a link such as myapp://auth', appLink),
-    /** Whether `/client.tgz` serves the client package. */
-    clientPackage: isOn('CLIENT_PACKAGE', true),
-    payloadEncryption: choice('PAYLOAD_ENCRYPTION', ['optional', 'required'], 'optional'),
-    smtpUrl: optional('SMTP_URL', 'a URL such as smtp://user:password@host:587', mailUrl),
-    mailFrom: optional('MAIL_FROM', 'an address such as App <app@example.com>', sender),
-  }
-}
-
-function readBilling({ read, optional, choice }: SettingsReader) {
-  return {
-    webhookTokens: read<string[]>('WEBHOOK_TOKEN', [], 'one token, or two as "a,b"', (text) => {
-      const tokens = list(text, hasNoSpaces)
-      return tokens && tokens.length <= 2 ? tokens : undefined
-    }),
-    webhookSigningSecret: optional('WEBHOOK_SIGNING_SECRET', 'a secret', nonEmpty),
-    rcApiKey: optional('RC_API_KEY', 'a key', nonEmpty),
-    rcApiUrl: read('RC_API_URL', 'https://api.revenuecat.com', EXTERNAL_URL, (text) =>
-      externalUrl(text)?.replace(/\/+$/, ''),
-    ),
-    billingSandbox: choice('BILLING_SANDBOX', ['separate', 'ignore'], 'separate'),
+    accessKeyId: storage.s3AccessKeyId ?? ofAws('AWS_ACCESS_KEY_ID'),
+    secretAccessKey: storage.s3SecretAccessKey ?? ofAws('AWS_SECRET_ACCESS_KEY'),
+    ...(sessionToken ? { sessionToken } : {}),
   }
 }
 

@@ -52,10 +52,6 @@ export function appLink(text: string): string | undefined {
   return `${scheme}${path}${path === '' ? '' : '/'}auth`
 }
 
-export function nonEmpty(text: string): string {
-  return text
-}
-
 export function oneOf<const T extends string>(choices: readonly T[], text: string): T | undefined {
   return choices.find((choice) => choice === text)
 }

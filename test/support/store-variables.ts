@@ -99,8 +99,10 @@ export const STORE_VARIABLES: Record<
   PLAY_JWKS_URL: ['http://127.0.0.1:1', { playJwksUrl: 'http://127.0.0.1:1' }, ['x']],
   PURCHASE_TRANSFER: ['never', { purchaseTransfer: 'never' }, ['sometimes']],
   SANDBOX_TESTERS: ['a, b', { sandboxTesters: ['a', 'b'] }, ['a,', 'with space']],
-  STORE_LENIENCE: ['0', { storeLenienceHours: 0 }, ['-1', '73', '1.5']],
-  STORE_EVIDENCE_DAYS: ['0', { storeEvidenceDays: 0 }, ['-1', '3651']],
+  STORE_GRACE_HOURS: ['0', { storeGraceHours: 0 }, ['-1', '73', '1.5']],
+  STORE_LENIENCE: ['0', { storeGraceHours: 0 }, ['-1', '73', '1.5']],
+  STORE_RECORD_DAYS: ['0', { storeRecordDays: 0 }, ['-1', '3651']],
+  STORE_EVIDENCE_DAYS: ['0', { storeRecordDays: 0 }, ['-1', '3651']],
 }
 
 /** The other variables that each of these variables requires. */

@@ -1,7 +1,7 @@
 import { lstat, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { Config } from '../../config/config.ts'
-import { isUnexpanded } from '../../config/define-setting.ts'
+import { isUnexpanded } from '../../config/read-settings.ts'
 import { UsageError } from '../../lib/command.ts'
 import { confirmRisk } from '../terminal.ts'
 import { type BackupPlace, backupName, backupPlaceOf, exists, pathIn } from './backups.ts'

@@ -130,7 +130,7 @@ async function installExecutable(paths: Paths) {
 /** Creates the environment file unless it exists. Returns whether it was created. */
 async function writeEnvironment({ environment }: Paths): Promise<boolean> {
   if (existsSync(environment)) return false
-  const example = `# The configuration of homeport: the README lists all variables. After a change: systemctl restart homeport
+  const example = `# The configuration of homeport: "homeport help environment" lists all variables. After a change: systemctl restart homeport
 WEBHOOK_TOKEN=${randomBytes(32).toString('hex')}
 BACKUP_SCHEDULE=15 2 * * *
 # The public key that age-keygen prints. Without BACKUP_KEY, backups are NOT encrypted.

@@ -1,7 +1,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from 'acme-client'
-import { LETS_ENCRYPT } from '../../config/config.ts'
+import { LETS_ENCRYPT } from '../../config/subjects/network.ts'
 import { makeFolder, writeDurably } from '../../lib/files/durable-file.ts'
 import { type Certificate, parseCertificate } from './certificate.ts'
 

@@ -1,4 +1,4 @@
-import type { StoreSettings } from '../../config/stores.ts'
+import type { StoreSettings } from '../../config/subjects/stores.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { HOUR_MS } from '../../lib/time/durations.ts'
 import type { Tx } from '../../platform/db/db.ts'
@@ -78,7 +78,7 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
   const { db, subscriberApi, settings, sizes, log } = deps
   const eventLog = createEventLog(db, deps.eventReaders)
   const accessSettings = {
-    lenienceMs: settings.storeLenienceHours * HOUR_MS,
+    lenienceMs: settings.storeGraceHours * HOUR_MS,
     sandboxTesters: new Set(settings.sandboxTesters),
   }
   const holders = createHolders(deps)
@@ -94,7 +94,7 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     ...(sizes ? { sizes } : {}),
   })
   const backlog = createBacklog({ db, projection, log })
-  const signedRecords = createSignedRecords({ ...deps, days: settings.storeEvidenceDays })
+  const signedRecords = createSignedRecords({ ...deps, days: settings.storeRecordDays })
   const erasure = createErasure({ ...deps, projection, eventLog, backlog, signedRecords })
   const transactions = createTransactions(db, eventLog)
   const eventSearch = createEventSearch({ db, eventLog, transactions, signedRecords })

@@ -1,4 +1,4 @@
-import { type RatesProvider, rateSources } from '../../config/rates.ts'
+import { type RatesProvider, rateSources } from '../../config/subjects/rates.ts'
 import { HOUR_MS } from '../../lib/time/durations.ts'
 import { type Feed, FeedError } from './feed.ts'
 import type { RateSet } from './model.ts'

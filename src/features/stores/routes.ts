@@ -1,6 +1,6 @@
 import type { Server } from 'bun'
 import { Elysia } from 'elysia'
-import type { AppStoreApp } from '../../config/stores.ts'
+import type { AppStoreApp } from '../../config/subjects/stores.ts'
 import { AppError, type DenialReason } from '../../lib/errors.ts'
 import { objectIn } from '../../lib/text/json.ts'
 import { readBody, readJson } from '../../platform/http/body/body.ts'

@@ -1,4 +1,4 @@
-import type { StoreSettings } from '../../config/stores.ts'
+import type { StoreSettings } from '../../config/subjects/stores.ts'
 import type { Log } from '../../lib/log/log.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import type { Limits } from '../../platform/limits/limits.ts'

@@ -40,7 +40,7 @@ async function check(histories: History[]) {
       ...appStore.environment,
       ...apple.environment,
       ...google.environment,
-      STORE_LENIENCE: '0',
+      STORE_GRACE_HOURS: '0',
     },
     { requestsPerSecond: 1_000 },
   )

@@ -12,7 +12,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const BILLING_PATH = '/api/webhooks/billing/v1'
-/** `STORE_LENIENCE` at its default. */
+/** `STORE_GRACE_HOURS` at its default. */
 const LENIENCE = 3 * HOUR
 /** Requests in flight at the same time. */
 const PARALLEL = 16

@@ -1,4 +1,4 @@
-import type { AppStoreApp } from '../../../config/stores.ts'
+import type { AppStoreApp } from '../../../config/subjects/stores.ts'
 import { sha256 } from '../../../lib/crypto/hash.ts'
 import type { Delivery } from '../../billing/inbox/event.ts'
 import { appleEvent } from './event.ts'

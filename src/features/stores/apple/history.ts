@@ -1,4 +1,4 @@
-import type { AppStoreApp } from '../../../config/stores.ts'
+import type { AppStoreApp } from '../../../config/subjects/stores.ts'
 import type { Log } from '../../../lib/log/log.ts'
 import { DAY_MS, HOUR_MS } from '../../../lib/time/durations.ts'
 import type { StoredEnvironment } from '../../billing/environment.ts'

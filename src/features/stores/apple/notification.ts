@@ -1,4 +1,4 @@
-import type { AppStoreApp } from '../../../config/stores.ts'
+import type { AppStoreApp } from '../../../config/subjects/stores.ts'
 import { objectIn } from '../../../lib/text/json.ts'
 import type { StoredEnvironment } from '../../billing/environment.ts'
 import { AppleTokenError } from './certificates.ts'

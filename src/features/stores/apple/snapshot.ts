@@ -1,4 +1,4 @@
-import type { AppStoreApp } from '../../../config/stores.ts'
+import type { AppStoreApp } from '../../../config/subjects/stores.ts'
 import type { Delivery } from '../../billing/inbox/event.ts'
 import { AppleTokenError } from './certificates.ts'
 import { contentHash } from './delivery.ts'

@@ -1,4 +1,4 @@
-import type { AppStoreApp } from '../../../config/stores.ts'
+import type { AppStoreApp } from '../../../config/subjects/stores.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import type { Play } from '../google/play.ts'
 import { playApp, type StoreApps } from './apps.ts'

@@ -1,4 +1,4 @@
-import type { AppStoreApp } from '../../../config/stores.ts'
+import type { AppStoreApp } from '../../../config/subjects/stores.ts'
 import type { StoredEnvironment } from '../../billing/environment.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'

@@ -1,4 +1,4 @@
-import type { StoreSettings } from '../../../config/stores.ts'
+import type { StoreSettings } from '../../../config/subjects/stores.ts'
 import type { Log } from '../../../lib/log/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { EventInbox } from '../../billing/inbox/event-inbox.ts'

@@ -1,5 +1,5 @@
 import { and, desc, eq, inArray, isNotNull, lt, sql } from 'drizzle-orm'
-import type { PurchaseTransfer } from '../../../config/stores.ts'
+import type { PurchaseTransfer } from '../../../config/subjects/stores.ts'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import { prepareFind, prepareSelect } from '../../../platform/db/prepared.ts'

@@ -1,4 +1,4 @@
-import type { AppStoreApp } from '../../../config/stores.ts'
+import type { AppStoreApp } from '../../../config/subjects/stores.ts'
 import type { Log } from '../../../lib/log/log.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import { environmentOf } from '../../billing/environment.ts'

@@ -1,5 +1,5 @@
 import { SignJWT } from 'jose'
-import type { ServiceAccount } from '../../../../config/stores.ts'
+import type { ServiceAccount } from '../../../../config/subjects/stores.ts'
 import {
   type BoundedRequest,
   fetchBounded,

@@ -1,9 +1,9 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import type { JWK } from 'jose'
-import { isExposed } from '../lib/files/file-exposure.ts'
-import type { SettingsReader } from './define-setting.ts'
-import { externalUrl, hasNoSpaces } from './values.ts'
+import { isExposed } from '../../lib/files/file-exposure.ts'
+import { choice, integer, listOf, setting, type ValuesOf, value } from '../setting.ts'
+import { externalUrl, hasNoSpaces } from '../values.ts'
 
 const ACKNOWLEDGEMENTS = ['recorded', 'claimed', 'never'] as const
 
@@ -20,58 +20,105 @@ const TRANSFERS = ['on-request', 'never', 'always'] as const
  */
 export type PurchaseTransfer = (typeof TRANSFERS)[number]
 
-/** The settings of the app stores. */
-export function readStores({ read, optional, choice, integer, all }: SettingsReader) {
-  return {
-    /** The apps whose notifications the App Store sends here. */
-    appStoreApps: read<AppStoreApp[]>(
-      'APP_STORE_APPS',
-      [],
-      'apps such as com.example.app:1234567890, separated by commas',
-      appStoreApps,
-    ),
-    /** The key for Apple's API. */
-    appStoreIssuerId: optional('APP_STORE_ISSUER_ID', 'an issuer id, a UUID', uuid),
-    appStoreKeyId: optional('APP_STORE_KEY_ID', 'a key id of ten characters', keyId),
-    appStoreKey: optional(
-      'APP_STORE_KEY_FILE',
+const API_URL = value('a URL', apiUrl)
+const INTERNAL = { isInternal: true }
+
+/** The app stores. */
+export const storeSettings = {
+  appStoreApps: setting(
+    'APP_STORE_APPS',
+    value('apps such as com.example.app:1234567890, separated by commas', appStoreApps, []),
+    'apps whose purchases the App Store reports here, each with its bundle id and Apple id: `com.example.app:1234567890`; required for its webhook',
+    { page: 'app-store.md' },
+  ),
+  appStoreIssuerId: setting(
+    'APP_STORE_ISSUER_ID',
+    value('an issuer id, a UUID', uuid),
+    'the In-App Purchase key for Apple’s API, to recover missed notifications: its issuer',
+  ),
+  appStoreKeyId: setting(
+    'APP_STORE_KEY_ID',
+    value('a key id of ten characters', keyId),
+    'the id of that key',
+  ),
+  appStoreKey: setting(
+    'APP_STORE_KEY_FILE',
+    value(
       'the path of the .p8 file from App Store Connect: a P-256 private key, not readable by other users (mode 0600, or 0440 for its own group)',
       keyFile,
     ),
-    /** Only tests use other hosts and another root certificate than Apple's. */
-    appStoreApiUrl: optional('APP_STORE_API_URL', 'a URL', apiUrl),
-    appStoreRoot: optional('APP_STORE_ROOT_FILE', 'the path of a certificate', certificateFile),
-    /** The package names of the apps on Google Play. */
-    playPackages: all('PLAY_PACKAGES', 'package names, separated by commas', isPackageName),
-    /** The service account that calls Google's API. */
-    playAccount: optional(
-      'PLAY_SERVICE_ACCOUNT_FILE',
+    'its `.p8` file, with mode 0600, or 0440 for a group of the server',
+  ),
+  playPackages: setting(
+    'PLAY_PACKAGES',
+    listOf('package names', isPackageName),
+    'package names of the apps on Google Play; required for its webhook',
+    { page: 'google-play.md' },
+  ),
+  playAccount: setting(
+    'PLAY_SERVICE_ACCOUNT_FILE',
+    value(
       'the path of the JSON key of a service account from Google Cloud, not readable by other users (mode 0600, or 0440 for its own group)',
       serviceAccountFile,
     ),
-    /** What the tokens of Pub/Sub must say. */
-    playPushAccount: optional('PLAY_PUSH_ACCOUNT', 'the e-mail of a service account', emailAddress),
-    playPushAudience: optional('PLAY_PUSH_AUDIENCE', 'a text without spaces', word),
-    playPushSubscription: optional(
-      'PLAY_PUSH_SUBSCRIPTION',
-      'a name such as projects/my-project/subscriptions/homeport',
-      subscriptionName,
-    ),
-    playAcknowledge: choice('PLAY_ACKNOWLEDGE', ACKNOWLEDGEMENTS, 'recorded'),
-    /** Only tests use other hosts than Google's. */
-    playApiUrl: optional('PLAY_API_URL', 'a URL', apiUrl),
-    playTokenUrl: optional('PLAY_TOKEN_URL', 'a URL', apiUrl),
-    playJwksUrl: optional('PLAY_JWKS_URL', 'a URL', apiUrl),
-    purchaseTransfer: choice('PURCHASE_TRANSFER', TRANSFERS, 'on-request'),
-    /** The ids of users whose test purchases give access in production. */
-    sandboxTesters: all('SANDBOX_TESTERS', 'ids of users, separated by commas', hasNoSpaces),
-    /** How long a purchase gives access after its end while the store is expected to report a renewal, in hours. */
-    storeLenienceHours: integer('STORE_LENIENCE', 3, 0, 72),
-    /** How long signed notifications are kept, in days. */
-    storeEvidenceDays: integer('STORE_EVIDENCE_DAYS', 180, 0, 3650),
-  }
+    'the JSON key of the service account that queries Google about purchases, with mode 0600, or 0440 for a group of the server; required with `PLAY_PACKAGES`',
+  ),
+  playPushAccount: setting(
+    'PLAY_PUSH_ACCOUNT',
+    value('the e-mail of a service account', emailAddress),
+    'the service account that signs the notifications of Pub/Sub; required for the webhook',
+  ),
+  playPushAudience: setting(
+    'PLAY_PUSH_AUDIENCE',
+    value('a text without spaces', word),
+    'the audience of the push subscription',
+    { shown: 'the webhook’s URL' },
+  ),
+  playPushSubscription: setting(
+    'PLAY_PUSH_SUBSCRIPTION',
+    value('a name such as projects/my-project/subscriptions/homeport', subscriptionName),
+    'the name of the push subscription',
+    { shown: 'any' },
+  ),
+  playAcknowledge: setting(
+    'PLAY_ACKNOWLEDGE',
+    choice(ACKNOWLEDGEMENTS, 'recorded'),
+    'when the server acknowledges a Google purchase: once `recorded`, once `claimed` by a user, or `never`',
+  ),
+  purchaseTransfer: setting(
+    'PURCHASE_TRANSFER',
+    choice(TRANSFERS, 'on-request'),
+    'whether a purchase moves to another user who submits it: only if the user asks, `never` or `always`',
+  ),
+  sandboxTesters: setting(
+    'SANDBOX_TESTERS',
+    listOf('ids of users', hasNoSpaces),
+    'ids of users whose test purchases give access in production',
+  ),
+  storeGraceHours: setting(
+    'STORE_GRACE_HOURS',
+    integer(0, 72, 3),
+    'hours of access after the end of a period while the store is expected to report a renewal',
+    { aliases: ['STORE_LENIENCE'] },
+  ),
+  storeRecordDays: setting(
+    'STORE_RECORD_DAYS',
+    integer(0, 3650, 180),
+    'how long signed notifications and transactions are kept, in days; 0 keeps none',
+    { aliases: ['STORE_EVIDENCE_DAYS'] },
+  ),
+  appStoreApiUrl: setting('APP_STORE_API_URL', API_URL, 'another host than Apple’s', INTERNAL),
+  appStoreRoot: setting(
+    'APP_STORE_ROOT_FILE',
+    value('the path of a certificate', certificateFile),
+    'another root certificate than Apple’s',
+    INTERNAL,
+  ),
+  playApiUrl: setting('PLAY_API_URL', API_URL, 'another host than Google’s', INTERNAL),
+  playTokenUrl: setting('PLAY_TOKEN_URL', API_URL, 'another host than Google’s', INTERNAL),
+  playJwksUrl: setting('PLAY_JWKS_URL', API_URL, 'another host than Google’s', INTERNAL),
 }
-export type StoreSettings = ReturnType<typeof readStores>
+export type StoreSettings = ValuesOf<typeof storeSettings>
 
 /** Errors for settings of stores that are each valid but contradict one another. */
 export function storeContradictions(

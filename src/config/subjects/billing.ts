@@ -1,0 +1,44 @@
+import { choice, setting, text, value } from '../setting.ts'
+import { externalUrl, hasNoSpaces, list } from '../values.ts'
+import { EXTERNAL_URL } from './network.ts'
+
+export const billingSettings = {
+  webhookTokens: setting(
+    'WEBHOOK_TOKEN',
+    value(
+      'one token, or two as "a,b"',
+      (given) => {
+        const tokens = list(given, hasNoSpaces)
+        return tokens && tokens.length <= 2 ? tokens : undefined
+      },
+      [],
+    ),
+    'the billing provider’s token, required for its webhook; two, separated by a comma, during a rotation',
+    { page: 'billing.md' },
+  ),
+  webhookSigningSecret: setting(
+    'WEBHOOK_SIGNING_SECRET',
+    text('a secret'),
+    'when set, the billing provider’s signature is also required',
+  ),
+  rcApiKey: setting(
+    'RC_API_KEY',
+    text('a key'),
+    'the key of the billing provider’s API, to recover missed events',
+  ),
+  rcApiUrl: setting(
+    'RC_API_URL',
+    value(
+      EXTERNAL_URL,
+      (given) => externalUrl(given)?.replace(/\/+$/, ''),
+      'https://api.revenuecat.com',
+    ),
+    'another address of that API',
+    { shown: 'RevenueCat’s' },
+  ),
+  billingSandbox: setting(
+    'BILLING_SANDBOX',
+    choice(['separate', 'ignore'], 'separate'),
+    '`ignore` hides sandbox purchases',
+  ),
+}
