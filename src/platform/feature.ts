@@ -4,6 +4,7 @@ import type { Secrets } from '../config/secrets.ts'
 import type { DataCommand } from '../lib/command.ts'
 import type { Log } from '../lib/log/log.ts'
 import type { Passwords } from '../lib/passwords/passwords.ts'
+import type { Condition } from './conditions/condition.ts'
 import type { Columns, UsersTable } from './db/columns.ts'
 import type { Db } from './db/db.ts'
 import type { RecordByKey, ScopeGuard } from './http/api-key-guard.ts'
@@ -26,6 +27,8 @@ export type Feature = Declarations & {
 export type Declarations = {
   tables: (columns: Columns, users: UsersTable) => object
   commands: readonly DataCommand<never>[]
+  /** What operators should know about. */
+  conditions?: readonly Condition[]
   /** Translations of sentences that users see, by language. */
   translations?: Record<string, Sentences>
   /** The tags of its routes in the OpenAPI document, with their descriptions. */

@@ -24,6 +24,7 @@ import { webhooksFeature } from '../features/webhooks/feature.ts'
 import type { WebhooksDeps } from '../features/webhooks/webhooks.ts'
 import { activeSubscriptionsIn, type DeleteAccount } from '../lib/active-subscriptions.ts'
 import { sha256 } from '../lib/crypto/hash.ts'
+import { SERVER_CONDITIONS } from '../operations/conditions.ts'
 import type { ReadMetric } from '../platform/conditions/measurements.ts'
 import type { Columns } from '../platform/db/columns.ts'
 import type { OpenDb } from '../platform/db/db.ts'
@@ -207,6 +208,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
   })
   const alerts = alertsFeature.create(platform, {
     readMetric: deps.readMetric,
+    conditions,
     alertOperators: users.services.users.alertOperators,
     announce: (tx, type, data) => webhooks.services.webhooks.emit(tx, { type, userId: null, data }),
   })
@@ -274,6 +276,12 @@ export const UserExport = closedObject(
   'UserExport',
   'everything stored about the user',
 )
+
+/** What operators should know about, also as alerts of Prometheus. */
+export const conditions = [
+  ...SERVER_CONDITIONS,
+  ...declared.flatMap((feature) => feature.conditions ?? []),
+]
 
 /** The features' commands for the command line. */
 export const commands = FEATURES.flatMap<Command>((feature) => feature.commands)

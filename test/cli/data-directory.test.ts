@@ -35,7 +35,7 @@ test('an upgrade from the file that it would overwrite is refused', async () => 
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'homeport.new')
   await writeFile(path, 'new version')
-  await expect(assertNotUpgradeTarget(path, path)).rejects.toThrow('move your file')
+  await expect(assertNotUpgradeTarget(path, path)).rejects.toThrow('Move your file')
   await assertNotUpgradeTarget(path, join(folder.path, 'other.new'))
 })
 

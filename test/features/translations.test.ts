@@ -13,7 +13,7 @@ const EXCLUDED_FILES =
 /** A string literal, and the property or function that receives it. */
 const LITERAL = /(\w+:|\w+\()?\s*('(?:[^'\\\n]|\\.)+'|`[^`]+`)/g
 /** Documentation, and errors that only a developer's mistake causes. */
-const UNTRANSLATED = ['description:', 'summary:', 'malformed(']
+const UNTRANSLATED = ['description:', 'summary:', 'advice:', 'malformed(']
 /** A whole sentence, or the message of an error detail. */
 const USER_TEXT = /^(?:[A-Z].* .*\.|(?:must|is|was) .*)$/s
 const NUMBER = /\d[\d,.]*\d|\d/g

@@ -1,3 +1,4 @@
+import type { Condition } from '../../platform/conditions/condition.ts'
 import type { ReadMetric } from '../../platform/conditions/measurements.ts'
 import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
 import { alertsAdmin } from './admin.ts'
@@ -7,6 +8,7 @@ import { type Alerts, createAlerts } from './service.ts'
 
 type Needs = {
   readMetric: ReadMetric
+  conditions: readonly Condition[]
   alertOperators: Parameters<typeof createAlerts>[0]['alertOperators']
   announce: Parameters<typeof createAlerts>[0]['announce']
 }

@@ -2,10 +2,9 @@ import { eq } from 'drizzle-orm'
 import { AppError, invalidField } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
+import { type Condition, holdsWith, limitOf } from '../../platform/conditions/condition.ts'
 import { createMeasurements, type ReadMetric } from '../../platform/conditions/measurements.ts'
-import type { Rule } from '../../platform/conditions/units.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import { RULES } from './rules.ts'
 import type { AlertsDb } from './schema.ts'
 
 /** A firing or resolved alert, as webhooks and e-mails describe it. `value` is null if it is unknown. */
@@ -21,6 +20,7 @@ type Alert = {
 type AlertsDeps = {
   db: AlertsDb
   readMetric: ReadMetric
+  conditions: readonly Condition[]
   /** Queues an e-mail to the operators, if they have an address. */
   alertOperators: (tx: Tx, subject: string, text: string) => Promise<void>
   /** Tells webhook endpoints that an alert fires or is resolved. */
@@ -44,7 +44,7 @@ type Measured = { value: number | null; at: Date; lastHere: Date | undefined }
 
 /** Tells operators once when something needs their attention, and once when it no longer does. */
 export function createAlerts(deps: AlertsDeps) {
-  const { db, readMetric, alertOperators, announce, hasAddress, now, log } = deps
+  const { db, readMetric, conditions, alertOperators, announce, hasAddress, now, log } = deps
   const { alerts } = db.tables
   const measurements = createMeasurements(readMetric, now)
   /** The rules whose condition this instance has measured to hold, and when it last did. */
@@ -54,14 +54,15 @@ export function createAlerts(deps: AlertsDeps) {
   /** Measures every rule that is on, and tells operators what has changed. */
   async function evaluate() {
     const rows = await readRows()
-    const changed: { rule: Rule; measured: Measured }[] = []
-    for (const rule of RULES) {
+    const changed: { rule: Condition; measured: Measured }[] = []
+    for (const rule of conditions) {
       const row = rows.get(rule.name) ?? defaultRow(rule)
       if (!row.isOn) continue
       const value = await measure(rule)
       if (value === undefined) continue
       const measured = { value, at: now(), lastHere: breachedHere.get(rule.name) }
-      if (isBreached(rule, row, value)) breachedHere.set(rule.name, measured.at)
+      if (holdsWith(rule, value, row.threshold ?? limitOf(rule)))
+        breachedHere.set(rule.name, measured.at)
       else breachedHere.delete(rule.name)
       if (!Bun.deepEquals(stateAfter(rule, row, measured), row)) changed.push({ rule, measured })
     }
@@ -82,18 +83,18 @@ export function createAlerts(deps: AlertsDeps) {
   }
 
   /** Undefined if it cannot be measured: then its alert stays as it is. */
-  async function measure(rule: Rule): Promise<number | null | undefined> {
-    return rule.read(measurements, now()).catch((err) => {
+  async function measure(rule: Condition): Promise<number | null | undefined> {
+    return rule.measure.read(measurements, now()).catch((err) => {
       log.warn({ rule: rule.name, err }, 'an alert rule could not be measured')
       return undefined
     })
   }
 
   /** Each instance measures itself, and they share the state: a condition holds while it does at any of them. */
-  function stateAfter(rule: Rule, row: Row, { value, at, lastHere }: Measured): Row {
+  function stateAfter(rule: Condition, row: Row, { value, at, lastHere }: Measured): Row {
     // A time in the future is from a clock that was ahead.
     const since = (stored: Date | null) => (stored !== null && stored <= at ? stored : at)
-    const holds = isBreached(rule, row, value)
+    const holds = holdsWith(rule, value, row.threshold ?? limitOf(rule))
     const isElsewhere =
       isRecent(row.breachedAt, at) && Number(row.breachedAt) > Number(lastHere ?? 0)
     if (!holds && isElsewhere) return row
@@ -117,9 +118,9 @@ export function createAlerts(deps: AlertsDeps) {
     return isOver ? { ...next, firedAt: null, calmSince: null } : { ...next, calmSince }
   }
 
-  async function tell(tx: Tx, rule: Rule, { firedAt, value, threshold }: Row) {
+  async function tell(tx: Tx, rule: Condition, { firedAt, value, threshold }: Row) {
     const { name, title, severity, advice, unit } = rule
-    const limit = threshold ?? rule.threshold
+    const limit = threshold ?? limitOf(rule)
     const alert = { rule: name, title, severity, value, threshold: limit, unit }
     await announce(tx, firedAt === null ? 'alert.resolved' : 'alert.fired', alert)
     const measured = value === null || unit === '' ? '' : ` (${formatValue(value)} ${unit})`
@@ -130,9 +131,9 @@ export function createAlerts(deps: AlertsDeps) {
   /** The rules with their settings and states, and whether anybody has an address for alerts. */
   async function list() {
     const rows = await readRows()
-    const rules = RULES.map((rule) => {
+    const rules = conditions.map((rule) => {
       const row = rows.get(rule.name) ?? defaultRow(rule)
-      const { name, title, advice, severity, minutes, unit, isMinimum = false } = rule
+      const { name, title, advice, severity, minutes, unit } = rule
       return {
         name,
         title,
@@ -140,9 +141,9 @@ export function createAlerts(deps: AlertsDeps) {
         severity,
         minutes,
         unit,
-        isMinimum,
+        isMinimum: 'below' in rule.limit,
         isOn: row.isOn,
-        threshold: row.threshold ?? rule.threshold,
+        threshold: row.threshold ?? limitOf(rule),
         isDefault: row.threshold === null,
         value: row.value,
         breachedSince: row.breachedSince?.toISOString() ?? null,
@@ -154,7 +155,7 @@ export function createAlerts(deps: AlertsDeps) {
 
   /** Turns a rule on or off, or changes its threshold; null restores the default. Throws `not_found`. */
   async function set(name: string, { isOn, threshold }: Setting) {
-    const rule = RULES.find((one) => one.name === name)
+    const rule = conditions.find((one) => one.name === name)
     if (!rule) throw new AppError('not_found', `There is no alert rule ${name}.`)
     if (typeof threshold === 'number' && !(Number.isFinite(threshold) && threshold >= 0))
       throw invalidField('threshold', 'must be a number of 0 or more')
@@ -162,7 +163,7 @@ export function createAlerts(deps: AlertsDeps) {
       const row = await findRow(tx, rule)
       const settings = (one: Row) => ({
         isOn: one.isOn,
-        threshold: one.threshold ?? rule.threshold,
+        threshold: one.threshold ?? limitOf(rule),
       })
       const wanted = {
         ...row,
@@ -195,7 +196,7 @@ export function createAlerts(deps: AlertsDeps) {
     return new Map((await db.read.select().from(alerts)).map((row) => [row.rule, row]))
   }
 
-  async function findRow(tx: Tx, rule: Rule): Promise<Row> {
+  async function findRow(tx: Tx, rule: Condition): Promise<Row> {
     const [row] = await tx.select().from(alerts).where(eq(alerts.rule, rule.name))
     return row ?? defaultRow(rule)
   }
@@ -206,7 +207,7 @@ export function createAlerts(deps: AlertsDeps) {
   }
 }
 
-function defaultRow({ name }: Rule): Row {
+function defaultRow({ name }: Condition): Row {
   const unset = {
     threshold: null,
     breachedSince: null,
@@ -226,9 +227,4 @@ function isRecent(breachedAt: Date | null, at: Date): boolean {
 /** At most one decimal. */
 export function formatValue(value: number): string {
   return String(Math.round(value * 10) / 10)
-}
-
-function isBreached(rule: Rule, row: { threshold: number | null }, value: number | null): boolean {
-  const threshold = row.threshold ?? rule.threshold
-  return value !== null && (rule.isMinimum ? value < threshold : value > threshold)
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { newKey } from '../../lib/ids.ts'
+import { highest } from '../../platform/conditions/measure.ts'
 import type { OpenDb, Tx } from '../../platform/db/db.ts'
 import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
 import { byForeignKey, type ExistingUsers, nothing } from '../../platform/user-table.ts'
@@ -39,6 +40,19 @@ type Needs = {
 export const attachmentsFeature = {
   tables: attachmentTables,
   commands: attachmentCommands,
+  conditions: [
+    {
+      name: 'files-undeletable',
+      title: 'Files without a row cannot be deleted',
+      advice:
+        'The log names each, with the reason. In a store, allow the key DeleteObject, and end the Object Lock or retention of the objects. On a disk, check the owner of DATA_DIR/files.',
+      severity: 'warn',
+      minutes: 0,
+      measure: highest('homeport_files_undeletable'),
+      limit: { above: 0 },
+      unit: 'files',
+    },
+  ],
   translations: { de: attachmentGerman },
   tags: attachmentTags,
   exportMembers: attachmentExport,

@@ -13,6 +13,7 @@ import { type BillingNeeds, createBillingParts } from './billing.ts'
 import { businessAdmin } from './business/admin.ts'
 import { businessCommands } from './business/commands.ts'
 import { billingCommands } from './commands.ts'
+import { billingConditions } from './conditions.ts'
 import { grantsAdmin } from './grants/admin.ts'
 import { grantCommands } from './grants/commands.ts'
 import { grantRoutes } from './grants/routes.ts'
@@ -36,6 +37,7 @@ type Needs<Plan extends PlanLike> = BillingNeeds<Plan> & {
 export const billingFeature = {
   tables: billingTables,
   commands: [...billingCommands, ...businessCommands, ...grantCommands],
+  conditions: billingConditions,
   tags: billingTags,
   serverTags: serverBillingTags,
   exportMembers: billingExport,

@@ -1,3 +1,4 @@
+import { highest } from '../../platform/conditions/measure.ts'
 import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
 import { ratesAdmin } from './admin.ts'
 import { ratesCommands } from './commands.ts'
@@ -17,6 +18,19 @@ type Needs = {
 export const ratesFeature = {
   tables: rateTables,
   commands: ratesCommands,
+  conditions: [
+    {
+      name: 'rates-old',
+      title: 'The currency rates are old',
+      advice: '"homeport rates refresh" tries again and says what fails.',
+      severity: 'warn',
+      minutes: 0,
+      // Around Easter, the European Central Bank publishes none for five days.
+      measure: highest('homeport_rates_age_seconds', { per: 86_400 }),
+      limit: { above: 6 },
+      unit: 'days',
+    },
+  ],
   create(platform: Platform<RatesDb>, { pegs }: Needs) {
     const feeds = createFeeds(platform.config)
     const rates = createRates({ ...platform, feeds, baseCode: platform.config.ratesBase, pegs })

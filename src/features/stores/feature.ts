@@ -6,6 +6,7 @@ import type { Billing } from '../billing/billing.ts'
 import { storeAdmin } from './admin.ts'
 import { appleEvent } from './apple/event.ts'
 import { storeCommands } from './commands.ts'
+import { storeConditions } from './conditions.ts'
 import { playEvent } from './google/event.ts'
 import { playRoutes } from './google/push/routes.ts'
 import { storeJobs } from './jobs.ts'
@@ -33,6 +34,7 @@ export const storeEventReaders = { app_store: appleEvent, play_store: playEvent 
 export const storesFeature = {
   tables: storeTables,
   commands: [...storeCommands, ...purchaseCommands],
+  conditions: storeConditions,
   plainPaths: storePlainPaths,
   create(platform: Platform<StoresDb>, { billing, ...needs }: Needs) {
     const { config, secrets, now, limits } = platform

@@ -21,6 +21,7 @@ import { userExport } from './accounts/model.ts'
 import { type AccessSearch, createUserSearch } from './accounts/user-search.ts'
 import { userAdmin } from './admin.ts'
 import { userCommands } from './commands.ts'
+import { userConditions } from './conditions.ts'
 import type { MailLinks } from './email/email-addresses.ts'
 import type { UserOutbox } from './email/outbox-messages.ts'
 import { userJobs } from './jobs.ts'
@@ -77,6 +78,7 @@ const accountsOnly = nothing('guests have no rows in this table')
 export const usersFeature = {
   tables: userTables,
   commands: userCommands,
+  conditions: userConditions,
   translations: { de: userGerman },
   tags: userTags,
   serverTags: serverUserTags,

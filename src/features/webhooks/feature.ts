@@ -3,6 +3,7 @@ import type { ConsoleContext, Feature, Platform, ServerContext } from '../../pla
 import { nothing } from '../../platform/user-table.ts'
 import { webhooksAdmin } from './admin.ts'
 import { webhookCommands } from './commands.ts'
+import { webhookConditions } from './health.ts'
 import { webhookJobs } from './jobs.ts'
 import { type WebhooksDb, webhookTables } from './schema.ts'
 import type { Failure } from './sending/queue.ts'
@@ -27,6 +28,7 @@ const REASONS: Record<Failure, string> = {
 export const webhooksFeature = {
   tables: webhookTables,
   commands: webhookCommands,
+  conditions: webhookConditions,
   serverTags: serverWebhookTags,
   create(platform: Platform<WebhooksDb>, needs: Needs) {
     const { alertOperators, observeAttempt, sending = {} } = needs

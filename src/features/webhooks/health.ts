@@ -1,4 +1,6 @@
 import { and, asc, eq, isNotNull, isNull, lte } from 'drizzle-orm'
+import type { Condition } from '../../platform/conditions/condition.ts'
+import { growthWithout, highest } from '../../platform/conditions/measure.ts'
 import { countUpTo } from '../../platform/db/key-ranges.ts'
 import { withoutQuery } from './endpoints.ts'
 import type { WebhooksDb } from './schema.ts'
@@ -72,3 +74,43 @@ export function createWebhookHealth({ db, counts, now }: HealthDeps) {
       }))
   }
 }
+
+/** What needs attention about webhooks. */
+export const webhookConditions: Condition[] = [
+  {
+    name: 'webhook-disabled',
+    title: 'A webhook endpoint was disabled because it failed',
+    advice: '"homeport webhooks list" names it. Repair the receiver, then enable the endpoint.',
+    severity: 'warn',
+    minutes: 0,
+    measure: highest('homeport_webhook_endpoints_failed'),
+    limit: { above: 0 },
+    unit: 'endpoints',
+  },
+  {
+    name: 'webhooks-failing',
+    title: 'Webhook deliveries fail',
+    advice:
+      '"homeport webhooks deliveries --state waiting" lists them, "homeport webhooks show ID" says why.',
+    severity: 'warn',
+    minutes: 30,
+    measure: growthWithout(
+      'homeport_webhook_attempts_total',
+      60,
+      { outcome: '!delivered' },
+      { outcome: 'delivered' },
+    ),
+    limit: { above: 10 },
+    unit: 'failed attempts in an hour, none delivered',
+  },
+  {
+    name: 'webhooks-late',
+    title: 'Webhook deliveries are late',
+    advice: 'An endpoint replies too slowly for its number of events.',
+    severity: 'warn',
+    minutes: 10,
+    measure: highest('homeport_webhook_queue_age_seconds', { per: 60 }),
+    limit: { above: 5 },
+    unit: 'minutes',
+  },
+]

@@ -6,9 +6,10 @@ type MetricValue = { labels: Record<string, string | number>; value: number; par
 /** The current values of a metric of `/metrics`; empty if it has none. */
 export type ReadMetric = (name: string) => Promise<MetricValue[]>
 
-export type Labels = Record<string, RegExp>
+/** Patterns of labels, as Prometheus has them: `ok|duplicate`, or all but these with `!ok|duplicate`. */
+export type Labels = Record<string, string>
 
-/** What rules measure. Null where there is nothing to measure. */
+/** What conditions measure. Null where there is nothing to measure. */
 export type Measurements = {
   /** The highest current value. */
   highest: (name: string, labels?: Labels) => Promise<number | null>
@@ -22,7 +23,7 @@ export type Measurements = {
 
 type Reading = { at: number; total: number }
 
-/** The longest window of a rule. */
+/** The longest window of a condition. */
 const MAX_WINDOW_MS = 2 * 60 * MINUTE_MS
 
 /** Measures this process. The readings of counters are kept in memory, so windows begin at the start. */
@@ -60,16 +61,17 @@ export function createMeasurements(readMetric: ReadMetric, now: () => Date): Mea
 
   async function matching(name: string, labels: Labels, part?: string): Promise<number[]> {
     const values = await readMetric(name)
-    return values.flatMap((one) => {
-      const isWanted = Object.entries(labels).every(([label, pattern]) =>
-        pattern.test(String(one.labels[label] ?? '')),
-      )
-      return isWanted && one.part === part ? [one.value] : []
+    const matchers = Object.entries(labels).map(([label, text]) => {
+      const isExcluding = text.startsWith('!')
+      const pattern = new RegExp(`^(?:${isExcluding ? text.slice(1) : text})$`)
+      return (one: MetricValue) => pattern.test(String(one.labels[label] ?? '')) !== isExcluding
     })
+    return values.flatMap((one) =>
+      one.part === part && matchers.every((matches) => matches(one)) ? [one.value] : [],
+    )
   }
 }
 
 function keyOf(name: string, labels: Labels, part?: string): string {
-  const patterns = Object.entries(labels).map(([label, pattern]) => `${label}=${pattern.source}`)
-  return JSON.stringify([name, patterns, part])
+  return JSON.stringify([name, labels, part])
 }

@@ -1,14 +1,10 @@
 import { expect, test } from 'bun:test'
-import { RULES } from '../../../src/features/alerts/rules.ts'
 import { createTestApp } from '../../support/app.ts'
 import { startSmtp } from '../../support/smtp.ts'
 
 const MINUTE = 60_000
 const BILLING = '/api/webhooks/billing/v1'
 const TO = 'ops@example.com'
-/** Only a monitoring system outside sees that the server is down, or compares instances. */
-const ONLY_OUTSIDE = ['down', 'versions-differ']
-
 async function setUp() {
   const smtp = await startSmtp()
   const app = await createTestApp({ SMTP_URL: smtp.url, ALERT_EMAIL: TO })
@@ -160,25 +156,6 @@ test('a test alert arrives', async () => {
   expect(await it.alerts.sendTest()).toEqual({ isMailed: true })
   await it.app.services.users.outbox.flush()
   expect((await it.smtp.next(TO)).text).toContain('You receive alerts at this address.')
-})
-
-test('there is a rule for every alert of docs/monitoring/alerts.yml, with the same delay', async () => {
-  const text = await Bun.file('docs/monitoring/alerts.yml').text()
-  const documented = text
-    .split('- alert: Homeport')
-    .slice(1)
-    .map((part) => {
-      const [name = ''] = /^\w+/.exec(part) ?? []
-      const [, minutes = '0'] = /^ +for: (\d+)m/m.exec(part) ?? []
-      const [, hours = '0'] = /^ +for: (\d+)h/m.exec(part) ?? []
-      const kebab = name.replace(/(?<=[a-z])[A-Z]/g, '-$&').toLowerCase()
-      return [kebab, Number(minutes) + Number(hours) * 60] as const
-    })
-  const inside = documented.filter(([name]) => !ONLY_OUTSIDE.includes(name))
-  expect(RULES.map(({ name }) => name).toSorted()).toEqual(inside.map(([name]) => name).toSorted())
-  const delays = new Map(inside)
-  for (const { name, minutes } of RULES.filter(({ name }) => name !== 'mails-waiting'))
-    expect([name, minutes]).toEqual([name, delays.get(name) ?? 0])
 })
 
 test('every rule measures without an error', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createAlerts } from '../../../src/features/alerts/service.ts'
+import { conditions } from '../../../src/server/features.ts'
 import { createTestApp } from '../../support/app.ts'
 
 const MINUTE = 60_000
@@ -24,6 +25,7 @@ async function setUp() {
         if (value == null) throw new Error('the disk does not respond')
         return [{ labels: {}, value }]
       },
+      conditions,
       alertOperators: async (_tx, subject) => void sent.push(subject),
       announce: async () => {},
       hasAddress: true,

@@ -210,9 +210,9 @@ function replies(bad: string, good: string): Record<string, string> {
 }
 
 function durations(fast: string): Record<string, string> {
-  const bucket = (le: string) =>
-    `homeport_http_request_duration_seconds_bucket{route="/api/user/profile/v1",le="${le}"}`
-  return { [bucket('0.25')]: fast, [bucket('1')]: '0+60x120', [bucket('+Inf')]: '0+60x120' }
+  const name = 'homeport_http_request_duration_seconds'
+  const route = 'route="/api/user/profile/v1"'
+  return { [`${name}_bucket{${route},le="0.5"}`]: fast, [`${name}_count{${route}}`]: '0+60x120' }
 }
 
 function denials(wrong: string): Record<string, string> {

@@ -1,9 +1,11 @@
-import { hours, type Rule, refusedDeliveries } from '../../platform/conditions/units.ts'
+import type { Condition } from '../../platform/conditions/condition.ts'
+import { highest, refusedDeliveries } from '../../platform/conditions/measure.ts'
 
-const REFUSED = /^(malformed_request|unauthenticated|forbidden|unavailable|webhook_not_configured)$/
+const REFUSED = 'malformed_request|unauthenticated|forbidden|unavailable|webhook_not_configured'
+const HOURS = { per: 3_600 }
 
-/** The rules about the App Store and Google Play. */
-export const STORE_RULES: Rule[] = [
+/** What needs attention about the App Store and Google Play. */
+export const storeConditions: Condition[] = [
   {
     name: 'app-store-refused',
     title: 'Notifications from the App Store are refused',
@@ -11,9 +13,9 @@ export const STORE_RULES: Rule[] = [
       'Code forbidden: the app is not in APP_STORE_APPS. Code malformed_request: choose version 2 of the notifications in App Store Connect. Code unauthenticated: Apple has not signed them.',
     severity: 'page',
     minutes: 0,
-    threshold: 10,
+    measure: refusedDeliveries('homeport_app_store_deliveries_total', REFUSED),
+    limit: { above: 10 },
     unit: 'in two hours',
-    read: (m) => refusedDeliveries(m, 'homeport_app_store_deliveries_total', REFUSED),
   },
   {
     name: 'app-store-silent',
@@ -21,9 +23,9 @@ export const STORE_RULES: Rule[] = [
     advice: '"homeport stores test" makes Apple send one and reports the result.',
     severity: 'warn',
     minutes: 0,
-    threshold: 72,
+    measure: highest('homeport_app_store_notification_age_seconds', HOURS),
+    limit: { above: 72 },
     unit: 'hours',
-    read: (m) => hours(m.highest('homeport_app_store_notification_age_seconds')),
   },
   {
     name: 'app-store-history-old',
@@ -31,9 +33,9 @@ export const STORE_RULES: Rule[] = [
     advice: 'Lost notifications are not found. "homeport stores check" says why.',
     severity: 'warn',
     minutes: 0,
-    threshold: 6,
+    measure: highest('homeport_app_store_history_lag_seconds', HOURS),
+    limit: { above: 6 },
     unit: 'hours',
-    read: (m) => hours(m.highest('homeport_app_store_history_lag_seconds')),
   },
   {
     name: 'app-store-key-refused',
@@ -41,9 +43,9 @@ export const STORE_RULES: Rule[] = [
     advice: '"homeport stores check" says what to check.',
     severity: 'page',
     minutes: 30,
-    threshold: 0,
+    measure: highest('homeport_app_store_key_refused'),
+    limit: { above: 0 },
     unit: '',
-    read: (m) => m.highest('homeport_app_store_key_refused'),
   },
   {
     name: 'play-refused',
@@ -51,9 +53,9 @@ export const STORE_RULES: Rule[] = [
     advice: '"homeport stores check" says why. Pub/Sub repeats them for seven days.',
     severity: 'page',
     minutes: 0,
-    threshold: 10,
+    measure: refusedDeliveries('homeport_play_deliveries_total', REFUSED),
+    limit: { above: 10 },
     unit: 'in two hours',
-    read: (m) => refusedDeliveries(m, 'homeport_play_deliveries_total', REFUSED),
   },
   {
     name: 'play-account-refused',
@@ -62,9 +64,9 @@ export const STORE_RULES: Rule[] = [
       'Purchases are not acknowledged meanwhile, and Google refunds them after three days. Run "homeport stores check".',
     severity: 'page',
     minutes: 30,
-    threshold: 0,
+    measure: highest('homeport_play_account_refused'),
+    limit: { above: 0 },
     unit: '',
-    read: (m) => m.highest('homeport_play_account_refused'),
   },
   {
     name: 'play-unacknowledged',
@@ -73,9 +75,9 @@ export const STORE_RULES: Rule[] = [
       'Google refunds it after three days. "homeport purchases list --unacknowledged" lists such purchases.',
     severity: 'warn',
     minutes: 0,
-    threshold: 24,
+    measure: highest('homeport_play_unacknowledged_age_seconds', HOURS),
+    limit: { above: 24 },
     unit: 'hours',
-    read: (m) => hours(m.highest('homeport_play_unacknowledged_age_seconds')),
   },
   {
     name: 'play-refunds-soon',
@@ -84,9 +86,9 @@ export const STORE_RULES: Rule[] = [
       '"homeport purchases list --unacknowledged" lists such purchases. Check PLAY_ACKNOWLEDGE.',
     severity: 'page',
     minutes: 0,
-    threshold: 48,
+    measure: highest('homeport_play_unacknowledged_age_seconds', HOURS),
+    limit: { above: 48 },
     unit: 'hours',
-    read: (m) => hours(m.highest('homeport_play_unacknowledged_age_seconds')),
   },
   {
     name: 'play-silent',
@@ -94,9 +96,9 @@ export const STORE_RULES: Rule[] = [
     advice: 'Send a test notification in the Play Console. An app with few purchases may be quiet.',
     severity: 'warn',
     minutes: 0,
-    threshold: 72,
+    measure: highest('homeport_play_notification_age_seconds', HOURS),
+    limit: { above: 72 },
     unit: 'hours',
-    read: (m) => hours(m.highest('homeport_play_notification_age_seconds')),
   },
   {
     name: 'play-queue-long',
@@ -104,8 +106,8 @@ export const STORE_RULES: Rule[] = [
     advice: 'Google is busy or limits requests: the log says which.',
     severity: 'warn',
     minutes: 30,
-    threshold: 1_000,
+    measure: highest('homeport_play_purchases_waiting'),
+    limit: { above: 1_000 },
     unit: 'purchases',
-    read: (m) => m.highest('homeport_play_purchases_waiting'),
   },
 ]

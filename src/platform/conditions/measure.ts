@@ -1,0 +1,150 @@
+import type { Labels, Measurements } from './measurements.ts'
+
+/** Measures a value in this process, and in Prometheus: `promql` compares it, such as with `> 5`. */
+export type Measure = {
+  /** Null where it does not apply. */
+  read: (measurements: Measurements, now: Date) => Promise<number | null>
+  promql: (beyond: string) => string
+}
+
+/** More refused deliveries than this in two hours are a problem, even if others are accepted. */
+const MANY_REFUSED = 100
+const ACCEPTED: Labels = { code: 'ok|duplicate|ignored' }
+
+/** The highest current value of a metric, in units of `per`. */
+export function highest(name: string, { labels = {}, per = 1 }: Of = {}): Measure {
+  const read = (m: Measurements) => divide(m.highest(name, labels), per)
+  return { read, promql: (beyond) => `${scaled(series(name, labels), per)} ${beyond}` }
+}
+
+/** The lowest current value of a metric, in units of `per`. */
+export function lowest(name: string, { labels = {}, per = 1 }: Of = {}): Measure {
+  const { promql } = highest(name, { labels, per })
+  return { read: (m) => divide(m.lowest(name, labels), per), promql }
+}
+
+/** As `highest`, and in Prometheus also reported while there is none. */
+export function highestOrMissing(name: string, of: Of): Measure {
+  const { read, promql } = highest(name, of)
+  return { read, promql: (beyond) => `${promql(beyond)} or absent(${name})` }
+}
+
+/** The highest current value, whatever its sign. */
+export function farthest(name: string): Measure {
+  return {
+    read: async (m) => {
+      const value = await m.highest(name)
+      return value === null ? null : Math.abs(value)
+    },
+    promql: (beyond) => `abs(${name}) ${beyond}`,
+  }
+}
+
+/** The days until a time, in seconds since 1970. */
+export function daysUntil(name: string): Measure {
+  return {
+    read: async (m, now) => {
+      const seconds = await m.lowest(name)
+      return seconds === null ? null : (seconds - now.getTime() / 1000) / 86_400
+    },
+    promql: (beyond) => `(${name} - time()) / 86400 ${beyond}`,
+  }
+}
+
+/** How much counters have grown in the last minutes. */
+export function growth(name: string, minutes: number, labels: Labels): Measure {
+  return {
+    read: (m) => m.increase(name, minutes, labels),
+    promql: (beyond) => `${increase(name, minutes, labels)} ${beyond}`,
+  }
+}
+
+/** The share of a counter's growth that has `labels`, in percent; null without growth. */
+export function share(name: string, minutes: number, labels: Labels): Measure {
+  return {
+    read: async (m) => {
+      const total = await m.increase(name, minutes)
+      return total === 0 ? null : ((await m.increase(name, minutes, labels)) / total) * 100
+    },
+    promql: (beyond) =>
+      `100 * ${increase(name, minutes, labels)} / ${increase(name, minutes)} ${beyond}`,
+  }
+}
+
+/** The share of durations in a histogram that are over `seconds`, one of its limits, in percent; null without any. */
+export function shareOver(
+  name: string,
+  seconds: number,
+  minutes: number,
+  labels: Labels = {},
+): Measure {
+  const isFast = { ...labels, le: String(seconds) }
+  return {
+    read: async (m) => {
+      const total = await m.increase(name, minutes, labels, 'count')
+      const fast = await m.increase(name, minutes, isFast, 'bucket')
+      return total === 0 ? null : ((total - fast) / total) * 100
+    },
+    promql: (beyond) => {
+      const fast = increase(`${name}_bucket`, minutes, isFast)
+      return `100 - 100 * ${fast} / ${increase(`${name}_count`, minutes, labels)} ${beyond}`
+    },
+  }
+}
+
+/** The growth with the first labels, unless there was any with the second ones. */
+export function growthWithout(
+  name: string,
+  minutes: number,
+  labels: Labels,
+  others: Labels,
+): Measure {
+  return {
+    read: async (m) =>
+      (await m.increase(name, minutes, others)) > 0 ? 0 : await m.increase(name, minutes, labels),
+    promql: (beyond) =>
+      `${increase(name, minutes, labels)} ${beyond} and ${increase(name, minutes, others)} == 0`,
+  }
+}
+
+/**
+ * The deliveries refused with `code` in two hours, which include each retry of a provider; 0 if one has been accepted
+ * since, because any stranger can send some.
+ */
+export function refusedDeliveries(name: string, code: string): Measure {
+  return {
+    read: async (m) => {
+      const refused = await m.increase(name, 120, { code })
+      const acceptedAt = await m.lastIncrease(name, ACCEPTED)
+      const isOver = acceptedAt > 0 && acceptedAt >= (await m.lastIncrease(name, { code }))
+      return isOver && refused <= MANY_REFUSED ? 0 : refused
+    },
+    promql: (beyond) => {
+      const refused = increase(name, 120, { code })
+      const accepted = increase(name, 30, ACCEPTED)
+      return `(${refused} ${beyond} unless on () ${accepted} > 0) or ${refused} > ${MANY_REFUSED}`
+    },
+  }
+}
+
+type Of = { labels?: Labels; per?: number }
+
+function scaled(value: string, per: number): string {
+  return per === 1 ? value : `${value} / ${per}`
+}
+
+async function divide(value: Promise<number | null>, per: number): Promise<number | null> {
+  const known = await value
+  return known === null ? null : known / per
+}
+
+function increase(name: string, minutes: number, labels: Labels = {}): string {
+  return `sum(increase(${series(name, labels)}[${minutes}m]))`
+}
+
+function series(name: string, labels: Labels): string {
+  const matchers = Object.entries(labels).map(([label, values]) =>
+    values.startsWith('!') ? `${label}!~"${values.slice(1)}"` : `${label}=~"${values}"`,
+  )
+  return matchers.length === 0 ? name : `${name}{${matchers.join(',')}}`
+}
