@@ -5,7 +5,7 @@ const MAX_LISTED = 20
 /** Caches take some minutes to fill, and the heap about half an hour. */
 const AGES = [5, 30]
 
-/** The outcome as Markdown, also for docs/measurements.md. */
+/** The outcome as Markdown, also for docs/internal/measurements.md. */
 export function report(outcome: Outcome): string {
   const { engine, minutes, rate, stats, failures, isClean, problems, errors } = outcome
   return [

@@ -9,7 +9,7 @@ import type { Services } from '../../../src/server/services.ts'
 import { addBilling, addLongHistories } from './large-billing.ts'
 import { addUsers } from './large-users.ts'
 
-/** The amount of data; `FULL` is the size in docs/measurements.md. */
+/** The amount of data; `FULL` is the size in docs/internal/measurements.md. */
 export type Size = {
   users: number
   events: number

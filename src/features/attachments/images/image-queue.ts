@@ -22,7 +22,7 @@ export type Requester = { ip: string; userId: string | null }
 type ImageQueue = ReturnType<typeof createImageQueue>
 export type MakeImage = ImageQueue['make']
 
-/** Ten seconds per image (`docs/faults.md`, row 111). */
+/** Ten seconds per image (`docs/internal/faults.md`, row 111). */
 const JOB_LIMITS: JobLimits = { time: 10_000, output: MAX_FILE_BYTES, memory: 512 * 1024 * 1024 }
 /** A worker is replaced after this many images or this much memory, in case it leaks. */
 const JOBS_PER_WORKER = 500
