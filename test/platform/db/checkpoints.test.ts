@@ -84,7 +84,18 @@ test('background work waits while the log is long and being copied', async () =>
     db.write(async () => client.run('INSERT INTO rows VALUES (randomblob(1048576))'))
   await db.pauseBatches()
   for (let rows = 0; rows < 40; rows++) await write()
-  await signalCopier(path, 'SIGSTOP')
+  const canWriteWhileStopped = async () => {
+    await signalCopier(path, 'SIGSTOP')
+    const failure = await write().then(
+      () => null,
+      (error: Error) => error,
+    )
+    if (failure === null) return true
+    // It has been stopped while it held the lock.
+    await signalCopier(path, 'SIGCONT')
+    return false
+  }
+  await until(canWriteWhileStopped, 'the copier always holds the lock')
   while ((await stat(`${path}-wal`)).size < 200 * MB) await write()
   let hasPaused = false
   using sleeps = spyOn(Bun, 'sleep')
