@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import {
   formatSums,
-  publicKeyOf,
   type Release,
   signSums,
+  toPublicKey,
 } from '../src/lib/crypto/release-signature.ts'
 
 /** The line in `install.sh` that sets the public key. */
@@ -18,7 +18,7 @@ export async function writeSums(folder: string, release: Release, privateKey: st
   const script = await Bun.file(join(import.meta.dir, 'install.sh')).text()
   if (!KEY_LINE.test(script)) throw new Error('install.sh has no line for the release key')
   await Bun.write(join(folder, 'SHA256SUMS'), sums)
-  const key = privateKey === null ? '' : publicKeyOf(privateKey)
+  const key = privateKey === null ? '' : toPublicKey(privateKey)
   const pinned = script.replace(KEY_LINE, () => `key=\${RELEASE_PUBLIC_KEY:-${key}}`)
   await Bun.write(join(folder, 'install.sh'), pinned)
   if (privateKey !== null)

@@ -2,7 +2,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { version } from '../package.json' with { type: 'json' }
 import { hashOfFile } from '../src/lib/crypto/hash.ts'
-import { publicKeyOf } from '../src/lib/crypto/release-signature.ts'
+import { toPublicKey } from '../src/lib/crypto/release-signature.ts'
 import { buildExecutable, TARGETS } from './build.ts'
 import { buildClient } from './build-client.ts'
 import { readBuildInfo } from './build-info.ts'
@@ -74,7 +74,7 @@ if (privateKey === null)
  */
 function pinReleaseKeys() {
   const others = (process.env['RELEASE_PUBLIC_KEY'] ?? '').split(',')
-  const keys = [...(privateKey ? [publicKeyOf(privateKey)] : []), ...others].filter(Boolean)
+  const keys = [...(privateKey ? [toPublicKey(privateKey)] : []), ...others].filter(Boolean)
   process.env['RELEASE_PUBLIC_KEY'] = [...new Set(keys)].join(',')
 }
 

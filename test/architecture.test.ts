@@ -61,11 +61,7 @@ const DIRECTORIES = `
   .trim()
   .split(/\s+/)
 
-/** Directories that may hold many small, independent files. */
-const UNCAPPED = ['client']
-
-const ROOT = join(import.meta.dir, '..')
-const SOURCE = join(ROOT, 'src')
+const SOURCE = join(import.meta.dir, '..', 'src')
 const IMPORT = /(?:^|\n)(?:import|export)\s[^'"]*?from\s+'([^']+)'|import\('([^']+)'\)/g
 const LINE_LIMIT = 300
 
@@ -226,7 +222,8 @@ test('the directories match the list, with at most 12 files each', () => {
     ({ path }) => /^(features\/[\w-]+)\/feature\.ts$/.exec(path)?.[1] ?? [],
   )
   expect([...directories.keys()].toSorted()).toEqual([...DIRECTORIES, ...features].toSorted())
-  const crowded = [...directories].filter(([name, count]) => count > 12 && !UNCAPPED.includes(name))
+  // The client's modules are small and independent.
+  const crowded = [...directories].filter(([name, count]) => count > 12 && name !== 'client')
   expect(crowded).toEqual([])
   const vague = files.filter(({ path }) =>
     /(^|\/)(utils?|helpers?|common|misc|index)(\/|\.ts)/.test(
@@ -241,6 +238,19 @@ test('queries are awaited with execute(); only db/ uses get, all and run', () =>
     (path) => !path.startsWith('platform/db/') && path !== 'platform/metrics/registry.ts',
   )
   expect(calls).toEqual([])
+})
+
+/** Combinators of schemas and settings, and verbs. */
+const NAMED_LIKE_NOUNS =
+  /^(create\w+|(one|oneModel|list|reply|rules)Of|notSignedIn|(meet|must|s)\w*tandIn)$/
+
+test('exported functions are named by verbs, not by …Of and …In', () => {
+  const names = files
+    .flatMap(({ text }) => [
+      ...text.matchAll(/^export (?:async )?function ([a-z]\w+(?:Of|In))\b/gm),
+    ])
+    .map(([, name = '']) => name)
+  expect(names.filter((name) => !NAMED_LIKE_NOUNS.test(name))).toEqual([])
 })
 
 test('no file has more than 300 lines', () => {

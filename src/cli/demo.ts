@@ -2,7 +2,7 @@ import { and, eq } from 'drizzle-orm'
 import { RETRY_OF_FAILED_EVENTS } from '../features/billing/jobs.ts'
 import { encodePng } from '../lib/files/png.ts'
 import type { Log } from '../lib/log/log.ts'
-import { beforeAndAfterOf, differencesBetween } from '../lib/text/differences.ts'
+import { differencesBetween, splitDifferences } from '../lib/text/differences.ts'
 import { DAY_MS } from '../lib/time/durations.ts'
 import type { Services } from '../server/services.ts'
 
@@ -133,7 +133,7 @@ async function publishSettings({ settings, operators }: Services) {
       operator: 'dana',
       origin: ORIGIN.ip,
       action: 'settings.publish',
-      ...beforeAndAfterOf(differences),
+      ...splitDifferences(differences),
     })
   }
 }

@@ -2,7 +2,7 @@ import { dataCommand, EXIT, UsageError } from '../lib/command.ts'
 import { megabytes } from '../lib/text/format-bytes.ts'
 import type { Status } from '../operations/status.ts'
 import { readMigrations } from '../platform/db/migrations.ts'
-import { consoleUrlOf } from '../platform/public-url.ts'
+import { findConsoleUrl } from '../platform/public-url.ts'
 import type { Services } from '../server/services.ts'
 import { BUILD, BUILD_INFO, SHARP_VERSION, VERSION } from '../version.ts'
 import type { LocalCommand } from './command.ts'
@@ -114,7 +114,7 @@ export const open: LocalCommand = {
   summary: 'Print the URL of the console',
   run: async (loadConfig, { json }) => {
     const config = await effectiveConfig(loadConfig())
-    const url = consoleUrlOf(config)
+    const url = findConsoleUrl(config)
     if (url === null) throw new UsageError('CONSOLE is off: set it to "on" to enable the console.')
     const { consoleNetworks: networks } = config
     const restriction = networks.length > 0 ? `\nReachable only from ${networks.join(', ')}.` : ''

@@ -9,7 +9,7 @@ import {
   readVariable,
 } from '../config/config.ts'
 import { settingsHelp } from '../config/reference.ts'
-import { CommandError, EXIT, flagOf, type Options, UsageError } from '../lib/command.ts'
+import { CommandError, EXIT, type Options, toFlag, UsageError } from '../lib/command.ts'
 import { AppError } from '../lib/errors.ts'
 import { describeFullDisk } from '../lib/files/free-space.ts'
 import { createLog } from '../lib/log/log.ts'
@@ -99,7 +99,7 @@ function printable(text: string): string {
 function requireNonEmptyOptions(options: Options) {
   const empty = Object.keys(options).find((name) => options[name] === '' && name !== 'note')
   if (empty === undefined) return
-  throw new UsageError(`${flagOf(empty)} is empty: give it a value, or leave it out.`)
+  throw new UsageError(`${toFlag(empty)} is empty: give it a value, or leave it out.`)
 }
 
 /** Only one process writes: the running server executes the command, or else this process does. */

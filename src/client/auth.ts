@@ -1,15 +1,15 @@
 import type { ApiError } from './api-error.ts'
 import type { Call, Caller, Envelope } from './caller.ts'
-import { type Calls, dataOf } from './calls.ts'
+import { type Calls, unwrap } from './calls.ts'
 import type { Deadline, RunCall } from './deadline.ts'
 import type { InputOf, PathOf, ReplyOf, RouteFunction } from './routes.ts'
 import {
   alreadySignedInError,
   isSessionEnded,
   isTokenRefused,
+  readSession,
   type SessionKeeper,
   sessionEnded,
-  sessionIn,
   tokenLostError,
 } from './session.ts'
 import type { CallOptions } from './shared-types.ts'
@@ -126,7 +126,7 @@ export function createAuth(deps: AuthDeps) {
     guest: UserProfile | null = null,
     isFirst = false,
   ) {
-    const result = sessionIn(envelope)
+    const result = readSession(envelope)
     if ('refreshToken' in result) {
       if (guest && guest._id !== result.user._id) throw tokenLostError()
       await session.keep(result, isFirst)
@@ -154,7 +154,7 @@ export function createAuth(deps: AuthDeps) {
           return sendRequest((await exchangeRefreshToken(kept.refreshToken)).accessToken)
         })
       })
-      return dataOf<'post', typeof LOGOUT>(envelope)
+      return unwrap<'post', typeof LOGOUT>(envelope)
     } catch (error) {
       if ((error as ApiError).code === 'aborted') throw error
       return { message: SIGNED_OUT }
@@ -182,7 +182,7 @@ export function createAuth(deps: AuthDeps) {
         }),
       )
       if ((await session.read())?.userId === before?.userId) await session.forget('account_deleted')
-      return dataOf<'delete', typeof PROFILE>(envelope)
+      return unwrap<'delete', typeof PROFILE>(envelope)
     } catch (error) {
       if (before?.accessToken === earlier && isSessionEnded(error)) return DELETED
       throw error
@@ -196,6 +196,6 @@ export function createRefreshExchange(call: Caller, runCall: RunCall): RefreshEx
     runCall({}, async (deadline) => {
       const json: InputOf<'post', typeof REFRESH>[0] = { refreshToken }
       const envelope = await call('post', REFRESH, null, { json, deadline })
-      return sessionIn(envelope) as ReplyOf<'post', typeof REFRESH>
+      return readSession(envelope) as ReplyOf<'post', typeof REFRESH>
     })
 }

@@ -27,7 +27,7 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
   ): RouteFunction<M, P> {
     return (...args) =>
       perform(args, place, async (content) =>
-        dataOf<M, P>(await withToken((token) => call(method, path, token, content))),
+        unwrap<M, P>(await withToken((token) => call(method, path, token, content))),
       )
   }
 
@@ -44,7 +44,7 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
       perform(args, place, async (content) => {
         const wait = { timeout: MAX_REFRESH_WAIT_MS }
         const kept = await runCall(wait, () => session.readFresh()).catch(() => null)
-        return dataOf<M, P>(await call(method, path, kept?.accessToken ?? null, content))
+        return unwrap<M, P>(await call(method, path, kept?.accessToken ?? null, content))
       })
   }
 
@@ -54,7 +54,7 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
     ...place: InputPlace<M, P>
   ): RouteFunction<M, P> {
     return (...args) =>
-      perform(args, place, async (content) => dataOf<M, P>(await call(method, path, null, content)))
+      perform(args, place, async (content) => unwrap<M, P>(await call(method, path, null, content)))
   }
 
   /** Runs one call. `args` are its input, if the route takes any (`place`), and its options. */
@@ -102,7 +102,7 @@ function withTrimmedAddress(input: unknown) {
 }
 
 /** Returns the data of a reply, or its message if it has no data. */
-export function dataOf<M extends Method, P extends string>(reply: Envelope): ReplyOf<M, P> {
+export function unwrap<M extends Method, P extends string>(reply: Envelope): ReplyOf<M, P> {
   const { code: _code, response, ...message } = reply
   return (response === undefined ? message : response) as ReplyOf<M, P>
 }

@@ -4,7 +4,7 @@ import { createAuth, createRefreshExchange } from './auth.ts'
 import type { BillingExport, BillingFunctions } from './billing.ts'
 import { randomHex } from './bytes.ts'
 import { createCaller } from './caller.ts'
-import { createCalls, dataOf } from './calls.ts'
+import { createCalls, unwrap } from './calls.ts'
 import { createChanges } from './changes.ts'
 import { type AppContext, contextHeaders } from './context-headers.ts'
 import { DEFAULT_TIMEOUT_MS, type RunCall, withDeadline } from './deadline.ts'
@@ -231,7 +231,7 @@ export function createClient(options: ClientOptions): Client {
         throw new TypeError('The first argument must be the data, an object.')
       return runCall(options, async (deadline) => {
         const content = { json, query: { version }, deadline }
-        return dataOf<M, typeof DATA>(
+        return unwrap<M, typeof DATA>(
           await withToken((token) => call(method, DATA, token, content)),
         )
       })
@@ -258,7 +258,7 @@ export function createClient(options: ClientOptions): Client {
       const envelope = await withToken((token) =>
         call('post', ATTACHMENTS, token, { query, content, headers, deadline }),
       )
-      return dataOf<'post', typeof ATTACHMENTS>(envelope)
+      return unwrap<'post', typeof ATTACHMENTS>(envelope)
     })
   }
 
@@ -270,7 +270,7 @@ export function createClient(options: ClientOptions): Client {
       const envelope = await withToken((token) =>
         call('get', ATTACHMENTS, token, { query, deadline }),
       )
-      const attachments = dataOf<'get', typeof ATTACHMENTS>(envelope)
+      const attachments = unwrap<'get', typeof ATTACHMENTS>(envelope)
       return { attachments, next: envelope.next ?? null }
     })
   }

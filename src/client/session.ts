@@ -196,7 +196,7 @@ function sessionOf({ isOurs, kept }: Slot): StoredSession | null {
 }
 
 /** Returns the session or challenge in the reply to a sign-in. Throws `reply_invalid` for anything else. */
-export function sessionIn({ response }: Envelope): SignInResult {
+export function readSession({ response }: Envelope): SignInResult {
   const { accessToken, refreshToken, expiresIn, user, challengeToken } = (response ?? {}) as Record<
     string,
     unknown

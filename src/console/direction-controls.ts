@@ -31,7 +31,7 @@ export function withVisibleControls(text: string): string {
 }
 
 /** The names of the controls in a text, such as `U+202E`. */
-export function directionControlsIn(text: string): string[] {
+export function findDirectionControls(text: string): string[] {
   return [...new Set(text.match(CONTROLS) ?? [])].map(nameOf)
 }
 

@@ -96,7 +96,7 @@ export function money({ amount, currency }: { amount: number; currency: string }
 }
 
 /** `12 events`, or `1,000+ events` for a count that stopped at 1,001. */
-export function countOf(count: number, noun: string): string {
+export function formatCount(count: number, noun: string): string {
   return count > 1000 ? `1,000+ ${pluralOf(noun)}` : plural(count, noun)
 }
 

@@ -22,17 +22,17 @@ function partsOf(path: string): string[] {
 }
 
 /** The filters with these names in the address, as an object and as a query string. */
-export function filtersIn(names: string[]) {
+export function readFilters(names: string[]) {
   const nonEmpty = names.flatMap((name): [string, string][] => {
     const value = query.value.get(name)
     return value ? [[name, value]] : []
   })
   const filter: Record<string, string> = Object.fromEntries(nonEmpty)
-  return { filter, search: searchOf(filter) }
+  return { filter, search: formatSearch(filter) }
 }
 
 /** A filter as a query string, without the empty values. */
-export function searchOf(filter: Record<string, string | undefined>): string {
+export function formatSearch(filter: Record<string, string | undefined>): string {
   const nonEmpty = Object.entries(filter).filter(([, value]) => value)
   const text = new URLSearchParams(nonEmpty as [string, string][]).toString()
   return text === '' ? '' : `?${text}`
@@ -40,7 +40,7 @@ export function searchOf(filter: Record<string, string | undefined>): string {
 
 /** The address of a screen with its filters. */
 export function linkTo(path: string, filter: Record<string, string | undefined> = {}): string {
-  return `${BASE}${path === '' ? '' : `/${path}`}${searchOf(filter)}`
+  return `${BASE}${path === '' ? '' : `/${path}`}${formatSearch(filter)}`
 }
 
 /** The address of this screen with changed filters. */

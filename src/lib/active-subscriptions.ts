@@ -7,7 +7,7 @@ type Line = Record<'store' | 'productId' | 'expiresAt' | 'effectiveEndAt', strin
 }
 
 /** A subscription that goes on at its store when the user's account is deleted. */
-export type ActiveSubscription = ReturnType<typeof activeSubscriptionsIn>[number]
+export type ActiveSubscription = ReturnType<typeof findActiveSubscriptions>[number]
 
 /** Deletes an account; returns the subscriptions that go on at their stores. */
 export type DeleteAccount = (userId: string) => Promise<ActiveSubscription[]>
@@ -20,7 +20,7 @@ export const MANAGEMENT_PAGES: Record<string, string> = {
 }
 
 /** The subscriptions that go on at their stores, also after a pause or while a store retries a payment. */
-export function activeSubscriptionsIn(lines: Line[]) {
+export function findActiveSubscriptions(lines: Line[]) {
   return lines.flatMap(({ store, productId, status, expiresAt, effectiveEndAt, ...line }) => {
     const isRetried = status === 'expired' && line.willRenew && line.billingIssueDetectedAt
     const isOver = /^(expired|refunded|consumed)$/.test(status) && !isRetried

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { ownerOf, userName } from './text/user-name.ts'
+import { findFileOwner, userName } from './text/user-name.ts'
 import { parseTime } from './time/parse-time.ts'
 
 export type Options = Record<string, string | boolean | undefined>
@@ -95,7 +95,7 @@ export function parseListOption(option: string | boolean | undefined): string[] 
 
 /** Why a file that a command line names cannot be read, and whose it is if this user may not. */
 export function describeUnreadable(path: string, error: unknown): string {
-  const owner = (error as { code?: string }).code === 'EACCES' ? ownerOf(resolve(path)) : null
+  const owner = (error as { code?: string }).code === 'EACCES' ? findFileOwner(resolve(path)) : null
   return owner === null
     ? `${path} cannot be read.`
     : `${path} cannot be read: it, or its folder, belongs to ${userName(owner)}, and this runs as ${userName(process.getuid?.() ?? 0)}.`
@@ -128,6 +128,6 @@ export function prettyJson(value: unknown): string {
 }
 
 /** `--created-from` for `createdFrom`. */
-export function flagOf(name: string): string {
+export function toFlag(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }

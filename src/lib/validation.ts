@@ -49,14 +49,14 @@ export function countCodePoints<T extends TSchema>(schema: T): T {
 /** Returns `value` if it is valid; otherwise throws `validation_failed` with the invalid paths below `root`. */
 export function check<T extends TSchema>(schema: T, value: unknown, root: string): Static<T> {
   if (Value.Check(countCodePoints(schema), value)) return value
-  const details = detailsOf(Value.Errors(schema, value), (path) =>
+  const details = toErrorDetails(Value.Errors(schema, value), (path) =>
     [root, path].filter(Boolean).join('.'),
   )
   throw new AppError('validation_failed', `The ${root} are invalid.`, { details })
 }
 
 /** The requirement that each invalid field violates, once per path; never the field's value. */
-export function detailsOf(
+export function toErrorDetails(
   faults: Iterable<ValueError>,
   nameOf: (path: string) => string,
 ): ErrorDetail[] {

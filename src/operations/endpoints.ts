@@ -10,7 +10,7 @@ const OTHER_KINDS = /^(webhook|billing) /
 const CONSOLE = /^\w+ \/console\b/
 
 /** The endpoints among the figures, the slowest first. Response times are in ms. */
-export function endpointsIn(figures: Figures[]) {
+export function groupByEndpoint(figures: Figures[]) {
   return figures
     .filter(({ name }) => !OTHER_KINDS.test(name))
     .map(endpointOf)

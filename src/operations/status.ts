@@ -2,7 +2,7 @@ import { AppError } from '../lib/errors.ts'
 import { freeSpace } from '../lib/files/free-space.ts'
 import type { Readiness } from '../platform/http/health.ts'
 import type { Tallies } from '../platform/metrics/tallies.ts'
-import { endpointsIn, isCalledByApps } from './endpoints.ts'
+import { groupByEndpoint, isCalledByApps } from './endpoints.ts'
 import type { MonitoringDeps } from './monitored.ts'
 
 const SLOWEST = 3
@@ -53,7 +53,7 @@ export function createStatus(
       ratesAgeHours: rates && ageInHours(rates.updatedAt),
       /** Of the last hour. */
       slowestEndpoints:
-        endpoints && endpointsIn(endpoints.figures).filter(isCalledByApps).slice(0, SLOWEST),
+        endpoints && groupByEndpoint(endpoints.figures).filter(isCalledByApps).slice(0, SLOWEST),
     }
   }
 

@@ -6,7 +6,7 @@ export function publicUrl({ baseUrl, port }: Config): string {
 }
 
 /** The console's URL; null when the console is off. */
-export function consoleUrlOf(config: Config): string | null {
+export function findConsoleUrl(config: Config): string | null {
   const { consolePort } = config
   if (!config.console) return null
   if (consolePort === null) return `${publicUrl(config)}/console`

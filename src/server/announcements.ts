@@ -2,7 +2,7 @@ import type { AccessChange } from '../features/billing/access/access-states.ts'
 import type { Changes } from '../features/changes/service.ts'
 import type { LimitReached } from '../features/usage/consumption.ts'
 import type { AccountChange } from '../features/users/accounts/accounts.ts'
-import { serverUserOf } from '../features/users/server/model.ts'
+import { toServerUser } from '../features/users/server/model.ts'
 import type { Webhooks } from '../features/webhooks/webhooks.ts'
 import type { Tx } from '../platform/db/db.ts'
 
@@ -26,7 +26,7 @@ export function createAnnouncements({ changes, webhooks, filesUrl }: Announcemen
     }
     const { id: userId } = change.account
     if (change.kind === 'updated') await changes.record(tx, userId, 'profile')
-    const data = { userId, user: serverUserOf(change.account, filesUrl) }
+    const data = { userId, user: toServerUser(change.account, filesUrl) }
     await webhooks.emit(tx, { type: `user.${change.kind}`, userId, data })
   }
 

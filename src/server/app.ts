@@ -4,7 +4,7 @@ import { mailLinkPaths } from '../features/users/feature.ts'
 import { wellKnown, wellKnownFiles } from '../platform/app-links.ts'
 import { encryption } from '../platform/encryption/plugin.ts'
 import type { RouteContext } from '../platform/feature.ts'
-import { callerOf, type RecordByKey, requireKey } from '../platform/http/api-key-guard.ts'
+import { findCaller, type RecordByKey, requireKey } from '../platform/http/api-key-guard.ts'
 import { authenticate } from '../platform/http/authenticate.ts'
 import { cors } from '../platform/http/cors.ts'
 import { clientPackage, describeClientPackage } from '../platform/http/docs/client-package.ts'
@@ -19,7 +19,7 @@ import {
 import { metricsRoute } from '../platform/http/metrics.ts'
 import { isForConsole } from '../platform/http/pages/console-page.ts'
 import { home } from '../platform/http/pages/home.ts'
-import { allowedMethodsOf, errors } from '../platform/http/replies/errors.ts'
+import { errors, findAllowedMethods } from '../platform/http/replies/errors.ts'
 import { host } from '../platform/http/request/host.ts'
 import { singleParameters } from '../platform/http/request/query.ts'
 import { observe, requestInfo } from '../platform/http/request/request-log.ts'
@@ -72,7 +72,7 @@ export function createApp(services: Services) {
   if (servesConsole) serveConsole(app, services)
   return app
     .use(
-      errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator, appName }),
+      errors({ log, allowedMethods: (path) => findAllowedMethods(app, path), translator, appName }),
     )
     .use(observe({ log, metrics, isTls }))
     .use(host())
@@ -141,7 +141,7 @@ export function createConsoleApp(services: Services) {
   const translator = createTranslator(translations)
   return app
     .use(
-      errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator, appName }),
+      errors({ log, allowedMethods: (path) => findAllowedMethods(app, path), translator, appName }),
     )
     .use(observe({ log, metrics, isTls }))
     .use(host())
@@ -154,7 +154,7 @@ export function createConsoleApp(services: Services) {
 function createServerApi(services: Services, isFromProxy: FromProxy): AnyElysia {
   const { apiKeys, operators, config, networkCheck, ipOf, now } = services
   const recordByKey: RecordByKey = (request, entry) => {
-    const { key, readIp } = callerOf(request)
+    const { key, readIp } = findCaller(request)
     return operators.audit.record({
       ...entry,
       operator: `API key ${key}`,

@@ -6,10 +6,10 @@ import { keysAdmin } from '../platform/encryption/admin.ts'
 import type { ConsoleContext } from '../platform/feature.ts'
 import {
   consoleGuard,
-  operatorOf,
+  findOperator,
+  findVisitor,
   type RecordAction,
-  sessionTokenOf,
-  visitorOf,
+  readSessionToken,
 } from '../platform/http/console-guard.ts'
 import { consoleNetworks, consolePage } from '../platform/http/pages/console-page.ts'
 import { requestInfo } from '../platform/http/request/request-log.ts'
@@ -41,12 +41,12 @@ function createAdmin(services: Services, isFromProxy: FromProxy) {
   const record: RecordAction = (request, entry) =>
     operators.audit.record({
       ...entry,
-      operator: operatorOf(request).name,
-      origin: visitorOf(request).ip,
+      operator: findOperator(request).name,
+      origin: findVisitor(request).ip,
       requestId: requestInfo(request).id,
     })
   const isSignedIn = async (request: Request) => {
-    const token = sessionTokenOf(request)
+    const token = readSessionToken(request)
     return token !== null && (await checkSession(token, { isUse: false })) !== null
   }
   const baseUrlOf = createBaseUrlOf(config.baseUrl, isFromProxy)

@@ -4,13 +4,13 @@ import { attachmentsFeature } from '../features/attachments/feature.ts'
 import { billingFeature } from '../features/billing/feature.ts'
 import { SubscriptionReplyOf } from '../features/billing/model.ts'
 import type { FoldingSizes } from '../features/billing/projection/checkpoints.ts'
-import { renewalOf } from '../features/billing/purchases/access.ts'
+import { computeRenewal } from '../features/billing/purchases/access.ts'
 import { changesFeature } from '../features/changes/feature.ts'
 import { contentFeature } from '../features/content/feature.ts'
 import { dataFeature } from '../features/data/feature.ts'
 import { operatorsFeature } from '../features/operators/feature.ts'
 import { plansFeature } from '../features/plans/feature.ts'
-import { planLimitsOf } from '../features/plans/limits.ts'
+import { findPlanLimits } from '../features/plans/limits.ts'
 import { PlanReply } from '../features/plans/model.ts'
 import { ratesFeature } from '../features/rates/feature.ts'
 import type { Peg } from '../features/rates/table.ts'
@@ -22,7 +22,7 @@ import { usersFeature } from '../features/users/feature.ts'
 import type { IdentityProviders } from '../features/users/social/identity-providers.ts'
 import { webhooksFeature } from '../features/webhooks/feature.ts'
 import type { WebhooksDeps } from '../features/webhooks/webhooks.ts'
-import { activeSubscriptionsIn, type DeleteAccount } from '../lib/active-subscriptions.ts'
+import { type DeleteAccount, findActiveSubscriptions } from '../lib/active-subscriptions.ts'
 import { sha256 } from '../lib/crypto/hash.ts'
 import { SERVER_CONDITIONS } from '../operations/conditions.ts'
 import type { ReadMetric } from '../platform/conditions/measurements.ts'
@@ -96,7 +96,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
   )
   const deleteAccount: DeleteAccount = async (userId) => {
     const { subscriptions } = await subscription.readForExport(userId, 'production')
-    const active = activeSubscriptionsIn(subscriptions)
+    const active = findActiveSubscriptions(subscriptions)
     await userData.deleteAccount(userId, (tx) =>
       users.services.users.notifyOfCharges(tx, userId, active),
     )
@@ -190,10 +190,10 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     allowanceOf: async (userId) => {
       const { plan, purchase } = await subscription.readPlan(userId)
       return {
-        limits: plan ? planLimitsOf(plan) : [],
+        limits: plan ? findPlanLimits(plan) : [],
         // A hash, because the key of a purchase without a transaction names its user.
         purchaseKey: purchase && sha256(purchase.purchaseKey),
-        renewal: purchase && renewalOf(purchase),
+        renewal: purchase && computeRenewal(purchase),
       }
     },
     knownLimits: plans.services.plans.knownLimits,

@@ -26,7 +26,7 @@ import type { Job } from '../platform/jobs/jobs.ts'
 import { createLimits } from '../platform/limits/limits.ts'
 import { type LimitsDb, limitTables } from '../platform/limits/schema.ts'
 import { historyTables } from '../platform/metrics/schema.ts'
-import { createMailer, greetingOf } from '../platform/outbox/mailer.ts'
+import { createMailer, findGreeting } from '../platform/outbox/mailer.ts'
 import { outboxTables } from '../platform/outbox/schema.ts'
 import { publicUrl } from '../platform/public-url.ts'
 import { publicationTables } from '../platform/publications/schema.ts'
@@ -119,7 +119,7 @@ export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb
     appName,
     mailer: createMailer({
       smtpUrl: config.smtpUrl,
-      greeting: greetingOf(config.baseUrl),
+      greeting: findGreeting(config.baseUrl),
       from: config.mailFrom ?? { name: appName, address: `no-reply@${hostOf(config)}` },
       folder: join(config.dataDir, 'outbox'),
     }),

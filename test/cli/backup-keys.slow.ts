@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
-import { unitOf } from '../../src/cli/service/unit.ts'
+import { formatUnit } from '../../src/cli/service/unit.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 
 type Environment = Record<string, string>
@@ -68,7 +68,7 @@ test('with the server stopped, a backup fails if the passphrase is unreadable', 
 
 test('the unit names its environment file', () => {
   const places = { user: 'u', home: '/home', executable: '/bin/homeport' }
-  expect(unitOf({ ...places, environment: '/etc/some.env' })).toContain(
+  expect(formatUnit({ ...places, environment: '/etc/some.env' })).toContain(
     'Environment=SERVICE_ENVIRONMENT_FILE=/etc/some.env\n',
   )
 })

@@ -4,7 +4,7 @@ import { chmod, rename, rm, stat, symlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { commands } from '../../src/cli/commands.ts'
 import { listSnapshots } from '../../src/cli/data/snapshots.ts'
-import { dataDirOf, unitOf } from '../../src/cli/service/unit.ts'
+import { formatUnit, readDataDir } from '../../src/cli/service/unit.ts'
 import { undoMigration } from '../../src/cli/service/upgrade.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { hashOfFile } from '../../src/lib/crypto/hash.ts'
@@ -143,8 +143,10 @@ onSqlite('snapshots are files')(
 
 test("root finds the service's data directory in its unit", () => {
   const places = { user: 'homeport', home: '/srv/app', executable: '/bin/homeport' }
-  expect(dataDirOf(unitOf({ ...places, environment: '/etc/homeport.env' }))).toBe('/srv/app/data')
-  expect(dataDirOf('[Service]\n')).toBeNull()
+  expect(readDataDir(formatUnit({ ...places, environment: '/etc/homeport.env' }))).toBe(
+    '/srv/app/data',
+  )
+  expect(readDataDir('[Service]\n')).toBeNull()
 })
 
 test.skipIf(process.getuid?.() !== 0 || isOnPostgres)(

@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from 'bun:test'
 import { createClient } from '../../src/client/client.ts'
-import { storeOf } from '../../src/client/react/store.ts'
+import { findStore } from '../../src/client/react/store.ts'
 import { createFakeServer } from '../../src/client/testing/testing.ts'
 import { createTestApp, PASSWORD } from '../support/app.ts'
 import { serveApp } from '../support/served.ts'
@@ -63,7 +63,7 @@ test('a slow sign-out does not end the session of a later sign-in', async () => 
 
 test('the next user does not wait for a request of the last one', async () => {
   const { server, client } = await openWorld({ timeout: 60_000 })
-  const store = storeOf(client)
+  const store = findStore(client)
   const stop = store.followSession()
   server.fail('readSubscription', { code: 'timeout' })
   const unsubscribe = store.subscription.subscribe(() => {})

@@ -1,6 +1,9 @@
 import { expect } from 'bun:test'
 import { readEvent } from '../../src/features/billing/inbox/event.ts'
-import { assessPurchases, entitlementsOf } from '../../src/features/billing/purchases/access.ts'
+import {
+  assessPurchases,
+  computeEntitlements,
+} from '../../src/features/billing/purchases/access.ts'
 import { type TestApp, WEBHOOK_TOKEN } from '../support/app.ts'
 import { bodyOf, type EventFixture, ms } from '../support/billing.ts'
 import { accessByModel, type LoggedEvent } from '../support/billing-model.ts'
@@ -97,7 +100,9 @@ async function accessByStore({ services }: TestApp): Promise<Record<string, stri
     const customerId = aliases.find(({ appUserId }) => appUserId === user)?.customerId ?? user
     for (const environment of ['PRODUCTION', 'SANDBOX']) {
       const purchases = await projection.purchasesOf(customerId, environment)
-      const active = entitlementsOf(assessPurchases(purchases, NOW)).filter(({ active }) => active)
+      const active = computeEntitlements(assessPurchases(purchases, NOW)).filter(
+        ({ active }) => active,
+      )
       access[`${user} ${environment}`] = active.map(({ id }) => id)
     }
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config/config.ts'
-import { consoleUrlOf } from '../../src/platform/public-url.ts'
+import { findConsoleUrl } from '../../src/platform/public-url.ts'
 
 test.each([
   [{}, 'http://localhost:3000/console'],
@@ -11,5 +11,5 @@ test.each([
     'https://api.example.com:8443/console',
   ],
 ])('with %o, the console is at %s', (environment, url) => {
-  expect(consoleUrlOf(readConfig({}, environment))).toBe(url)
+  expect(findConsoleUrl(readConfig({}, environment))).toBe(url)
 })

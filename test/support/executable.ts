@@ -3,7 +3,7 @@ import { copyFileSync, existsSync } from 'node:fs'
 import { link, mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { publicKeyOf } from '../../src/lib/crypto/release-signature.ts'
+import { toPublicKey } from '../../src/lib/crypto/release-signature.ts'
 import { WEBHOOK_TOKEN } from './app.ts'
 import { createTestDatabase } from './databases.ts'
 import { until } from './until.ts'
@@ -73,7 +73,7 @@ async function build() {
   await Bun.write(RELEASE_KEY, privateKey)
   const build = Bun.spawn([process.execPath, 'scripts/build.ts'], {
     cwd: ROOT,
-    env: { ...process.env, OUTFILE: EXECUTABLE, RELEASE_PUBLIC_KEY: publicKeyOf(privateKey) },
+    env: { ...process.env, OUTFILE: EXECUTABLE, RELEASE_PUBLIC_KEY: toPublicKey(privateKey) },
     stderr: 'pipe',
   })
   if ((await build.exited) !== 0) throw new Error(await new Response(build.stderr).text())

@@ -1,5 +1,5 @@
 import {
-  purchaseIn,
+  readPurchase,
   type StoredPurchase,
 } from '../../src/features/billing/projection/fold-state.ts'
 import { assessPurchases } from '../../src/features/billing/purchases/access.ts'
@@ -28,6 +28,6 @@ export function stateOf(purchase: Purchase, now: number) {
 export async function readPurchases({ services: { db } }: TestApp): Promise<Map<string, Purchase>> {
   const rows = await db.read.select().from(db.tables.subscriptions)
   return new Map(
-    rows.map(({ purchaseKey, state }) => [purchaseKey, purchaseIn(state as StoredPurchase)]),
+    rows.map(({ purchaseKey, state }) => [purchaseKey, readPurchase(state as StoredPurchase)]),
   )
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { rangeOf } from '../../src/features/attachments/storage/serve.ts'
+import { parseRange } from '../../src/features/attachments/storage/serve.ts'
 import { createMultipartUploads } from './s3-multipart.ts'
 import { refusalOf } from './s3-signature.ts'
 
@@ -183,7 +183,7 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
 
   async function get(request: IncomingMessage, response: ServerResponse, found: Stored) {
     const { bytes, lastModified } = found
-    const range = rangeOf(request.headers.range ?? null, bytes.length)
+    const range = parseRange(request.headers.range ?? null, bytes.length)
     if (range === 'unsatisfiable') return refuse(response, 416, 'InvalidRange')
     const body = range ? bytes.subarray(range.first, range.last + 1) : bytes
     const isCut = consumeFault('cut')

@@ -17,9 +17,9 @@ import { askServer } from '../server/command-socket.ts'
 import { readServiceRecord } from '../service/service-record.ts'
 import { createProgress, writeOutcome } from '../terminal.ts'
 import { exists, removeOldBackups, removeUnfinished } from './backups.ts'
-import { encryptingKey, encryptionOf, fingerprintOf, isRecipient } from './encryption.ts'
+import { computeFingerprint, encryptingKey, findEncryption, isRecipient } from './encryption.ts'
 import { gatherData } from './shared-data.ts'
-import { chooseTarget, pathOf, type Target } from './target.ts'
+import { chooseTarget, formatTarget, type Target } from './target.ts'
 import { type WriteResult, writeBackup } from './write-backup.ts'
 
 type Outcome = WriteResult & {
@@ -81,9 +81,16 @@ export const backup: LocalCommand = {
     const written = await withRemovalsHeld(config, () => write(config, target, key))
     const removed = keepCount === null ? [] : await removeOldBackups(place, keepCount)
     const seconds = Math.round(performance.now() - started) / 1000
-    const encryption = await encryptionOf(key)
-    const fingerprint = fingerprintOf(key)
-    const outcome = { path: pathOf(target), ...written, encryption, fingerprint, seconds, removed }
+    const encryption = await findEncryption(key)
+    const fingerprint = computeFingerprint(key)
+    const outcome = {
+      path: formatTarget(target),
+      ...written,
+      encryption,
+      fingerprint,
+      seconds,
+      removed,
+    }
     writeOutcome(json, outcome, describe(outcome))
     if (outcome.problem === null) return EXIT.done
     console.error(outcome.problem)

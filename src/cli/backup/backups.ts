@@ -22,13 +22,13 @@ export function unfinishedName(path: string): string {
 }
 
 /** The configured place of backups. */
-export function backupPlaceOf({ backupDir, backupS3, dataDir }: Config): BackupPlace {
+export function findBackupPlace({ backupDir, backupS3, dataDir }: Config): BackupPlace {
   if (backupDir === null) return join(dataDir, 'backups')
   return typeof backupDir === 'string' ? backupDir : { ...backupDir, ...backupS3 }
 }
 
 /** The path of a backup, or of its place, as operators see it. */
-export function pathIn(place: BackupPlace, name = ''): string {
+export function formatBackupPath(place: BackupPlace, name = ''): string {
   return typeof place === 'string' ? join(place, name) : bucketPath(place, name)
 }
 
@@ -70,7 +70,7 @@ async function listFolder(folder: string): Promise<StoredBackup[]> {
 
 /** The newest backup in the configured place; null without one. */
 export async function newestBackup(config: Config) {
-  const backups = await listBackups(backupPlaceOf(config))
+  const backups = await listBackups(findBackupPlace(config))
   return backups.find(isPlausiblyDated) ?? null
 }
 

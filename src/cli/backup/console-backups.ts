@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Backups } from '../../operations/console/backups.ts'
 import { runProgram } from '../processes/program-command.ts'
-import { backupPlaceOf, listBackups, listUnfinished, pathIn } from './backups.ts'
+import { findBackupPlace, formatBackupPath, listBackups, listUnfinished } from './backups.ts'
 import { isRecipient } from './encryption.ts'
 import { readFromBucket } from './store/bucket.ts'
 
@@ -14,7 +14,7 @@ const PROGRESS_INTERVAL_MS = 300
 /** Backups for the console. A child process writes or verifies each. */
 export function createConsoleBackups(config: Config): Backups {
   const { dataDir, backupSchedule, backupKey } = config
-  const place = backupPlaceOf(config)
+  const place = findBackupPlace(config)
   /** A recipient encrypts, but does not decrypt. */
   const canDecrypt = backupKey !== null && !isRecipient(backupKey)
   const canVerify = (name: string) => canDecrypt || !name.endsWith('.age')
@@ -30,7 +30,13 @@ export function createConsoleBackups(config: Config): Backups {
     const next =
       backupSchedule === null ? null : Bun.cron.parse(backupSchedule, Date.now(), { tz: 'UTC' })
     const isOnServer = typeof place === 'string'
-    return { backups, next, isEncrypted: backupKey !== null, isOnServer, folder: pathIn(place) }
+    return {
+      backups,
+      next,
+      isEncrypted: backupKey !== null,
+      isOnServer,
+      folder: formatBackupPath(place),
+    }
   }
 
   async function make(onSize: (bytes: number) => void) {

@@ -26,14 +26,14 @@ export async function encrypt(plain: ReadableStream<Uint8Array>, key: string) {
 }
 
 /** The public description of `key`: its recipient, `passphrase`, or null without a key. */
-export async function encryptionOf(key: string | null): Promise<string | null> {
+export async function findEncryption(key: string | null): Promise<string | null> {
   if (key === null) return null
   const encrypting = await encryptingKey(key)
   return isRecipient(encrypting) ? encrypting : PASSPHRASE
 }
 
 /** Tells one passphrase from another, by a hash as slow to guess as the archive's. A recipient is its own fingerprint. */
-export function fingerprintOf(key: string | null): string | null {
+export function computeFingerprint(key: string | null): string | null {
   if (key === null || isRecipient(key)) return key
   return scryptSync(key, 'homeport backup key', 4, SCRYPT).toString('hex')
 }

@@ -10,7 +10,7 @@ import type { BackupState } from '../../operations/host-state.ts'
 import type { Job, JobRun } from '../../platform/jobs/jobs.ts'
 import { runProgram } from '../processes/program-command.ts'
 import { describeForOperator } from '../unavailable.ts'
-import { type BackupPlace, backupPlaceOf, newestBackup, pathIn } from './backups.ts'
+import { type BackupPlace, findBackupPlace, formatBackupPath, newestBackup } from './backups.ts'
 
 const BACKUP_JOB = 'backup'
 /** A large backup can take hours. */
@@ -44,7 +44,7 @@ export function createBackupState(
   config: Config,
   runs: ReadonlyMap<string, JobRun | null> = new Map(),
 ): () => Promise<BackupState> {
-  const place = backupPlaceOf(config)
+  const place = findBackupPlace(config)
   const targetFault = createTargetProbe(place)
   const findNewest = createNewestReader(config)
   let reading: Promise<BackupState> | null = null
@@ -57,7 +57,7 @@ export function createBackupState(
     return withTimeout(reading, FOLDER_TIMEOUT_MS, () => late).catch((error) => {
       if (error !== late) throw error
       const cause = typeof place === 'string' ? 'its mount' : 'the network'
-      return failing(`${pathIn(place)} does not respond: check BACKUP_DIR and ${cause}`)
+      return failing(`${formatBackupPath(place)} does not respond: check BACKUP_DIR and ${cause}`)
     })
   }
 
@@ -113,7 +113,7 @@ function createTargetProbe(place: BackupPlace): () => Promise<string | null> {
 
 /** The newest backup, which an object store is asked for at most once a minute. */
 function createNewestReader(config: Config): () => ReturnType<typeof newestBackup> {
-  const lifetime = typeof backupPlaceOf(config) === 'string' ? 0 : STORE_LIST_INTERVAL_MS
+  const lifetime = typeof findBackupPlace(config) === 'string' ? 0 : STORE_LIST_INTERVAL_MS
   let last: { at: number; newest: Awaited<ReturnType<typeof newestBackup>> } | null = null
   return async () => {
     const at = performance.now()
@@ -125,7 +125,7 @@ function createNewestReader(config: Config): () => ReturnType<typeof newestBacku
 /** Warns when the server starts, not hours later at the first scheduled backup. */
 export async function warnIfTargetUnwritable(config: Config, log: Log) {
   if (config.backupSchedule === null) return
-  const fault = await probeTarget(backupPlaceOf(config))
+  const fault = await probeTarget(findBackupPlace(config))
   if (fault !== null) log.warn(`scheduled backups will fail: ${fault}`)
 }
 
@@ -151,5 +151,5 @@ export async function probeTarget(place: BackupPlace): Promise<string | null> {
 }
 
 function describeStoreFault(place: BackupPlace, error: Error): string {
-  return `${pathIn(place)} cannot be used: ${describeForOperator(error).replace(/\.$/, '')}`
+  return `${formatBackupPath(place)} cannot be used: ${describeForOperator(error).replace(/\.$/, '')}`
 }

@@ -4,7 +4,13 @@ import type { Config } from '../../config/config.ts'
 import { isUnexpanded } from '../../config/read-settings.ts'
 import { UsageError } from '../../lib/command.ts'
 import { confirmRisk } from '../terminal.ts'
-import { type BackupPlace, backupName, backupPlaceOf, exists, pathIn } from './backups.ts'
+import {
+  type BackupPlace,
+  backupName,
+  exists,
+  findBackupPlace,
+  formatBackupPath,
+} from './backups.ts'
 
 /** Names contain the time in whole seconds. */
 const NAME_RESOLUTION_MS = 1000
@@ -22,7 +28,7 @@ export async function chooseTarget(
   isEncrypted: boolean,
   isConfirmed: boolean,
 ): Promise<Target> {
-  if (out === null) return unusedName(backupPlaceOf(config), isEncrypted)
+  if (out === null) return unusedName(findBackupPlace(config), isEncrypted)
   if (/^s3:/i.test(out))
     throw new UsageError('--out takes a path: set BACKUP_DIR to write to an object store.')
   if (isUnexpanded(out))
@@ -30,7 +36,7 @@ export async function chooseTarget(
       `${out} has "~" or "$", which the shell did not replace: write the whole path.`,
     )
   const path = (await isFolder(out))
-    ? pathOf(await unusedName(resolve(out), isEncrypted))
+    ? formatTarget(await unusedName(resolve(out), isEncrypted))
     : await confirmReplacement(resolve(out), isConfirmed)
   await refusePathInDataDir(config.dataDir, path)
   return { place: dirname(path), name: basename(path) }
@@ -41,8 +47,8 @@ export async function isFolder(out: string): Promise<boolean> {
   return out.endsWith('/') || ((await stat(out).catch(() => null))?.isDirectory() ?? false)
 }
 
-export function pathOf({ place, name }: Target): string {
-  return pathIn(place, name)
+export function formatTarget({ place, name }: Target): string {
+  return formatBackupPath(place, name)
 }
 
 async function unusedName(place: BackupPlace, isEncrypted: boolean): Promise<Target> {

@@ -20,7 +20,7 @@ import { exists, unfinishedName } from './backups.ts'
 import { encrypt, isRecipient, openArchive } from './encryption.ts'
 import { KNOWN_NAME } from './read-backup.ts'
 import { uploadBackup } from './store/bucket.ts'
-import { pathOf, type Target } from './target.ts'
+import { formatTarget, type Target } from './target.ts'
 
 type BackupOptions = {
   /** A folder with copies of the database, the secrets and the attachments. */
@@ -76,7 +76,7 @@ export async function writeBackup(options: BackupOptions): Promise<WriteResult> 
   if (typeof place !== 'string') {
     return { bytes: await uploadBackup(place, name, content, total, requireFree), files }
   }
-  const path = pathOf(target)
+  const path = formatTarget(target)
   const partial = unfinishedName(path)
   await rm(partial, { force: true })
   try {
@@ -94,7 +94,7 @@ export async function writeBackup(options: BackupOptions): Promise<WriteResult> 
   async function requireFree() {
     if (!isNew || !(await exists(place, name))) return
     throw new ArchiveError(
-      `${pathOf(target)} was created in the meantime and was not replaced: run this again.`,
+      `${formatTarget(target)} was created in the meantime and was not replaced: run this again.`,
     )
   }
 }

@@ -3,7 +3,7 @@ import type { OnProgress } from '../../lib/command.ts'
 import { CommandError } from '../../lib/command.ts'
 import { isConstraintError } from '../../platform/db/constraint.ts'
 import type { Db, Reader } from '../../platform/db/db.ts'
-import { keyOf } from '../../platform/db/table-key.ts'
+import { findTableKey } from '../../platform/db/table-key.ts'
 
 /** The two sides of a copy differ, and retrying would not help. */
 export class CopyMismatch extends CommandError {}
@@ -81,7 +81,7 @@ export async function countAll({ tables, read }: Source, names = Object.keys(tab
 }
 
 async function readLastRow(read: Reader, table: Table): Promise<Row | null> {
-  const key = keyOf(table)
+  const key = findTableKey(table)
   const [row] = await read
     .select()
     .from(table as never)
@@ -91,7 +91,7 @@ async function readLastRow(read: Reader, table: Table): Promise<Row | null> {
 }
 
 async function* readPages(read: Reader, table: Table, start: Row | null): AsyncGenerator<Row[]> {
-  const key = keyOf(table)
+  const key = findTableKey(table)
   for (let last = start; ; ) {
     const rows: Row[] = await read
       .select()
@@ -106,7 +106,7 @@ async function* readPages(read: Reader, table: Table, start: Row | null): AsyncG
 }
 
 /** The condition for rows whose key is greater than that of `row`, compared column by column. */
-function after([first, ...others]: ReturnType<typeof keyOf>, row: Row): SQL | undefined {
+function after([first, ...others]: ReturnType<typeof findTableKey>, row: Row): SQL | undefined {
   if (first === undefined) return undefined
   const { column, name } = first
   const greater = gt(column, row[name])

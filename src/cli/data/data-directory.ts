@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { CommandError } from '../../lib/command.ts'
 import { describeFullDisk, freeSpace } from '../../lib/files/free-space.ts'
-import { mountOf } from '../../lib/files/mounts.ts'
-import { ownerOf, userName } from '../../lib/text/user-name.ts'
+import { findMount } from '../../lib/files/mounts.ts'
+import { findFileOwner, userName } from '../../lib/text/user-name.ts'
 import { DatabaseRefusal } from '../../platform/db/postgres/errors.ts'
 import { takeLock } from '../../platform/db/sqlite/lock.ts'
 import { classifyOpenError } from '../../platform/db/sqlite/storage-error.ts'
@@ -79,7 +79,7 @@ export async function asCommandError(error: unknown, { dataDir }: Config): Promi
   if (fault.kind === 'read_only') {
     return new CommandError(`${dataDir} is read-only: mount its disk writable and start again.`)
   }
-  const type = mountOf(dataDir)?.type ?? ''
+  const type = findMount(dataDir)?.type ?? ''
   if (REMOTE.test(type) && fault.kind !== 'full' && !/^E(ACCES|PERM)$/.test(fault.code)) {
     return new CommandError(
       `${dataDir} is on a file system (${type}) without the locks or shared memory that SQLite needs (${fault.code}): use a local disk, or DATABASE_URL.`,
@@ -94,7 +94,7 @@ export async function asCommandError(error: unknown, { dataDir }: Config): Promi
     const { state, advice } = await describeFullDisk(dataDir)
     return new CommandError(`The disk of ${dataDir} ${state}: ${advice} and start again.`)
   }
-  const owner = ownerOf(dataDir)
+  const owner = findFileOwner(dataDir)
   const self = process.getuid?.()
   if (owner === 0 && self) {
     const repair = describeRepair(dataDir, self)
@@ -144,7 +144,7 @@ export function describeFolders({ dataDir, backupDir, nativeDir }: Config): stri
   const advice = `${native} is on a mount without execution (noexec), so images cannot be processed: set NATIVE_DIR to a folder on another mount.`
   const open = folders.filter((path) => modeOf(path) & WRITABLE_BY_ALL)
   return [
-    ...(mountOf(native)?.isExecutable === false ? [advice] : []),
+    ...(findMount(native)?.isExecutable === false ? [advice] : []),
     ...open.map(
       (path) => `Every user of this machine can write to ${path}: run "chmod o-w ${path}".`,
     ),

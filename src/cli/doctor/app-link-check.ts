@@ -3,7 +3,7 @@ import { mailLinkPaths } from '../../features/users/feature.ts'
 import { fetchBounded, readTextCapped } from '../../lib/net/bounded-fetch.ts'
 import { ORIGINS_FILE, passkeyRelyingParty, wellKnownFiles } from '../../platform/app-links.ts'
 import { publicUrl } from '../../platform/public-url.ts'
-import { type Finding, failed, ok, reasonOf, warning } from './check.ts'
+import { type Finding, failed, ok, toReason, warning } from './check.ts'
 
 const TIMEOUT_MS = 10_000
 /** Apple reads no larger ones. */
@@ -34,7 +34,7 @@ export async function checkAppLinks(config: Config): Promise<Finding> {
 /** Null when the URL has the content. */
 async function compare(url: string, content: object): Promise<Finding | null> {
   const reply = await fetchBounded(url, { redirect: 'manual', timeoutMs: TIMEOUT_MS }).catch(
-    reasonOf,
+    toReason,
   )
   if (typeof reply === 'string') return failed(`${url} does not answer (${reply})`, FORWARD)
   const isRedirect = reply.status >= 300 && reply.status < 400

@@ -18,7 +18,7 @@ export function failed(detail: string, advice: string): Finding {
 }
 
 /** Names an error by its code, because messages may contain URLs with secrets. */
-export function reasonOf(error: unknown): string {
+export function toReason(error: unknown): string {
   const { code, name } = error as { code?: unknown; name?: unknown }
   return String(code ?? name ?? 'unknown')
 }

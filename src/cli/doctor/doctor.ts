@@ -4,7 +4,7 @@ import { requireData } from '../data/data-directory.ts'
 import { effectiveConfig } from '../effective-config.ts'
 import { writeOutput } from '../terminal.ts'
 import { describeForOperator } from '../unavailable.ts'
-import { type Check, type Finding, failed, reasonOf } from './check.ts'
+import { type Check, type Finding, failed, toReason } from './check.ts'
 import { localChecks } from './local-checks.ts'
 import { networkChecks } from './network-checks.ts'
 import { askServerState } from './server-state.ts'
@@ -36,7 +36,7 @@ async function examine({ run }: Check): Promise<Finding> {
   try {
     return await run()
   } catch (error) {
-    return failed(`could not be checked (${reasonOf(error)})`, describeForOperator(error as Error))
+    return failed(`could not be checked (${toReason(error)})`, describeForOperator(error as Error))
   }
 }
 

@@ -4,11 +4,11 @@ import { connect } from 'node:tls'
 import type { Config } from '../../config/config.ts'
 import { createFeeds } from '../../features/rates/providers.ts'
 import { DAY_MS } from '../../lib/time/durations.ts'
-import { explainSmtpError, greetingOf, trySmtp } from '../../platform/outbox/mailer.ts'
+import { explainSmtpError, findGreeting, trySmtp } from '../../platform/outbox/mailer.ts'
 import { describeInvalidity } from '../tls/certificate.ts'
 import { loadCertificate } from '../tls/tls.ts'
 import { checkAppLinks, hasAppLinks } from './app-link-check.ts'
-import { type Check, failed, ok, reasonOf, warning } from './check.ts'
+import { type Check, failed, ok, toReason, warning } from './check.ts'
 import { checkOpenId } from './openid-check.ts'
 import type { ServerState } from './server-state.ts'
 
@@ -42,7 +42,7 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
         'Set SMTP_URL and MAIL_FROM, or e-mails are only written to files.',
       )
     const { host } = new URL(smtpUrl)
-    return trySmtp(smtpUrl, undefined, greetingOf(baseUrl)).then(
+    return trySmtp(smtpUrl, undefined, findGreeting(baseUrl)).then(
       () => ok(`${host} accepts e-mails`),
       (error) => {
         const [why = '', advice = ''] = explainSmtpError(error)
@@ -55,7 +55,7 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     if (feed === undefined) return ok('off')
     for (const { url } of feeds) {
       const { host } = new URL(url)
-      const reply = await fetchWithTimeout(url).catch(reasonOf)
+      const reply = await fetchWithTimeout(url).catch(toReason)
       if (typeof reply === 'string')
         return failed(`${host} does not answer (${reply})`, CHECK_NETWORK)
       if (reply.status !== 200)
@@ -90,7 +90,7 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     // Without a path: requesting a customer would create one.
     return fetchWithTimeout(rcApiUrl).then(
       () => ok(`${host} answers`),
-      (error) => failed(`${host} does not answer (${reasonOf(error)})`, CHECK_NETWORK),
+      (error) => failed(`${host} does not answer (${toReason(error)})`, CHECK_NETWORK),
     )
   }
 
@@ -107,7 +107,7 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
         'Unset HOST, or remove the record: certificate authorities and many clients connect over IPv6.',
       )
     }
-    const reply = await fetchWithTimeout(`${baseUrl}/health`).catch(reasonOf)
+    const reply = await fetchWithTimeout(`${baseUrl}/health`).catch(toReason)
     if (typeof reply !== 'string' && reply.status === 200) return ok(`${baseUrl} answers`)
     const why = typeof reply === 'string' ? reply : reply.status
     return failed(
@@ -128,7 +128,7 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     if (!baseUrl?.startsWith('https:')) {
       return warning('BASE_URL is not https', 'Apps and the billing provider need https.')
     }
-    const until = await certificateExpiry(new URL(baseUrl)).catch(reasonOf)
+    const until = await certificateExpiry(new URL(baseUrl)).catch(toReason)
     if (typeof until === 'string') {
       return /CERT|SIGNED|ISSUER|ALTNAME/i.test(until)
         ? failed(`is not valid (${until})`, 'See the log of the program that renews it.')

@@ -5,7 +5,7 @@ import { dataCommand } from '../../lib/command.ts'
 import { DAY_MS, HOUR_MS } from '../../lib/time/durations.ts'
 import type { DeliveryRecord } from '../../operations/monitoring.ts'
 import type { Services } from '../../server/services.ts'
-import { type BackupPlace, backupPlaceOf, newestBackup } from '../backup/backups.ts'
+import { type BackupPlace, findBackupPlace, newestBackup } from '../backup/backups.ts'
 import { createBackupState, probeTarget } from '../backup/jobs.ts'
 import { askServer, STATE_TIMEOUT_MS } from '../server/command-socket.ts'
 import { type Finding, failed, ok, warning } from './check.ts'
@@ -32,7 +32,7 @@ const OLD_BACKUP_MS = 2 * DAY_MS
 /** Checks that there is a recent backup and that the schedule works. */
 export async function checkBackup(config: Config, server: ServerState | null): Promise<Finding> {
   const { backupSchedule } = config
-  const place = backupPlaceOf(config)
+  const place = findBackupPlace(config)
   const isStore = typeof place !== 'string'
   const storeFault = isStore ? await probeTarget(place) : null
   if (storeFault !== null) {

@@ -11,7 +11,7 @@ import { megabytes } from '../../lib/text/format-bytes.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import { readBody, readJson } from '../../platform/http/body/body.ts'
 import { decodedHeader } from '../../platform/http/request/request-headers.ts'
-import { pathOf, targetOf } from '../../platform/http/request/request-url.ts'
+import { readPath, readTarget } from '../../platform/http/request/request-url.ts'
 import type { Services } from '../../server/services.ts'
 import { currentUser, executeCommand, type ServiceCommand } from '../command.ts'
 import { describeForOperator } from '../unavailable.ts'
@@ -43,12 +43,12 @@ export async function serveCommands(services: Services, commands: ServiceCommand
       // Some commands take minutes.
       server.timeout(request, 0)
       const command = commands.find(
-        ({ name }) => pathOf(request) === `/${encodeURIComponent(name)}`,
+        ({ name }) => readPath(request) === `/${encodeURIComponent(name)}`,
       )
       if (!command) return Response.json({ error: { code: 'not_found', message: UNKNOWN_COMMAND } })
       try {
         const input = readJson(await readBody(request, MAX_INPUT_BYTES))
-        const part = targetOf(request).endsWith(RISK) ? 'risk' : 'work'
+        const part = readTarget(request).endsWith(RISK) ? 'risk' : 'work'
         const user = decodedHeader(request.headers.get(USER))
         const outcome =
           part === 'work'

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts'
 import { AppError } from '../../lib/errors.ts'
 import { bodyToForward } from '../../platform/http/body/body.ts'
 import { failureBody } from '../../platform/http/replies/errors.ts'
-import { peerAddressOf, setPeerAddress } from '../../platform/http/request/client-address.ts'
+import { findPeerAddress, setPeerAddress } from '../../platform/http/request/client-address.ts'
 import { isNotListening, openSocketPath } from '../server/command-socket.ts'
 
 /** The application that a request is for. */
@@ -81,7 +81,7 @@ export function createForward(config: Config): Forward {
         const reply = await fetch('http://localhost/', {
           unix: socket.path,
           method: request.method,
-          headers: forwardedHeaders(target, request, peerAddressOf(request, server)),
+          headers: forwardedHeaders(target, request, findPeerAddress(request, server)),
           body,
           redirect: 'manual',
           decompress: false,

@@ -1,6 +1,6 @@
 import { chmod, open, rm, stat } from 'node:fs/promises'
 import { UsageError } from '../../lib/command.ts'
-import { fetchSecurely, redactSource, urlOf } from './release.ts'
+import { fetchSecurely, parseReleaseUrl, redactSource } from './release.ts'
 
 /** The output of `homeport version --json`. */
 type ExecutableInfo = { version: string; date: string | null; schemaVersion: number }
@@ -17,7 +17,7 @@ export async function fetchExecutable(
   expected: string[],
   onProgress: (done: number, total: number) => void,
 ): Promise<string> {
-  const url = urlOf(source)
+  const url = parseReleaseUrl(source)
   const { content, size } = url ? await download(url) : await openFile(source)
   const hasher = new Bun.CryptoHasher('sha256')
   await rm(target, { force: true })

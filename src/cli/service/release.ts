@@ -15,7 +15,7 @@ const UNSIGNED_ADVICE = 'download the file yourself and run "homeport upgrade <f
 type SignedFile = Pick<Release, 'version' | 'date'> & { sum: string }
 
 /** `source` as a URL; null when it is a path. */
-export function urlOf(source: string): URL | null {
+export function parseReleaseUrl(source: string): URL | null {
   if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(source)) return null
   const url = URL.parse(source)
   if (url?.protocol === 'https:') return url
@@ -35,7 +35,7 @@ export function redactSource(source: string): string {
  * Throws `UsageError` when it is not signed or does not name the file.
  */
 export async function readSignedFile(source: string): Promise<SignedFile> {
-  const url = urlOf(source)
+  const url = parseReleaseUrl(source)
   const keys = BUILD_INFO?.releaseKeys ?? []
   if (keys.length === 0) {
     throw new UsageError(
@@ -83,7 +83,7 @@ export async function fetchSecurely(url: URL): Promise<Response> {
         `${redactSource(target.href)} cannot be fetched (${reply?.status ?? 'no answer, or its certificate is not trusted'}).`,
       )
     }
-    target = urlOf(new URL(location, target).href) as URL
+    target = parseReleaseUrl(new URL(location, target).href) as URL
   }
   throw new UsageError(`${redactSource(url.href)} cannot be fetched: it redirects too often.`)
 }

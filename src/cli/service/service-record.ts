@@ -5,7 +5,7 @@ import { parseEnvironmentFile } from '../../config/environment-file.ts'
 import { writeDurably } from '../../lib/files/durable-file.ts'
 import { isExposed } from '../../lib/files/file-exposure.ts'
 import { withoutPassword } from '../../platform/db/postgres/open.ts'
-import { encryptionOf } from '../backup/encryption.ts'
+import { findEncryption } from '../backup/encryption.ts'
 
 /** The settings of the service that commands need while it is not running. */
 type ServiceRecord = {
@@ -25,7 +25,7 @@ const WRITABLE_BY_OTHERS = 0o022
 export async function recordService(config: Config) {
   const { dataDir, databaseUrl, environmentFile, backupKey } = config
   const database = databaseUrl === null ? null : withoutPassword(databaseUrl)
-  await write(dataDir, { environmentFile, backups: await encryptionOf(backupKey), database })
+  await write(dataDir, { environmentFile, backups: await findEncryption(backupKey), database })
 }
 
 /** Records that the data has moved into the SQLite file of the directory. */

@@ -5,7 +5,7 @@ import { EXIT, UsageError } from '../../lib/command.ts'
 import type { LocalCommand } from '../command.ts'
 import { confirmRisk, writeOutput } from '../terminal.ts'
 import { olderPath, previousPath } from './new-executable.ts'
-import { unitOf } from './unit.ts'
+import { formatUnit } from './unit.ts'
 
 const NAME = 'homeport'
 const PATHS = {
@@ -40,7 +40,7 @@ export const serviceInstall: LocalCommand = {
   ],
   run: async (_loadConfig, { print, yes }) => {
     if (print) {
-      writeOutput(unitOf({ user: NAME, ...PATHS }))
+      writeOutput(formatUnit({ user: NAME, ...PATHS }))
       return EXIT.done
     }
     if (!Bun.isStandaloneExecutable)
@@ -88,7 +88,7 @@ export async function installService(paths: Paths, run: Run): Promise<boolean> {
   await chown(paths.environment, 0, await idOf('-g'))
   await chmod(paths.environment, 0o640)
   await writeFile(paths.sysctl, SYSCTL)
-  await writeFile(paths.unit, unitOf({ user: NAME, ...paths }))
+  await writeFile(paths.unit, formatUnit({ user: NAME, ...paths }))
   await run('systemctl', 'daemon-reload')
   // Optional, and read-only in a container.
   await writeFile(paths.migration, '1').catch(() => {})

@@ -6,7 +6,7 @@ type UnitOptions = { user: string; home: string; executable: string; environment
  * The systemd unit of the server, with minimal privileges: see `systemd-analyze security homeport`. The runtime has
  * a JIT compiler, so MemoryDenyWriteExecute is not set.
  */
-export function unitOf({ user, home, executable, environment }: UnitOptions): string {
+export function formatUnit({ user, home, executable, environment }: UnitOptions): string {
   return `[Unit]
 Description=Homeport
 After=network-online.target
@@ -71,6 +71,6 @@ WantedBy=multi-user.target
 }
 
 /** The data directory set in a unit. */
-export function dataDirOf(unit: string): string | null {
+export function readDataDir(unit: string): string | null {
   return DATA_DIR.exec(unit)?.[1] ?? null
 }

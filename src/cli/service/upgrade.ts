@@ -20,10 +20,10 @@ import {
   previousPath,
   readExecutableInfo,
 } from './new-executable.ts'
-import { readSignedFile, refuseOlder, urlOf } from './release.ts'
+import { parseReleaseUrl, readSignedFile, refuseOlder } from './release.ts'
 import { restartServer } from './restart.ts'
 import { SERVICE_ENVIRONMENT, SERVICE_UNIT } from './service.ts'
-import { dataDirOf } from './unit.ts'
+import { readDataDir } from './unit.ts'
 
 export const upgrade: LocalCommand = {
   name: 'upgrade',
@@ -38,7 +38,7 @@ export const upgrade: LocalCommand = {
   run: async (loadConfig, { unsigned, allowDowngrade, sha256, dataDir, json }, [source = '']) => {
     if (!Bun.isStandaloneExecutable)
       throw new UsageError('Only an executable can be upgraded: pull the source code and restart.')
-    if (unsigned && urlOf(source) !== null)
+    if (unsigned && parseReleaseUrl(source) !== null)
       throw new UsageError('A release from a URL must be signed: --unsigned is for local files.')
     const config = configOf(
       loadConfig(),
@@ -109,7 +109,7 @@ function configOf(loaded: Config, isDirectoryGiven: boolean): Config {
   const { DATA_DIR, DATABASE_URL, SECRET_KEY } = existsSync(SERVICE_ENVIRONMENT)
     ? parseEnvironmentFile(readFileSync(SERVICE_ENVIRONMENT, 'utf8'))
     : {}
-  const dataDir = DATA_DIR ?? dataDirOf(readFileSync(SERVICE_UNIT, 'utf8'))
+  const dataDir = DATA_DIR ?? readDataDir(readFileSync(SERVICE_UNIT, 'utf8'))
   return {
     ...loaded,
     dataDir: dataDir ?? loaded.dataDir,

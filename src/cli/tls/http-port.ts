@@ -1,5 +1,5 @@
 import { httpsOrigin } from '../../config/values.ts'
-import { pathOf, targetOf } from '../../platform/http/request/request-url.ts'
+import { readPath, readTarget } from '../../platform/http/request/request-url.ts'
 
 type HttpPortDeps = {
   hostname: string
@@ -22,14 +22,14 @@ export function serveHttpPort({ hostname, port, domains, httpsPort, challenges }
     maxRequestBodySize: 64 * 1024,
     idleTimeout: 10,
     fetch(request) {
-      const path = pathOf(request)
+      const path = readPath(request)
       if (path.startsWith(CHALLENGES)) {
         const answer = challenges.get(path.slice(CHALLENGES.length))
         return new Response(answer ?? 'Not found.', { status: answer === undefined ? 404 : 200 })
       }
       const requested = URL.parse(request.url)?.hostname ?? ''
       const name = domains.includes(requested) ? requested : (domains[0] ?? requested)
-      const location = httpsOrigin(name, httpsPort) + targetOf(request)
+      const location = httpsOrigin(name, httpsPort) + readTarget(request)
       // Clients send one request here, and a keep-alive connection would be lost at a restart.
       return new Response(null, { status: 308, headers: { location, connection: 'close' } })
     },

@@ -19,7 +19,7 @@ import { randomHex } from '../bytes.ts'
 import type { Client } from '../client.ts'
 import type { Progress } from '../deadline.ts'
 import type { LimitUsage } from '../usage.ts'
-import { type Loaded, type Resource, type SessionState, type Store, storeOf } from './store.ts'
+import { findStore, type Loaded, type Resource, type SessionState, type Store } from './store.ts'
 
 export type { Loaded, SessionState } from './store.ts'
 
@@ -51,8 +51,8 @@ const ClientContext = createContext<Client | null>(null)
 /** Makes a client available to the hooks. They reload after sign-ins, sign-outs and changes on the server. */
 export function HomeportProvider(props: HomeportProviderProps): ReactElement {
   const { client, live = true, children } = props
-  useEffect(() => storeOf(client).followSession(), [client])
-  useEffect(() => (live ? storeOf(client).followChanges() : undefined), [client, live])
+  useEffect(() => findStore(client).followSession(), [client])
+  useEffect(() => (live ? findStore(client).followChanges() : undefined), [client, live])
   return createElement(ClientContext.Provider, { value: client }, children)
 }
 
@@ -84,7 +84,7 @@ export function useSettings(): Loaded<AppSettings> {
 }
 
 function useResource<T>(choose: (store: Store) => Resource<T>): Loaded<T> {
-  const { subscribe, getSnapshot, getServerSnapshot } = choose(storeOf(useClient()))
+  const { subscribe, getSnapshot, getServerSnapshot } = choose(findStore(useClient()))
   return useSyncExternalStore(subscribe, getSnapshot, getServerSnapshot)
 }
 

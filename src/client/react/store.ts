@@ -59,7 +59,7 @@ const MAX_RETRY_MS = 60_000
 const stores = new WeakMap<Client, Store>()
 
 /** The store of a client: all components share it. */
-export function storeOf(client: Client): Store {
+export function findStore(client: Client): Store {
   const store = stores.get(client) ?? createStore(client)
   stores.set(client, store)
   return store

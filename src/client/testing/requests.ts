@@ -33,7 +33,7 @@ type Form = {
 const PHONE_FILE = { name: 'file.jpg', type: 'image/jpeg', bytes: new Uint8Array() }
 
 /** Headers in any form that `fetch` accepts. */
-export function headersOf(init: RequestInit['headers']): Record<string, string> {
+export function toHeaderRecord(init: RequestInit['headers']): Record<string, string> {
   const pairs = Array.isArray(init)
     ? init
     : typeof (init as Headers | undefined)?.forEach === 'function'

@@ -13,7 +13,7 @@ import { createSessions } from './handlers/sessions.ts'
 import { createSignIn, type FakeIdentity, TWO_FACTOR_CODE } from './handlers/sign-in.ts'
 import { createUsage } from './handlers/usage.ts'
 import { type Handlers, type Operation, operationAt } from './operations.ts'
-import { type FakeRequest, headersOf, readBody, type SentRequest } from './requests.ts'
+import { type FakeRequest, readBody, type SentRequest, toHeaderRecord } from './requests.ts'
 import { createState, type Mail, type User, type UserReference } from './state.ts'
 import { createStreams } from './streams.ts'
 
@@ -211,7 +211,7 @@ export function createFakeServer(options: FakeServerOptions = {}): FakeServer {
     if (signal?.aborted) throw new TypeError('fake server: the request was cancelled')
     if (origin !== new URL(url).origin)
       throw new TypeError(`fake server: ${origin} is not ${url}, which it answers for`)
-    const headers = headersOf(init.headers)
+    const headers = toHeaderRecord(init.headers)
     const path = pathname.slice(new URL(url).pathname.replace(/\/$/, '').length)
     const operation = operationAt(method.toUpperCase(), path)
     const { name } = operation

@@ -1,4 +1,4 @@
-import { mailboxOf, trimAddress } from '../../lib/text/email-address.ts'
+import { parseMailbox, trimAddress } from '../../lib/text/email-address.ts'
 import { choice, flag, setting, text, value } from '../setting.ts'
 import { appLink, mailUrl, sender } from '../values.ts'
 
@@ -32,7 +32,7 @@ export const appSettings = {
     'ALERT_EMAIL',
     value(
       'an address such as ops@example.com',
-      (given) => mailboxOf(trimAddress(given)) ?? undefined,
+      (given) => parseMailbox(trimAddress(given)) ?? undefined,
     ),
     'the operators’ address for alerts',
     { page: 'monitoring.md#alerts' },

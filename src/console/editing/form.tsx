@@ -166,7 +166,7 @@ type LocalTextProps = ControlProps & {
 /** A text in several languages, one column each; missing translations are marked. */
 function LocalTextField(props: LocalTextProps) {
   const { name, path, schema, value, onChange, languages, isLine = false } = props
-  const texts = textsOf(value)
+  const texts = toTexts(value)
   const set = (language: string, text: string) => {
     const { [language]: _old, ...others } = texts
     onChange(text === '' ? others : { ...others, [language]: text })
@@ -258,21 +258,21 @@ function ListField({ name, path, schema, value, onChange, languages }: ControlPr
 }
 
 /** English, and every other language in which a value has texts. */
-export function languagesIn(value: unknown, schema: Schema): string[] {
-  const languages = localTextsIn(value, schema).flatMap((texts) => Object.keys(texts))
+export function listTextLanguages(value: unknown, schema: Schema): string[] {
+  const languages = listLocalTexts(value, schema).flatMap((texts) => Object.keys(texts))
   return [...new Set(['en', ...languages])]
 }
 
 /** Every translatable text in a value, by language. */
-export function localTextsIn(value: unknown, schema: Schema): Record<string, string>[] {
-  if (isLocalText(schema)) return [textsOf(value)]
-  if (Array.isArray(value)) return value.flatMap((item) => localTextsIn(item, schema.items ?? {}))
+export function listLocalTexts(value: unknown, schema: Schema): Record<string, string>[] {
+  if (isLocalText(schema)) return [toTexts(value)]
+  if (Array.isArray(value)) return value.flatMap((item) => listLocalTexts(item, schema.items ?? {}))
   return Object.entries(schema.properties ?? {}).flatMap(([name, part]) =>
-    localTextsIn((value as Record<string, unknown> | undefined)?.[name], part),
+    listLocalTexts((value as Record<string, unknown> | undefined)?.[name], part),
   )
 }
 
-export function textsOf(value: unknown): Record<string, string> {
+export function toTexts(value: unknown): Record<string, string> {
   if (typeof value === 'string') return value === '' ? {} : { en: value }
   return (value ?? {}) as Record<string, string>
 }

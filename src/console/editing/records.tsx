@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { languageName } from '../../lib/text/rule-labels.ts'
-import { codesIn, LANGUAGES } from '../settings/codes-field.tsx'
+import { LANGUAGES, parseCodes } from '../settings/codes-field.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
 import { Badge, Empty } from '../ui/parts.tsx'
 import { problemsAt, useProblems } from '../ui/problems.tsx'
-import { blank, Fields, languagesIn, localTextsIn, type Schema } from './form.tsx'
+import { blank, Fields, listLocalTexts, listTextLanguages, type Schema } from './form.tsx'
 
 type Entry = Record<string, unknown>
 type RecordsProps = {
@@ -55,7 +55,7 @@ export function Records(props: RecordsProps) {
   // The column of a language stays while its only text is replaced.
   const shown = useRef<string[]>([])
   shown.current = [
-    ...new Set([...languagesIn(records, { items: schema }), ...shown.current, ...added]),
+    ...new Set([...listTextLanguages(records, { items: schema }), ...shown.current, ...added]),
   ]
   const languages = shown.current
   const list = useRef<HTMLOListElement>(null)
@@ -160,7 +160,7 @@ export function Records(props: RecordsProps) {
 
 /** The languages with a missing translation. A text that is empty in every language needs none. */
 function missingIn(record: Entry, schema: Schema, languages: string[]): string[] {
-  const texts = localTextsIn(record, schema).filter((text) => Object.keys(text).length > 0)
+  const texts = listLocalTexts(record, schema).filter((text) => Object.keys(text).length > 0)
   return languages.filter((language) => texts.some((text) => !text[language]))
 }
 
@@ -171,7 +171,7 @@ function Languages({ languages, onAdd }: LanguagesProps) {
   const [tag, setTag] = useState('')
   const add = (event: SubmitEvent) => {
     event.preventDefault()
-    const [entered] = codesIn(tag, LANGUAGES)
+    const [entered] = parseCodes(tag, LANGUAGES)
     if (entered !== undefined) onAdd(entered)
     setTag('')
   }

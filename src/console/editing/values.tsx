@@ -2,7 +2,7 @@ import { languageName } from '../../lib/text/rule-labels.ts'
 import { value as formatValue, number } from '../format.ts'
 import { Badge, Details, Empty, type Fact } from '../ui/parts.tsx'
 import { fieldLabel } from './field-labels.ts'
-import { isLocalText, type Schema, textsOf } from './form.tsx'
+import { isLocalText, type Schema, toTexts } from './form.tsx'
 
 type Tree = Record<string, unknown>
 
@@ -57,7 +57,7 @@ function factsOf(schema: Schema, value: unknown, prefix = ''): Fact[] {
 }
 
 function textFacts(label: string, value: unknown): Fact[] {
-  const texts = Object.entries(textsOf(value))
+  const texts = Object.entries(toTexts(value))
   if (texts.length === 0) return [[label, '–']]
   return texts.map(([language, text]) => [
     `${label} (${languageName(language)})`,

@@ -63,7 +63,7 @@ export function CodesField(props: CodesProps) {
           placeholder={placeholder}
           autocomplete="off"
           onChange={({ currentTarget }) => {
-            const entered = codesIn(currentTarget.value, names)
+            const entered = parseCodes(currentTarget.value, names)
             onChange([...new Set([...codes, ...entered])])
             currentTarget.value = ''
           }}
@@ -99,7 +99,7 @@ export function CodesField(props: CodesProps) {
  * The codes in a text such as `Germany, at`, also for the beginning of a single name. An unknown word stays: the field
  * warns of it, and the server refuses it.
  */
-export function codesIn(text: string, { nameOf, codes }: CodeNames): string[] {
+export function parseCodes(text: string, { nameOf, codes }: CodeNames): string[] {
   return text
     .split(',')
     .map((word) => word.trim())

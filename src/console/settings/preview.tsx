@@ -6,7 +6,7 @@ import { send } from '../api.ts'
 import { value as formatValue, words } from '../format.ts'
 import { SelectField, TextField } from '../ui/fields.tsx'
 import { Action, Card, Details } from '../ui/parts.tsx'
-import { COUNTRIES, codesIn } from './codes-field.tsx'
+import { COUNTRIES, parseCodes } from './codes-field.tsx'
 import { NO_COUNTRY, SurroundingsContext } from './surroundings.ts'
 
 type Shown = { content: StoredSettings; device: object; settings: Explanation[] }
@@ -35,7 +35,7 @@ export function Preview({ content }: { content: StoredSettings }) {
     const audience = {
       platform,
       version: version || null,
-      country: codesIn(country, COUNTRIES)[0] ?? null,
+      country: parseCodes(country, COUNTRIES)[0] ?? null,
       plan: plan || null,
       id: id || null,
       languages: language ? [language] : [],

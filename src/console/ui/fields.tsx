@@ -5,7 +5,7 @@ import {
   type VNode,
 } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { directionControlsIn } from '../direction-controls.ts'
+import { findDirectionControls } from '../direction-controls.ts'
 import { problemsAt, useProblems } from './problems.tsx'
 
 type FieldProps = {
@@ -24,7 +24,7 @@ export function Field({ label, hint, warning, path, parentPath, children }: Fiel
   const id = useId()
   const problems = problemsAt(useProblems(), path, parentPath)
   const { value = '' } = children.props as { value?: unknown }
-  const controls = typeof value === 'string' ? directionControlsIn(value) : []
+  const controls = typeof value === 'string' ? findDirectionControls(value) : []
   const notes: [id: string, text: string, tone: string][] = [
     ...(hint ? [[`${id}hint`, hint, ''] as [string, string, string]] : []),
     ...(warning ? [[`${id}warning`, warning, 'warn'] as [string, string, string]] : []),

@@ -1,6 +1,6 @@
 import { type ComponentChildren, Fragment } from 'preact'
 import { apiAddress, download } from '../api.ts'
-import { countOf } from '../format.ts'
+import { formatCount } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { query, withQuery } from '../router.ts'
 import { Action, Empty, PlainTimes } from './parts.tsx'
@@ -129,7 +129,7 @@ type BarProps = {
 export function ListBar({ noun, total, csv, isPersonal = false, children }: BarProps) {
   return (
     <div class="list-bar">
-      <span class="soft">{total !== null && countOf(total, noun)}</span>
+      <span class="soft">{total !== null && formatCount(total, noun)}</span>
       {children}
       {csv !== undefined && !isPersonal && (
         <a href={apiAddress(exportOf(csv))} download>

@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { AppError, invalidField } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
-import { type Condition, holdsWith, limitOf } from '../../platform/conditions/condition.ts'
+import { type Condition, findLimit, holdsWith } from '../../platform/conditions/condition.ts'
 import { createMeasurements, type ReadMetric } from '../../platform/conditions/measurements.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import type { AlertsDb } from './schema.ts'
@@ -61,7 +61,7 @@ export function createAlerts(deps: AlertsDeps) {
       const value = await measure(rule)
       if (value === undefined) continue
       const measured = { value, at: now(), lastHere: breachedHere.get(rule.name) }
-      if (holdsWith(rule, value, row.threshold ?? limitOf(rule)))
+      if (holdsWith(rule, value, row.threshold ?? findLimit(rule)))
         breachedHere.set(rule.name, measured.at)
       else breachedHere.delete(rule.name)
       if (!Bun.deepEquals(stateAfter(rule, row, measured), row)) changed.push({ rule, measured })
@@ -94,7 +94,7 @@ export function createAlerts(deps: AlertsDeps) {
   function stateAfter(rule: Condition, row: Row, { value, at, lastHere }: Measured): Row {
     // A time in the future is from a clock that was ahead.
     const since = (stored: Date | null) => (stored !== null && stored <= at ? stored : at)
-    const holds = holdsWith(rule, value, row.threshold ?? limitOf(rule))
+    const holds = holdsWith(rule, value, row.threshold ?? findLimit(rule))
     const isElsewhere =
       isRecent(row.breachedAt, at) && Number(row.breachedAt) > Number(lastHere ?? 0)
     if (!holds && isElsewhere) return row
@@ -120,7 +120,7 @@ export function createAlerts(deps: AlertsDeps) {
 
   async function tell(tx: Tx, rule: Condition, { firedAt, value, threshold }: Row) {
     const { name, title, severity, advice, unit } = rule
-    const limit = threshold ?? limitOf(rule)
+    const limit = threshold ?? findLimit(rule)
     const alert = { rule: name, title, severity, value, threshold: limit, unit }
     await announce(tx, firedAt === null ? 'alert.resolved' : 'alert.fired', alert)
     const measured = value === null || unit === '' ? '' : ` (${formatValue(value)} ${unit})`
@@ -143,7 +143,7 @@ export function createAlerts(deps: AlertsDeps) {
         unit,
         isMinimum: 'below' in rule.limit,
         isOn: row.isOn,
-        threshold: row.threshold ?? limitOf(rule),
+        threshold: row.threshold ?? findLimit(rule),
         isDefault: row.threshold === null,
         value: row.value,
         breachedSince: row.breachedSince?.toISOString() ?? null,
@@ -163,7 +163,7 @@ export function createAlerts(deps: AlertsDeps) {
       const row = await findRow(tx, rule)
       const settings = (one: Row) => ({
         isOn: one.isOn,
-        threshold: one.threshold ?? limitOf(rule),
+        threshold: one.threshold ?? findLimit(rule),
       })
       const wanted = {
         ...row,

@@ -2,7 +2,7 @@ import { Elysia, t } from 'elysia'
 import type { ConsoleContext } from '../../platform/feature.ts'
 import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../platform/http/replies/envelope.ts'
-import { slicesOf } from '../../platform/lists/csv.ts'
+import { readSlices } from '../../platform/lists/csv.ts'
 import type { Listing } from './listing.ts'
 import type { Attachments } from './service.ts'
 import type { FileUsage } from './usage.ts'
@@ -41,7 +41,7 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
       '/people/:id/files/export.csv',
       (context) => {
         const { id } = context.params
-        const read = slicesOf('records', ({ limit, after = null }) =>
+        const read = readSlices('records', ({ limit, after = null }) =>
           listing.page(id, { limit, after }, ''),
         )
         const list = { name: 'files', isPersonal: true, columns: FILE_COLUMNS, read }

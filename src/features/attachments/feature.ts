@@ -16,7 +16,7 @@ import { attachmentRoutes } from './routes.ts'
 import { type AttachmentsDb, attachmentTables } from './schema.ts'
 import { createAttachments } from './service.ts'
 import { createDiskSpace } from './storage/disk-space.ts'
-import { clientOf, createConfiguredFiles } from './storage/file-settings.ts'
+import { createConfiguredFiles, createStoreClient } from './storage/file-settings.ts'
 import { createFileUrls } from './storage/file-urls.ts'
 import { createUrlSigner } from './storage/signed-url.ts'
 import { createStoreOwner } from './storage/store-owner.ts'
@@ -65,7 +65,7 @@ export const attachmentsFeature = {
     const space = createDiskSpace(folder, config.minFreeBytes)
     const { db, now, log } = platform
     const storeOwner = createStoreOwner({
-      client: clientOf(config),
+      client: createStoreClient(config),
       claim: secrets.storeClaim,
       identify: db.identify,
       isShared: db.isShared,

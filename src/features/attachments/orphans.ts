@@ -2,7 +2,7 @@ import { asc, gt, inArray } from 'drizzle-orm'
 import { hasReplacedData, KEPT_MS } from '../../lib/files/replaced-data.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { HOUR_MS } from '../../lib/time/durations.ts'
-import { originalOf } from './images/variants.ts'
+import { toOriginalKey } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
 import type { Files } from './storage/files.ts'
 
@@ -56,7 +56,7 @@ export function createOrphans(deps: {
     for await (const { key, storedAt } of files.list()) {
       if (signal.aborted) return
       total++
-      const original = originalOf(key)
+      const original = toOriginalKey(key)
       while (row.value !== undefined && row.value < original) {
         if (row.value !== foundKey) await reportMissing(row.value)
         row = await keys.next()
@@ -88,7 +88,7 @@ export function createOrphans(deps: {
     undeletable = new Set(known)
     for (const key of [...others, ...known]) {
       if (signal.aborted || deleted - before >= limit || failed >= MAX_FAILURES) break
-      if (isBeingStored(originalOf(key))) continue
+      if (isBeingStored(toOriginalKey(key))) continue
       try {
         await files.remove(key)
         deleted++
@@ -106,7 +106,7 @@ export function createOrphans(deps: {
 
   /** Its age proves nothing if the clock has jumped ahead: the row may be new, or about to be inserted. */
   async function addOrphan(key: string, orphans: string[]) {
-    const original = originalOf(key)
+    const original = toOriginalKey(key)
     if (isBeingStored(original) || (await keysWithRow([original])).size > 0) return
     orphans.push(key)
   }
@@ -124,8 +124,8 @@ export function createOrphans(deps: {
   /** Deletes cached copies of files that another instance has deleted. */
   async function collectCopies() {
     await files.sweepCopies(async (keys) => {
-      const stored = await keysWithRow([...new Set(keys.map(originalOf))])
-      return new Set(keys.filter((key) => stored.has(originalOf(key))))
+      const stored = await keysWithRow([...new Set(keys.map(toOriginalKey))])
+      return new Set(keys.filter((key) => stored.has(toOriginalKey(key))))
     })
   }
 

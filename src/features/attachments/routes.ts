@@ -24,7 +24,7 @@ import {
 import type { Attachments } from './service.ts'
 import { serveFile } from './storage/serve.ts'
 import type { AdmitUpload } from './upload/admission.ts'
-import { receiveUploads, sizeOf } from './upload/receive-uploads.ts'
+import { readUploadSize, receiveUploads } from './upload/receive-uploads.ts'
 import type { Staging } from './upload/staging.ts'
 
 export const ATTACHMENTS_PATH = '/api/user/attachments/v1'
@@ -69,7 +69,7 @@ export function attachmentRoutes({
         const receive = () => receiveUploads(request, staging)
         const retryKey = idempotencyKeyOf(request)
         const requester = { userId: session.userId, ip: from.ip }
-        using _place = await admitUpload(requester, sizeOf(request), request.signal)
+        using _place = await admitUpload(requester, readUploadSize(request), request.signal)
         return data(await attachments.store(session.userId, retryKey, receive, options, from))
       },
       {

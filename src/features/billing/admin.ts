@@ -7,8 +7,8 @@ import { json } from '../../platform/http/body/body.ts'
 import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
 import { closedObject, data, oneOf } from '../../platform/http/replies/envelope.ts'
 import { progressReply } from '../../platform/http/replies/progress-reply.ts'
-import { slicesOf, withoutSearchTexts } from '../../platform/lists/csv.ts'
-import { planTitle, planTitleOf } from './access/access-explanation.ts'
+import { readSlices, withoutSearchTexts } from '../../platform/lists/csv.ts'
+import { findPlanTitle, planTitle } from './access/access-explanation.ts'
 import type { Catalogue } from './access/plan-matching.ts'
 import type { PlanLike } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
@@ -16,7 +16,7 @@ import { ENVIRONMENTS } from './environment.ts'
 import type { EventFolding } from './inbox/event-folding.ts'
 import { EVENT_ORDERS, type EventFilter, type EventSearch } from './inbox/event-search.ts'
 import type { Reconcile } from './provider/reconcile.ts'
-import { transactionOf } from './purchases/purchase-key.ts'
+import { parsePurchaseKey } from './purchases/purchase-key.ts'
 
 type BillingAdminDeps = {
   eventFolding: Pick<EventFolding, 'replay' | 'countMatching' | 'replayMatching'>
@@ -100,7 +100,8 @@ export function billingAdmin(deps: BillingAdminDeps) {
         const { signed: _signed, ...event } = found
         const access = await timeline.explainForEvent(event)
         const user = event.appUserId === null ? null : await findUser(event.appUserId)
-        const purchase = event.lineKey === null ? null : transactionOf(event.lineKey).transactionId
+        const purchase =
+          event.lineKey === null ? null : parsePurchaseKey(event.lineKey).transactionId
         return data({ ...event, purchase, access, user })
       },
       { params: IdParam, ...allow('reader') },
@@ -164,7 +165,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
     const withDetails = await eventSearch.withDetails(events)
     return {
       ...page,
-      events: withDetails.map((one) => ({ ...one, plan: planTitleOf(one, catalogue) })),
+      events: withDetails.map((one) => ({ ...one, plan: findPlanTitle(one, catalogue) })),
       total: filter.after === undefined ? await eventSearch.count(filter) : null,
       names: await namesOf(events.map(({ appUserId }) => appUserId)),
     }
@@ -175,7 +176,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
       name: 'events',
       isPersonal: true,
       columns: EVENT_COLUMNS,
-      read: slicesOf('events', async (page) => {
+      read: readSlices('events', async (page) => {
         const { events, next } = await eventSearch.find({ ...filter, ...page })
         const names = await namesOf(events.map(({ appUserId }) => appUserId))
         const withDetails = await eventSearch.withDetails(events)

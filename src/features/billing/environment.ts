@@ -12,7 +12,7 @@ export function storedEnvironment(environment: Environment): StoredEnvironment {
   return environment === 'sandbox' ? 'SANDBOX' : 'PRODUCTION'
 }
 
-export function environmentOf(stored: StoredEnvironment): Environment {
+export function toEnvironment(stored: StoredEnvironment): Environment {
   return stored === 'SANDBOX' ? 'sandbox' : 'production'
 }
 

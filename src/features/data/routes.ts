@@ -55,7 +55,7 @@ export function dataRoutes({ documents, signedIn }: DataRoutesDeps) {
     .put(
       PATH,
       async ({ session, request, body, query, set }) => {
-        const condition = conditionOf(request, query.version)
+        const condition = readCondition(request, query.version)
         return send(await documents.replace(session.userId, body as JsonObject, condition), set)
       },
       {
@@ -73,7 +73,7 @@ export function dataRoutes({ documents, signedIn }: DataRoutesDeps) {
     .patch(
       PATH,
       async ({ session, request, body, query, set }) => {
-        const condition = conditionOf(request, query.version)
+        const condition = readCondition(request, query.version)
         return send(await documents.patch(session.userId, body as JsonObject, condition), set)
       },
       {
@@ -104,7 +104,7 @@ function etagOf({ version, serverVersion }: Reply): string {
  * The condition of a change, from `version` in the query or else from `If-Match`, and from `If-None-Match`. A sealed
  * request protects its query, but not its headers.
  */
-export function conditionOf({ headers }: Request, version: string | undefined): Condition {
+export function readCondition({ headers }: Request, version: string | undefined): Condition {
   const accepted = version === undefined ? versionsIn(headers, 'if-match') : [version]
   return {
     accepted: accepted?.includes('*') ? null : accepted,

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
-import { consoleUrlOf } from '../../platform/public-url.ts'
+import { findConsoleUrl } from '../../platform/public-url.ts'
 import { operatorsAdmin } from './admin/accounts.ts'
 import { auditAdmin } from './admin/audit.ts'
 import { signInAdmin } from './admin/sign-in.ts'
@@ -19,7 +19,7 @@ export const operatorsFeature = {
     const { sealKey, recoveryKey } = secrets
     const auditRetentionDays = config.auditKeepDays
     const operators = createOperators({ ...platform, sealKey, recoveryKey, auditRetentionDays })
-    const consoleUrl = consoleUrlOf(config)
+    const consoleUrl = findConsoleUrl(config)
     return {
       services: { operators, consoleUrl },
       consoleRoutes: (context: ConsoleContext) =>

@@ -41,7 +41,7 @@ export const AuditQuery = closedObject({
 })
 
 /** The filter in a query of the audit log. */
-export function auditFilterOf({ since, until, ...rest }: typeof AuditQuery.static) {
+export function toAuditFilter({ since, until, ...rest }: typeof AuditQuery.static) {
   return { ...rest, since: dateOf(since), until: dateOf(until) }
 }
 

@@ -2,7 +2,7 @@ import { and, eq } from 'drizzle-orm'
 import { encode } from 'uqr'
 import { hmac } from '../../lib/crypto/hash.ts'
 import { seal, unseal } from '../../lib/crypto/seal.ts'
-import { acceptedStep, newTotpSecret, otpauthUrlOf } from '../../lib/crypto/totp.ts'
+import { acceptedStep, formatOtpauthUrl, newTotpSecret } from '../../lib/crypto/totp.ts'
 import { AppError, type Denial, wrongCode } from '../../lib/errors.ts'
 import { checkPassword } from '../../lib/passwords/password-rules.ts'
 import type { Passwords } from '../../lib/passwords/passwords.ts'
@@ -43,7 +43,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
   /** Creates a TOTP secret to scan. The browser returns `sealed` with the first code; nothing is stored until then. */
   function createTotpSetup(name: string) {
     const secret = newTotpSecret()
-    const url = otpauthUrlOf(secret, `${appName} console`, name)
+    const url = formatOtpauthUrl(secret, `${appName} console`, name)
     const rows = encode(url).data.map((row) => row.map((isDark) => (isDark ? '1' : '0')).join(''))
     return { secret, url, qr: rows, sealed: seal(sealKey, `${name} ${secret}`) }
   }

@@ -1,8 +1,8 @@
 import {
   type LimitPeriod,
+  listStandardLimits,
   STANDARD_PERIODS,
   type StandardLimits,
-  standardLimitsOf,
 } from '../../lib/text/plan-limits.ts'
 
 /** The limits of a plan, standard and custom. */
@@ -13,11 +13,11 @@ type PlanWithLimits = StandardLimits & {
 
 /** All limits of a plan by name, standard and custom; null: unlimited. */
 export function limitsByName(plan: PlanWithLimits): Record<string, number | null> {
-  return { ...standardLimitsOf(plan), ...plan.limits }
+  return { ...listStandardLimits(plan), ...plan.limits }
 }
 
 /** All limits of a plan with their periods. */
-export function planLimitsOf(plan: PlanWithLimits) {
+export function findPlanLimits(plan: PlanWithLimits) {
   const periods = periodsByName(plan)
   return Object.entries(limitsByName(plan)).map(([name, limit]) => {
     return { name, period: periods[name] ?? ('month' as const), limit }

@@ -21,7 +21,7 @@ import {
   type RefreshOutcome,
   ratesFor,
   summarize,
-  versionOf,
+  toTableVersion,
 } from './table.ts'
 
 type RatesDeps = {
@@ -94,11 +94,11 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
       .orderBy(asc(rateSets.date), asc(rateSets.storedAt))
     const after = await sets().where(gte(rateSets.date, since)).orderBy(asc(rateSets.date)).limit(1)
     const found = before.length + during.length > 0 ? [...before, ...during] : after
-    await loadPastRates(found.filter((set) => !pastRates.has(versionOf(set))))
+    await loadPastRates(found.filter((set) => !pastRates.has(toTableVersion(set))))
     return mergeDays(
       providers,
       pegs,
-      found.map((set) => ({ ...set, rates: pastRates.get(versionOf(set)) ?? {} })),
+      found.map((set) => ({ ...set, rates: pastRates.get(toTableVersion(set)) ?? {} })),
     )
   }
 
@@ -114,7 +114,7 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
       )
       for (const set of some) {
         const published = (bySet.get(set.id) ?? []).map(({ code, rate }) => [code, rate])
-        pastRates.set(versionOf(set), Object.fromEntries(published))
+        pastRates.set(toTableVersion(set), Object.fromEntries(published))
       }
     }
   }

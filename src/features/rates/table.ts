@@ -100,6 +100,6 @@ export function lastPublication(at: Date): Date {
 }
 
 /** A set that is stored again has a new time. */
-export function versionOf({ id, storedAt }: { id: string; storedAt: Date }): string {
+export function toTableVersion({ id, storedAt }: { id: string; storedAt: Date }): string {
   return `${id} ${storedAt.getTime()}`
 }

@@ -1,13 +1,13 @@
 import type { Server } from 'bun'
 import { AppError } from '../../lib/errors.ts'
 import { plainVersion } from '../../lib/text/versions.ts'
-import { type Session, tokenIn } from '../../platform/http/authenticate.ts'
+import { readToken, type Session } from '../../platform/http/authenticate.ts'
 import { isSealed } from '../../platform/http/body/opened-request.ts'
 import type { CountryOf } from '../../platform/http/request/client-address.ts'
 import {
-  languagesOf,
   optionalHeader,
   platformOfDevice,
+  readLanguages,
   statedPlatform,
 } from '../../platform/http/request/request-headers.ts'
 import type { Audience, Trait } from './rules/conditions.ts'
@@ -46,7 +46,7 @@ export function createAudienceReader(deps: AudienceDeps) {
     return {
       platform: statedPlatform(headers) ?? platformOfDevice(headers),
       version: plainVersion(optionalHeader(headers, 'app-version') ?? ''),
-      languages: languagesOf(headers),
+      languages: readLanguages(headers),
       country: countryOf(request, server),
       plan: userId !== null && traits.includes('plan') ? await planOf(userId) : null,
       // The user's id if signed in, so that all of the user's devices get the same values.
@@ -64,7 +64,7 @@ export function createAudienceReader(deps: AudienceDeps) {
   }
 
   async function userIdOf(request: Request): Promise<string | null> {
-    const token = tokenIn(request.headers.get('authorization'))
+    const token = readToken(request.headers.get('authorization'))
     const session = token && (await checkSession(token, isSealed(request)).catch(nullIfRefused))
     return session ? session.userId : null
   }

@@ -17,7 +17,7 @@ import {
 } from '../../platform/publications/doors.ts'
 import type { StoredSettings } from './model.ts'
 import type { Audience } from './rules/conditions.ts'
-import { type Explanation, settingsIn } from './rules/resolution.ts'
+import { type Explanation, listSettings } from './rules/resolution.ts'
 import type { Settings } from './service.ts'
 
 type Needs = { settings: Settings }
@@ -176,7 +176,7 @@ function parseValue(key: string, text: string, isText: boolean): unknown {
 
 /** The default values by key. */
 function flatten(settings: StoredSettings): Record<string, unknown> {
-  return Object.fromEntries(settingsIn(settings).map(({ key, value }) => [key, value]))
+  return Object.fromEntries(listSettings(settings).map(({ key, value }) => [key, value]))
 }
 
 /** The default values by key, and the warnings about the rules if there are any. */

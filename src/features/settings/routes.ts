@@ -7,11 +7,11 @@ import { type AudienceDeps, createAudienceReader } from './audience.ts'
 import { AppSettingsReply, type StoredSettings } from './model.ts'
 import type { Trait } from './rules/conditions.ts'
 import {
+  listSettings,
+  listTraits,
   overridesFor,
   type Setting,
   settingsForApp,
-  settingsIn,
-  traitsOf,
 } from './rules/resolution.ts'
 import type { Settings } from './service.ts'
 
@@ -49,8 +49,8 @@ export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings:
   )
 
   function cacheRules(stored: StoredSettings) {
-    const ruled = settingsIn(stored).filter(({ rules }) => rules.length > 0)
-    const found = { ruled, traits: traitsOf(ruled) }
+    const ruled = listSettings(stored).filter(({ rules }) => rules.length > 0)
+    const found = { ruled, traits: listTraits(ruled) }
     rulesBySettings.set(stored, found)
     return found
   }

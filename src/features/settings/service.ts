@@ -10,7 +10,7 @@ import {
 import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { StoredSettings } from './model.ts'
 import type { Audience } from './rules/conditions.ts'
-import { explainSettings, settingsIn } from './rules/resolution.ts'
+import { explainSettings, listSettings } from './rules/resolution.ts'
 import { warningsAbout } from './rules/warnings.ts'
 import type { SettingsDb } from './schema.ts'
 import { checkEdit } from './validation.ts'
@@ -84,7 +84,7 @@ export function createSettings(deps: SettingsDeps) {
   async function explain(audience: Audience, edited?: unknown) {
     const stored = await read()
     const settings = edited === undefined ? stored : checkEdit(stored, edited)
-    return explainSettings(settingsIn(settings), audience)
+    return explainSettings(listSettings(settings), audience)
   }
 
   /** A sentence for each rule of `edited`, or of the current settings, that can never match. */
@@ -92,7 +92,7 @@ export function createSettings(deps: SettingsDeps) {
     const stored = await read()
     const settings = edited === undefined ? stored : checkEdit(stored, edited)
     const planCodes = (await listPlans()).map(({ code }) => code)
-    return warningsAbout(settingsIn(settings), { countryHeader, planCodes })
+    return warningsAbout(listSettings(settings), { countryHeader, planCodes })
   }
 
   /** What an editor of rules must know about this server. */

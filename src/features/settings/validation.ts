@@ -1,13 +1,13 @@
 import { AppError, type ErrorDetail } from '../../lib/errors.ts'
 import { differencesBetween } from '../../lib/text/differences.ts'
-import { mailboxOf, trimAddress } from '../../lib/text/email-address.ts'
+import { parseMailbox, trimAddress } from '../../lib/text/email-address.ts'
 import { isRule } from '../../lib/text/rule-labels.ts'
 import { compareVersions } from '../../lib/text/versions.ts'
 import { check } from '../../lib/validation.ts'
 import { StoredSettings } from './model.ts'
 import type { Rule } from './rules/conditions.ts'
 import { areExclusive, guarantee } from './rules/implications.ts'
-import { type Setting, settingsIn } from './rules/resolution.ts'
+import { listSettings, type Setting } from './rules/resolution.ts'
 
 const LINK_SCHEMES = ['https:', 'http:', 'market:', 'itms-apps:']
 const INVALID_LINK = `must be a URL that begins with one of ${LINK_SCHEMES.join(', ')}`
@@ -27,7 +27,7 @@ export function checkEdit(before: StoredSettings, sent: unknown): StoredSettings
   })
   const settings = problems.length > 0 ? null : check(StoredSettings, edited, 'settings')
   if (settings !== null) {
-    const all = settingsIn(settings)
+    const all = listSettings(settings)
     problems.push(
       ...checkSupportedVersion('ios', all),
       ...checkSupportedVersion('android', all),
@@ -128,7 +128,7 @@ function withTrimmedAddress(edited: unknown): unknown {
 }
 
 function isMailbox(text: string): boolean {
-  return text === '' || mailboxOf(text) !== null
+  return text === '' || parseMailbox(text) !== null
 }
 
 /** Whether a value is empty or a link. The schema refuses values that are not text. */

@@ -3,10 +3,10 @@ import { restoreDots } from '../../lib/text/path-segment.ts'
 import type { ConsoleContext } from '../../platform/feature.ts'
 import { json } from '../../platform/http/body/body.ts'
 import { disableIdleTimeout } from '../../platform/http/body/connection-time.ts'
-import { allow, CONSOLE_API, operatorOf } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, findOperator } from '../../platform/http/console-guard.ts'
 import { closedObject, data, oneOf } from '../../platform/http/replies/envelope.ts'
-import { slicesOf } from '../../platform/lists/csv.ts'
-import { planTitleOf } from '../billing/access/access-explanation.ts'
+import { readSlices } from '../../platform/lists/csv.ts'
+import { findPlanTitle } from '../billing/access/access-explanation.ts'
 import type { Catalogue } from '../billing/access/plan-matching.ts'
 import type { PlanLike } from '../billing/access/subscription.ts'
 import { ENVIRONMENTS, storedEnvironment } from '../billing/environment.ts'
@@ -95,7 +95,7 @@ export function storeAdmin(deps: StoreAdminDeps) {
       (context) => {
         const { query, request } = context
         const { signal } = request
-        const read = slicesOf('purchases', async (page) => {
+        const read = readSlices('purchases', async (page) => {
           const { purchases, next } = await listPurchases({ ...query, ...page, signal })
           const names = await namesOf(purchases.map(({ userId }) => userId))
           const named = purchases.map((one) => ({ ...one, name: names[one.userId ?? ''] }))
@@ -122,7 +122,7 @@ export function storeAdmin(deps: StoreAdminDeps) {
         const id = restoreDots(params.id)
         const userId = (await userIdOf(user)) ?? user
         const [before] = await purchaseSearch.findOrThrow(id, environment)
-        await actions.give(id, userId, { by: operatorOf(request).name, reason }, environment)
+        await actions.give(id, userId, { by: findOperator(request).name, reason }, environment)
         await record(request, {
           action: 'purchases.give',
           target: id,
@@ -138,7 +138,7 @@ export function storeAdmin(deps: StoreAdminDeps) {
       async ({ request, params, body: { reason, link } }) => {
         const id = restoreDots(params.id)
         const [before] = await purchaseSearch.find(id)
-        await actions.takeBack(id, { by: operatorOf(request).name, reason }, link)
+        await actions.takeBack(id, { by: findOperator(request).name, reason }, link)
         const purchases = await purchaseSearch.find(id)
         await record(request, {
           action: 'purchases.take-back',
@@ -166,7 +166,7 @@ export function storeAdmin(deps: StoreAdminDeps) {
     return Promise.all(
       purchases.map(async (purchase) => ({
         ...purchase,
-        plan: planTitleOf(purchase.state, catalogue),
+        plan: findPlanTitle(purchase.state, catalogue),
         owner: purchase.userId === null ? null : await findUser(purchase.userId),
       })),
     )

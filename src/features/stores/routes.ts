@@ -2,7 +2,7 @@ import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import type { AppStoreApp } from '../../config/subjects/stores.ts'
 import { AppError, type DenialReason } from '../../lib/errors.ts'
-import { objectIn } from '../../lib/text/json.ts'
+import { toObject } from '../../lib/text/json.ts'
 import { readBody, readJson } from '../../platform/http/body/body.ts'
 import { Message, responses } from '../../platform/http/replies/envelope.ts'
 import { malformed } from '../../platform/http/replies/errors.ts'
@@ -49,7 +49,7 @@ export function storeRoutes(deps: StoreRoutesDeps) {
       failures.countFailure(request, ipOf(request, server as Server<unknown> | null))
       const info = requestInfo(request)
       info.isStray = true
-      const body = objectIn(readJson(await readBody(request, MAX_BODY_BYTES)))
+      const body = toObject(readJson(await readBody(request, MAX_BODY_BYTES)))
       info.isStray = !isNotification(body)
       const { signedPayload, ...others } = body
       if (signedPayload === undefined) throw missingPayload(others)
@@ -93,7 +93,7 @@ export function storeRoutes(deps: StoreRoutesDeps) {
 
 /** Whether a body looks like a notification, signed or of version 1. */
 function isNotification(value: unknown): boolean {
-  const body = objectIn(value)
+  const body = toObject(value)
   return isFirstVersion(body) || /^[\w-]+\.[\w-]+\.[\w-]+$/.test(String(body['signedPayload']))
 }
 

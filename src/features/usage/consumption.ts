@@ -34,7 +34,7 @@ export type LimitReached = { limit: string; used: number; max: number; resetsAt:
 type Decision = { allowed: boolean } & LimitState
 /** The answer to a request to use a limit. `repeated`: the first outcome of a request that was sent before. */
 type Outcome = Decision & { repeated: boolean }
-type LimitState = ReturnType<typeof limitStateOf>
+type LimitState = ReturnType<typeof toLimitState>
 
 type ConsumptionDeps = {
   db: UsageDb
@@ -138,7 +138,7 @@ function decide(before: number, amount: number, current: CurrentLimit): Decision
   const { limit } = current
   const after = Math.max(0, before + amount)
   const allowed = limit === null || amount <= 0 || after <= limit
-  return { allowed, ...limitStateOf(allowed ? after : before, current) }
+  return { allowed, ...toLimitState(allowed ? after : before, current) }
 }
 
 /** The limit that a request has reached or would exceed; null for none. */
@@ -148,7 +148,7 @@ function reachedBy({ allowed, used, limit }: Decision, amount: number): number |
 }
 
 /** How much of a limit is used and left; `resetsAt` null: never. */
-export function limitStateOf(
+export function toLimitState(
   used: number,
   { limit, bounds }: Pick<CurrentLimit, 'limit' | 'bounds'>,
 ) {

@@ -43,7 +43,7 @@ export function createCounters({ db }: { db: UsageDb }) {
     if (used === 0) return
     await tx
       .insert(usageHistory)
-      .values({ userId, name, month: monthOf(startsAt), used })
+      .values({ userId, name, month: toMonth(startsAt), used })
       .onConflictDoUpdate({
         target: [usageHistory.userId, usageHistory.name, usageHistory.month],
         set: { used: sql`${usageHistory.used} + ${used}` },
@@ -62,6 +62,6 @@ export function createCounters({ db }: { db: UsageDb }) {
 }
 
 /** Such as `2026-07`, in UTC. */
-export function monthOf(time: Date): string {
+export function toMonth(time: Date): string {
   return time.toISOString().slice(0, 7)
 }

@@ -8,9 +8,9 @@ import {
   createConsumption,
   IDEMPOTENCY_MS,
   type LimitReached,
-  limitStateOf,
+  toLimitState,
 } from './consumption.ts'
-import { type Counter, createCounters, monthOf } from './counters.ts'
+import { type Counter, createCounters, toMonth } from './counters.ts'
 import { MAX_EXTENSION_MS, periodAt, type Renewal } from './period.ts'
 import { createPurchaseCounters } from './purchase-counters.ts'
 import type { UsageDb } from './schema.ts'
@@ -73,7 +73,7 @@ export function createUsage(deps: UsageDeps) {
       const isCurrent = (counter: Pick<Counter, 'name' | 'startsAt'>) =>
         counter.name === name && counter.startsAt.getTime() === bounds.startsAt.getTime()
       const used = Math.max(0, ...stored.filter(isCurrent).map((counter) => counter.used))
-      return { name, period, ...limitStateOf(used, { limit, bounds }) }
+      return { name, period, ...toLimitState(used, { limit, bounds }) }
     })
   }
 
@@ -128,7 +128,7 @@ export function createUsage(deps: UsageDeps) {
     const isOver = lte(usageCounters.endsAt, endedBefore)
     const isForgotten = lt(usageRequests.at, new Date(at.getTime() - IDEMPOTENCY_MS))
     const oldest = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - HISTORY_MONTHS))
-    const isTooOld = lt(usageHistory.month, monthOf(oldest))
+    const isTooOld = lt(usageHistory.month, toMonth(oldest))
     const repeat = (work: (tx: Tx) => Promise<number>) =>
       repeatInBatches(db, ROWS_PER_CHANGE, work, signal)
     await repeat(async (tx) => {

@@ -2,10 +2,10 @@ import { Elysia, t } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import type { ConsoleContext } from '../../platform/feature.ts'
 import { json } from '../../platform/http/body/body.ts'
-import { allow, CONSOLE_API, operatorOf } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, findOperator } from '../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../platform/http/replies/envelope.ts'
 import type { Limits } from '../../platform/limits/limits.ts'
-import { slicesOf } from '../../platform/lists/csv.ts'
+import { readSlices } from '../../platform/lists/csv.ts'
 import type { ListedUser } from './accounts/directory.ts'
 import type { FindUsers } from './accounts/find-users.ts'
 import { MAX_NOTE_LENGTH } from './accounts/notes.ts'
@@ -65,7 +65,7 @@ export function userAdmin(deps: UsersAdminDeps) {
       (context) => {
         const { q = '', after: _first, ...texts } = context.query
         const filter = readFilter(texts, deps.now())
-        const read = slicesOf('users', async (slice) => {
+        const read = readSlices('users', async (slice) => {
           const found = await findUsers(q, { ...slice, filter })
           if ('hasMoreNames' in found && found.hasMoreNames) throw tooManyNames()
           return found
@@ -110,7 +110,7 @@ export function userAdmin(deps: UsersAdminDeps) {
       '/:id/notes',
       async ({ request, params, body }) => {
         const { id } = await directory.find(params.id)
-        const note = await users.notes.add(id, body.text, operatorOf(request).name)
+        const note = await users.notes.add(id, body.text, findOperator(request).name)
         // Not the text, which is deleted with the user.
         await record(request, { action: 'user.add-note', target: id, after: { note } })
         return data({ note })

@@ -1,5 +1,5 @@
 import { chargedAmong, type DeleteAccount } from '../../lib/active-subscriptions.ts'
-import { dataCommand, flagOf, parseLimitOption, prettyJson, UsageError } from '../../lib/command.ts'
+import { dataCommand, parseLimitOption, prettyJson, toFlag, UsageError } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
 import { asLocale } from '../../lib/text/locale.ts'
 import type { Page } from './accounts/directory.ts'
@@ -32,7 +32,7 @@ const userList = dataCommand({
   options: [
     ['--after <cursor>', 'continue after this cursor from the previous output'],
     ['--limit <count>', 'maximum number of results (default: 50)'],
-    ...FILTER_NAMES.map((name): [string, string] => [`${flagOf(name)} <value>`, FILTERS[name]]),
+    ...FILTER_NAMES.map((name): [string, string] => [`${toFlag(name)} <value>`, FILTERS[name]]),
   ],
   input: ([emailPrefix], { after, limit, ...options }) => {
     const texts = FILTER_NAMES.flatMap((name) => {

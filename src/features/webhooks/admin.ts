@@ -4,7 +4,7 @@ import { json } from '../../platform/http/body/body.ts'
 import { disableIdleTimeout } from '../../platform/http/body/connection-time.ts'
 import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { closedObject, data, oneOf } from '../../platform/http/replies/envelope.ts'
-import { slicesOf } from '../../platform/lists/csv.ts'
+import { readSlices } from '../../platform/lists/csv.ts'
 import { DELIVERY_ORDERS, DELIVERY_STATES, type DeliveryFilter } from './deliveries.ts'
 import { auditedEndpoint, type Endpoint, hideQuery, withoutQuery } from './endpoints.ts'
 import { EVENT_TYPES } from './events.ts'
@@ -136,7 +136,7 @@ export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: Webhooks
       '/deliveries/export.csv',
       (context) => {
         const { query } = context
-        const read = slicesOf('deliveries', (page) => deliveries.list({ ...query, ...page }))
+        const read = readSlices('deliveries', (page) => deliveries.list({ ...query, ...page }))
         const list = { name: 'deliveries', isPersonal: true, columns: DELIVERY_COLUMNS, read }
         return exportCsv(context, list)
       },

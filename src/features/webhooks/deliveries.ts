@@ -3,7 +3,7 @@ import { AppError, notFound } from '../../lib/errors.ts'
 import { repeatInBatches } from '../../platform/db/batched-changes.ts'
 import type { Reader } from '../../platform/db/db.ts'
 import { countUpTo } from '../../platform/db/key-ranges.ts'
-import { bodyOf } from './events.ts'
+import { toBody } from './events.ts'
 import type { WebhooksDb } from './schema.ts'
 
 export const DELIVERY_STATES = ['waiting', 'delivered', 'failed'] as const
@@ -71,7 +71,7 @@ export function createDeliveries({ db, now, deliverSoon }: DeliveriesDeps) {
     return {
       ...describe(row),
       url: row.endpoint.url,
-      body: bodyOf(row.message),
+      body: toBody(row.message),
       log: attempts.map(({ at, duration, status, fault, reply }) => {
         return { at: at.toISOString(), duration, status, fault, reply }
       }),

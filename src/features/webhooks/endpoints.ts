@@ -139,7 +139,7 @@ export function createEndpoints(deps: EndpointsDeps) {
     const sealed = seal(sealKey, secret)
     const endpoint = await update(id, (before) => ({
       secret: sealed,
-      formerSecret: [before.secret, ...formerSecretsOf(before, now())]
+      formerSecret: [before.secret, ...listFormerSecrets(before, now())]
         .slice(0, MAX_FORMER_SECRETS)
         .join(' '),
       formerSecretUntil: new Date(now().getTime() + ROTATION_MS),
@@ -230,7 +230,7 @@ function describe(row: WebhooksDb['tables']['webhookEndpoints']['$inferSelect'])
 }
 
 /** The secrets, sealed, that sign beside the current one at a time; the latest first. */
-export function formerSecretsOf(
+export function listFormerSecrets(
   { formerSecret, formerSecretUntil }: Pick<Row, 'formerSecret' | 'formerSecretUntil'>,
   at: Date,
 ): string[] {

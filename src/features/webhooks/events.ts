@@ -61,6 +61,6 @@ export type WebhookEvent = {
 type StoredMessage = { type: string; createdAt: Date; data: string }
 
 /** The request body: `{ type, timestamp, data }`. */
-export function bodyOf({ type, createdAt, data }: StoredMessage): string {
+export function toBody({ type, createdAt, data }: StoredMessage): string {
   return `{"type":${JSON.stringify(type)},"timestamp":"${createdAt.toISOString()}","data":${data}}`
 }

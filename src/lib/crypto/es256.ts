@@ -4,7 +4,7 @@ import type { JWK } from 'jose'
 const imported = new WeakMap<JWK, KeyObject>()
 
 /** A private key for node:crypto, imported once per JWK object. */
-export function privateKeyOf(jwk: JWK): KeyObject {
+export function toPrivateKey(jwk: JWK): KeyObject {
   const known = imported.get(jwk)
   if (known) return known
   const key = createPrivateKey({ key: { ...jwk }, format: 'jwk' })
@@ -19,7 +19,7 @@ export function privateKeyOf(jwk: JWK): KeyObject {
 export function signJwt(header: { typ: string; kid: string }, payload: object, jwk: JWK): string {
   const text = `${encode({ alg: 'ES256', ...header })}.${encode(payload)}`
   const signature = sign('sha256', Buffer.from(text), {
-    key: privateKeyOf(jwk),
+    key: toPrivateKey(jwk),
     dsaEncoding: 'ieee-p1363',
   })
   return `${text}.${signature.toString('base64url')}`

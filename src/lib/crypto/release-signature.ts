@@ -25,7 +25,7 @@ export function signSums(text: string, privateKey: string): Buffer {
 }
 
 /** The public key of a private key, as executables pin it: SPKI in base64. */
-export function publicKeyOf(privateKey: string): string {
+export function toPublicKey(privateKey: string): string {
   const spki = createPublicKey(readKey(privateKey)).export({ format: 'der', type: 'spki' })
   return spki.toString('base64')
 }

@@ -8,7 +8,7 @@ export function newTotpSecret(): string {
 }
 
 /** The content of the QR code for authenticator apps: TOTP (RFC 6238) with SHA-1, 6 digits and 30 s. */
-export function otpauthUrlOf(secret: string, issuer: string, label: string): string {
+export function formatOtpauthUrl(secret: string, issuer: string, label: string): string {
   // A colon separates the issuer from the label.
   const [issuerText = '', labelText = ''] = [issuer, label].map((one) => one.replaceAll(':', ''))
   return totpOf(secret, issuerText.trim(), labelText).toString()

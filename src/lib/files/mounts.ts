@@ -2,7 +2,7 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { existingParent } from './free-space.ts'
 
 /** The mount that contains `path`, which may not exist yet; null where `mounts`, as in Linux, cannot be read. */
-export function mountOf(path: string, mounts = '/proc/self/mounts') {
+export function findMount(path: string, mounts = '/proc/self/mounts') {
   try {
     const real = `${realpathSync(existingParent(path))}/`
     let found = { at: '', type: '', isExecutable: true }

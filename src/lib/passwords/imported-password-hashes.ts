@@ -184,7 +184,7 @@ async function firebaseKeystream(password: string, salt: Buffer, log: number, bl
 }
 
 /** Algorithm and cost of a hash: the text before the salt. Hashes of one kind take equally long. */
-export function hashKindOf(stored: string): string {
+export function findHashKind(stored: string): string {
   return stored.startsWith('$2b$')
     ? stored.slice(0, 7)
     : `${stored.split('$').slice(0, -2).join('$')}$`

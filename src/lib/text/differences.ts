@@ -43,7 +43,7 @@ export function applyDifferences(
 }
 
 /** The values before and after, by path. */
-export function beforeAndAfterOf(differences: Difference[]) {
+export function splitDifferences(differences: Difference[]) {
   const side = (name: 'before' | 'after') =>
     Object.fromEntries(differences.map((one) => [one.path, one[name]]))
   return { before: side('before'), after: side('after') }

@@ -16,7 +16,7 @@ const DOMAIN = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`)
  * without quotes, comments, display name or list. Compatibility forms such as full-width letters are normalized;
  * the domain is lower-case ASCII (IDNA) without a trailing dot.
  */
-export function mailboxOf(text: string): string | null {
+export function parseMailbox(text: string): string | null {
   const plain = text.normalize('NFKC')
   if (text.length > MAX_LENGTH || plain.length > MAX_LENGTH || !plain.isWellFormed()) return null
   const [local = '', typedDomain = '', ...rest] = plain.split('@')
@@ -44,20 +44,20 @@ export function queriedAddress(text: string): string {
 export function isNormalAddress(text: string): boolean {
   // In either form: signs such as the Kelvin sign change in both.
   const isNormalized = ['NFKC', 'NFKD'].some((form) => text.normalize(form) === text)
-  const [local = '', domain = ''] = mailboxOf(text)?.split('@') ?? []
+  const [local = '', domain = ''] = parseMailbox(text)?.split('@') ?? []
   const typed = text.normalize('NFC').toLowerCase()
-  const spellings = [domain, domainToUnicode(domain)].map((one) => emailKeyOf(`${local}@`) + one)
+  const spellings = [domain, domainToUnicode(domain)].map((one) => toEmailKey(`${local}@`) + one)
   return isNormalized && domain !== '' && spellings.includes(typed)
 }
 
 /** The form for comparing addresses, which ignores case. Text that is not an address is otherwise unchanged. */
-export function emailKeyOf(text: string): string {
+export function toEmailKey(text: string): string {
   const address = trimAddress(text)
-  return (mailboxOf(address) ?? address.normalize('NFC')).toLowerCase().normalize('NFC')
+  return (parseMailbox(address) ?? address.normalize('NFC')).toLowerCase().normalize('NFC')
 }
 
 /** How the form for comparing begins if the address begins with `text`. */
-export function emailPrefixOf(text: string): string {
+export function toEmailPrefix(text: string): string {
   return trimAddress(text).normalize('NFKC').toLowerCase()
 }
 

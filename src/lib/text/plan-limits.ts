@@ -17,7 +17,7 @@ export const STANDARD_PERIODS = {
 export type StandardLimits = Record<keyof typeof STANDARD_PERIODS, number>
 
 /** The standard limits among the fields of a plan. */
-export function standardLimitsOf(plan: StandardLimits): StandardLimits {
+export function listStandardLimits(plan: StandardLimits): StandardLimits {
   const entries = STANDARD_LIMITS.map((name) => [name, plan[name]])
   return Object.fromEntries(entries) as StandardLimits
 }

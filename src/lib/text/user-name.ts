@@ -16,11 +16,11 @@ function readUsers(): string[] {
 }
 
 /** The owner of a file or folder, or of its closest parent that this user can see. */
-export function ownerOf(path: string): number | null {
+export function findFileOwner(path: string): number | null {
   try {
     return statSync(path).uid
   } catch {
     const parent = dirname(path)
-    return parent === path ? null : ownerOf(parent)
+    return parent === path ? null : findFileOwner(parent)
   }
 }

@@ -5,7 +5,7 @@ import type { Log } from '../../lib/log/log.ts'
 import {
   allow,
   CONSOLE_API,
-  operatorOf,
+  findOperator,
   type RecordAction,
 } from '../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../platform/http/replies/envelope.ts'
@@ -60,7 +60,7 @@ export function backupsAdmin({ backups, record, exportCsv, log }: BackupsAdminDe
       '',
       async ({ request }) => {
         const { folder, ...list } = await requireBackups().list()
-        return data({ ...list, folder: operatorOf(request).role === 'owner' ? folder : null })
+        return data({ ...list, folder: findOperator(request).role === 'owner' ? folder : null })
       },
       allow('reader'),
     )

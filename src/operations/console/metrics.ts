@@ -3,7 +3,7 @@ import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../platform/http/replies/envelope.ts'
 import type { Slowest } from '../../platform/metrics/slowest.ts'
 import type { Recorder } from '../../platform/metrics/snapshots.ts'
-import { endpointsIn, figuresOfKind, isCalledByApps, isConsole } from '../endpoints.ts'
+import { figuresOfKind, groupByEndpoint, isCalledByApps, isConsole } from '../endpoints.ts'
 
 type MetricsAdminDeps = {
   recorder: Pick<Recorder, 'charts' | 'tallies'>
@@ -61,7 +61,7 @@ export type MetricsSummary = Awaited<ReturnType<typeof summarize>>
 /** The figures of the last `hours` by endpoint, by webhook endpoint and by billing provider. */
 async function summarize({ recorder, webhooks }: MetricsAdminDeps, hours: number) {
   const { since, figures } = await recorder.tallies.list(hours)
-  const endpoints = endpointsIn(figures)
+  const endpoints = groupByEndpoint(figures)
   const attempts = new Map(figuresOfKind(figures, 'webhook').map((one) => [one.name, one]))
   const outgoing = (await webhooks.health.countWaiting()).map(({ id, url, waiting }) => {
     const { count = 0, soft = 0, hard = 0, p50 = 0, p99 = 0 } = attempts.get(id) ?? {}

@@ -19,7 +19,7 @@ export type Condition = {
 }
 
 /** The default limit. */
-export function limitOf({ limit }: Condition): number {
+export function findLimit({ limit }: Condition): number {
   return 'above' in limit ? limit.above : limit.below
 }
 
@@ -31,7 +31,7 @@ export function holdsWith({ limit }: Condition, value: number | null, limitNow: 
 /** The alert of Prometheus for a condition, in YAML. */
 export function toPrometheusAlert(condition: Condition): string {
   const { name, title, advice, severity, minutes, measure, limit } = condition
-  const beyond = `${'above' in limit ? '>' : '<'} ${limitOf(condition)}`
+  const beyond = `${'above' in limit ? '>' : '<'} ${findLimit(condition)}`
   const pascalCase = name.replace(/(^|-)(\w)/g, (_, _dash, letter) => letter.toUpperCase())
   return `      - alert: Homeport${pascalCase}
         expr: ${quote(measure.promql(beyond))}

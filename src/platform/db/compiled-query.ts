@@ -32,7 +32,7 @@ export function asyncQuery(run: Run, query: Query, fields: Fields | undefined) {
     async execute(values: Values = {}) {
       const rows = await run(query.sql, bind(values))
       if (!fields) return rows
-      decode ??= decoderOf(fields, prepared.joinsNotNullableMap)
+      decode ??= createDecoder(fields, prepared.joinsNotNullableMap)
       return rows.map(decode)
     },
   }
@@ -58,7 +58,7 @@ function valueNamed(values: Values, name: string): unknown {
 }
 
 /** Returns a function that turns rows into objects, as drizzle's mapResultRow does. */
-export function decoderOf(fields: Fields, joins: Joins) {
+export function createDecoder(fields: Fields, joins: Joins) {
   const slots = fields.map(({ path, field }) => ({ path, decode: columnDecoder(field) }))
   const optional = optionalGroups(fields, joins)
   return (row: unknown[]) => {

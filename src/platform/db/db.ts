@@ -104,7 +104,7 @@ export type OpenDb<Tables> = Db<Tables> & {
 export type WriteStats = { waiting: number; commits: number; changes: number }
 
 /** The query builders of a change, bound so that they can be spread into a `Tx`. */
-export function buildersOf(
+export function createBuilders(
   queries: Pick<Queries, 'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | '$count'>,
 ): Pick<Tx, 'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | '$count'> {
   return {

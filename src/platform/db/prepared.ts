@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, sql } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import type { Db, Prepared, Reader, Tx } from './db.ts'
-import { keyOf } from './table-key.ts'
+import { findTableKey } from './table-key.ts'
 
 type Preparing = Pick<Db<unknown>, 'prepareWrite'>
 
@@ -37,7 +37,7 @@ export function prepareFind<T extends SQLiteTable>(
   db: Pick<Db<unknown>, 'read' | 'prepareWrite'>,
   table: T,
 ) {
-  const isThis = keyOf(table).map(({ name, column }) => eq(column, sql.placeholder(name)))
+  const isThis = findTableKey(table).map(({ name, column }) => eq(column, sql.placeholder(name)))
   const select = prepareSelect(db, (from) =>
     from
       .select()
@@ -66,7 +66,7 @@ export function prepareInsert<T extends SQLiteTable>(db: Preparing, table: T) {
 
 /** Changes the row with a primary key and returns it as stored; undefined if there is none. */
 export function prepareUpdate<T extends SQLiteTable>(db: Preparing, table: T) {
-  const [key] = keyOf(table)
+  const [key] = findTableKey(table)
   if (key === undefined) throw new Error('the table has no primary key')
   const update = prepareForEach(db, (tx, names) =>
     tx
@@ -85,7 +85,7 @@ export function prepareUpdate<T extends SQLiteTable>(db: Preparing, table: T) {
 /** Inserts a whole row, or replaces the one with the same primary key. */
 export function prepareUpsert<T extends SQLiteTable>(db: Preparing, table: T) {
   const upsert = db.prepareWrite((tx) => {
-    const key = keyOf(table)
+    const key = findTableKey(table)
     const values = placeholders(Object.keys(getTableColumns(table)))
     const others = Object.entries(values).filter(([name]) => !key.some((one) => one.name === name))
     return tx

@@ -3,7 +3,7 @@ import { PgTable, getTableConfig as postgresConfig } from 'drizzle-orm/pg-core'
 import { type SQLiteTable, getTableConfig as sqliteConfig } from 'drizzle-orm/sqlite-core'
 
 /** The columns of a table's primary key, and their names in the program. */
-export function keyOf(table: Table): { name: string; column: Column }[] {
+export function findTableKey(table: Table): { name: string; column: Column }[] {
   const { columns, primaryKeys } = is(table, PgTable)
     ? postgresConfig(table)
     : sqliteConfig(table as SQLiteTable)

@@ -9,7 +9,7 @@ import {
 } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { JWK } from 'jose'
-import { privateKeyOf } from '../../lib/crypto/es256.ts'
+import { toPrivateKey } from '../../lib/crypto/es256.ts'
 
 /**
  * JWE (RFC 7516) for small messages. jose uses WebCrypto, which runs each of seven steps on another
@@ -37,7 +37,7 @@ type AsyncAgreement = (
 export async function openWithKey(jwe: string, epk: unknown, privateKey: JWK): Promise<Uint8Array> {
   const [header = '', encryptedKey, iv = '', ciphertext = '', tag = ''] = jwe.split('.')
   if (encryptedKey !== '') throw new Error('ECDH-ES has no encrypted key')
-  const keys = { privateKey: privateKeyOf(privateKey), publicKey: ephemeralKey(epk) }
+  const keys = { privateKey: toPrivateKey(privateKey), publicKey: ephemeralKey(epk) }
   const key = deriveKey(await agree(keys))
   const nonce = decode(iv, IV_LENGTH)
   const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_LENGTH })

@@ -2,17 +2,17 @@ import { createBudget, createSemaphore } from '../../lib/concurrency/slots.ts'
 import { sha256 } from '../../lib/crypto/hash.ts'
 import type { KeyRing } from '../../lib/crypto/key-ring.ts'
 import { AppError, tooBusy } from '../../lib/errors.ts'
-import { tokenIn } from '../http/authenticate.ts'
+import { readToken } from '../http/authenticate.ts'
 import {
-  contentLengthOf,
   hasBody,
   LARGE_JSON_LIMIT,
-  mediaTypeOf,
   readBody,
+  readContentLength,
+  readMediaType,
 } from '../http/body/body.ts'
 import { maxArrivalTime, readWithMinimumRate } from '../http/body/connection-time.ts'
 import { malformed } from '../http/replies/errors.ts'
-import { pathOf, targetOf } from '../http/request/request-url.ts'
+import { readPath, readTarget } from '../http/request/request-url.ts'
 import { IN_PLACE_LIMIT, invalidMessage, type OpenedRequest, openRequest } from './message.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 
@@ -62,7 +62,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
   return { isUpload, admitUpload, open }
 
   function isUpload(request: Request): boolean {
-    return request.method === 'POST' && pathOf(request) === uploadPath
+    return request.method === 'POST' && readPath(request) === uploadPath
   }
 
   /**
@@ -70,7 +70,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
    * the result once the request is answered, to release the memory.
    */
   async function admitUpload(request: Request, address: string): Promise<Disposable> {
-    const size = contentLengthOf(request)
+    const size = readContentLength(request)
     if (size === null) throw malformed('Send a sealed upload with its Content-Length.')
     if (size > share) throw tooLargeUpload()
     const timeout = AbortSignal.timeout(MAX_WAIT_SECONDS * 1000)
@@ -95,7 +95,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
     const token = tokenOf(request, at)
     const isBound =
       htm === request.method &&
-      htu === targetOf(request) &&
+      htu === readTarget(request) &&
       ath === (token === null ? null : sha256(token))
     if (!isBound) throw invalidMessage()
     if (/^(GET|HEAD)$/.test(htm)) return { opened, claim: null }
@@ -104,7 +104,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
       Math.max(iat, arrival) +
       CLOCK_TOLERANCE_SECONDS +
       MAX_WAIT_SECONDS +
-      maxArrivalTime(contentLengthOf(request)) +
+      maxArrivalTime(readContentLength(request)) +
       MARGIN_SECONDS
     return { opened, claim }
 
@@ -120,7 +120,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
     if (isJose(request)) {
       if (header !== null) throw invalidMessage()
       const reading = isUpload(request)
-        ? readWithMinimumRate(request, contentLengthOf(request) ?? 0, contention)
+        ? readWithMinimumRate(request, readContentLength(request) ?? 0, contention)
         : readBody(request, sealedLimit(LARGE_JSON_LIMIT))
       return Buffer.from(await reading).toString('latin1')
     }
@@ -133,13 +133,13 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
 /** The access token, from the Authorization header or from inside the message. */
 function tokenOf(request: Request, sealedToken: string | undefined): string | null {
   const header = request.headers.get('authorization')
-  const token = tokenIn(header)
+  const token = readToken(header)
   if (header !== null && (token === null || sealedToken !== undefined)) throw invalidMessage()
   return sealedToken ?? token
 }
 
 export function isJose(request: Request): boolean {
-  return mediaTypeOf(request) === 'application/jose'
+  return readMediaType(request) === 'application/jose'
 }
 
 /** The maximum size of a sealed message: its content in base64url plus its headers. */

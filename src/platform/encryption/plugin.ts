@@ -3,13 +3,17 @@ import { Elysia } from 'elysia'
 import { sha256 } from '../../lib/crypto/hash.ts'
 import { AppError } from '../../lib/errors.ts'
 import { createLineWriter, type Log } from '../../lib/log/log.ts'
-import { contentLengthOf, IDLE_TIMEOUT_SECONDS, UPLOAD_TIMEOUT_SECONDS } from '../http/body/body.ts'
+import {
+  IDLE_TIMEOUT_SECONDS,
+  readContentLength,
+  UPLOAD_TIMEOUT_SECONDS,
+} from '../http/body/body.ts'
 import { setOpenedRequest } from '../http/body/opened-request.ts'
 import { failureBody, internalError, malformed } from '../http/replies/errors.ts'
 import type { IpOf } from '../http/request/client-address.ts'
 import { optionalHeader } from '../http/request/request-headers.ts'
 import { requestInfo } from '../http/request/request-log.ts'
-import { pathOf } from '../http/request/request-url.ts'
+import { readPath } from '../http/request/request-url.ts'
 import { createFailureLimit } from '../limits/failure-limit.ts'
 import { sealReply } from './message.ts'
 import { createOpener, isJose, type OpenerDeps } from './opener.ts'
@@ -72,7 +76,7 @@ export function encryption(deps: EncryptionDeps) {
           return isRequired && !allowsPlain(request) ? refused(encryptionRequired()) : handle
         if (!PLAIN_WORD.test(env))
           return refused(malformed(`The env header must be a single word. ${ENV_VALUES}`))
-        if (FILES.test(pathOf(request))) return handle
+        if (FILES.test(readPath(request))) return handle
         const looksSealed = request.headers.has('payload') || isJose(request)
         if (looksSealed) return () => exchange(handle, request)
         return allowsPlain(request) ? handle : refused(notSealed(env))
@@ -95,7 +99,7 @@ export function encryption(deps: EncryptionDeps) {
         server?.timeout(request, 0)
         held.use(await admitUpload(request, ipOf(request, server)))
         // A large request leaves six times its size as garbage, even if refused, which the engine is slow to collect.
-        if ((contentLengthOf(request) ?? 0) > GC_THRESHOLD_BYTES) held.defer(() => Bun.gc(false))
+        if ((readContentLength(request) ?? 0) > GC_THRESHOLD_BYTES) held.defer(() => Bun.gc(false))
       }
       message = await open(request, arrivedAt)
       if (isLarge) server?.timeout(request, UPLOAD_TIMEOUT_SECONDS)
@@ -147,7 +151,7 @@ export function encryption(deps: EncryptionDeps) {
   }
 
   function allowsPlain(request: Request): boolean {
-    const path = pathOf(request)
+    const path = readPath(request)
     return OPEN_PATHS.test(path) || FILES.test(path) || plainPaths.includes(path)
   }
 

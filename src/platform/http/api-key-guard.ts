@@ -5,7 +5,7 @@ import { AppError, type DenialReason } from '../../lib/errors.ts'
 import type { Scope } from '../../lib/scopes.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import { lastsUntil, tooManyAttempts } from '../limits/limits.ts'
-import { tokenIn } from './authenticate.ts'
+import { readToken } from './authenticate.ts'
 import { beforeBody } from './body/before-body.ts'
 import { isForm } from './body/body.ts'
 import { closedObject } from './replies/envelope.ts'
@@ -90,7 +90,7 @@ export function requireKey({ findKey, networkCheck, ipOf, now }: ServerApiDeps) 
         const header = request.headers.get('authorization')
         const form = body as { client_secret?: string } | undefined
         const secret = header === null ? form?.client_secret : basicSecretIn(header)
-        await authorize(request, server, scope, secret ?? tokenIn(header))
+        await authorize(request, server, scope, secret ?? readToken(header))
       }
       const mayBeInForm = ({ request }: ClientRequest) =>
         isForm(request) && !request.headers.has('authorization')
@@ -109,7 +109,7 @@ export function requireKey({ findKey, networkCheck, ipOf, now }: ServerApiDeps) 
     request: Request,
     server: Server<unknown> | null,
     scope: Scope,
-    secret = tokenIn(request.headers.get('authorization')),
+    secret = readToken(request.headers.get('authorization')),
   ) {
     if (callers.has(request)) return
     const { headers } = request
@@ -157,7 +157,7 @@ function basicSecretIn(authorization: string | null): string | null {
   return password === undefined ? null : new URLSearchParams(`p=${password}`).get('p')
 }
 
-export function callerOf(request: Request): Caller {
+export function findCaller(request: Request): Caller {
   return callers.get(request) as Caller
 }
 

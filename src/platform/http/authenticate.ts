@@ -23,8 +23,8 @@ export function bearerToken() {
     .derive({ as: 'global' }, ({ headers }) => {
       const { authorization } = headers
       if (authorization === undefined) return {}
-      // The plugin accepts headers that `tokenIn` refuses.
-      const token = tokenIn(authorization)
+      // The plugin accepts headers that `readToken` refuses.
+      const token = readToken(authorization)
       headers['authorization'] = token === null ? '' : `Bearer ${token}`
       return {}
     })
@@ -32,7 +32,7 @@ export function bearerToken() {
 }
 
 /** The bearer token of an Authorization header, or null. */
-export function tokenIn(authorization: string | null): string | null {
+export function readToken(authorization: string | null): string | null {
   return /^bearer +([^ ]+)$/i.exec(authorization ?? '')?.[1] ?? null
 }
 
@@ -53,7 +53,7 @@ export function authenticate(checkSession: CheckSession) {
   async function check({ request }: { request: Request }) {
     const info = requestInfo(request)
     if (info.session) return
-    const token = tokenIn(request.headers.get('authorization'))
+    const token = readToken(request.headers.get('authorization'))
     if (token === null) throw noToken(request)
     const session = await checkSession(token, isSealed(request))
     Object.assign(info, { session, userId: session.userId })

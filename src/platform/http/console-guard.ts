@@ -5,7 +5,7 @@ import { ROLES, type Role } from '../../lib/roles.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import { SKEW_WARNING_MS } from '../jobs/jobs.ts'
 import type { IpOf } from './request/client-address.ts'
-import { deviceOf } from './request/request-headers.ts'
+import { readDevice } from './request/request-headers.ts'
 import { requestInfo } from './request/request-log.ts'
 import { isWithoutHost } from './request/request-url.ts'
 
@@ -104,11 +104,11 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
       if (proof === 'stepUp') requireProof(operator)
     }
     const ip = ipOf(request, server as Server<unknown> | null)
-    visitors.set(request, { ip, device: deviceOf(request).name, origin })
+    visitors.set(request, { ip, device: readDevice(request).name, origin })
   }
 
   async function requireSession(request: Request): Promise<Operator> {
-    const token = sessionTokenOf(request)
+    const token = readSessionToken(request)
     const operator = token === null ? null : await checkSession(token)
     if (!operator) {
       const reason = token === null ? 'missing' : 'session_ended'
@@ -156,16 +156,16 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
   }
 }
 
-export function operatorOf(request: Request): Operator {
+export function findOperator(request: Request): Operator {
   return operators.get(request) as Operator
 }
 
-export function visitorOf(request: Request): Visitor {
+export function findVisitor(request: Request): Visitor {
   return visitors.get(request) as Visitor
 }
 
 /** The session token in the cookie, or null. */
-export function sessionTokenOf(request: Request): string | null {
+export function readSessionToken(request: Request): string | null {
   const cookies = new Bun.CookieMap(request.headers.get('cookie') ?? '')
   return cookies.get(COOKIE)
 }

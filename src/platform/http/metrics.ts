@@ -3,7 +3,7 @@ import { Elysia } from 'elysia'
 import { equalInConstantTime } from '../../lib/crypto/hash.ts'
 import { AppError, notFound } from '../../lib/errors.ts'
 import type { Metrics } from '../metrics/registry.ts'
-import { tokenIn } from './authenticate.ts'
+import { readToken } from './authenticate.ts'
 import { isLocal } from './request/client-address.ts'
 
 /** `token` grants access; when it is null, only requests from this machine are allowed. */
@@ -25,7 +25,7 @@ export function metricsRoute({ metrics, token }: MetricsDeps) {
 }
 
 function authorize({ headers }: Request, token: string) {
-  if (equalInConstantTime(tokenIn(headers.get('authorization')) ?? '', token)) return
+  if (equalInConstantTime(readToken(headers.get('authorization')) ?? '', token)) return
   throw new AppError('unauthenticated', 'The metrics token is missing or wrong.', {
     denial: { reason: headers.has('authorization') ? 'wrong_token' : 'missing' },
   })

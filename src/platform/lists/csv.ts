@@ -100,7 +100,7 @@ export function createCsvExport({ record, now, log }: CsvDeps) {
 type PageOf<Key extends string> = Record<Key, unknown[]> & { next: string | null }
 
 /** The slices of a list whose pages hold their rows in `key`. */
-export function slicesOf<Key extends string, Page extends PageOf<Key>>(
+export function readSlices<Key extends string, Page extends PageOf<Key>>(
   key: Key,
   list: (page: { after: string | undefined; limit: number }) => Promise<Page>,
 ) {

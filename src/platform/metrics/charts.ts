@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time/durations.ts'
 import { mergeConsecutive, mergeInstances } from './sample.ts'
 import type { Sample, Span, Tally, TallySet, ValuesOf } from './schema.ts'
 import type { HistoryStore } from './store.ts'
-import { COARSE, FINE, figuresOf, mergeTallies } from './tallies.ts'
+import { COARSE, computeFigures, FINE, mergeTallies } from './tallies.ts'
 
 type ChartsDeps = { store: Pick<HistoryStore, 'read'>; now: () => Date }
 
@@ -137,7 +137,7 @@ function trafficPoint({ minutes = 1, times: _, ...sample }: Sample) {
 }
 
 function endpointPoint({ minutes, tallies }: TallySet, name: string) {
-  const { count, soft, hard, p50, p99 } = figuresOf(tallies[name] ?? NO_TALLY)
+  const { count, soft, hard, p50, p99 } = computeFigures(tallies[name] ?? NO_TALLY)
   return {
     requests: rate(count, minutes),
     refused: rate(soft, minutes),

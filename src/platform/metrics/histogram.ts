@@ -26,7 +26,7 @@ export function addBuckets(histogram: Histogram, buckets: Buckets) {
   }
 }
 
-export function bucketsOf(histogram: Histogram): Buckets {
+export function listBuckets(histogram: Histogram): Buckets {
   const buckets: Buckets = []
   for (let at = 0; at < BUCKETS; at++) {
     const count = histogram[at] ?? 0
@@ -40,11 +40,11 @@ export function mergeBuckets(list: Buckets[]): Buckets {
   if (only && list.length === 1) return only
   const histogram = createHistogram()
   for (const buckets of list) addBuckets(histogram, buckets)
-  return bucketsOf(histogram)
+  return listBuckets(histogram)
 }
 
 /** The value that `share` of all values do not exceed; 0 without values. */
-export function quantileOf(buckets: Buckets, share: number): number {
+export function computeQuantile(buckets: Buckets, share: number): number {
   let total = 0
   for (let at = 1; at < buckets.length; at += 2) total += buckets[at] ?? 0
   let seen = 0

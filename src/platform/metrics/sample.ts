@@ -1,4 +1,4 @@
-import { mergeBuckets, quantileOf } from './histogram.ts'
+import { computeQuantile, mergeBuckets } from './histogram.ts'
 import type { Sample } from './schema.ts'
 
 /** Merges consecutive samples: counts and minutes add up, and memory is the highest. */
@@ -23,7 +23,7 @@ function merge(list: Sample[]): Omit<Sample, 'memory'> {
     ? mergeBuckets(list.map((one) => one.times ?? []))
     : undefined
   const quantile = (name: 'p50' | 'p99', share: number) =>
-    times ? quantileOf(times, share) : Math.max(0, ...list.map((one) => one[name]))
+    times ? computeQuantile(times, share) : Math.max(0, ...list.map((one) => one[name]))
   return {
     requests: sum('requests'),
     errors: sum('errors'),

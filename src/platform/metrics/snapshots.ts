@@ -1,7 +1,7 @@
 import { desc, gt, lte } from 'drizzle-orm'
 import { HOUR_MS, MINUTE_MS } from '../../lib/time/durations.ts'
 import { createCharts } from './charts.ts'
-import { addBuckets, addValue, bucketsOf, createHistogram, quantileOf } from './histogram.ts'
+import { addBuckets, addValue, computeQuantile, createHistogram, listBuckets } from './histogram.ts'
 import { mergeConsecutive, mergeInstances } from './sample.ts'
 import type { HistoryDb, Sample } from './schema.ts'
 import { createHistoryStore, RETENTION_MS } from './store.ts'
@@ -148,11 +148,11 @@ export function createRecorder(deps: RecorderDeps) {
   function takeSample(): Sample {
     const before = writes
     writes = countWrites()
-    const buckets = bucketsOf(times)
+    const buckets = listBuckets(times)
     const sample = {
       ...counts,
-      p50: quantileOf(buckets, 0.5),
-      p99: quantileOf(buckets, 0.99),
+      p50: computeQuantile(buckets, 0.5),
+      p99: computeQuantile(buckets, 0.99),
       times: buckets,
       writes: writes - before,
       memory: process.memoryUsage.rss(),

@@ -2,10 +2,10 @@ import { HOUR_MS, MINUTE_MS } from '../../lib/time/durations.ts'
 import {
   addBuckets,
   addValue,
-  bucketsOf,
+  computeQuantile,
   createHistogram,
   type Histogram,
-  quantileOf,
+  listBuckets,
 } from './histogram.ts'
 import type { Tally, TallySet } from './schema.ts'
 import type { HistoryStore } from './store.ts'
@@ -67,7 +67,7 @@ export function createTallies({ store, instance, now }: TalliesDeps) {
       tally.count += count
       tally.soft += soft
       tally.hard += hard
-      addBuckets(tally.times, bucketsOf(times))
+      addBuckets(tally.times, listBuckets(times))
     }
   }
 
@@ -90,14 +90,17 @@ export function createTallies({ store, instance, now }: TalliesDeps) {
     const since = Math.floor((until - hours * HOUR_MS) / ms) * ms
     const rows = await store.read(span, since, until)
     const { tallies } = mergeTallies(rows.map(({ values }) => values))
-    const figures = Object.entries(tallies).map(([name, tally]) => ({ name, ...figuresOf(tally) }))
+    const figures = Object.entries(tallies).map(([name, tally]) => ({
+      name,
+      ...computeFigures(tally),
+    }))
     return { since: new Date(since).toISOString(), figures }
   }
 }
 
 /** The counts of a tally, and its quantiles in the unit of its times. */
-export function figuresOf({ times, ...counts }: Tally) {
-  return { ...counts, p50: quantileOf(times, 0.5), p99: quantileOf(times, 0.99) }
+export function computeFigures({ times, ...counts }: Tally) {
+  return { ...counts, p50: computeQuantile(times, 0.5), p99: computeQuantile(times, 0.99) }
 }
 
 export function mergeTallies(list: TallySet[]): TallySet {
@@ -122,5 +125,5 @@ function newTally(): Running {
 }
 
 function stored([name, { times, ...counts }]: [string, Running]): [string, Tally] {
-  return [name, { ...counts, times: bucketsOf(times) }]
+  return [name, { ...counts, times: listBuckets(times) }]
 }

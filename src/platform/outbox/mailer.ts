@@ -6,7 +6,7 @@ import { isLoopback } from '../../config/values.ts'
 import { withTimeout } from '../../lib/concurrency/with-timeout.ts'
 import { writeDurably } from '../../lib/files/durable-file.ts'
 import { newId } from '../../lib/ids.ts'
-import { mailboxOf } from '../../lib/text/email-address.ts'
+import { parseMailbox } from '../../lib/text/email-address.ts'
 import { PermanentRefusal, SENDERS } from './outbox.ts'
 
 /** An e-mail to one mailbox. */
@@ -57,7 +57,7 @@ export function createMailer({
   return { send, close }
 
   async function send({ to, ...content }: Mail) {
-    const address = mailboxOf(to)
+    const address = parseMailbox(to)
     if (address === null) return
     const message = { from, to: { name: '', address }, headers: HEADERS, ...content }
     if (smtpUrl === null) return writeFile(message)
@@ -100,7 +100,7 @@ function connectionTo(url: string, name: string | null) {
 }
 
 /** The host of BASE_URL as the name to greet with: many mail servers refuse one that is not public. */
-export function greetingOf(baseUrl: string | null): string | null {
+export function findGreeting(baseUrl: string | null): string | null {
   const { hostname = '' } = (baseUrl && URL.parse(baseUrl)) || {}
   if (isIP(hostname) === 4) return `[${hostname}]`
   if (hostname.startsWith('[')) return hostname.replace('[', '[IPv6:')

@@ -1,9 +1,9 @@
 import { Elysia, type TSchema, t } from 'elysia'
 import { type Options, UsageError } from '../../lib/command.ts'
-import { beforeAndAfterOf, differencesBetween } from '../../lib/text/differences.ts'
+import { differencesBetween, splitDifferences } from '../../lib/text/differences.ts'
 import { describeConditions, describePath, isRule } from '../../lib/text/rule-labels.ts'
 import { json } from '../http/body/body.ts'
-import { allow, CONSOLE_API, operatorOf, type RecordAction } from '../http/console-guard.ts'
+import { allow, CONSOLE_API, findOperator, type RecordAction } from '../http/console-guard.ts'
 import { closedObject, data } from '../http/replies/envelope.ts'
 import type { Publication, Publishing } from './publications.ts'
 
@@ -48,7 +48,7 @@ export function publicationAdmin(
       '/publish',
       async ({ request, body: { base, note, content } }) => {
         await change(request, 'publish', base, () =>
-          publish(content, { base, note, author: operatorOf(request).name }),
+          publish(content, { base, note, author: findOperator(request).name }),
         )
         return data(await readLive())
       },
@@ -58,7 +58,7 @@ export function publicationAdmin(
       '/rollback',
       async ({ request, body: { base, note, version } }) => {
         await change(request, 'rollback', base, () =>
-          rollBack(version, { base, note, author: operatorOf(request).name }),
+          rollBack(version, { base, note, author: findOperator(request).name }),
         )
         return data(await readLive())
       },
@@ -75,7 +75,7 @@ export function publicationAdmin(
     await record(request, {
       action: `${kind}.${act}`,
       target: `version ${version}`,
-      ...beforeAndAfterOf(differences),
+      ...splitDifferences(differences),
       isPublic: true,
     })
   }

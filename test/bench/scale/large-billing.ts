@@ -5,8 +5,8 @@ import {
   toStored,
 } from '../../../src/features/billing/projection/fold-state.ts'
 import {
-  orderingTimeOf,
-  purchaseKeyOf,
+  computeOrderingTime,
+  findPurchaseKey,
 } from '../../../src/features/billing/purchases/event-order.ts'
 import { sha256 } from '../../../src/lib/crypto/hash.ts'
 import type { Services } from '../../../src/server/services.ts'
@@ -35,8 +35,8 @@ export function* addBilling(tables: Tables, insert: Insert, size: Size) {
       const delivery = eventOf(purchase, at, type, appUserId)
       const { event, bytes } = delivery
       const receivedAt = new Date((event.at ?? 0) + 1_000)
-      const { orderedAt, clockIsOff } = orderingTimeOf(event, receivedAt.getTime())
-      key = purchaseKeyOf(event) ?? ''
+      const { orderedAt, clockIsOff } = computeOrderingTime(event, receivedAt.getTime())
+      key = findPurchaseKey(event) ?? ''
       state = addEvent(state, { ...event, orderedAt })
       insert(billingEvents, {
         id: rowId(added, receivedAt),

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { rangeOf } from '../../../src/features/attachments/storage/serve.ts'
+import { parseRange } from '../../../src/features/attachments/storage/serve.ts'
 import { cleanName } from '../../../src/features/attachments/upload/prepare-upload.ts'
 import { createTestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, PATH, uploadForm } from '../../support/attachments.ts'
@@ -88,7 +88,7 @@ test.each([
   ['bytes=a-b', null],
   ['lines=0-1', null],
 ] as const)(`parses the range %s for a file of 10 bytes ${fault(118)}`, (header, expected) => {
-  expect(rangeOf(header, 10)).toEqual(expected)
+  expect(parseRange(header, 10)).toEqual(expected)
 })
 
 test.each([

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { readEvent } from '../../../src/features/billing/inbox/event.ts'
-import { assessPurchases, entitlementsOf } from '../../../src/features/billing/purchases/access.ts'
-import { purchaseKeyOf } from '../../../src/features/billing/purchases/event-order.ts'
+import {
+  assessPurchases,
+  computeEntitlements,
+} from '../../../src/features/billing/purchases/access.ts'
+import { findPurchaseKey } from '../../../src/features/billing/purchases/event-order.ts'
 import { foldPurchase } from '../../../src/features/billing/purchases/fold.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import {
@@ -71,8 +74,11 @@ function foldAll(events: EventFixture[]) {
     const event = readEvent(bodyOf(fixture), Buffer.from(''))
     return event ? [{ ...event, orderedAt: ms(fixture.at) }] : []
   })
-  const keys = [...new Set(log.flatMap((event) => purchaseKeyOf(event) ?? []))].toSorted()
-  return keys.map((key) => [key, foldPurchase(log.filter((event) => purchaseKeyOf(event) === key))])
+  const keys = [...new Set(log.flatMap((event) => findPurchaseKey(event) ?? []))].toSorted()
+  return keys.map((key) => [
+    key,
+    foldPurchase(log.filter((event) => findPurchaseKey(event) === key)),
+  ])
 }
 
 /** Whether `user` has access to `pro` on `day`, and the status of the best stored purchase. */
@@ -83,7 +89,7 @@ async function accessOf(app: TestApp, user: string, day: number) {
   const customerId = aliases.find(({ appUserId }) => appUserId === user)?.customerId ?? user
   const stored = await storedPurchases(app, customerId)
   const purchases = assessPurchases(stored, ms(day))
-  const pro = entitlementsOf(purchases).find(({ id }) => id === 'pro')
+  const pro = computeEntitlements(purchases).find(({ id }) => id === 'pro')
   return { access: pro?.active ?? false, status: purchases[0]?.status }
 }
 

@@ -1,14 +1,17 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { readEvent } from '../../../src/features/billing/inbox/event.ts'
-import { assessPurchases, entitlementsOf } from '../../../src/features/billing/purchases/access.ts'
+import {
+  assessPurchases,
+  computeEntitlements,
+} from '../../../src/features/billing/purchases/access.ts'
 import {
   compareEvents,
+  findPurchaseKey,
   linkedIds,
-  purchaseKeyOf,
 } from '../../../src/features/billing/purchases/event-order.ts'
 import { foldPurchase } from '../../../src/features/billing/purchases/fold.ts'
-import { ownerIdIn, ownersOf } from '../../../src/features/billing/purchases/ownership.ts'
+import { computeOwners, findOwnerId } from '../../../src/features/billing/purchases/ownership.ts'
 import type { Purchase } from '../../../src/features/billing/purchases/purchase.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import {
@@ -136,7 +139,7 @@ test(`late events, even overridden ones, give the same state as a full fold ${fa
       const log = events.map(logged)
       expect(await accessByStore(app)).toEqual(accessByModel(log, USERS, NOW))
       const stored = await Promise.all(IDS.map((id) => storedPurchases(app, id)))
-      const folded = foldPurchase(log.filter((event) => purchaseKeyOf(event) !== null))
+      const folded = foldPurchase(log.filter((event) => findPurchaseKey(event) !== null))
       expect(stored.flat()).toEqual(folded ? [folded] : [])
       expect((await rebuildBilling(AbortSignal.timeout(10_000))).changed).toEqual([])
     }),
@@ -192,16 +195,16 @@ function accessByFunctions(log: LoggedEvent[]): Record<string, string[]> {
     for (const other of others) if (first !== undefined) parent.set(root(other), root(first))
   }
   const transfers = log.filter(({ type }) => type === 'TRANSFER')
-  const keys = new Set(log.flatMap((event) => purchaseKeyOf(event) ?? []))
+  const keys = new Set(log.flatMap((event) => findPurchaseKey(event) ?? []))
   const owned = [...keys].map((key) => {
-    const events = log.filter((event) => purchaseKeyOf(event) === key)
+    const events = log.filter((event) => findPurchaseKey(event) === key)
     const inOrder = events.toSorted(compareEvents)
     const traits = {
       environment: inOrder[0]?.environment ?? '',
       store: inOrder.find(({ store }) => store)?.store ?? null,
     }
-    const mentions = inOrder.map((event) => ({ ...event, name: ownerIdIn(event) ?? '' }))
-    const owner = ownersOf(mentions, transfers, traits, root).at(-1)
+    const mentions = inOrder.map((event) => ({ ...event, name: findOwnerId(event) ?? '' }))
+    const owner = computeOwners(mentions, transfers, traits, root).at(-1)
     return { purchase: foldPurchase(events) as Purchase, owner }
   })
   return accessOf((user) =>
@@ -228,7 +231,7 @@ function accessOf(purchasesOf: (user: string) => Purchase[]): Record<string, str
     USERS.flatMap((user) =>
       ['PRODUCTION', 'SANDBOX'].map((environment) => {
         const purchases = purchasesOf(user).filter((each) => each.environment === environment)
-        const entitlements = entitlementsOf(assessPurchases(purchases, NOW))
+        const entitlements = computeEntitlements(assessPurchases(purchases, NOW))
         const active = entitlements.filter((entitlement) => entitlement.active)
         return [`${user} ${environment}`, active.map(({ id }) => id)]
       }),

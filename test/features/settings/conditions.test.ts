@@ -4,9 +4,9 @@ import { createAudienceReader } from '../../../src/features/settings/audience.ts
 import type { Audience, Condition, Rule } from '../../../src/features/settings/rules/conditions.ts'
 import {
   explainSettings,
+  listTraits,
   overridesFor,
   type Setting,
-  traitsOf,
 } from '../../../src/features/settings/rules/resolution.ts'
 import { AppError } from '../../../src/lib/errors.ts'
 
@@ -20,7 +20,7 @@ const ANYONE: Audience = {
   plan: null,
   id: null,
 }
-const TRAITS: [When, ReturnType<typeof traitsOf>][] = [
+const TRAITS: [When, ReturnType<typeof listTraits>][] = [
   [{}, []],
   [{ platform: 'ios' }, ['platform']],
   [{ minVersion: '1' }, ['version']],
@@ -92,14 +92,14 @@ test.each<[When, Partial<Audience>, boolean]>([
 })
 
 test.each(TRAITS)('the condition %j depends on %j', (when, traits) => {
-  expect(traitsOf([settingWith(when)])).toEqual(traits)
+  expect(listTraits([settingWith(when)])).toEqual(traits)
 })
 
 test('lists each trait that settings depend on once, and none without rules', () => {
   const some = [{ platform: 'ios' as const }, { percent: 5, minVersion: '1' }, { percent: 9 }]
-  expect(traitsOf(some.map((when) => settingWith(when)))).toEqual(['platform', 'version', 'id'])
-  expect(traitsOf([{ ...settingWith({}), rules: [] }])).toEqual([])
-  expect(traitsOf([])).toEqual([])
+  expect(listTraits(some.map((when) => settingWith(when)))).toEqual(['platform', 'version', 'id'])
+  expect(listTraits([{ ...settingWith({}), rules: [] }])).toEqual([])
+  expect(listTraits([])).toEqual([])
 })
 
 test('uses the value of the first rule that matches, or else the default value', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import seed from '../../../data/seed/settings.json' with { type: 'json' }
 import type { StoredSettings } from '../../../src/features/settings/model.ts'
-import { overridesFor, settingsIn } from '../../../src/features/settings/rules/resolution.ts'
+import { listSettings, overridesFor } from '../../../src/features/settings/rules/resolution.ts'
 import { sha256 } from '../../../src/lib/crypto/hash.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { serveApp } from '../../support/served.ts'
@@ -248,7 +248,7 @@ async function publish({ services }: TestApp, features: Features) {
 
 function isIn(id: string): boolean {
   const audience = { platform: null, version: null, languages: [], country: null, plan: null, id }
-  const settings = settingsIn({ ...(seed as Omit<StoredSettings, 'features'>), features: HALF })
+  const settings = listSettings({ ...(seed as Omit<StoredSettings, 'features'>), features: HALF })
   return overridesFor(settings, audience)['features.half'] === true
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { assessWithPlans } from '../../../src/features/billing/access/assessment.ts'
-import { entitlementsOf } from '../../../src/features/billing/purchases/access.ts'
-import { purchaseKeyOf } from '../../../src/features/billing/purchases/event-order.ts'
+import { computeEntitlements } from '../../../src/features/billing/purchases/access.ts'
+import { findPurchaseKey } from '../../../src/features/billing/purchases/event-order.ts'
 import { foldPurchase } from '../../../src/features/billing/purchases/fold.ts'
 import type { Purchase } from '../../../src/features/billing/purchases/purchase.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
@@ -120,7 +120,7 @@ function accessOn(day: number, spoken: Spoken[]) {
   const purchases = purchasesIn(spoken.filter(({ event }) => event.orderedAt <= now))
   const settings = { lenienceMs: 3 * HOUR, sandboxTesters: new Set<string>() }
   const assessed = assessWithPlans(purchases, { plans: PLANS, archived: [] }, now, settings)
-  const active = entitlementsOf(assessed).filter((entitlement) => entitlement.active)
+  const active = computeEntitlements(assessed).filter((entitlement) => entitlement.active)
   const [best] = assessed
   return {
     day,
@@ -131,9 +131,9 @@ function accessOn(day: number, spoken: Spoken[]) {
 
 function purchasesIn(spoken: Spoken[]): Purchase[] {
   const log = spoken.map(({ event }) => event)
-  const keys = [...new Set(log.flatMap((event) => purchaseKeyOf(event) ?? []))]
+  const keys = [...new Set(log.flatMap((event) => findPurchaseKey(event) ?? []))]
   return keys.flatMap(
-    (key) => foldPurchase(log.filter((event) => purchaseKeyOf(event) === key)) ?? [],
+    (key) => foldPurchase(log.filter((event) => findPurchaseKey(event) === key)) ?? [],
   )
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { renewalOf } from '../../../src/features/billing/purchases/access.ts'
+import { computeRenewal } from '../../../src/features/billing/purchases/access.ts'
 import type { Purchase } from '../../../src/features/billing/purchases/purchase.ts'
 import { periodAt } from '../../../src/features/usage/period.ts'
 
@@ -139,7 +139,7 @@ test('a month of a weekly purchase begins on the day of the month on which the p
       expiresAt: purchasedAt + week,
       willRenew: true,
     } as Purchase
-    return periodAt('month', new Date(purchasedAt), renewalOf(purchase)).startsAt
+    return periodAt('month', new Date(purchasedAt), computeRenewal(purchase)).startsAt
   })
   const [first, second] = [day('2026-07-06'), day('2026-08-06')]
   expect(starts).toEqual([first, first, first, second])
@@ -160,7 +160,7 @@ test.each([
   } as Purchase
   const renewed = { ...month, purchasedAt: at(next), expiresAt: at(next) + 30 * 86_400_000 }
   const now = new Date(at(next) - 20 * 3_600_000)
-  const periods = [month, renewed].map((one) => periodAt('month', now, renewalOf(one)))
+  const periods = [month, renewed].map((one) => periodAt('month', now, computeRenewal(one)))
   expect(periods[1]).toEqual(periods[0])
 })
 
@@ -168,7 +168,11 @@ test('a month that is shorter by the change of clocks is not a week', () => {
   const purchasedAt = Date.parse('2026-02-15T08:00:00Z')
   const expiresAt = purchasedAt + 28 * 86_400_000 - 3_600_000
   const purchase = { startedAt: Date.parse('2025-12-08T08:00:00Z'), purchasedAt, expiresAt }
-  const { startsAt } = periodAt('month', new Date(purchasedAt), renewalOf(purchase as Purchase))
+  const { startsAt } = periodAt(
+    'month',
+    new Date(purchasedAt),
+    computeRenewal(purchase as Purchase),
+  )
   expect(startsAt).toEqual(day('2026-02-15'))
 })
 
@@ -190,7 +194,7 @@ test.each([
       expiresAt: at(ends),
       willRenew: true,
     } as Purchase
-    const { startsAt } = periodAt('month', new Date(at(paid)), renewalOf(purchase))
+    const { startsAt } = periodAt('month', new Date(at(paid)), computeRenewal(purchase))
     expect(startsAt).toEqual(day(start))
   },
 )

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { hashKindOf } from '../../../src/lib/passwords/imported-password-hashes.ts'
+import { findHashKind } from '../../../src/lib/passwords/imported-password-hashes.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { FOREIGN_HASHES } from '../../support/foreign-hashes.ts'
 import { createImports, logIn } from '../../support/imports.ts'
@@ -104,7 +104,7 @@ async function verifiedKinds(app: TestApp, email: string): Promise<string[]> {
         ...hasher,
         verify: (password, stored) => {
           const isOwn = stored === null || stored.startsWith('$argon2')
-          kinds.push(isOwn ? 'own' : hashKindOf(stored))
+          kinds.push(isOwn ? 'own' : findHashKind(stored))
           return hasher.verify(password, stored)
         },
       }),

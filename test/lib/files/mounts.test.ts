@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { mountOf } from '../../../src/lib/files/mounts.ts'
+import { findMount } from '../../../src/lib/files/mounts.ts'
 
 test('finds the innermost mount of a path, by its real place', async () => {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'homeport-mounts-')))
@@ -17,11 +17,11 @@ test('finds the innermost mount of a path, by its real place', async () => {
       `tmpfs ${folder}/other tmpfs rw,noexec 0 0\n`,
     ].join('\n'),
   )
-  expect(mountOf(join(folder, 'my data', 'native', 'not yet'), mounts)).toMatchObject({
+  expect(findMount(join(folder, 'my data', 'native', 'not yet'), mounts)).toMatchObject({
     type: 'nfs4',
     isExecutable: false,
   })
-  expect(mountOf(join(folder, 'my data-2'), mounts)).toMatchObject({ type: 'ext4' })
-  expect(mountOf(folder, join(folder, 'none'))).toBeNull()
+  expect(findMount(join(folder, 'my data-2'), mounts)).toMatchObject({ type: 'ext4' })
+  expect(findMount(folder, join(folder, 'none'))).toBeNull()
   await rm(folder, { recursive: true })
 })

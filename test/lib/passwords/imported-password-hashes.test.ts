@@ -3,8 +3,8 @@ import { createLog } from '../../../src/lib/log/log.ts'
 import {
   decoyHash,
   type FirebaseParameters,
+  findHashKind,
   firebaseHash,
-  hashKindOf,
   readForeignHash,
   verificationMs,
 } from '../../../src/lib/passwords/imported-password-hashes.ts'
@@ -103,10 +103,10 @@ test.each([
 test('a decoy has the kind of the hash that it stands in for', () => {
   for (const [, text] of FOREIGN_HASHES) {
     const hash = storedForm(text)
-    const kind = hashKindOf(hash)
+    const kind = findHashKind(hash)
     expect(hash).toStartWith(kind)
     const decoy = decoyHash(kind)
-    expect([hashKindOf(decoy), readForeignHash(decoy)]).toEqual([kind, { hash: decoy }])
+    expect([findHashKind(decoy), readForeignHash(decoy)]).toEqual([kind, { hash: decoy }])
     expect(verificationMs(kind)).toBeGreaterThan(0)
   }
 })

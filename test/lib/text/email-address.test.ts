@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { emailKeyOf, mailboxOf } from '../../../src/lib/text/email-address.ts'
+import { parseMailbox, toEmailKey } from '../../../src/lib/text/email-address.ts'
 import { createTestApp, PASSWORD } from '../../support/app.ts'
 import { startSmtp } from '../../support/smtp.ts'
 
@@ -37,7 +37,7 @@ test.each([
   `${LONG_LOCAL}@${LONG_DOMAIN}`,
   'ann\ud800@example.com',
 ])('refuses %j as an address', (text) => {
-  expect(mailboxOf(text)).toBe(null)
+  expect(parseMailbox(text)).toBe(null)
 })
 
 test.each([
@@ -49,8 +49,8 @@ test.each([
   ['victim@d', 'victim@d', 'victim@d'],
   [`${LONG_LOCAL}@example.com`, `${LONG_LOCAL}@example.com`, `${LONG_LOCAL}@example.com`],
 ])('%p is the mailbox %p, compared as %p', (text, mailbox, key) => {
-  expect(mailboxOf(text)).toBe(mailbox)
-  expect(emailKeyOf(text)).toBe(key)
+  expect(parseMailbox(text)).toBe(mailbox)
+  expect(toEmailKey(text)).toBe(key)
 })
 
 test('refuses addresses that would send the mail elsewhere', async () => {

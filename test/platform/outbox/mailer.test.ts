@@ -4,7 +4,7 @@ import { SMTPServer } from 'smtp-server'
 import {
   createMailer,
   explainSmtpError,
-  greetingOf,
+  findGreeting,
   trySmtp,
 } from '../../../src/platform/outbox/mailer.ts'
 import { until } from '../../support/until.ts'
@@ -46,7 +46,7 @@ test('sends through a relay on this machine that has a self-signed certificate, 
     onData: (stream, _session, done) => void stream.on('end', () => done()).resume(),
   })
   const smtpUrl = await listen(server.server)
-  const greeting = greetingOf('https://api.example.com')
+  const greeting = findGreeting('https://api.example.com')
   const mailer = createMailer({ smtpUrl, greeting, from: 'a@example.com', folder: '' })
   await mailer.send(MAIL)
   mailer.close()
@@ -90,7 +90,7 @@ test.each([
   ['http://192.0.2.1', '[192.0.2.1]'],
   ['http://[2001:db8::1]', '[IPv6:2001:db8::1]'],
 ])('greets for BASE_URL %p with %p', (baseUrl, greeting) => {
-  expect(greetingOf(baseUrl)).toBe(greeting)
+  expect(findGreeting(baseUrl)).toBe(greeting)
 })
 
 async function listen(server: Server): Promise<string> {

@@ -1,5 +1,5 @@
 import {
-  purchaseIn,
+  readPurchase,
   type StoredPurchase,
 } from '../../../src/features/billing/projection/fold-state.ts'
 import { WEBHOOK_TOKEN } from '../../support/app.ts'
@@ -264,7 +264,7 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
     }
     const rows = (await server.call('readPurchases', {})) ?? []
     const known = new Map(
-      rows.map((row) => [row.purchaseKey, purchaseIn(row.state as StoredPurchase)]),
+      rows.map((row) => [row.purchaseKey, readPurchase(row.state as StoredPurchase)]),
     )
     const differing = customers.flatMap(({ simulation }) => {
       const { key, isActive, productId } = simulation.current()

@@ -8,7 +8,7 @@ import { iso, isoTime, type State, type User } from '../state.ts'
 import { asCurrency, asLocale, asTimezone, checkFields } from '../validation.ts'
 import type { OneTimeTokens } from './one-time-tokens.ts'
 import type { Sessions } from './sessions.ts'
-import { localeOf } from './sign-in.ts'
+import { readLocale } from './sign-in.ts'
 
 type ProfileDeps = {
   state: State
@@ -50,7 +50,7 @@ export function createProfiles(deps: ProfileDeps) {
       profile === null
         ? { name: null, locale: null, timezone: null, currency: null, avatarKey: null }
         : { ...profile }
-    const { locale, timezone } = localeOf(request)
+    const { locale, timezone } = readLocale(request)
     const faults: { path: string; message: string }[] = []
     const text = (
       name: 'name' | 'locale' | 'timezone' | 'currency',

@@ -57,7 +57,7 @@ export function createSignIn(deps: SignInDeps) {
     requestEmailCode,
     signInWithEmailCode,
     startAsGuest: (_input, request) =>
-      sessions.open(addUser({ loginType: 'guest', ...localeOf(request) }), request),
+      sessions.open(addUser({ loginType: 'guest', ...readLocale(request) }), request),
     refresh: (input) => sessions.refresh(input),
     logout(_input, { sessionId }) {
       sessions.end(sessionId)
@@ -78,7 +78,7 @@ export function createSignIn(deps: SignInDeps) {
     checkFields(emailFault(email), passwordFault(password, 'password', [email, name]))
     state.requireFreeEmail(email)
     const login = { loginType: 'email', email, ownsEmail: true, password, ...(name && { name }) }
-    const user = upgradedGuest(request) ?? addUser({ ...login, ...localeOf(request) })
+    const user = upgradedGuest(request) ?? addUser({ ...login, ...readLocale(request) })
     update(user, login)
     sendVerification(user)
     return sessions.open(user, request)
@@ -193,7 +193,7 @@ export function createSignIn(deps: SignInDeps) {
       emailVerifiedAt: isFree && ownsAddress ? clock.now : null,
       ...((name || identity.name) && { name: name || (identity.name ?? '') }),
     }
-    const user = upgradedGuest(request) ?? addUser({ ...login, ...localeOf(request) })
+    const user = upgradedGuest(request) ?? addUser({ ...login, ...readLocale(request) })
     update(user, login)
     user.identities.push(link)
     if (isFree && !ownsAddress) sendVerification(user)
@@ -241,7 +241,7 @@ export function createSignIn(deps: SignInDeps) {
     const email = pending.email ?? ''
     const known = findByEmail(email)
     const login = { loginType: 'email', email, ownsEmail: true, ...(name && { name }) }
-    const user = known ?? upgradedGuest(request) ?? addUser({ ...login, ...localeOf(request) })
+    const user = known ?? upgradedGuest(request) ?? addUser({ ...login, ...readLocale(request) })
     if (known?.emailVerifiedAt === null) {
       removeUntrusted(known)
       Object.assign(known, { password: null, loginType: 'email' })
@@ -267,7 +267,7 @@ export function createSignIn(deps: SignInDeps) {
 }
 
 /** The language and time zone that the device reports. */
-export function localeOf({ headers }: Pick<FakeRequest, 'headers'>) {
+export function readLocale({ headers }: Pick<FakeRequest, 'headers'>) {
   const [tag = ''] = (headers['accept-language'] ?? '').split(/[,;]/)
   return {
     locale: asLocale(tag.trim()) ?? 'en',

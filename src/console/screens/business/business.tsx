@@ -1,9 +1,9 @@
 import { clock, LOCALE, number, plural } from '../../format.ts'
-import { filtersIn, go, linkTo } from '../../router.ts'
+import { go, linkTo, readFilters } from '../../router.ts'
 import { SelectField } from '../../ui/fields.tsx'
 import { Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
-import { type Business, dayName, type Money, moneyIn, monthName } from './labels.ts'
+import { type Business, createMoneyFormat, dayName, type Money, monthName } from './labels.ts'
 import { Breakdowns, Cohorts, Payments } from './tables.tsx'
 
 type MonthFigures = Business['months'][number]
@@ -12,7 +12,7 @@ const SPARK = { width: 120, height: 32 }
 
 /** What the business earns: the figures of a month, beside those of the month before. */
 export function BusinessScreen() {
-  const { filter, search } = filtersIn(['month', 'currency', 'environment'])
+  const { filter, search } = readFilters(['month', 'currency', 'environment'])
   const figures = useRemote<Business>(`business${search}`)
   return (
     <>
@@ -100,7 +100,7 @@ function Notes({ business }: { business: Business }) {
 
 function Tiles({ business }: { business: Business }) {
   const { months, before, currency, until } = business
-  const money = moneyIn(currency)
+  const money = createMoneyFormat(currency)
   const [last, now] = months.slice(-2)
   if (!now || !last) return null
   const revenueOf = ({ paid, refunded }: Money) => paid - refunded

@@ -25,7 +25,7 @@ export function dayName(day: string): string {
 }
 
 /** Formats thousandths of a currency. */
-export function moneyIn(currency: string): (thousandths: number) => string {
+export function createMoneyFormat(currency: string): (thousandths: number) => string {
   const format = new Intl.NumberFormat(LOCALE, { style: 'currency', currency })
   return (thousandths) => format.format(thousandths / 1000)
 }

@@ -1,7 +1,7 @@
 import { countryName, number, plural } from '../../format.ts'
 import { Card, Empty } from '../../ui/parts.tsx'
 import { storeName } from '../purchases/labels.ts'
-import { type Business, moneyIn, monthName } from './labels.ts'
+import { type Business, createMoneyFormat, monthName } from './labels.ts'
 
 type Row = Business['breakdowns']['plan'][number]
 type Props = { business: Business }
@@ -19,7 +19,7 @@ export function Payments({ business: { payments, month } }: Props) {
       ) : (
         <Table label="Payments" columns={['Currency', 'Paid', 'Refunded', 'Revenue']}>
           {payments.map(({ currency, paid, refunded }) => {
-            const money = moneyIn(currency)
+            const money = createMoneyFormat(currency)
             return (
               <tr key={currency}>
                 <th scope="row">{currency}</th>
@@ -68,7 +68,7 @@ export function Breakdowns({ business: { breakdowns, currency } }: Props) {
 type BreakdownProps = { title: string; first: string; rows: Row[]; currency: string }
 
 function Breakdown({ title, first, rows, currency }: BreakdownProps) {
-  const money = moneyIn(currency)
+  const money = createMoneyFormat(currency)
   const columns = [first, 'Active', 'New', 'Churned', 'Revenue']
   const rowsOf = (some: Row[]) =>
     some.map((row) => (

@@ -3,7 +3,7 @@ import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { failure, read, sendWithProgress } from '../../api.ts'
 import { money, number, plural, words } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
-import { filtersIn, go, linkTo, parts } from '../../router.ts'
+import { go, linkTo, parts, readFilters } from '../../router.ts'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Field, FilterInput, SelectField } from '../../ui/fields.tsx'
 import { Filters } from '../../ui/filters.tsx'
@@ -36,8 +36,8 @@ export function EventsScreen() {
 }
 
 function EventLog() {
-  const { filter } = filtersIn(FILTERS)
-  const { search } = filtersIn([...FILTERS, 'sort'])
+  const { filter } = readFilters(FILTERS)
+  const { search } = readFilters([...FILTERS, 'sort'])
   const isFiltered = Object.keys(filter).length > 0
   const path = `events${search}`
   const { first, rows, next, total, loadMore, reload } = usePages(path, namedEvents)

@@ -1,10 +1,10 @@
 import type { MetricsSummary } from '../../../operations/console/metrics.ts'
 import { number, upTo1000 } from '../../format.ts'
-import { filtersIn, linkTo } from '../../router.ts'
+import { linkTo, readFilters } from '../../router.ts'
 import { Card, Time } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
-import { milliseconds, seconds, shareOf } from './labels.tsx'
+import { formatShare, milliseconds, seconds } from './labels.tsx'
 
 type Outgoing = MetricsSummary['outgoing'][number]
 type Incoming = MetricsSummary['incoming'][number]
@@ -29,12 +29,12 @@ const INCOMING: Column<Incoming>[] = [
   {
     name: 'Failed',
     kind: 'number',
-    cell: ({ failed, received }) => shareOf(failed, received),
+    cell: ({ failed, received }) => formatShare(failed, received),
   },
   {
     name: 'Conflicting',
     kind: 'number',
-    cell: ({ conflicting, received }) => shareOf(conflicting, received),
+    cell: ({ conflicting, received }) => formatShare(conflicting, received),
   },
   { name: 'Delay p50', kind: 'number', cell: ({ p50 }) => seconds(p50) },
   { name: 'Delay p99', kind: 'number', cell: ({ p99 }) => seconds(p99) },
@@ -42,7 +42,7 @@ const INCOMING: Column<Incoming>[] = [
 
 /** Webhooks to the operator's servers, and billing events from the providers. */
 export function Deliveries() {
-  const { search } = filtersIn(['hours'])
+  const { search } = readFilters(['hours'])
   const summary = useRemote<MetricsSummary>(`metrics/endpoints${search}`)
   return (
     <Loaded from={summary}>

@@ -1,7 +1,7 @@
 import type { MetricsSummary } from '../../../operations/console/metrics.ts'
 import type { EndpointPoint, Steps } from '../../../platform/metrics/charts.ts'
 import { number } from '../../format.ts'
-import { filtersIn, query, withQuery } from '../../router.ts'
+import { query, readFilters, withQuery } from '../../router.ts'
 import { Time } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
@@ -10,9 +10,9 @@ import {
   ConsoleChoice,
   EndpointLink,
   endpointName,
+  formatShare,
   milliseconds,
   rate,
-  shareOf,
 } from './labels.tsx'
 
 type Endpoint = MetricsSummary['endpoints'][number]
@@ -47,14 +47,14 @@ const COLUMNS: Column<Endpoint>[] = [
   },
   {
     name: 'Refused (4xx)',
-    cell: ({ refused, count }) => shareOf(refused, count),
+    cell: ({ refused, count }) => formatShare(refused, count),
     kind: 'number',
     sort: '-refused',
     value: ({ refused, count }) => refused / count,
   },
   {
     name: 'Failed (5xx)',
-    cell: ({ errors, count }) => shareOf(errors, count),
+    cell: ({ errors, count }) => formatShare(errors, count),
     kind: 'number',
     sort: '-failed',
     value: ({ errors, count }) => errors / count,
@@ -83,7 +83,7 @@ const CHARTS: ChartKind<EndpointPoint>[] = [
 
 /** A row per endpoint, with the charts of the chosen one below its row. */
 export function Endpoints() {
-  const { search } = filtersIn(['hours'])
+  const { search } = readFilters(['hours'])
   const summary = useRemote<MetricsSummary>(`metrics/endpoints${search}`)
   const showsConsole = query.value.get('console') === 'on'
   const chosen = query.value.get('endpoint')
@@ -114,7 +114,7 @@ export function Endpoints() {
 }
 
 function EndpointCharts({ name }: { name: string }) {
-  const { search } = filtersIn(['hours', 'day', 'week'])
+  const { search } = readFilters(['hours', 'day', 'week'])
   const filter = new URLSearchParams(search)
   filter.set('name', name)
   const steps = useRemote<Steps<EndpointPoint>>(`metrics/endpoint?${filter}`)

@@ -27,7 +27,7 @@ export function seconds(value: number): string {
 }
 
 /** `0.4% (3)`, or `0` for none. */
-export function shareOf(count: number, total: number): string {
+export function formatShare(count: number, total: number): string {
   return count === 0 ? '0' : `${RATE.format(count / total)} (${number(count)})`
 }
 

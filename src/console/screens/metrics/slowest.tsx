@@ -1,5 +1,5 @@
 import type { SlowRequests } from '../../../operations/console/metrics.ts'
-import { filtersIn, linkTo } from '../../router.ts'
+import { linkTo, readFilters } from '../../router.ts'
 import { TimeAgo } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
@@ -43,7 +43,7 @@ const COLUMNS: Column<SlowRequest>[] = [
 
 /** The slowest single requests. */
 export function SlowestRequests() {
-  const { search } = filtersIn(['console'])
+  const { search } = readFilters(['console'])
   const requests = useRemote<SlowRequests>(`metrics/slowest${search}`)
   return (
     <Loaded from={requests}>

@@ -1,7 +1,7 @@
 import type { MetricsSummary } from '../../../operations/console/metrics.ts'
 import type { Steps, TrafficPoint } from '../../../platform/metrics/charts.ts'
 import { bytes, plural } from '../../format.ts'
-import { filtersIn } from '../../router.ts'
+import { readFilters } from '../../router.ts'
 import { Empty, Time } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { Chart, type ChartKind, type Start } from './chart.tsx'
@@ -48,7 +48,7 @@ const CHARTS: ChartKind<TrafficPoint>[] = [
 
 /** The charts of the whole server, and its slowest endpoint. */
 export function Traffic() {
-  const { search } = filtersIn(['hours', 'day', 'week'])
+  const { search } = readFilters(['hours', 'day', 'week'])
   const traffic = useRemote<TrafficReply>(`metrics${search}`)
   return (
     <>
@@ -72,7 +72,7 @@ export function Traffic() {
 }
 
 function Slowest() {
-  const { search } = filtersIn(['hours'])
+  const { search } = readFilters(['hours'])
   const summary = useRemote<MetricsSummary>(`metrics/endpoints${search}`)
   if (!summary.data?.slowest) return null
   const { slowest, minRequests } = summary.data

@@ -3,7 +3,7 @@ import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { download, type ReplyOf } from '../../api.ts'
 import { unnamedUser } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
-import { filtersIn, go, linkTo, searchOf } from '../../router.ts'
+import { formatSearch, go, linkTo, readFilters } from '../../router.ts'
 import { Changes } from '../../ui/changes.tsx'
 import { Field, FilterInput, SelectField } from '../../ui/fields.tsx'
 import { Filters } from '../../ui/filters.tsx'
@@ -20,8 +20,8 @@ const FILTERS = ['action', 'operator', 'target', 'from', 'to']
 
 /** The audit log: every action with its operator and changes. */
 export function AuditScreen() {
-  const { filter } = filtersIn(FILTERS)
-  const search = searchOf(requestOf(filtersIn([...FILTERS, 'sort']).filter))
+  const { filter } = readFilters(FILTERS)
+  const search = formatSearch(requestOf(readFilters([...FILTERS, 'sort']).filter))
   const path = `audit${search}`
   const endpoints = useRemote<{ endpoints: { id: string; url: string }[] }>('webhooks').data
   const urls = Object.fromEntries(endpoints?.endpoints.map(({ id, url }) => [id, url]) ?? [])

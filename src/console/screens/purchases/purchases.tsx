@@ -1,5 +1,5 @@
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
-import { filtersIn, go, linkTo, parts } from '../../router.ts'
+import { go, linkTo, parts, readFilters } from '../../router.ts'
 import { Field, FilterInput, SelectField } from '../../ui/fields.tsx'
 import { Action, Badge, Day, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, usePages } from '../../ui/remote.tsx'
@@ -43,8 +43,8 @@ export function PurchasesScreen() {
 }
 
 function PurchaseSearch() {
-  const { filter } = filtersIn(['id', 'filter'])
-  const { search } = filtersIn(['id', 'filter', 'sort'])
+  const { filter } = readFilters(['id', 'filter'])
+  const { search } = readFilters(['id', 'filter', 'sort'])
   return (
     <>
       <Title>Purchases</Title>

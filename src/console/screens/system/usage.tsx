@@ -2,7 +2,7 @@ import type { Usage } from '../../../features/usage/service.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import type { ReplyOf } from '../../api.ts'
 import { number } from '../../format.ts'
-import { filtersIn, go, withQuery } from '../../router.ts'
+import { go, readFilters, withQuery } from '../../router.ts'
 import { SelectField } from '../../ui/fields.tsx'
 import { Badge, Card, List, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
@@ -15,7 +15,7 @@ type UserUsage = ReplyOf<Usage['read']>
 
 /** The users who have used most of a limit. */
 export function UsageScreen() {
-  const path = `usage${filtersIn(['limit']).search}`
+  const path = `usage${readFilters(['limit']).search}`
   const usage = useRemote<MostUsed & { people: Record<string, string> }>(path)
   return (
     <>

@@ -1,7 +1,7 @@
 import type { FoundUsers } from '../../../features/users/accounts/directory.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { unnamedUser, words } from '../../format.ts'
-import { filtersIn, linkTo, parts, query } from '../../router.ts'
+import { linkTo, parts, query, readFilters } from '../../router.ts'
 import { Action, Badge, Empty, List, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, usePages } from '../../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../../ui/table.tsx'
@@ -73,8 +73,8 @@ export function PeopleScreen() {
 
 function UserSearch() {
   const text = query.value.get('q') ?? ''
-  const isFiltered = filtersIn(USER_FILTERS).search !== ''
-  const path = `people${filtersIn(['q', ...USER_FILTERS]).search}`
+  const isFiltered = readFilters(USER_FILTERS).search !== ''
+  const path = `people${readFilters(['q', ...USER_FILTERS]).search}`
   const { planNames = {} } = useSupportDetails() ?? {}
   const { first, rows, next, total, loadMore } = usePages(path, usersIn)
   return (

@@ -2,8 +2,8 @@ import { useState } from 'preact/hooks'
 import type { View } from '../../../features/operators/views/views.ts'
 import { PLATFORM_NAMES } from '../../../lib/app-platforms.ts'
 import { send } from '../../api.ts'
-import { countOf, day as dayText } from '../../format.ts'
-import { filtersIn, go, linkTo, query, searchOf } from '../../router.ts'
+import { day as dayText, formatCount } from '../../format.ts'
+import { formatSearch, go, linkTo, query, readFilters } from '../../router.ts'
 import { Field, FilterInput, SelectField, TextField, useFirstFieldFocus } from '../../ui/fields.tsx'
 import { Filters } from '../../ui/filters.tsx'
 import { Action } from '../../ui/parts.tsx'
@@ -30,7 +30,7 @@ const ANY: Options = [['', 'Any']]
 
 /** The filters of the list of users, and the operator's saved views of it. `total`: of users found, if it is known. */
 export function UserFilters({ total }: { total: number | null }) {
-  const { filter } = filtersIn(USER_FILTERS)
+  const { filter } = readFilters(USER_FILTERS)
   const facts = useSupportDetails()
   const q = query.value.get('q') ?? ''
   const set = (changes: Record<string, string>) => go(linkTo(PATH, { q, ...filter, ...changes }))
@@ -62,7 +62,7 @@ export function UserFilters({ total }: { total: number | null }) {
         filter={filter}
         describe={describe}
         onRemove={(name) => set({ [name]: '' })}
-        {...(total === null ? {} : { results: `Show ${countOf(total, 'user')}` })}
+        {...(total === null ? {} : { results: `Show ${formatCount(total, 'user')}` })}
       >
         {choice(
           'status',
@@ -154,7 +154,7 @@ function Views({ filter }: { filter: Record<string, string> }) {
   const [name, setName] = useState<string | null>(null)
   const { data, reload } = useRemote<View[]>('me/views')
   const views = data?.filter(({ path }) => path === PATH) ?? []
-  const search = searchOf(filter)
+  const search = formatSearch(filter)
   const current = views.find((view) => view.search === search)
   const save = async () => {
     await send('me/views', { name: name?.trim(), path: PATH, search })

@@ -4,7 +4,7 @@ import type { Webhooks } from '../../../features/webhooks/webhooks.ts'
 import { failure, type ReplyOf, send } from '../../api.ts'
 import { words } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
-import { filtersIn, go, linkTo } from '../../router.ts'
+import { go, linkTo, readFilters } from '../../router.ts'
 import { Confirm } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/fields.tsx'
 import { Filters } from '../../ui/filters.tsx'
@@ -31,9 +31,9 @@ export function EndpointScreen({ id }: { id: string }) {
   const path = `webhooks/${id}`
   const endpoint = useRemote<Endpoint>(path)
   const [secret, setSecret] = useState('')
-  const { filter } = filtersIn(['state'])
+  const { filter } = readFilters(['state'])
   const state = filter['state'] ?? ''
-  const { search } = filtersIn(['state', 'sort'])
+  const { search } = readFilters(['state', 'sort'])
   const deliveries = `deliveries?endpoint=${id}${search.replace('?', '&')}`
   const page = usePages(deliveries, namedDeliveries)
   const reload = async () => {

@@ -164,6 +164,6 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
 }
 
 /** The key of the original of a file, which may be a variant. */
-export function originalOf(key: string): string {
+export function toOriginalKey(key: string): string {
   return key.split('.').slice(0, 2).join('.')
 }

@@ -18,11 +18,11 @@ export function describeInsecureStore({ filesUrl }: Pick<FileSettings, 'filesUrl
 
 /** Throws `unavailable` unless the store at `FILES_URL` takes a file. */
 export async function probeStore(config: FileSettings) {
-  await clientOf(config)?.probe()
+  await createStoreClient(config)?.probe()
 }
 
 /** The client of the `FILES_URL` store; null without one. */
-export function clientOf({ filesUrl, s3 }: Pick<FileSettings, 'filesUrl' | 's3'>) {
+export function createStoreClient({ filesUrl, s3 }: Pick<FileSettings, 'filesUrl' | 's3'>) {
   return filesUrl ? createS3Client({ ...filesUrl, ...s3 }) : null
 }
 
@@ -38,7 +38,7 @@ export function createConfiguredFiles(
   mayDelete?: () => Promise<boolean>,
 ): Files {
   const { filesCacheBytes: cacheBytes } = config
-  const client = clientOf(config)
+  const client = createStoreClient(config)
   if (client === null) return createFiles(folder)
   const cacheFolder = join(folder, cache)
   return createS3Files({ client, cacheFolder, cacheBytes, space, ...(mayDelete && { mayDelete }) })

@@ -40,7 +40,7 @@ export function serveFile(
   const ifRange = headers.get('if-range')
   const isCurrent = ifRange === null || ifRange === etag || ifRange === lastModified
   // Ranges apply to GET alone (RFC 9110 §14.2).
-  const range = method === 'GET' && isCurrent ? rangeOf(headers.get('range'), size) : null
+  const range = method === 'GET' && isCurrent ? parseRange(headers.get('range'), size) : null
   if (range === null) return rawReply(set, file, reply)
   if (range === 'unsatisfiable') {
     const refused = { 'content-range': `bytes */${size}`, 'cache-control': 'no-store' }
@@ -55,7 +55,7 @@ export function serveFile(
  * Parses a single byte range (RFC 9110 §14), as leniently as Bun, which would otherwise answer it with headers for
  * the whole file. Several or invalid ranges mean the whole file.
  */
-export function rangeOf(
+export function parseRange(
   header: string | null,
   size: number,
 ): { first: number; last: number } | 'unsatisfiable' | null {

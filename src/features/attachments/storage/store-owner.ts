@@ -4,7 +4,7 @@ import type { AppError } from '../../../lib/errors.ts'
 import { KEPT_MS } from '../../../lib/files/replaced-data.ts'
 import { newId } from '../../../lib/ids.ts'
 import { MINUTE_MS } from '../../../lib/time/durations.ts'
-import { originalOf } from '../images/variants.ts'
+import { toOriginalKey } from '../images/variants.ts'
 import type { S3Client } from './s3/client.ts'
 import { isFileKey } from './s3/files.ts'
 
@@ -160,7 +160,7 @@ export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
   async function sampleFiles() {
     const keys: string[] = []
     for await (const { key } of client?.list() ?? []) {
-      if (keys.length < SAMPLE_SIZE && isFileKey(key)) keys.push(originalOf(key))
+      if (keys.length < SAMPLE_SIZE && isFileKey(key)) keys.push(toOriginalKey(key))
     }
     const originals = new Set(keys)
     const known = (await deps.keysWithRow([...originals])).size

@@ -26,7 +26,7 @@ const MIN_NUL_DISTANCE = 10
 const MIN_KANA_SHARE = 5
 const SLICE_BYTES = 256 * 1024
 
-export function extensionOf(itemType: string): string {
+export function findExtension(itemType: string): string {
   return EXTENSIONS[itemType.split(';')[0] ?? ''] ?? 'bin'
 }
 

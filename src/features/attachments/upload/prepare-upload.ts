@@ -4,7 +4,7 @@ import type { ImageResult } from '../images/image.ts'
 import type { MakeImage, Requester } from '../images/image-queue.ts'
 import type { AttachmentsDb } from '../schema.ts'
 import { noSpace } from '../storage/disk-space.ts'
-import { extensionOf, isImage, sniff } from './media-types.ts'
+import { findExtension, isImage, sniff } from './media-types.ts'
 import type { Upload } from './receive-uploads.ts'
 import type { Staging } from './staging.ts'
 
@@ -44,7 +44,7 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
       throw unsupportedType(options.type)
     }
     const file = await convert(upload, itemType, options, { userId, ip })
-    const extension = extensionOf(file.itemType)
+    const extension = findExtension(file.itemType)
     const row = {
       key: `${newKey()}.${extension}`,
       userId,

@@ -4,7 +4,7 @@ import { AppError } from '../../../lib/errors.ts'
 import { atMinimumRate } from '../../../platform/http/body/arrival.ts'
 import {
   chunksOf,
-  contentLengthOf,
+  readContentLength,
   rejectEncodedBody,
   rejectTooLong,
   tooLarge,
@@ -22,11 +22,11 @@ const MAX_REQUEST_BYTES = 64 * 1024 * 1024
 export type Upload = Staged & { fileName: string }
 
 /** The announced size of an upload, else the limit. Throws if the announced size exceeds the limit. */
-export function sizeOf(request: Request): number {
+export function readUploadSize(request: Request): number {
   rejectEncodedBody(request)
   const limit = isForm(request) ? MAX_REQUEST_BYTES : MAX_FILE_BYTES
   rejectTooLong(request, limit)
-  return contentLengthOf(request) ?? limit
+  return readContentLength(request) ?? limit
 }
 
 /** Stages the files of a request: a multipart form or one raw body. Leaves nothing behind if it throws. */
@@ -35,7 +35,7 @@ export async function receiveUploads(
   staging: Pick<Staging, 'check' | 'receive' | 'discard'>,
 ): Promise<Upload[]> {
   // Refuse an upload that cannot fit before reading it.
-  await staging.check(sizeOf(request))
+  await staging.check(readUploadSize(request))
   const chunks = atMinimumRate(chunksOf(request), MIN_UPLOAD_RATE)
   if (isForm(request)) return await receiveForm(request, chunks, staging)
   const staged = await staging.receive(chunks, MAX_FILE_BYTES, fileTooLarge)

@@ -1,7 +1,12 @@
 import { endOfPeriod } from '../../../lib/time/plan-durations.ts'
 import type { Environment } from '../environment.ts'
 import type { PurchaseAccess } from '../purchases/access.ts'
-import { type Catalogue, type Offer, type PurchasablePlan, planOf } from './plan-matching.ts'
+import {
+  type Catalogue,
+  findPlanOfPurchase,
+  type Offer,
+  type PurchasablePlan,
+} from './plan-matching.ts'
 
 /** What is known about a user in one environment. */
 type AccessReasons = {
@@ -15,7 +20,7 @@ type AccessReasons = {
   /** Whether the other environment has purchases. */
   hasOtherPurchases: boolean
   /** The plan of a purchase; null if its product belongs to no plan. */
-  planOf: (purchase: PurchaseAccess) => NamedPlan | null
+  findPlanOfPurchase: (purchase: PurchaseAccess) => NamedPlan | null
 }
 
 type NamedPlan = { code: string; name: string; duration: string }
@@ -40,7 +45,7 @@ const STORES: Record<string, string> = {
 
 /** The plan and why its access goes on or has ended, such as `Pro, monthly. Renews on 6 July 2026, 14:00 UTC.` */
 export function explainAccess(facts: AccessReasons): string {
-  const { environment, isUnknown, heldBy, purchases, hasOtherPurchases, planOf } = facts
+  const { environment, isUnknown, heldBy, purchases, hasOtherPurchases, findPlanOfPurchase } = facts
   if (isUnknown) return 'We have no purchase for this account.'
   if (heldBy !== null) {
     return `The purchases now belong to ${heldBy}, according to the customer’s latest event.`
@@ -51,7 +56,7 @@ export function explainAccess(facts: AccessReasons): string {
     const other = environment === 'production' ? 'test' : 'production'
     return `This account has ${other} purchases only.`
   }
-  const plan = planOf(best)
+  const plan = findPlanOfPurchase(best)
   const title = plan === null ? describeProduct(best) : describePlan(plan, best)
   if (!best.active) return `${title}. ${describeEnded(best)}.`
   const also = purchases.find(
@@ -77,11 +82,11 @@ export function describeFailure(receivedAt: Date): string {
 }
 
 /** The title of the plan that a purchase gives; null if its product belongs to none. */
-export function planTitleOf(
+export function findPlanTitle(
   purchase: Offer,
   catalogue: Catalogue<PurchasablePlan & NamedPlan>,
 ): string | null {
-  const plan = planOf(purchase, catalogue)
+  const plan = findPlanOfPurchase(purchase, catalogue)
   return plan ? describePlan(plan, purchase) : null
 }
 

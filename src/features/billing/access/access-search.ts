@@ -66,7 +66,7 @@ export function createAccessSearch(db: BillingDb) {
 }
 
 /** The status of a user with these purchases, which are sorted best first; null for none. */
-export function accessStatusOf(purchases: PurchaseAccess[]): AccessStatus | null {
+export function computeAccessStatus(purchases: PurchaseAccess[]): AccessStatus | null {
   const best = purchases.find(({ status }) => status !== 'consumed')
   if (best === undefined) return null
   const { active, grant, status, willRenew, unsubscribeDetectedAt, cancelReason } = best

@@ -17,7 +17,7 @@ export type AccessState = {
 }
 
 /** Summarizes purchases, which are sorted best first, and the plan that they give. */
-export function accessStateOf(purchases: PurchaseAccess[], plan: string | null): AccessState {
+export function computeAccessState(purchases: PurchaseAccess[], plan: string | null): AccessState {
   const [best] = purchases
   const active = best?.active ?? false
   const end = best?.effectiveEnd ?? null
@@ -34,7 +34,7 @@ export function accessStateOf(purchases: PurchaseAccess[], plan: string | null):
 }
 
 /** When the access that purchases give changes next without an event; null: never. `now` in ms. */
-export function nextChangeOf(purchases: PurchaseAccess[], now: number): Date | null {
+export function findNextChange(purchases: PurchaseAccess[], now: number): Date | null {
   const times = purchases.flatMap(({ effectiveEnd, expiresAt, graceExpiresAt }) => [
     effectiveEnd,
     expiresAt,

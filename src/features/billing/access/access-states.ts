@@ -6,21 +6,21 @@ import { prepareFind, prepareUpsert } from '../../../platform/db/prepared.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import { createCursor } from '../cursor.ts'
 import type { Environment } from '../environment.ts'
-import { purchaseIn } from '../projection/fold-state.ts'
+import { readPurchase } from '../projection/fold-state.ts'
 import type { PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import { explainAccess } from './access-explanation.ts'
-import { accessStatusOf } from './access-search.ts'
-import { type AccessState, accessStateOf, nextChangeOf } from './access-state.ts'
+import { computeAccessStatus } from './access-search.ts'
+import { type AccessState, computeAccessState, findNextChange } from './access-state.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import type { Holders } from './holders.ts'
 import {
   type Catalogue,
-  matchingFieldsOf,
-  paidPlanOf,
+  findMatchingFields,
+  findPaidPlan,
+  findPlanOfPurchase,
   planGivenBy,
-  planOf,
   withoutUnassigned,
 } from './plan-matching.ts'
 import type { PlanLike } from './subscription.ts'
@@ -145,7 +145,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
    */
   async function followPlans(signal: AbortSignal) {
     const { plans, archived } = await listPlans([])
-    const fields = [plans, archived].map((list) => list.map(matchingFieldsOf))
+    const fields = [plans, archived].map((list) => list.map(findMatchingFields))
     const { lenienceMs, sandboxTesters } = accessSettings
     const settings = [lenienceMs, [...sandboxTesters].toSorted(), showsSandbox]
     const version = sha256(JSON.stringify([RULES, settings, ...fields]), 'hex')
@@ -200,7 +200,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
     const users = isOnlyId ? (isOwnUser ? ids : []) : await usersAmong(tx, ids)
     if (users.length === 0) return
     const rows = await purchasesOf(tx).execute({ customerId })
-    const purchases = rows.map(({ state }) => purchaseIn(state))
+    const purchases = rows.map(({ state }) => readPurchase(state))
     const holder = await holders.holderAmong(tx, users)
     for (const userId of users) {
       const heldBy = userId === holder ? null : holder
@@ -239,10 +239,10 @@ export function createAccessStates(deps: AccessStatesDeps) {
     const purchases = assessWithPlans(own, catalogue, at, accessSettings)
     reportUnmatched(purchases, catalogue)
     const summarize = (list: PurchaseAccess[]) =>
-      accessStateOf(list, planGivenBy(list, catalogue)?.code ?? null)
+      computeAccessState(list, planGivenBy(list, catalogue)?.code ?? null)
     const assigned = withoutUnassigned(purchases, catalogue)
     const current = summarize(assigned)
-    const changesAt = nextChangeOf(purchases, at)
+    const changesAt = findNextChange(purchases, at)
     const { status, plan } = environment === 'production' ? factsOf(assigned, catalogue) : NO_FACTS
     const row = await findState(tx, { userId, environment })
     if (!row && own.length === 0) return null
@@ -261,7 +261,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
         heldBy,
         purchases,
         hasOtherPurchases: own.length < all.length,
-        planOf: (purchase) => planOf(purchase, catalogue) ?? null,
+        findPlanOfPurchase: (purchase) => findPlanOfPurchase(purchase, catalogue) ?? null,
       })
     return { userId, environment, previous, current, explain }
   }
@@ -270,7 +270,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
 /** The status and plan by which the user list finds a user. */
 function factsOf(purchases: PurchaseAccess[], catalogue: Catalogue) {
   return {
-    status: accessStatusOf(purchases),
-    plan: paidPlanOf(purchases, catalogue)?.plan.code ?? null,
+    status: computeAccessStatus(purchases),
+    plan: findPaidPlan(purchases, catalogue)?.plan.code ?? null,
   }
 }

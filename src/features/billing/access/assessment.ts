@@ -3,7 +3,7 @@ import { endOfPeriod } from '../../../lib/time/plan-durations.ts'
 import { type Environment, type StoredEnvironment, storedEnvironment } from '../environment.ts'
 import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
-import { type Catalogue, type PurchasablePlan, planOf } from './plan-matching.ts'
+import { type Catalogue, findPlanOfPurchase, type PurchasablePlan } from './plan-matching.ts'
 
 /** The currency of the prices of purchases. */
 const USD = 'USD'
@@ -30,7 +30,7 @@ export function assessWithPlans<T extends Purchase>(
   now: number,
   { lenienceMs }: AccessSettings,
 ): PurchaseAccess<T>[] {
-  const findPlan = (purchase: Purchase) => planOf(purchase, catalogue)
+  const findPlan = (purchase: Purchase) => findPlanOfPurchase(purchase, catalogue)
   const completed = purchases.map((purchase) => withPlan(purchase, findPlan(purchase)))
   const priceOf = comparePrices(purchases, findPlan, catalogue.rates)
   const assessed = assessPurchases(completed, now, { priceOf, lenienceMs })

@@ -1,7 +1,7 @@
 import { asc, gt } from 'drizzle-orm'
 import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import type { Log } from '../../../lib/log/log.ts'
-import { purchaseIn } from '../projection/fold-state.ts'
+import { readPurchase } from '../projection/fold-state.ts'
 import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
@@ -42,7 +42,7 @@ const PAGE_SIZE = 500
 const MAX_REPORTED = 1_000
 
 /** The plan of a purchase, which may be archived. */
-export function planOf<Plan extends PurchasablePlan>(
+export function findPlanOfPurchase<Plan extends PurchasablePlan>(
   offer: Offer,
   { plans, archived }: Catalogue<Plan>,
 ): Plan | undefined {
@@ -72,7 +72,7 @@ function planAmong<Plan extends PurchasablePlan>(
 }
 
 /** What decides which purchases give a plan, and which of a user's plans counts. */
-export function matchingFieldsOf(
+export function findMatchingFields(
   plan: PurchasablePlan & { price: number; currency: string; duration: string },
 ) {
   const { code, paymentProductId, paymentPriceId, otherProductIds, entitlementIds } = plan
@@ -95,16 +95,16 @@ export function planGivenBy<Plan extends PurchasablePlan>(
   catalogue: Catalogue<Plan>,
 ): Plan | null {
   const free = catalogue.plans.find(({ code }) => code === 'free')
-  return paidPlanOf(purchases, catalogue)?.plan ?? free ?? null
+  return findPaidPlan(purchases, catalogue)?.plan ?? free ?? null
 }
 
 /** The best active purchase and its plan; null if it belongs to none. `purchases`: best first. */
-export function paidPlanOf<Plan extends PurchasablePlan, T extends PurchaseAccess>(
+export function findPaidPlan<Plan extends PurchasablePlan, T extends PurchaseAccess>(
   purchases: T[],
   catalogue: Catalogue<Plan>,
 ) {
   const purchase = purchases.find(({ active }) => active)
-  const plan = purchase && planOf(purchase, catalogue)
+  const plan = purchase && findPlanOfPurchase(purchase, catalogue)
   return plan ? { purchase, plan } : null
 }
 
@@ -117,7 +117,7 @@ export function withoutUnassigned<T extends PurchaseAccess>(
     (purchase) =>
       purchase.expiresAt !== null ||
       purchase.entitlementIds.length > 0 ||
-      planOf(purchase, catalogue) !== undefined,
+      findPlanOfPurchase(purchase, catalogue) !== undefined,
   )
 }
 
@@ -127,7 +127,7 @@ function isUnmatched(purchase: PurchaseAccess, catalogue: Catalogue): boolean {
     purchase.active &&
     purchase.grant === null &&
     (purchase.entitlementIds.length > 0 || purchase.stated !== null) &&
-    planOf(purchase, catalogue) === undefined
+    findPlanOfPurchase(purchase, catalogue) === undefined
   )
 }
 
@@ -153,7 +153,9 @@ export function createUnmatchedReport(log: Log, listPlans: ListPlans) {
   /** The reported products that no plan includes yet. */
   async function stillUnmatched(): Promise<string[]> {
     const catalogue = await listPlans([])
-    const offers = [...reported.values()].filter((offer) => planOf(offer, catalogue) === undefined)
+    const offers = [...reported.values()].filter(
+      (offer) => findPlanOfPurchase(offer, catalogue) === undefined,
+    )
     return [...new Set(offers.flatMap(({ productId }) => productId ?? []))]
   }
 }
@@ -178,7 +180,7 @@ export function createUnmatchedList({ db, listPlans, now }: PlanMatchingDeps) {
         .orderBy(asc(subscriptions.purchaseKey))
         .limit(PAGE_SIZE)
       for (const { state, customerId } of rows) {
-        const [purchase] = assessPurchases([purchaseIn(state)], now().getTime())
+        const [purchase] = assessPurchases([readPurchase(state)], now().getTime())
         if (purchase && isUnmatched(purchase, catalogue)) addToCount(found, purchase, customerId)
       }
       const last = rows.at(-1)

@@ -1,14 +1,14 @@
 import { asc, eq, sql } from 'drizzle-orm'
-import { type StandardLimits, standardLimitsOf } from '../../../lib/text/plan-limits.ts'
+import { listStandardLimits, type StandardLimits } from '../../../lib/text/plan-limits.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
-import { type Environment, environmentOf, type StoredEnvironment } from '../environment.ts'
+import { type Environment, type StoredEnvironment, toEnvironment } from '../environment.ts'
 import type { KeyedPurchase, Projection } from '../projection/projection.ts'
-import { entitlementsOf, type PurchaseAccess } from '../purchases/access.ts'
+import { computeEntitlements, type PurchaseAccess } from '../purchases/access.ts'
 import type { BillingDb } from '../schema.ts'
 import { isoTime } from './access-explanation.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import type { Holders } from './holders.ts'
-import { type Catalogue, type PurchasablePlan, paidPlanOf, planGivenBy } from './plan-matching.ts'
+import { type Catalogue, findPaidPlan, type PurchasablePlan, planGivenBy } from './plan-matching.ts'
 
 /** The parts of a plan that are needed here: its identifiers, price, duration and limits. */
 export type PlanLike = PurchasablePlan & {
@@ -58,7 +58,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     const { purchases, plan, language } = await assess(userId, environment, wanted)
     const subscription = {
       environment,
-      entitlements: entitlementsOf(purchases).map(({ id, active, purchase }) => ({
+      entitlements: computeEntitlements(purchases).map(({ id, active, purchase }) => ({
         id,
         active,
         expiresAt: isoTime(purchase.effectiveEnd),
@@ -71,10 +71,10 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
       subscriptions: purchases.slice(0, MAX_PURCHASES_SHOWN).map((purchase) => ({
         ...toReply(purchase),
         // Only for testers, whose test purchases give access in production.
-        ...(environmentOf(purchase.environment) === environment ? {} : { isSandbox: true }),
+        ...(toEnvironment(purchase.environment) === environment ? {} : { isSandbox: true }),
       })),
       plan,
-      limits: plan && standardLimitsOf(plan),
+      limits: plan && listStandardLimits(plan),
     }
     return { subscription, language }
   }
@@ -82,7 +82,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   /** A user's plan in production, and the purchase that gives it; null for none. */
   async function readPlan(userId: string) {
     const { plan, purchases, catalogue } = await assess(userId, 'production', [])
-    return { plan, purchase: paidPlanOf(purchases, catalogue)?.purchase ?? null }
+    return { plan, purchase: findPaidPlan(purchases, catalogue)?.purchase ?? null }
   }
 
   /** A user's purchases, best first, and the plan that they give. */

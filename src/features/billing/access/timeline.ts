@@ -2,25 +2,25 @@ import { and, asc, desc, eq, inArray } from 'drizzle-orm'
 import { type Difference, differencesBetween } from '../../../lib/text/differences.ts'
 import {
   type Environment,
-  environmentOf,
   type StoredEnvironment,
   storedEnvironment,
+  toEnvironment,
 } from '../environment.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { Support } from '../inbox/support.ts'
-import { purchaseIn } from '../projection/fold-state.ts'
+import { readPurchase } from '../projection/fold-state.ts'
 import { activeEntitlementIds, type PurchaseAccess } from '../purchases/access.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
 import { PURCHASE_CLAIMED } from '../purchases/event-types.ts'
 import { applyEvent, foldPurchase } from '../purchases/fold.ts'
-import { type Purchase, sourceOf } from '../purchases/purchase.ts'
-import { transactionOf } from '../purchases/purchase-key.ts'
+import { findSource, type Purchase } from '../purchases/purchase.ts'
+import { parsePurchaseKey } from '../purchases/purchase-key.ts'
 import { isRefund } from '../purchases/refunds.ts'
 import { type BillingDb, INDEXED_MARKS } from '../schema.ts'
-import { describeFailure, explainAccess, isoTime, planTitleOf } from './access-explanation.ts'
-import { accessStatusOf } from './access-search.ts'
+import { describeFailure, explainAccess, findPlanTitle, isoTime } from './access-explanation.ts'
+import { computeAccessStatus } from './access-search.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
-import { type Catalogue, planOf, withoutUnassigned } from './plan-matching.ts'
+import { type Catalogue, findPlanOfPurchase, withoutUnassigned } from './plan-matching.ts'
 import type { PlanLike, Subscription } from './subscription.ts'
 
 type TimelineDeps<Plan extends PlanLike> = {
@@ -83,7 +83,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   }) {
     const { appUserId, environment } = event
     if (appUserId === null) return null
-    return (await assess(appUserId, environmentOf(environment ?? 'PRODUCTION'))).sentence
+    return (await assess(appUserId, toEnvironment(environment ?? 'PRODUCTION'))).sentence
   }
 
   /** A user's access in production at a glance. `endsAt` null: never, or no subscription. */
@@ -94,8 +94,8 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
     const end = best?.effectiveEnd ?? null
     return {
       sentence,
-      status: accessStatusOf(held) ?? 'none',
-      plan: (best?.active && planOf(best, catalogue)?.code) || null,
+      status: computeAccessStatus(held) ?? 'none',
+      plan: (best?.active && findPlanOfPurchase(best, catalogue)?.code) || null,
       store: best?.store ?? null,
       isActive: best?.active ?? false,
       /** The ids of the entitlements that the user has now. */
@@ -111,7 +111,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
     const { explanation, purchases, catalogue, ids, heldBy } = await assess(userId, environment)
     const shown = []
     for (const purchase of purchases.slice(0, MAX_PURCHASES_SHOWN)) {
-      const plan = planTitleOf(purchase, catalogue)
+      const plan = findPlanTitle(purchase, catalogue)
       shown.push({ ...(await describe(purchase, purchases, ids)), plan })
     }
     return {
@@ -140,7 +140,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       heldBy,
       purchases,
       hasOtherPurchases: all.length > stored.length,
-      planOf: (purchase) => planOf(purchase, catalogue) ?? null,
+      findPlanOfPurchase: (purchase) => findPlanOfPurchase(purchase, catalogue) ?? null,
     })
     const explanation = failure ? `${sentence} ${describeFailure(failure.receivedAt)}` : sentence
     return { sentence, explanation, purchases, catalogue, ids, heldBy, failure }
@@ -172,7 +172,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       .orderBy(asc(subscriptions.purchaseKey))
       .limit(MAX_PURCHASES_SHOWN * 10)
     return rows.map(({ purchaseKey, state }) => ({
-      ...purchaseIn(state),
+      ...readPurchase(state),
       purchaseKey,
     }))
   }
@@ -186,13 +186,13 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       (other) => other !== purchase && other.startedAt === purchase.endedAt,
     )
     return {
-      transactionId: transactionOf(purchaseKey).transactionId,
+      transactionId: parsePurchaseKey(purchaseKey).transactionId,
       productId,
       store,
       status,
       active,
-      access: accessStatusOf([purchase]),
-      source: sourceOf(purchase),
+      access: computeAccessStatus([purchase]),
+      source: findSource(purchase),
       grant: purchase.grant,
       entitlementIds: purchase.entitlementIds,
       expiresAt: isoTime(purchase.expiresAt),

@@ -1,4 +1,8 @@
-import { type Catalogue, type PurchasablePlan, planOf } from '../access/plan-matching.ts'
+import {
+  type Catalogue,
+  findPlanOfPurchase,
+  type PurchasablePlan,
+} from '../access/plan-matching.ts'
 import { EMPTY_PURCHASE } from '../purchases/purchase.ts'
 import { convertShare, type MonthPayments } from './payments.ts'
 import type { SumRow, SumRows } from './sum-rows.ts'
@@ -74,6 +78,9 @@ function planName(offer: string, catalogue: Catalogue<NamedPlan>): string {
     string | null,
     string[],
   ]
-  const plan = planOf({ ...EMPTY_PURCHASE, productId, priceId, entitlementIds }, catalogue)
+  const plan = findPlanOfPurchase(
+    { ...EMPTY_PURCHASE, productId, priceId, entitlementIds },
+    catalogue,
+  )
   return plan?.name ?? plan?.code ?? productId ?? ''
 }

@@ -3,12 +3,12 @@ import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.t
 import type { Log } from '../../../lib/log/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { EventLog, EventRow } from '../inbox/event-log.ts'
-import { purchaseIn } from '../projection/fold-state.ts'
-import { transactionOf } from '../purchases/purchase-key.ts'
+import { readPurchase } from '../projection/fold-state.ts'
+import { parsePurchaseKey } from '../purchases/purchase-key.ts'
 import { findReplacements, isReplaceable } from '../purchases/supersession.ts'
 import type { BillingDb } from '../schema.ts'
-import { decodePeriods, encodePeriods, endPeriodsAt, periodsOf } from './periods.ts'
-import { addSums, partsOf, type Sums } from './sums.ts'
+import { computePeriods, decodePeriods, encodePeriods, endPeriodsAt } from './periods.ts'
+import { addSums, parseParts, type Sums } from './sums.ts'
 
 type ContributionsDeps = { db: BillingDb; eventLog: Pick<EventLog, 'readRows'>; log: Log }
 
@@ -107,7 +107,7 @@ export function createContributions({ db, eventLog, log }: ContributionsDeps) {
       const events = eventLog.readRows(rows)
       const isOnPlayStore = events.some(({ store }) => store === 'PLAY_STORE')
       const replacement = isOnPlayStore ? await replacementOf(purchaseKey) : null
-      const own = periodsOf(events)
+      const own = computePeriods(events)
       const periods = replacement === null ? own : endPeriodsAt(own, replacement.at)
       if (periods.length === 0) return { ...none, isOnPlayStore }
       const replacedBy = replacement?.key ?? null
@@ -146,14 +146,14 @@ export function createContributions({ db, eventLog, log }: ContributionsDeps) {
       .from(subscriptions)
       .where(eq(subscriptions.purchaseKey, purchaseKey))
     if (!owner) return []
-    const { environment } = transactionOf(purchaseKey)
+    const { environment } = parsePurchaseKey(purchaseKey)
     const isOwner = eq(subscriptions.customerId, owner.customerId)
     const rows = await db.read
       .select({ key: subscriptions.purchaseKey, state: subscriptions.state })
       .from(subscriptions)
       .where(and(isOwner, eq(subscriptions.environment, environment)))
       .limit(MAX_SIBLINGS)
-    return rows.map(({ key, state }) => ({ key, purchase: purchaseIn(state) }))
+    return rows.map(({ key, state }) => ({ key, purchase: readPurchase(state) }))
   }
 
   /** Replaces what the purchases have contributed to the sums until now. */
@@ -167,7 +167,7 @@ export function createContributions({ db, eventLog, log }: ContributionsDeps) {
     for (const { purchaseKey, periods, replacedBy } of counted) {
       const old = known.get(purchaseKey)
       if (periods === (old?.periods ?? null) && replacedBy === (old?.replacedBy ?? null)) continue
-      const { environment } = transactionOf(purchaseKey)
+      const { environment } = parsePurchaseKey(purchaseKey)
       const changes = sums.get(environment) ?? new Map<string, number>()
       sums.set(environment, changes)
       if (old) addSums(changes, decodePeriods(old.periods), -1)
@@ -180,7 +180,7 @@ export function createContributions({ db, eventLog, log }: ContributionsDeps) {
     }
     for (const [environment, changes] of sums) {
       for (const [key, sum] of changes) {
-        if (sum !== 0) await addToSum(tx).execute({ environment, ...partsOf(key), sum })
+        if (sum !== 0) await addToSum(tx).execute({ environment, ...parseParts(key), sum })
       }
     }
   }

@@ -4,7 +4,7 @@ import type { BillingDb } from '../schema.ts'
 import { type NamedPlan, readBreakdowns } from './breakdowns.ts'
 import { createConversion, type ReadRates } from './conversion.ts'
 import type { Counting } from './counting.ts'
-import { amountsIn, createPayments, paymentsByCurrency } from './payments.ts'
+import { createPayments, listAmounts, paymentsByCurrency } from './payments.ts'
 import { createSumRows, type SumRow } from './sum-rows.ts'
 import { BALANCES, FLOWS } from './sums.ts'
 
@@ -102,7 +102,7 @@ export function createFigures(deps: FiguresDeps) {
       const figures = months.map((each, at) => {
         const isPart = isCurrent && each === month
         const counted = isPart ? soFar : flows.filter((row) => row.period === each)
-        return { month: each, ...flowsIn(counted), ...balances[at], ...amountsIn(paid[at]) }
+        return { month: each, ...flowsIn(counted), ...balances[at], ...listAmounts(paid[at]) }
       }) as MonthFigures[]
       const days = paid.flatMap(({ firstDay }) => firstDay ?? []).toSorted()
       const { oldest } = conversion
@@ -110,7 +110,7 @@ export function createFigures(deps: FiguresDeps) {
         months: figures,
         before: {
           ...flowsIn(await daysBetween(`${lastMonth}-01`, sameDay)),
-          ...amountsIn(before),
+          ...listAmounts(before),
         },
         payments: paymentsByCurrency(chosen),
         /** The currencies of amounts without a rate. */

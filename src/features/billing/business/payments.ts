@@ -62,7 +62,7 @@ export function createPayments(db: BillingDb) {
 }
 
 /** The converted totals; an amount without a rate counts as 0. */
-export function amountsIn({ amounts }: MonthPayments = { amounts: [], firstDay: null }) {
+export function listAmounts({ amounts }: MonthPayments = { amounts: [], firstDay: null }) {
   const totalOf = (name: string) =>
     Math.round(
       amounts

@@ -51,7 +51,7 @@ const MAX_MS = Date.UTC(2100, 0)
 const PROMOTIONAL = 'PROMOTIONAL'
 
 /** The periods of a purchase, from its events in order: a function of the log alone, never of the clock. */
-export function periodsOf(events: OrderedEvent[]): Period[] {
+export function computePeriods(events: OrderedEvent[]): Period[] {
   const drafts: Draft[] = []
   let purchase: Purchase | null = null
   for (const event of events) {

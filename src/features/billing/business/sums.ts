@@ -136,7 +136,7 @@ function breakdownsOf({ offer, store, country }: Period) {
   ] as const
 }
 
-export function partsOf(key: string) {
+export function parseParts(key: string) {
   const [series = '', period = '', ...item] = key.split(SEPARATOR)
   return { series, period, item: item.join(SEPARATOR) }
 }

@@ -3,7 +3,7 @@ import { json } from '../../../platform/http/body/body.ts'
 import {
   allow,
   CONSOLE_API,
-  operatorOf,
+  findOperator,
   type RecordAction,
 } from '../../../platform/http/console-guard.ts'
 import { closedObject, data, nullable } from '../../../platform/http/replies/envelope.ts'
@@ -29,7 +29,7 @@ export function grantsAdmin({ grants, record }: GrantsAdminDeps) {
     .post(
       '/:id/grants',
       async ({ request, params: { id: userId }, body }) => {
-        const by = operatorOf(request).name
+        const by = findOperator(request).name
         const grant = await grants.give({ ...body, userId, by })
         const { id, entitlementId, endsAt } = grant
         const after = { grant: id, entitlementId, endsAt }
@@ -41,7 +41,7 @@ export function grantsAdmin({ grants, record }: GrantsAdminDeps) {
     .post(
       '/:id/grants/:grant/revoke',
       async ({ request, params: { id: userId, grant: id }, body: { reason } }) => {
-        const grant = await grants.revoke(userId, id, { by: operatorOf(request).name, reason })
+        const grant = await grants.revoke(userId, id, { by: findOperator(request).name, reason })
         const after = { grant: id, entitlementId: grant.entitlementId }
         await record(request, { action: 'access.revoke', target: userId, after })
         return data(grant)

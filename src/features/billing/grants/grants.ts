@@ -6,7 +6,7 @@ import type { Tx } from '../../../platform/db/db.ts'
 import type { PlanLike, Subscription } from '../access/subscription.ts'
 import type { EventInbox } from '../inbox/event-inbox.ts'
 import { checkSupport, type Support } from '../inbox/support.ts'
-import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
+import { readPurchase, type StoredPurchase } from '../projection/fold-state.ts'
 import { assessPurchases } from '../purchases/access.ts'
 import { ACCESS_GRANTED, ACCESS_REVOKED } from '../purchases/event-types.ts'
 import type { BillingDb } from '../schema.ts'
@@ -132,7 +132,7 @@ export function createGrants({ db, eventInbox, subscription, isUserIn, now, newI
   }
 
   function describe(purchaseKey: string, state: StoredPurchase): Grant[] {
-    const [purchase] = assessPurchases([purchaseIn(state)], now().getTime())
+    const [purchase] = assessPurchases([readPurchase(state)], now().getTime())
     if (!purchase?.grant) return []
     const { entitlementIds, active, startedAt, effectiveEnd, grant } = purchase
     return [

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import {
-  callerOf,
+  findCaller,
   type RecordByKey,
   type ScopeGuard,
   SERVER_API,
@@ -82,5 +82,5 @@ export function grantRoutes({ grants, scopeGuard, recordByKey }: GrantRoutesDeps
 const DEFAULT_REASON = 'revoked by a server'
 
 function nameOf(request: Request): string {
-  return `API key ${callerOf(request).key}`
+  return `API key ${findCaller(request).key}`
 }

@@ -3,7 +3,7 @@ import type { Log } from '../../../lib/log/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
-import { canAffectAccess, type OrderedEvent, purchaseKeyOf } from '../purchases/event-order.ts'
+import { canAffectAccess, findPurchaseKey, type OrderedEvent } from '../purchases/event-order.ts'
 import { type BillingDb, INDEXED_MARKS } from '../schema.ts'
 import type { EventLog } from './event-log.ts'
 import { type EventFilter, type EventSearch, hasEventId } from './event-search.ts'
@@ -122,7 +122,7 @@ export function createEventFolding(deps: EventFoldingDeps) {
         return row?.outcome !== 'failed' || dismissesUnreadable
       }
       // An event that could not be read when it was received has no purchase yet.
-      const purchaseKey = purchaseKeyOf(event)
+      const purchaseKey = findPurchaseKey(event)
       await tx.update(billingEvents).set({ purchaseKey }).where(eq(billingEvents.id, id))
       const failure = await tx.attempt(() => apply(tx, event, id, false))
       if (failure !== null) await markFailed(tx, id, failure)

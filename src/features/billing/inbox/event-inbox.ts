@@ -3,9 +3,9 @@ import { AppError } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import {
   canAffectAccess,
+  computeOrderingTime,
+  findPurchaseKey,
   type OrderedEvent,
-  orderingTimeOf,
-  purchaseKeyOf,
 } from '../purchases/event-order.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Erasure } from './erasure.ts'
@@ -133,9 +133,9 @@ export function createEventInbox(deps: EventInboxDeps) {
   ): Promise<DeliveryResult | null> {
     const id = newId()
     const receivedAt = now()
-    const { orderedAt, clockIsOff } = orderingTimeOf(event, receivedAt.getTime())
+    const { orderedAt, clockIsOff } = computeOrderingTime(event, receivedAt.getTime())
     const hasEffect = canAffectAccess(event) && !(ignoresSandbox && event.environment === 'SANDBOX')
-    const purchaseKey = hasEffect ? purchaseKeyOf(event) : null
+    const purchaseKey = hasEffect ? findPurchaseKey(event) : null
     const inserted = await insertEvent(tx).execute({
       id,
       provider,

@@ -3,7 +3,7 @@ import { chunk } from '../../../lib/concurrency/chunk.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { prepareForEach } from '../../../platform/db/prepared.ts'
 import { compareEvents, type OrderedEvent } from '../purchases/event-order.ts'
-import { ownerIdIn } from '../purchases/ownership.ts'
+import { findOwnerId } from '../purchases/ownership.ts'
 import type { BillingDb } from '../schema.ts'
 import { type BillingEvent, readEvent as parseEvent } from './event.ts'
 
@@ -148,7 +148,7 @@ const MAX_SCANNED = 5_000
 
 /** Whether an event says who owns the purchase. */
 function isClaim(event: OrderedEvent): boolean {
-  return !event.isHint && ownerIdIn(event) !== null
+  return !event.isHint && findOwnerId(event) !== null
 }
 
 /** The first of `sorted` that comes after `event`. */

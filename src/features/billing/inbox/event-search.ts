@@ -2,7 +2,7 @@ import { and, asc, desc, eq, gt, inArray, lt, or } from 'drizzle-orm'
 import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import { beginsWith, countUpTo } from '../../../platform/db/key-ranges.ts'
 import { type Environment, storedEnvironment } from '../environment.ts'
-import { originalIdIn } from '../purchases/purchase-key.ts'
+import { parseOriginalId } from '../purchases/purchase-key.ts'
 import { type BillingDb, FREQUENT_TYPES, INDEXED_MARKS } from '../schema.ts'
 import { PROVIDERS } from './event.ts'
 import { type EventDetails, toEventDetails } from './event-details.ts'
@@ -193,7 +193,7 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
       .select({ customerId: billingAliases.customerId })
       .from(billingAliases)
       .where(eq(billingAliases.appUserId, text))
-    const original = originalIdIn(text)
+    const original = parseOriginalId(text)
     const { purchaseKey } = subscriptions
     const purchases = await db.read
       .select({ customerId: subscriptions.customerId })

@@ -185,13 +185,13 @@ function readFields(event: Fields) {
     environment:
       environment?.toUpperCase() === 'SANDBOX' ? ('SANDBOX' as const) : ('PRODUCTION' as const),
     hasEnvironment: environment !== null,
-    appUserId: appUserIdIn(event['app_user_id']),
-    originalAppUserId: appUserIdIn(event['original_app_user_id']),
-    aliases: list(event['aliases'], appUserIdIn),
-    transferredFrom: list(event['transferred_from'], appUserIdIn),
-    transferredTo: list(event['transferred_to'], appUserIdIn),
-    redeemedFrom: list(event['redeemed_from'], appUserIdIn),
-    redeemedBy: list(event['redeemed_by'], appUserIdIn),
+    appUserId: readAppUserId(event['app_user_id']),
+    originalAppUserId: readAppUserId(event['original_app_user_id']),
+    aliases: list(event['aliases'], readAppUserId),
+    transferredFrom: list(event['transferred_from'], readAppUserId),
+    transferredTo: list(event['transferred_to'], readAppUserId),
+    redeemedFrom: list(event['redeemed_from'], readAppUserId),
+    redeemedBy: list(event['redeemed_by'], readAppUserId),
     redemptionOutcome: text('redemption_outcome'),
     store: text('store'),
     productId: text('product_id'),
@@ -237,7 +237,7 @@ function idIn(value: unknown): string | null {
 }
 
 /** Apps may pass Homeport's own ids in capitals, as iOS writes them. Other ids stay as they are. */
-export function appUserIdIn(value: unknown): string | null {
+export function readAppUserId(value: unknown): string | null {
   const id = idIn(value)
   const lowerCase = id?.toLowerCase() ?? ''
   return isId(lowerCase) ? lowerCase : id

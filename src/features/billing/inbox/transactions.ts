@@ -3,7 +3,7 @@ import { backfill } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { beginsWith } from '../../../platform/db/key-ranges.ts'
 import { createCursor } from '../cursor.ts'
-import { keysOf, transactionIdIn } from '../purchases/purchase-key.ts'
+import { listKeys, parseTransactionId } from '../purchases/purchase-key.ts'
 import type { BillingDb } from '../schema.ts'
 import type { EventLog } from './event-log.ts'
 
@@ -53,9 +53,9 @@ export function createTransactions(db: BillingDb, eventLog: Pick<EventLog, 'read
     const rows = await db.read
       .select()
       .from(purchaseTransactions)
-      .where(eq(purchaseTransactions.transactionId, transactionIdIn(text)))
+      .where(eq(purchaseTransactions.transactionId, parseTransactionId(text)))
       .limit(MAX_FOUND)
-    return [...keysOf(text), ...rows.map(({ purchaseKey }) => purchaseKey)]
+    return [...listKeys(text), ...rows.map(({ purchaseKey }) => purchaseKey)]
   }
 
   /** The keys of the purchases that have a renewal whose id begins with a text. */
@@ -64,7 +64,7 @@ export function createTransactions(db: BillingDb, eventLog: Pick<EventLog, 'read
     const rows = await db.read
       .select()
       .from(purchaseTransactions)
-      .where(beginsWith(transactionId, transactionIdIn(text)))
+      .where(beginsWith(transactionId, parseTransactionId(text)))
       .orderBy(asc(transactionId))
       .limit(MAX_FOUND)
     return rows.map(({ purchaseKey }) => purchaseKey)

@@ -1,7 +1,7 @@
 import { compareEvents, type EventOrder, type OrderedEvent } from '../purchases/event-order.ts'
 import { CLAIM_WITHDRAWN, PURCHASE_CLAIMED } from '../purchases/event-types.ts'
 import { applyEvent, isOverriddenBy } from '../purchases/fold.ts'
-import { type OwnerMention, ownerIdIn } from '../purchases/ownership.ts'
+import { findOwnerId, type OwnerMention } from '../purchases/ownership.ts'
 import { EMPTY_PURCHASE, type Purchase } from '../purchases/purchase.ts'
 
 /** A purchase, with the state that is needed to add the next event. */
@@ -30,7 +30,7 @@ export type StoredPurchase = {
 
 /** Adds the event that follows those in `before`. */
 export function addEvent(before: FoldState | null, event: OrderedEvent): FoldState {
-  const mention = mentionIn(event)
+  const mention = findMention(event)
   const mentions = before?.mentions ?? []
   const latest = mentions.at(-1)
   const isSameMention =
@@ -49,11 +49,11 @@ export function addEvent(before: FoldState | null, event: OrderedEvent): FoldSta
 }
 
 /** The owner that an event names, or the claim that it withdraws; null for neither. */
-export function mentionIn(event: OrderedEvent): OwnerMention | null {
+export function findMention(event: OrderedEvent): OwnerMention | null {
   if (event.type === CLAIM_WITHDRAWN && event.withdrawnClaim !== null) {
     return { ...orderOf(event), name: '', withdraws: event.withdrawnClaim }
   }
-  const name = ownerIdIn(event)
+  const name = findOwnerId(event)
   if (name === null) return null
   return {
     ...orderOf(event),
@@ -85,7 +85,7 @@ export function addOverridden(before: FoldState, event: OrderedEvent): FoldState
   if (!isPlain || !isOfCurrentPeriod) return null
   const [first, ...otherMentions] = mentions
   const isBetween = first && compareEvents(first, event) < 0 && compareEvents(event, last) < 0
-  const isSameOwner = first?.name === ownerIdIn(event) && otherMentions.length === 0
+  const isSameOwner = first?.name === findOwnerId(event) && otherMentions.length === 0
   const isSameStore = event.store === null || event.store === store
   if (!isBetween || !isSameOwner || !isSameStore || !isOverriddenBy(event, last)) return null
   return { ...before, count: count + 1 }
@@ -96,7 +96,7 @@ export function atCheckpoint(state: FoldState): FoldState {
   return { ...state, count: 0, mentions: [] }
 }
 
-export function purchaseIn({ line }: StoredPurchase): Purchase {
+export function readPurchase({ line }: StoredPurchase): Purchase {
   return { ...EMPTY_PURCHASE, ...line }
 }
 
@@ -111,7 +111,7 @@ export function fromStored(stored: StoredPurchase): FoldState | null {
   const { last, store = null, tail } = stored
   if (tail === undefined) return null
   const { count, names: mentions } = tail
-  return { purchase: purchaseIn(stored), last, store, count, mentions }
+  return { purchase: readPurchase(stored), last, store, count, mentions }
 }
 
 /** Whether two states are the same purchase after the same events, wherever its checkpoints are. */

@@ -3,11 +3,11 @@ import type { Tx } from '../../../platform/db/db.ts'
 import { prepareUpdate } from '../../../platform/db/prepared.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
-import { type OwnerMention, ownersOf } from '../purchases/ownership.ts'
+import { computeOwners, type OwnerMention } from '../purchases/ownership.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { Customers } from './customers.ts'
-import { mentionIn, purchaseIn, type StoredPurchase } from './fold-state.ts'
+import { findMention, readPurchase, type StoredPurchase } from './fold-state.ts'
 import type { ProjectionQueries } from './queries.ts'
 
 type OwnersDeps = {
@@ -80,7 +80,7 @@ export function createOwners(deps: OwnersDeps) {
     cache: LookupCache,
   ) {
     const mentions = await checkpoints.mentionsOf(tx, purchaseKey, state)
-    const { environment, grant } = purchaseIn(state)
+    const { environment, grant } = readPurchase(state)
     const traits = { environment, store: state.store ?? null, isGrant: grant !== null }
     const { customers } = cache
     await loadCustomers(
@@ -92,7 +92,7 @@ export function createOwners(deps: OwnersDeps) {
     const laterMentions: OwnerMention[] = []
     for (;;) {
       const allMentions = [...mentions, ...laterMentions]
-      const owners = ownersOf(allMentions, [...transfers.values()], traits, (id) => {
+      const owners = computeOwners(allMentions, [...transfers.values()], traits, (id) => {
         return customers.get(id) ?? id
       })
       const newTransfers = await unknownTransfers(tx, owners, transfers, cache)
@@ -100,7 +100,7 @@ export function createOwners(deps: OwnersDeps) {
       const added = newTransfers.map(([, transfer]) => transfer)
       for (const [eventRow, transfer] of newTransfers) transfers.set(eventRow, transfer)
       const next = (await eventLog.firstAfterEach(tx, purchaseKey, added)).flatMap(
-        (event) => mentionIn(event) ?? [],
+        (event) => findMention(event) ?? [],
       )
       laterMentions.push(...next)
       await loadCustomers(tx, customers, [

@@ -2,13 +2,13 @@ import { inArray } from 'drizzle-orm'
 import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
-import { linkedIds, type OrderedEvent, purchaseKeyOf } from '../purchases/event-order.ts'
-import { ownerIdIn } from '../purchases/ownership.ts'
+import { findPurchaseKey, linkedIds, type OrderedEvent } from '../purchases/event-order.ts'
+import { findOwnerId } from '../purchases/ownership.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import { createCheckpoints, type FoldingSizes } from './checkpoints.ts'
 import { createCustomers } from './customers.ts'
-import { fromStored, purchaseIn, toStored } from './fold-state.ts'
+import { fromStored, readPurchase, toStored } from './fold-state.ts'
 import { createOwners } from './owners.ts'
 import { PURCHASES_PER_PAGE, prepareQueries } from './queries.ts'
 import { createStaleWork } from './stale-work.ts'
@@ -58,7 +58,7 @@ export function createProjection(deps: ProjectionDeps) {
    * is left.
    */
   async function apply(tx: Tx, event: OrderedEvent, eventRow: string, isNew: boolean) {
-    const key = purchaseKeyOf(event)
+    const key = findPurchaseKey(event)
     // Most events name a single known id, so there is nothing to link.
     const [id, ...otherIds] = linkedIds(event)
     const mayAppend = isNew && key !== null && id !== undefined && otherIds.length === 0
@@ -83,7 +83,7 @@ export function createProjection(deps: ProjectionDeps) {
     for (let after = ''; ; ) {
       const rows = await queries.readPurchases.execute({ customerId, environment, after })
       for (const { state, purchaseKey } of rows)
-        purchases.push({ ...purchaseIn(state), purchaseKey })
+        purchases.push({ ...readPurchase(state), purchaseKey })
       const last = rows.at(-1)
       if (!last || rows.length < PURCHASES_PER_PAGE) return purchases
       after = last.purchaseKey
@@ -97,7 +97,7 @@ export function createProjection(deps: ProjectionDeps) {
    * nothing.
    */
   async function append(tx: Tx, key: string, event: OrderedEvent): Promise<boolean> {
-    const name = ownerIdIn(event)
+    const name = findOwnerId(event)
     if (name === null) return false
     const [target] = await findTarget(tx).execute({ id: name, purchaseKey: key })
     if (!target) return false
@@ -126,7 +126,7 @@ export function createProjection(deps: ProjectionDeps) {
     const folded = await checkpoints.append(tx, key, null, event)
     const isDone =
       folded !== null &&
-      ownerIdIn(event) === id &&
+      findOwnerId(event) === id &&
       (await insertNew(tx, key, id, event, toStored(folded)))
     onChange(tx, id, isDone ? [id] : undefined)
     return isDone

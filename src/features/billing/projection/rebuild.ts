@@ -3,7 +3,7 @@ import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { Counting } from '../business/counting.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { Transactions } from '../inbox/transactions.ts'
-import { orderingTimeOf, purchaseKeyOf } from '../purchases/event-order.ts'
+import { computeOrderingTime, findPurchaseKey } from '../purchases/event-order.ts'
 import type { BillingDb } from '../schema.ts'
 import type { StoredPurchase } from './fold-state.ts'
 import type { Projection } from './projection.ts'
@@ -81,9 +81,9 @@ export function createRebuild(deps: RebuildDeps) {
   async function readAgain(tx: Tx, row: EventRow): Promise<EventRow> {
     const event = eventLog.readRow(row)
     if (!event) return row
-    const time = row.orderedAt === 0 ? orderingTimeOf(event, row.receivedAt.getTime()) : {}
+    const time = row.orderedAt === 0 ? computeOrderingTime(event, row.receivedAt.getTime()) : {}
     // An event without effect stays with its purchase, which may have been folded from it.
-    const purchaseKey = purchaseKeyOf(event) ?? row.purchaseKey
+    const purchaseKey = findPurchaseKey(event) ?? row.purchaseKey
     const { appUserId } = event
     const isSame = purchaseKey === row.purchaseKey && appUserId === row.appUserId
     if (row.orderedAt !== 0 && isSame) return row

@@ -7,10 +7,10 @@ import { createCursor } from '../cursor.ts'
 import { isPseudonym } from '../inbox/erasure.ts'
 import type { EventInbox } from '../inbox/event-inbox.ts'
 import type { Transactions } from '../inbox/transactions.ts'
-import { purchaseIn } from '../projection/fold-state.ts'
+import { readPurchase } from '../projection/fold-state.ts'
 import { canRenew, isDistinctEarlierPeriod } from '../purchases/periods.ts'
 import type { Purchase } from '../purchases/purchase.ts'
-import { originalIdIn } from '../purchases/purchase-key.ts'
+import { parseOriginalId } from '../purchases/purchase-key.ts'
 import type { BillingDb } from '../schema.ts'
 import type { ReadSubscriber, ReportedSubscription } from './subscriber-api.ts'
 
@@ -82,7 +82,7 @@ export function createReconcile(deps: ReconcileDeps) {
       const rows = await pageAfter(after, Math.min(left, PAGE_SIZE))
       for (const { customerId, state, purchaseKey } of rows) {
         if (isStopped()) break
-        if (!checked.has(customerId) && isOverdue(purchaseIn(state), now().getTime())) {
+        if (!checked.has(customerId) && isOverdue(readPurchase(state), now().getTime())) {
           checked.add(customerId)
           const isAllowed = await reconcile({ customerId, appUserId: customerId }, report, signal)
           refusedInARow = isAllowed ? 0 : refusedInARow + 1
@@ -146,14 +146,14 @@ export function createReconcile(deps: ReconcileDeps) {
         transactionId === null ? [] : await transactions.possibleKeysOf(transactionId)
       const keys = possible.filter((key) => key.startsWith(`${reported.environment}|`))
       const known = findReported(rows, reported, keys)
-      if (known && isUpToDate(purchaseIn(known.state), reported)) continue
+      if (known && isUpToDate(readPurchase(known.state), reported)) continue
       const other = known ? undefined : await findOfAnother(customerId, keys)
       // It was claimed here, of which the provider does not know. Else the provider's transfer was lost.
       if (other && (await claimantOf(other.purchaseKey)) !== null) continue
       const key = (known ?? other)?.purchaseKey
       const transactionKey =
         key?.slice(key.indexOf('|') + 1) ??
-        (transactionId === null ? null : originalIdIn(transactionId))
+        (transactionId === null ? null : parseOriginalId(transactionId))
       const event = eventOf(reported, holder, transactionKey)
       await db.write((tx) => eventInbox.recordOwnEvent(tx, 'HOMEPORT_RECONCILED', answer.at, event))
       const list = reported.expiresAt === null ? report.failed : report.corrected
@@ -170,13 +170,13 @@ export function createReconcile(deps: ReconcileDeps) {
 
   /** The purchase that the provider means. It also reports products from before an upgrade of the same purchase. */
   function findReported(rows: Row[], reported: ReportedSubscription, keys: string[]) {
-    const candidates = rows.filter(({ state }) => isInSameStore(purchaseIn(state), reported))
+    const candidates = rows.filter(({ state }) => isInSameStore(readPurchase(state), reported))
     const known = candidates.find((row) => keys.includes(row.purchaseKey))
     // Google's order ids name the purchase. Other ids are unknown if the event of a renewal was lost.
     if (known || reported.transactionId?.startsWith('GPA.')) return known
-    const startOf = ({ state }: Row) => purchaseIn(state).purchasedAt ?? 0
+    const startOf = ({ state }: Row) => readPurchase(state).purchasedAt ?? 0
     return candidates
-      .filter(({ state }) => purchaseIn(state).productId === reported.productId)
+      .filter(({ state }) => readPurchase(state).productId === reported.productId)
       .toSorted((a, b) => startOf(b) - startOf(a))[0]
   }
 }

@@ -60,7 +60,7 @@ export function assessPurchases<T extends Purchase>(
  * When the current period of a purchase began, and when it ends. Of a purchase with periods shorter than a month, when
  * the first one began. A payment that was recovered in the grace period belongs to the month that began with the grace.
  */
-export function renewalOf(purchase: Purchase) {
+export function computeRenewal(purchase: Purchase) {
   const { purchasedAt, startedAt, expiresAt, willRenew, billingIssueDetectedAt } = purchase
   const from = purchasedAt ?? startedAt
   const isShort = expiresAt !== null && expiresAt - from < SHORTEST_MONTH_MS
@@ -85,7 +85,7 @@ function billingDayBefore(purchase: Purchase, from: number): number | null {
 }
 
 /** Each entitlement once, with the purchase that gives it for longest; granted access comes after those. */
-export function entitlementsOf(purchases: PurchaseAccess[]): Entitlement[] {
+export function computeEntitlements(purchases: PurchaseAccess[]): Entitlement[] {
   const found = new Map<string, Entitlement>()
   for (const purchase of purchases.toSorted(compareForEntitlement)) {
     for (const id of purchase.entitlementIds) {
@@ -97,7 +97,7 @@ export function entitlementsOf(purchases: PurchaseAccess[]): Entitlement[] {
 
 /** The ids of the entitlements that purchases give now. `purchases`: best first. */
 export function activeEntitlementIds(purchases: PurchaseAccess[]): string[] {
-  return entitlementsOf(purchases).flatMap(({ id, active }) => (active ? [id] : []))
+  return computeEntitlements(purchases).flatMap(({ id, active }) => (active ? [id] : []))
 }
 
 function accessOf<T extends Purchase>(

@@ -16,7 +16,7 @@ const MAX_PLAUSIBLE_END_MS = Date.UTC(2300, 0)
 const TRANSFER_RANK = 9
 
 /** The key of the purchase that an event is about; null for none. */
-export function purchaseKeyOf(event: BillingEvent): string | null {
+export function findPurchaseKey(event: BillingEvent): string | null {
   if (!RANK.has(event.type) || event.problem !== null) return null
   const { environment, originalTransactionId, transactionId, store, productId } = event
   const transactionKey = originalTransactionId ?? transactionId
@@ -46,7 +46,7 @@ function mergesIdentities({ type, redemptionOutcome }: BillingEvent): boolean {
  * The time that orders an event: the time of receipt if the event's own time is missing, outside
  * 2000 to 2100, or over a day ahead. `clockIsOff`: one of the event's times is implausible.
  */
-export function orderingTimeOf(event: BillingEvent, receivedAt: number) {
+export function computeOrderingTime(event: BillingEvent, receivedAt: number) {
   const { at, purchasedAt, expiresAt, graceExpiresAt, autoResumeAt } = event
   const ends = [expiresAt, graceExpiresAt, autoResumeAt]
   const isUsable = at !== null && isPlausible(at) && at <= receivedAt + DAY_MS
@@ -80,7 +80,7 @@ export function linkedIds(event: BillingEvent): string[] {
   if (type === 'PURCHASE_REDEEMED') {
     return mergesIdentities(event) ? unique([...redeemedFrom, ...redeemedBy]) : []
   }
-  if (purchaseKeyOf(event) === null && !mergesIdentities(event)) return []
+  if (findPurchaseKey(event) === null && !mergesIdentities(event)) return []
   return unique([appUserId, originalAppUserId, ...aliases].filter((id) => id !== null)).filter(
     isRealId,
   )

@@ -19,7 +19,11 @@ type CustomerOf = (appUserId: string) => string
 type PurchaseTraits = { environment: string; store: string | null; isGrant?: boolean }
 
 /** The app user id that an event names as the owner. */
-export function ownerIdIn({ appUserId, originalAppUserId, aliases }: OrderedEvent): string | null {
+export function findOwnerId({
+  appUserId,
+  originalAppUserId,
+  aliases,
+}: OrderedEvent): string | null {
   return appUserId ?? originalAppUserId ?? aliases[0] ?? null
 }
 
@@ -29,7 +33,7 @@ export function ownerIdIn({ appUserId, originalAppUserId, aliases }: OrderedEven
  * the transfer. `mentions` must contain every change of the id, and at least the first mention
  * after each transfer.
  */
-export function ownersOf(
+export function computeOwners(
   mentions: OwnerMention[],
   transfers: OrderedEvent[],
   traits: PurchaseTraits,

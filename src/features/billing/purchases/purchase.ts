@@ -99,7 +99,7 @@ export function purchaseFromFirstEvent(event: OrderedEvent): Purchase {
 }
 
 /** What the state of a purchase comes from. */
-export function sourceOf({ stated, grant }: Purchase) {
+export function findSource({ stated, grant }: Purchase) {
   if (grant !== null) return 'granted' as const
   return stated === null ? ('provider' as const) : ('store' as const)
 }

@@ -3,7 +3,7 @@ import { type ScopeGuard, SERVER_API, UserParams } from '../../../platform/http/
 import { json } from '../../../platform/http/body/body.ts'
 import { DataOf, data, responses } from '../../../platform/http/replies/envelope.ts'
 import { DataBody, DataPatch, DataQuery, ServerDataReply } from '../model.ts'
-import { BODY_LIMIT, conditionOf } from '../routes.ts'
+import { BODY_LIMIT, readCondition } from '../routes.ts'
 import type { JsonObject } from '../schema.ts'
 import type { DataService } from '../service.ts'
 
@@ -49,7 +49,7 @@ export function serverDataRoutes({
     .put(
       PATH,
       async ({ params, request, body, query, set }) => {
-        const condition = conditionOf(request, query.version)
+        const condition = readCondition(request, query.version)
         return send(
           await documents.replaceServerData(params.id, body as JsonObject, condition),
           set,
@@ -70,7 +70,7 @@ export function serverDataRoutes({
     .patch(
       PATH,
       async ({ params, request, body, query, set }) => {
-        const condition = conditionOf(request, query.version)
+        const condition = readCondition(request, query.version)
         return send(await documents.patchServerData(params.id, body as JsonObject, condition), set)
       },
       {

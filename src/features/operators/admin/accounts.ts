@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import type { ConsoleContext } from '../../../platform/feature.ts'
 import { json } from '../../../platform/http/body/body.ts'
-import { allow, CONSOLE_API, operatorOf } from '../../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, findOperator } from '../../../platform/http/console-guard.ts'
 import { data } from '../../../platform/http/replies/envelope.ts'
 import { OPERATORS_CSV } from '../accounts.ts'
 import { NamedOperator, NewOperator } from '../model.ts'
@@ -49,7 +49,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
     .post(
       '/operators/reset',
       async ({ request, body }) => {
-        const { name, token } = await accounts.reset(body.name, operatorOf(request).name)
+        const { name, token } = await accounts.reset(body.name, findOperator(request).name)
         await record(request, { action: 'operators.reset', target: name })
         return data({ name, link: `${consoleUrl}#setup=${token}` })
       },

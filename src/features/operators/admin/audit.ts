@@ -3,9 +3,9 @@ import { AppError } from '../../../lib/errors.ts'
 import type { ConsoleContext } from '../../../platform/feature.ts'
 import { allow, CONSOLE_API } from '../../../platform/http/console-guard.ts'
 import { data } from '../../../platform/http/replies/envelope.ts'
-import { slicesOf, withoutSearchTexts } from '../../../platform/lists/csv.ts'
-import { AUDIT_CSV, type AuditFilter, userIdsIn } from '../audit.ts'
-import { AuditQuery, auditFilterOf } from '../model.ts'
+import { readSlices, withoutSearchTexts } from '../../../platform/lists/csv.ts'
+import { AUDIT_CSV, type AuditFilter, listUserIds } from '../audit.ts'
+import { AuditQuery, toAuditFilter } from '../model.ts'
 import type { Operators } from '../operators.ts'
 
 type AuditAdminDeps = { operators: Pick<Operators, 'audit'> } & Pick<
@@ -20,15 +20,15 @@ const MAX_EXPORTED = 10_000
 export function auditAdmin({ operators, record, exportCsv, namesOf }: AuditAdminDeps) {
   const { audit } = operators
   return new Elysia({ name: 'audit-admin', prefix: CONSOLE_API })
-    .get('/audit', async ({ query }) => data(await listAudit(auditFilterOf(query))), {
+    .get('/audit', async ({ query }) => data(await listAudit(toAuditFilter(query))), {
       query: AuditQuery,
       ...allow('reader'),
     })
     .get(
       '/audit/export.csv',
       (context) => {
-        const filter = auditFilterOf(context.query)
-        const read = slicesOf('entries', (page) => audit.list({ ...filter, ...page }))
+        const filter = toAuditFilter(context.query)
+        const read = readSlices('entries', (page) => audit.list({ ...filter, ...page }))
         return exportCsv(context, { ...AUDIT_CSV, read })
       },
       { query: AuditQuery, ...allow('operator', 'stepUp') },
@@ -36,7 +36,7 @@ export function auditAdmin({ operators, record, exportCsv, namesOf }: AuditAdmin
     .get(
       '/audit/export',
       async ({ request, query, set }) => {
-        const filter = auditFilterOf(query)
+        const filter = toAuditFilter(query)
         const { entries, next } = await audit.list({ ...filter, limit: MAX_EXPORTED })
         if (next !== null) throw tooManyToExport()
         await record(request, { action: 'audit.export', after: withoutSearchTexts(query) })
@@ -52,7 +52,7 @@ export function auditAdmin({ operators, record, exportCsv, namesOf }: AuditAdmin
     return {
       ...page,
       total: filter.after === undefined ? await audit.count(filter) : null,
-      names: await namesOf(page.entries.flatMap(userIdsIn)),
+      names: await namesOf(page.entries.flatMap(listUserIds)),
     }
   }
 }

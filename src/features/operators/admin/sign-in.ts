@@ -6,9 +6,9 @@ import { json } from '../../../platform/http/body/body.ts'
 import {
   allow,
   CONSOLE_API,
-  operatorOf,
+  findOperator,
+  findVisitor,
   sessionCookie,
-  visitorOf,
 } from '../../../platform/http/console-guard.ts'
 import { data } from '../../../platform/http/replies/envelope.ts'
 import { requestInfo } from '../../../platform/http/request/request-log.ts'
@@ -36,13 +36,13 @@ export function signInAdmin({ operators, appName, isSignedIn, record, now }: Sig
     )
     .post(
       '/login/link',
-      async ({ request, body }) => data(await signIn.startSetUp(body.token, visitorOf(request))),
+      async ({ request, body }) => data(await signIn.startSetUp(body.token, findVisitor(request))),
       { ...json(Token), ...allow('anyone') },
     )
     .post(
       '/login/set-up',
       async ({ request, body, set }) => {
-        const visitor = visitorOf(request)
+        const visitor = findVisitor(request)
         const { token, ...choice } = body
         const { name, session, recoveryCodes } = await signIn.setUp(
           token,
@@ -57,14 +57,14 @@ export function signInAdmin({ operators, appName, isSignedIn, record, now }: Sig
     )
     .post(
       '/login/passkey',
-      async ({ request }) => data(await signIn.startPasskeySignIn(visitorOf(request))),
+      async ({ request }) => data(await signIn.startPasskeySignIn(findVisitor(request))),
       allow('anyone'),
     )
     .post(
       '/login/sign-in',
       async ({ request, body, set }) => {
         const proof = proofIn(body)
-        const signedIn = await signIn.signIn(proof, visitorOf(request)).catch(async (error) => {
+        const signedIn = await signIn.signIn(proof, findVisitor(request)).catch(async (error) => {
           const failedName = isWrongProof(error) ? await signIn.nameForAudit(proof) : null
           if (failedName)
             await logSignIn(request, failedName, 'operators.sign-in-failed', methodOf(proof))
@@ -80,7 +80,7 @@ export function signInAdmin({ operators, appName, isSignedIn, record, now }: Sig
     .get(
       '/me',
       async ({ request }) => {
-        const { id, operatorId, name, role, provenAt } = operatorOf(request)
+        const { id, operatorId, name, role, provenAt } = findOperator(request)
         return data({
           name,
           role,
@@ -96,7 +96,7 @@ export function signInAdmin({ operators, appName, isSignedIn, record, now }: Sig
     .post(
       '/me/sign-out',
       async ({ request, set }) => {
-        const { id, operatorId, name } = operatorOf(request)
+        const { id, operatorId, name } = findOperator(request)
         await sessions.end(operatorId, id)
         await logSignIn(request, name, 'operators.sign-out')
         set.headers['set-cookie'] = sessionCookie(null)
@@ -106,15 +106,16 @@ export function signInAdmin({ operators, appName, isSignedIn, record, now }: Sig
     )
     .post(
       '/me/proof/passkey',
-      async ({ request }) => data(await signIn.startProof(operatorOf(request), visitorOf(request))),
+      async ({ request }) =>
+        data(await signIn.startProof(findOperator(request), findVisitor(request))),
       allow('self'),
     )
     .post(
       '/me/proof',
       async ({ request, body }) => {
-        const operator = operatorOf(request)
+        const operator = findOperator(request)
         const proof = proofIn(body)
-        await signIn.prove(operator, proof, visitorOf(request)).catch(async (error) => {
+        await signIn.prove(operator, proof, findVisitor(request)).catch(async (error) => {
           if (isWrongProof(error)) {
             await logSignIn(request, operator.name, 'operators.proof-failed', methodOf(proof))
           }
@@ -128,7 +129,7 @@ export function signInAdmin({ operators, appName, isSignedIn, record, now }: Sig
     .post(
       '/me/sessions/:id/end',
       async ({ request, params }) => {
-        const { device, ip } = await sessions.end(operatorOf(request).operatorId, params.id)
+        const { device, ip } = await sessions.end(findOperator(request).operatorId, params.id)
         await record(request, { action: 'operators.end-session', before: { device, ip } })
         return data(null)
       },
@@ -137,7 +138,7 @@ export function signInAdmin({ operators, appName, isSignedIn, record, now }: Sig
     .post(
       '/me/passkeys/options',
       async ({ request }) =>
-        data(await signIn.startAddPasskey(operatorOf(request), visitorOf(request))),
+        data(await signIn.startAddPasskey(findOperator(request), findVisitor(request))),
       allow('self', 'stepUp'),
     )
     .post(
@@ -145,7 +146,7 @@ export function signInAdmin({ operators, appName, isSignedIn, record, now }: Sig
       async ({ request, body }) => {
         const { passkey, passkeyName } = body
         const response = passkey as RegistrationResponseJSON
-        await signIn.addPasskey(operatorOf(request), response, passkeyName, visitorOf(request))
+        await signIn.addPasskey(findOperator(request), response, passkeyName, findVisitor(request))
         await record(request, { action: 'operators.add-passkey', after: { passkeyName } })
         return data(null)
       },
@@ -154,7 +155,7 @@ export function signInAdmin({ operators, appName, isSignedIn, record, now }: Sig
     .post(
       '/me/passkeys/:id/remove',
       async ({ request, params }) => {
-        const sessionsEnded = await signIn.removePasskey(operatorOf(request), params.id)
+        const sessionsEnded = await signIn.removePasskey(findOperator(request), params.id)
         const after = { sessionsEnded }
         await record(request, { action: 'operators.remove-passkey', target: params.id, after })
         return data(null)
@@ -169,7 +170,7 @@ export function signInAdmin({ operators, appName, isSignedIn, record, now }: Sig
     action: string,
     method: object = {},
   ) {
-    const { ip, device } = visitorOf(request)
+    const { ip, device } = findVisitor(request)
     const { id } = requestInfo(request)
     await audit.record({
       operator,

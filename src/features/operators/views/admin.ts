@@ -1,6 +1,6 @@
 import { Elysia, t } from 'elysia'
 import { json } from '../../../platform/http/body/body.ts'
-import { allow, CONSOLE_API, operatorOf } from '../../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, findOperator } from '../../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../../platform/http/replies/envelope.ts'
 import type { Views } from './views.ts'
 
@@ -19,13 +19,13 @@ const NamedView = closedObject({ name: Name })
 /** The operator's own saved views. They change nothing for anyone else, so they are not in the audit log. */
 export function viewsAdmin(views: Views) {
   return new Elysia({ name: 'views-admin', prefix: `${CONSOLE_API}/me/views` })
-    .get('', async ({ request }) => data(await views.list(operatorOf(request).operatorId)), {
+    .get('', async ({ request }) => data(await views.list(findOperator(request).operatorId)), {
       ...allow('self'),
     })
     .post(
       '',
       async ({ request, body }) => {
-        await views.save(operatorOf(request).operatorId, { ...body, name: body.name.trim() })
+        await views.save(findOperator(request).operatorId, { ...body, name: body.name.trim() })
         return data(null)
       },
       { ...json(NewView), ...allow('self') },
@@ -33,7 +33,7 @@ export function viewsAdmin(views: Views) {
     .post(
       '/remove',
       async ({ request, body }) => {
-        await views.remove(operatorOf(request).operatorId, body.name)
+        await views.remove(findOperator(request).operatorId, body.name)
         return data(null)
       },
       { ...json(NamedView), ...allow('self') },

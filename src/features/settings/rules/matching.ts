@@ -86,7 +86,7 @@ export function explainMatch(when: Condition, requester: Requester): string {
 }
 
 /** The traits that conditions depend on. */
-export function traitsIn(conditions: Condition[]): Trait[] {
+export function findTraits(conditions: Condition[]): Trait[] {
   const used = new Set(conditions.flatMap((when) => conditionsIn(when).map(([{ trait }]) => trait)))
   const ordered = Object.values(MATCHERS).map(({ trait }) => trait)
   return [...new Set(ordered)].filter((trait) => used.has(trait))

@@ -1,6 +1,6 @@
 import type { AppSettings, StoredSettings } from '../model.ts'
 import type { Audience, Rule, Trait } from './conditions.ts'
-import { explainMatch, matches, traitsIn } from './matching.ts'
+import { explainMatch, findTraits, matches } from './matching.ts'
 
 /** A setting with its rules, whether it is one of the fixed ones or a custom one. */
 export type Setting = {
@@ -19,7 +19,7 @@ type Overrides = Record<string, unknown>
 export type Explanation = { key: string; value: unknown; reasons: string[] }
 
 /** All settings by key, in the order in which apps get them. */
-export function settingsIn({ features, rules = {}, ...fixed }: StoredSettings): Setting[] {
+export function listSettings({ features, rules = {}, ...fixed }: StoredSettings): Setting[] {
   const ruled = rules as Record<string, Rule[] | undefined>
   const settings = Object.entries(fixed).flatMap(([field, value]): Setting[] => {
     if (typeof value !== 'object')
@@ -46,14 +46,14 @@ export function overridesFor(settings: Setting[], audience: Audience): Overrides
 }
 
 /** The traits that the values depend on; empty without rules. */
-export function traitsOf(settings: Setting[]): Trait[] {
-  return traitsIn(settings.flatMap(({ rules }) => rules.map(({ when }) => when)))
+export function listTraits(settings: Setting[]): Trait[] {
+  return findTraits(settings.flatMap(({ rules }) => rules.map(({ when }) => when)))
 }
 
 /** The settings as an app gets them. */
 export function settingsForApp(stored: StoredSettings, overrides: Overrides): AppSettings {
   const result: Record<string, unknown> = {}
-  for (const { key, value } of settingsIn(stored)) {
+  for (const { key, value } of listSettings(stored)) {
     const [field = '', name] = key.split('.')
     const resolved = Object.hasOwn(overrides, key) ? overrides[key] : value
     if (name === undefined) result[field] = resolved

@@ -1,7 +1,7 @@
 import type { JWK } from 'jose'
 import { signJwt } from '../../../lib/crypto/es256.ts'
 import { fetchBounded, readTextCapped } from '../../../lib/net/bounded-fetch.ts'
-import { objectIn } from '../../../lib/text/json.ts'
+import { toObject } from '../../../lib/text/json.ts'
 import { MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { StoredEnvironment } from '../../billing/environment.ts'
 import { AppleApiError } from './api-error.ts'
@@ -91,7 +91,7 @@ export function createAppleApi({ key, urls, now }: AppleApiDeps) {
 function parse(text: string | null): Claims {
   if (text === null) throw new AppleApiError('unreachable')
   try {
-    return objectIn(JSON.parse(text))
+    return toObject(JSON.parse(text))
   } catch {
     return {}
   }

@@ -1,5 +1,5 @@
 import type { AppStoreApp } from '../../../config/subjects/stores.ts'
-import { listIn } from '../../../lib/text/json.ts'
+import { toList } from '../../../lib/text/json.ts'
 import { HOUR_MS } from '../../../lib/time/durations.ts'
 import type { StoredEnvironment } from '../../billing/environment.ts'
 import type { Delivery } from '../../billing/inbox/event.ts'
@@ -98,7 +98,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
   }
 
   function statementsIn({ data }: Claims): Delivery[] {
-    const transactions = listIn(data).flatMap((group) => listIn(group['lastTransactions']))
+    const transactions = toList(data).flatMap((group) => toList(group['lastTransactions']))
     return transactions.map(({ signedTransactionInfo, signedRenewalInfo, status }) =>
       statement({
         transaction: signedTransactionInfo,
@@ -183,7 +183,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
     for (let page = ''; ; ) {
       const path = `/inApps/v1/notifications/history${page}`
       const { notificationHistory, hasMore, paginationToken } = await api.call(path, call, signal)
-      yield listIn(notificationHistory).map(({ signedPayload }) => signedPayload)
+      yield toList(notificationHistory).map(({ signedPayload }) => signedPayload)
       if (hasMore !== true || typeof paginationToken !== 'string') return
       await Bun.sleep(PAGE_DELAY_MS)
       page = `?paginationToken=${encodeURIComponent(paginationToken)}`
@@ -206,7 +206,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
     const path = `/inApps/v1/notifications/test/${encodeURIComponent(token)}`
     try {
       const { sendAttempts } = await api.call(path, { environment, bundleId })
-      const result = listIn(sendAttempts).at(-1)?.['sendAttemptResult']
+      const result = toList(sendAttempts).at(-1)?.['sendAttemptResult']
       return typeof result === 'string' ? result : null
     } catch (error) {
       // Apple does not know the test until it has been sent.

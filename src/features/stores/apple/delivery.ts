@@ -2,7 +2,7 @@ import type { AppStoreApp } from '../../../config/subjects/stores.ts'
 import { sha256 } from '../../../lib/crypto/hash.ts'
 import type { Delivery } from '../../billing/inbox/event.ts'
 import { appleEvent } from './event.ts'
-import { readNotification, subjectOf } from './notification.ts'
+import { findSubject, readNotification } from './notification.ts'
 import type { VerifyToken } from './token.ts'
 
 /**
@@ -19,7 +19,7 @@ export function readAppleDelivery(
   if (event === null) return null
   const bytes = Buffer.from(JSON.stringify(document))
   const signed = String(signedPayload)
-  const bundleId = String(subjectOf(document.notification)['bundleId'])
+  const bundleId = String(findSubject(document.notification)['bundleId'])
   return { provider: 'app_store', event, bundleId, bytes, signed, hash: contentHash(document) }
 }
 

@@ -8,7 +8,7 @@ import {
   readTime,
 } from '../../billing/inbox/event.ts'
 import { unreadable } from '../../billing/inbox/event-problem.ts'
-import { type AppleDocument, environmentOf } from './notification.ts'
+import { type AppleDocument, readEnvironment } from './notification.ts'
 import type { Claims } from './token.ts'
 
 /** The type of a document that is not a notification: see `statement.ts`. */
@@ -67,7 +67,7 @@ export function appleEvent({
 }: AppleDocument): BillingEvent | null {
   const id = text(notification, 'notificationUUID')
   const type = text(notification, 'notificationType')
-  const environment = environmentOf(notification)
+  const environment = readEnvironment(notification)
   if (id === null || type === null || environment === null) return null
   const at =
     integer(renewal, 'signedDate') ??

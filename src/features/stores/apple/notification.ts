@@ -1,5 +1,5 @@
 import type { AppStoreApp } from '../../../config/subjects/stores.ts'
-import { objectIn } from '../../../lib/text/json.ts'
+import { toObject } from '../../../lib/text/json.ts'
 import type { StoredEnvironment } from '../../billing/environment.ts'
 import { AppleTokenError } from './certificates.ts'
 import type { Claims, VerifyToken } from './token.ts'
@@ -28,7 +28,7 @@ export function readNotification(
 ): AppleDocument {
   const outer = verify(signedPayload)
   const { data, ...notification } = outer
-  const { signedTransactionInfo, signedRenewalInfo, ...described } = objectIn(data)
+  const { signedTransactionInfo, signedRenewalInfo, ...described } = toObject(data)
   const transaction = signedTransactionInfo === undefined ? null : verify(signedTransactionInfo)
   const renewal = signedRenewalInfo === undefined ? null : verify(signedRenewalInfo)
   checkApp(outer, apps)
@@ -42,14 +42,14 @@ export function readNotification(
 }
 
 /** The part of a notification that names its app and environment. */
-export function subjectOf(notification: Claims): Claims {
+export function findSubject(notification: Claims): Claims {
   const { data, summary, appData, externalPurchaseToken } = notification
-  return objectIn(data ?? summary ?? appData ?? externalPurchaseToken)
+  return toObject(data ?? summary ?? appData ?? externalPurchaseToken)
 }
 
 /** Null for `Xcode` and `LocalTesting`: anyone can sign for those with a certificate of their own. */
-export function environmentOf(notification: Claims): StoredEnvironment | null {
-  const { environment, externalPurchaseId } = subjectOf(notification)
+export function readEnvironment(notification: Claims): StoredEnvironment | null {
+  const { environment, externalPurchaseId } = findSubject(notification)
   if (typeof externalPurchaseId === 'string') {
     return externalPurchaseId.startsWith('SANDBOX') ? 'SANDBOX' : 'PRODUCTION'
   }
@@ -58,9 +58,9 @@ export function environmentOf(notification: Claims): StoredEnvironment | null {
 }
 
 function checkApp(notification: Claims, apps: AppStoreApp[]) {
-  const environment = environmentOf(notification)
+  const environment = readEnvironment(notification)
   if (environment === null) throw new AppleTokenError('wrong_environment')
-  const { bundleId, appAppleId } = subjectOf(notification)
+  const { bundleId, appAppleId } = findSubject(notification)
   const app = apps.find((candidate) => candidate.bundleId === bundleId)
   // Sandbox notifications lack the app's id in the store.
   const isOurs = app && (environment === 'SANDBOX' || appAppleId === app.appleId)

@@ -3,7 +3,7 @@ import type { Delivery } from '../../billing/inbox/event.ts'
 import { AppleTokenError } from './certificates.ts'
 import { contentHash } from './delivery.ts'
 import { appleEvent, STATEMENT } from './event.ts'
-import { type AppleDocument, checkContent, environmentOf } from './notification.ts'
+import { type AppleDocument, checkContent, readEnvironment } from './notification.ts'
 import type { VerifyToken } from './token.ts'
 
 /** A subscription in a reply of Apple's API, or a transaction that an app has submitted; the tokens are signed. */
@@ -37,7 +37,8 @@ export function readStatement(
     transaction,
     renewal,
   }
-  if (environmentOf(document.notification) === null) throw new AppleTokenError('wrong_environment')
+  if (readEnvironment(document.notification) === null)
+    throw new AppleTokenError('wrong_environment')
   const event = appleEvent(document)
   if (event === null || event.originalTransactionId === null) throw new AppleTokenError('malformed')
   const bytes = Buffer.from(JSON.stringify(document))

@@ -2,7 +2,7 @@ import type { Log } from '../../../lib/log/log.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 import { isPseudonym } from '../../billing/inbox/erasure.ts'
 import type { Purchase } from '../../billing/purchases/purchase.ts'
-import { transactionOf } from '../../billing/purchases/purchase-key.ts'
+import { parsePurchaseKey } from '../../billing/purchases/purchase-key.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import type { Claims } from '../purchases/claims.ts'
@@ -75,7 +75,7 @@ export function createOverdue(deps: OverdueDeps) {
 
   /** Records what the store says about a purchase now. Returns whether it knows the purchase. */
   async function ask(purchaseKey: string, signal?: AbortSignal): Promise<boolean> {
-    const { environment, transactionId } = transactionOf(purchaseKey)
+    const { environment, transactionId } = parsePurchaseKey(purchaseKey)
     const deliveries = await appStore.readPurchases(transactionId, environment, signal)
     await db.write(async (tx) => {
       for (const delivery of deliveries) await recordStatement(tx, delivery)
@@ -84,7 +84,7 @@ export function createOverdue(deps: OverdueDeps) {
   }
 
   async function tellOwner(purchaseKey: string) {
-    const { environment, transactionId } = transactionOf(purchaseKey)
+    const { environment, transactionId } = parsePurchaseKey(purchaseKey)
     const userId = await claimantOf(purchaseKey)
     // The user may have been deleted in the meantime.
     if (userId === null || isPseudonym(userId)) return

@@ -3,8 +3,8 @@ import { HOUR_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { prepareUpsert } from '../../../platform/db/prepared.ts'
 import type { BillingEvent } from '../../billing/inbox/event.ts'
-import { purchaseIn } from '../../billing/projection/fold-state.ts'
-import { purchaseKeyOf } from '../../billing/purchases/event-order.ts'
+import { readPurchase } from '../../billing/projection/fold-state.ts'
+import { findPurchaseKey } from '../../billing/purchases/event-order.ts'
 import type { StoresDb } from '../schema.ts'
 
 export type StoreChecks = ReturnType<typeof createStoreChecks>
@@ -35,7 +35,7 @@ export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }
   /** Schedules a check for the end of the period that a store's event describes. */
   async function schedule(tx: Tx, event: BillingEvent) {
     const { expiresAt, graceExpiresAt, endedAt } = event
-    const purchaseKey = purchaseKeyOf(event)
+    const purchaseKey = findPurchaseKey(event)
     if (purchaseKey === null || expiresAt === null || endedAt !== null) return
     const end = Math.max(expiresAt, graceExpiresAt ?? 0)
     const dueAt = new Date(end + OVERDUE_AFTER_MS)
@@ -62,7 +62,7 @@ export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }
       .select({ state: subscriptions.state })
       .from(subscriptions)
       .where(eq(subscriptions.purchaseKey, key))
-    return row !== undefined && purchaseIn(row.state).stated?.transactionId === transactionId
+    return row !== undefined && readPurchase(row.state).stated?.transactionId === transactionId
   }
 
   /** The checks due at `now`, the oldest first. */

@@ -5,7 +5,7 @@ import type { AppStore } from '../apple/app-store.ts'
 import type { PlayStatus } from '../google/status.ts'
 import { APP_STORE_PATH } from '../model.ts'
 import type { StoreApps } from './apps.ts'
-import { faultOf, type StoreCheck } from './store-check.ts'
+import { findProblem, type StoreCheck } from './store-check.ts'
 
 type StoreStatusDeps = {
   apps: AppStoreApp[]
@@ -77,7 +77,7 @@ export function createStoreStatus(deps: StoreStatusDeps) {
     for (const app of apps) {
       for (const environment of STORE_ENVIRONMENTS) {
         const what = `${app.bundleId} in ${environment.toLowerCase()}`
-        accepted.push({ what, fault: await faultOf(() => appStore.check(app, environment)) })
+        accepted.push({ what, fault: await findProblem(() => appStore.check(app, environment)) })
       }
     }
     return [...settings, ...accepted]
@@ -90,7 +90,7 @@ export function createStoreStatus(deps: StoreStatusDeps) {
     const results = []
     for (const app of apps) {
       const what = `${app.bundleId} in ${environment.toLowerCase()}`
-      results.push({ what, fault: await faultOf(() => sendTest(app, environment, appStore)) })
+      results.push({ what, fault: await findProblem(() => sendTest(app, environment, appStore)) })
     }
     return results
   }

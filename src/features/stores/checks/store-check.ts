@@ -2,7 +2,7 @@
 export type StoreCheck = { what: string; fault: string | null }
 
 /** The message of the error that `work` throws; null if it throws none. */
-export async function faultOf(work: () => Promise<void>): Promise<string | null> {
+export async function findProblem(work: () => Promise<void>): Promise<string | null> {
   try {
     await work()
     return null

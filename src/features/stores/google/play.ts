@@ -12,7 +12,7 @@ import { createPlayStore } from './api/play-store.ts'
 import type { Push } from './push/notification.ts'
 import { createPushTokenCheck, GOOGLE_JWKS_URL } from './push/token.ts'
 import type { PendingClaims } from './refresh/pending-claims.ts'
-import { createPlayPurchases, hashOf, URGENCY } from './refresh/purchases.ts'
+import { createPlayPurchases, hashToken, URGENCY } from './refresh/purchases.ts'
 import { createPlayQueue } from './refresh/queue.ts'
 import { createAskGoogle } from './refresh/refresh.ts'
 import { createPlaySubmissions } from './submissions.ts'
@@ -99,7 +99,7 @@ export function createPlay(deps: PlayDeps) {
   /** Queues the purchase that a notification is about, and records its refund. */
   async function apply(tx: Tx, { packageName, changed, voided: order }: Push) {
     if (packageName === null || changed === null) return
-    const known = await purchases.find(tx, hashOf(changed.purchaseToken))
+    const known = await purchases.find(tx, hashToken(changed.purchaseToken))
     const isWaiting = known === null || known.unacknowledgedSince !== null
     const urgency = isWaiting ? URGENCY.waiting : URGENCY.changed
     // Until Google has replied, a notification is more reliable than what the app submitted.

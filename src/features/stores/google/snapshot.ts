@@ -170,6 +170,6 @@ function typeOf(before: KnownItem | undefined, item: PlayItem, { state }: PlayAn
 }
 
 /** The key of the product's purchase. */
-export function keyOf({ environment, line }: KnownItem): string {
+export function toPurchaseKey({ environment, line }: KnownItem): string {
   return `${environment}|${line}`
 }

@@ -1,5 +1,5 @@
 import { playApp, type StoreApps } from '../checks/apps.ts'
-import { faultOf, type StoreCheck } from '../checks/store-check.ts'
+import { findProblem, type StoreCheck } from '../checks/store-check.ts'
 import { PLAY_PATH } from '../model.ts'
 import { PlayApiError } from './api/api-error.ts'
 import type { Play } from './play.ts'
@@ -60,10 +60,10 @@ export function createPlayStatus({ play, storeApps, publicUrl, now }: PlayStatus
     if (play === null) return [{ what: 'Google Play', fault: NOT_SET_UP }]
     const checks: StoreCheck[] = []
     for (const packageName of play.packages) {
-      const asked = await faultOf(() => probe(packageName))
+      const asked = await findProblem(() => probe(packageName))
       checks.push({ what: `${packageName}: service account`, fault: asked })
       if (asked !== null) continue
-      const listed = await faultOf(() => play.store.checkRefunds(packageName, now()))
+      const listed = await findProblem(() => play.store.checkRefunds(packageName, now()))
       checks.push({
         what: `${packageName}: refunds`,
         fault: listed === null ? null : NO_FINANCIAL_DATA,

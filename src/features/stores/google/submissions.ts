@@ -2,7 +2,7 @@ import type { Log } from '../../../lib/log/log.ts'
 import { createRecentMap } from '../../../lib/lru-map.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import { environmentOf } from '../../billing/environment.ts'
+import { toEnvironment } from '../../billing/environment.ts'
 import { refusal, type SubmissionResult } from '../model.ts'
 import type { Claims } from '../purchases/claims.ts'
 import type { StoresDb } from '../schema.ts'
@@ -10,10 +10,10 @@ import type { PurchaseKind } from './api/answer.ts'
 import { PlayApiError } from './api/api-error.ts'
 import type { PlayPurchase } from './api/play-store.ts'
 import type { PendingClaim, PendingClaims } from './refresh/pending-claims.ts'
-import { hashOf, type KnownPurchase, type PlayPurchases, URGENCY } from './refresh/purchases.ts'
+import { hashToken, type KnownPurchase, type PlayPurchases, URGENCY } from './refresh/purchases.ts'
 import type { PlayQueue } from './refresh/queue.ts'
 import type { AskGoogle } from './refresh/refresh.ts'
-import { type KnownItem, keyOf } from './snapshot.ts'
+import { type KnownItem, toPurchaseKey } from './snapshot.ts'
 
 export type PlaySubmission = {
   store: 'play_store'
@@ -61,7 +61,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
   ): Promise<SubmissionResult> {
     const { packageName, purchaseToken } = submission
     if (!packages.includes(packageName)) return refusal('purchase_of_other_app')
-    const tokenHash = hashOf(purchaseToken)
+    const tokenHash = hashToken(purchaseToken)
     const before = await purchases.find(db.read, tokenHash)
     const isMissing = before === null || before.goneAt !== null || before.purchaseToken === ''
     // Another app, kind or product may be the right one.
@@ -75,7 +75,9 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
       return refusal('purchase_gone')
     }
     const claim = { tokenHash, userId, takeOver, expiresAt: after(CHECKING_MS) }
-    const heldBy = before?.items[0] ? await claims.ownerOf(db.read, keyOf(before.items[0])) : null
+    const heldBy = before?.items[0]
+      ? await claims.ownerOf(db.read, toPurchaseKey(before.items[0]))
+      : null
     if (before && isFresh(before)) {
       const [item] = before.items
       if (item?.environment === 'SANDBOX' && deps.ignoresSandbox) return ignoredSandbox()
@@ -193,7 +195,7 @@ function describe(
 ) {
   const end = item?.periodEndsAt ?? item?.endsAt ?? null
   return {
-    environment: environment === undefined ? null : environmentOf(environment),
+    environment: environment === undefined ? null : toEnvironment(environment),
     transactionId: item?.orderId ?? null,
     productId: item?.productId ?? null,
     expiresAt: end === null ? null : new Date(end).toISOString(),

@@ -9,7 +9,7 @@ import { PlayApiError } from './api/api-error.ts'
 import { text, time, token } from './api/json.ts'
 import type { PlayStore } from './api/play-store.ts'
 import { playEvent, type RefundDocument } from './event.ts'
-import { hashOf, type KnownPurchase, type PlayPurchases, URGENCY } from './refresh/purchases.ts'
+import { hashToken, type KnownPurchase, type PlayPurchases, URGENCY } from './refresh/purchases.ts'
 
 type VoidedDeps = {
   db: StoresDb
@@ -78,7 +78,7 @@ export function createVoided(deps: VoidedDeps) {
     const at = time(voided['voidedTimeMillis'])
     if (purchaseToken === null || orderId === null || at === null) return true
     return db.write(async (tx) => {
-      const known = await purchases.find(tx, hashOf(purchaseToken))
+      const known = await purchases.find(tx, hashToken(purchaseToken))
       if (known === null) {
         const purchase = { packageName, purchaseToken, kind: null, productId: null }
         await purchases.enqueue(tx, purchase, URGENCY.changed)

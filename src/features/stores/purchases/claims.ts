@@ -6,9 +6,9 @@ import { prepareFind, prepareSelect } from '../../../platform/db/prepared.ts'
 import type { EventInbox } from '../../billing/inbox/event-inbox.ts'
 import { utf8 } from '../../billing/inbox/event-log.ts'
 import { readSupport, type Support } from '../../billing/inbox/support.ts'
-import { purchaseIn } from '../../billing/projection/fold-state.ts'
+import { readPurchase } from '../../billing/projection/fold-state.ts'
 import { CLAIM_WITHDRAWN, PURCHASE_CLAIMED } from '../../billing/purchases/event-types.ts'
-import { transactionOf } from '../../billing/purchases/purchase-key.ts'
+import { parsePurchaseKey } from '../../billing/purchases/purchase-key.ts'
 import type { StoreChecks } from '../checks/schedule.ts'
 import type { StoresDb } from '../schema.ts'
 
@@ -115,7 +115,7 @@ export function createClaims(deps: ClaimsDeps) {
     if (owner === userId && latest?.userId === userId) return
     const isMove = owner !== null && owner !== userId
     const purchase = await purchaseOf(tx, purchaseKey)
-    const { transactionId } = transactionOf(purchaseKey)
+    const { transactionId } = parsePurchaseKey(purchaseKey)
     const events = await claimEventsOf(tx, purchaseKey)
     const { length } = events.filter(({ type }) => type === PURCHASE_CLAIMED)
     await record(tx, PURCHASE_CLAIMED, purchaseKey, {
@@ -148,7 +148,7 @@ export function createClaims(deps: ClaimsDeps) {
 
   /** Records an event of our own that follows all events of the purchase. */
   async function record(tx: Tx, type: string, purchaseKey: string, fields: object) {
-    const { environment, transactionId } = transactionOf(purchaseKey)
+    const { environment, transactionId } = parsePurchaseKey(purchaseKey)
     const at = Math.max(now().getTime(), (await latestEventAt(tx, purchaseKey)) + 1)
     const about = { environment, original_transaction_id: transactionId }
     await eventInbox.recordOwnEvent(tx, type, at, { ...about, ...fields })
@@ -225,7 +225,7 @@ export function createClaims(deps: ClaimsDeps) {
   /** The state of a purchase; null for an unknown one. */
   async function purchaseOf(from: Reader, purchaseKey: string) {
     const row = await findPurchase(from, { purchaseKey })
-    return row ? purchaseIn(row.state) : null
+    return row ? readPurchase(row.state) : null
   }
 
   /** The link that support made with `give`; null if the user has submitted the purchase since. `id`: of the event. */

@@ -4,7 +4,7 @@ import type { ExistingUsers } from '../../../platform/user-table.ts'
 import type { Environment } from '../../billing/environment.ts'
 import type { EventLog } from '../../billing/inbox/event-log.ts'
 import { checkSupport, type Support } from '../../billing/inbox/support.ts'
-import { keysOf, transactionOf } from '../../billing/purchases/purchase-key.ts'
+import { listKeys, parsePurchaseKey } from '../../billing/purchases/purchase-key.ts'
 import { INDEXED_MARKS } from '../../billing/schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore, Consumption } from '../apple/app-store.ts'
@@ -73,7 +73,7 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
   /** Asks in both environments about an unknown purchase: Apple refuses production until the app is released. */
   async function askAbout(transactionId: string, { ask: askStore }: Overdue) {
     const known = await search.findKnown(transactionId)
-    const keys = known.length > 0 ? known.map((one) => one.purchaseKey) : keysOf(transactionId)
+    const keys = known.length > 0 ? known.map((one) => one.purchaseKey) : listKeys(transactionId)
     const results = await Promise.allSettled(keys.map((key) => askStore(key)))
     const isKnown = results.some((result) => result.status === 'fulfilled' && result.value)
     const failure = results.find((result) => result.status === 'rejected')
@@ -132,7 +132,7 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     const store = requireKey(appStore)
     const answered: string[] = []
     for (const { purchaseKey } of await search.findOrThrow(id)) {
-      const { environment, transactionId: original } = transactionOf(purchaseKey)
+      const { environment, transactionId: original } = parsePurchaseKey(purchaseKey)
       const isTransaction = /^\d+$/.test(id) && id !== original
       const transactionId = isTransaction ? id : await requestedTransaction(original)
       await store.sendConsumption(transactionId, environment, consumption).catch((error) => {

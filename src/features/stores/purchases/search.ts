@@ -4,17 +4,17 @@ import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.t
 import { AppError } from '../../../lib/errors.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import { isoTime } from '../../billing/access/access-explanation.ts'
-import { accessStatusOf } from '../../billing/access/access-search.ts'
+import { computeAccessStatus } from '../../billing/access/access-search.ts'
 import { type AccessSettings, createAssessment } from '../../billing/access/assessment.ts'
 import type { Catalogue } from '../../billing/access/plan-matching.ts'
 import type { PlanLike } from '../../billing/access/subscription.ts'
-import { type Environment, environmentOf, storedEnvironment } from '../../billing/environment.ts'
+import { type Environment, storedEnvironment, toEnvironment } from '../../billing/environment.ts'
 import { isPseudonym } from '../../billing/inbox/erasure.ts'
 import type { Transactions } from '../../billing/inbox/transactions.ts'
-import { purchaseIn } from '../../billing/projection/fold-state.ts'
+import { readPurchase } from '../../billing/projection/fold-state.ts'
 import { isDiffering } from '../../billing/purchases/periods.ts'
-import { type Purchase, sourceOf } from '../../billing/purchases/purchase.ts'
-import { isGoogleId, keysOf, transactionOf } from '../../billing/purchases/purchase-key.ts'
+import { findSource, type Purchase } from '../../billing/purchases/purchase.ts'
+import { isGoogleId, listKeys, parsePurchaseKey } from '../../billing/purchases/purchase-key.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import type { Play } from '../google/play.ts'
@@ -124,7 +124,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   }
 
   function withTransactions(ids: string[]) {
-    return withKeys(ids.flatMap(keysOf))
+    return withKeys(ids.flatMap(listKeys))
   }
 
   async function withKeys(keys: string[]) {
@@ -247,20 +247,20 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     const state = purchaseOf(row)
     const purchase = (await createAssessment(deps))(state)
     const userId = await claims.ownerOf(db.read, row.purchaseKey)
-    const { transactionId } = transactionOf(row.purchaseKey)
+    const { transactionId } = parsePurchaseKey(row.purchaseKey)
     return {
       purchaseKey: row.purchaseKey,
       transactionId,
-      environment: environmentOf(row.environment),
+      environment: toEnvironment(row.environment),
       store: purchase.store,
       productId: purchase.productId,
       status: purchase.status,
       active: purchase.active,
-      access: accessStatusOf([purchase]),
+      access: computeAccessStatus([purchase]),
       startedAt: isoTime(purchase.startedAt),
       endsAt: isoTime(purchase.effectiveEnd),
       willRenew: purchase.willRenew,
-      source: sourceOf(purchase),
+      source: findSource(purchase),
       link: await claims.linkOf(row.purchaseKey),
       userId,
       isOwnerDeleted: isPseudonym(row.customerId),
@@ -291,9 +291,9 @@ function tooMany() {
 }
 
 function productKeyOf({ customerId, environment, state }: Row) {
-  return `${customerId} ${environment} ${purchaseIn(state).productId}`
+  return `${customerId} ${environment} ${readPurchase(state).productId}`
 }
 
 function purchaseOf({ state }: Row): Purchase {
-  return purchaseIn(state)
+  return readPurchase(state)
 }

@@ -2,7 +2,7 @@ import { and, desc, eq, sql } from 'drizzle-orm'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Delivery } from '../../billing/inbox/event.ts'
 import type { EventInbox } from '../../billing/inbox/event-inbox.ts'
-import { purchaseKeyOf } from '../../billing/purchases/event-order.ts'
+import { findPurchaseKey } from '../../billing/purchases/event-order.ts'
 import type { StoresDb } from '../schema.ts'
 
 type StatementsDeps = { db: StoresDb; eventInbox: Pick<EventInbox, 'recordIn'> }
@@ -30,7 +30,7 @@ export function createStatements({ db, eventInbox }: StatementsDeps) {
 
   /** Records a statement. Does nothing if the store's latest event about the purchase said the same. */
   async function record(tx: Tx, delivery: Delivery) {
-    const latest = await find(tx, delivery.provider, purchaseKeyOf(delivery.event) ?? '')
+    const latest = await find(tx, delivery.provider, findPurchaseKey(delivery.event) ?? '')
     if (latest?.bodyHash !== delivery.hash) await eventInbox.recordIn(tx, delivery)
   }
 

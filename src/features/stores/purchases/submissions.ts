@@ -1,9 +1,9 @@
 import type { AppStoreApp } from '../../../config/subjects/stores.ts'
 import type { Log } from '../../../lib/log/log.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
-import { environmentOf } from '../../billing/environment.ts'
+import { toEnvironment } from '../../billing/environment.ts'
 import type { Delivery } from '../../billing/inbox/event.ts'
-import { purchaseKeyOf } from '../../billing/purchases/event-order.ts'
+import { findPurchaseKey } from '../../billing/purchases/event-order.ts'
 import type { Purchase } from '../../billing/purchases/purchase.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
@@ -78,7 +78,7 @@ export function createSubmissions(deps: SubmissionsDeps) {
       if (typeof delivery === 'string') return refusal(delivery)
       const { environment, transactionId, productId, expiresAt } = delivery.event
       const described = {
-        environment: environmentOf(environment),
+        environment: toEnvironment(environment),
         transactionId,
         productId,
         expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
@@ -90,7 +90,7 @@ export function createSubmissions(deps: SubmissionsDeps) {
         await db.write((tx) => recordStatement(tx, delivery))
         return { ...refusal('purchase_invalid'), ...described }
       }
-      const purchaseKey = purchaseKeyOf(delivery.event) ?? ''
+      const purchaseKey = findPurchaseKey(delivery.event) ?? ''
       const heldBy = await claims.ownerOf(db.read, purchaseKey)
       const known = await claims.purchaseOf(db.read, purchaseKey)
       const statements = isAlreadyStated(known, delivery)

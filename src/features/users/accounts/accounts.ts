@@ -1,6 +1,6 @@
 import { asc, eq, gt, inArray, sql } from 'drizzle-orm'
 import { AppError, accountDeleted } from '../../../lib/errors.ts'
-import { emailKeyOf } from '../../../lib/text/email-address.ts'
+import { toEmailKey } from '../../../lib/text/email-address.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import {
   prepareFind,
@@ -116,7 +116,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
   /** Gives the user a verified address to sign in with. Throws `email_taken`. */
   async function setVerifiedAddress(tx: Tx, userId: string, email: string) {
     await requireFreeAddress(tx, email, userId)
-    const emailKey = emailKeyOf(email)
+    const emailKey = toEmailKey(email)
     const before = await find(tx, userId)
     const verifiedAt = before.emailKey === emailKey ? before.emailVerifiedAt : null
     await update(tx, userId, { email, emailKey, emailVerifiedAt: verifiedAt ?? now() })
@@ -175,7 +175,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
   }
 
   async function findByEmail(from: Reader, email: string): Promise<Account | undefined> {
-    const [user] = await findUserByEmail(from).execute({ emailKey: emailKeyOf(email) })
+    const [user] = await findUserByEmail(from).execute({ emailKey: toEmailKey(email) })
     return user
   }
 
@@ -210,12 +210,12 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
         .orderBy(asc(users.id))
         .limit(PAGE_SIZE)
       for (const { id, email, emailKey } of rows) {
-        if (email === null || emailKey === null || emailKey === emailKeyOf(email)) continue
+        if (email === null || emailKey === null || emailKey === toEmailKey(email)) continue
         const isFree = await db.write(async (tx) => {
           if (await findByEmail(tx, email)) return false
           await tx
             .update(users)
-            .set({ emailKey: emailKeyOf(email) })
+            .set({ emailKey: toEmailKey(email) })
             .where(eq(users.id, id))
           return true
         })

@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, gt, inArray, lt, sql } from 'drizzle-orm'
 import type { AccessStatus } from '../../../lib/access-status.ts'
 import { AppError, notFound } from '../../../lib/errors.ts'
-import { emailPrefixOf } from '../../../lib/text/email-address.ts'
+import { toEmailPrefix } from '../../../lib/text/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { beginsWith, countRows, countUpTo } from '../../../platform/db/key-ranges.ts'
 import type { UsersDb } from '../schema.ts'
@@ -116,7 +116,7 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
   }
 
   function startsWith(prefix: string, after = '') {
-    return and(beginsWith(users.emailKey, emailPrefixOf(prefix)), gt(users.emailKey, after))
+    return and(beginsWith(users.emailKey, toEmailPrefix(prefix)), gt(users.emailKey, after))
   }
 
   /** Finds an account by id or e-mail address. Throws `not_found` if there is none. */

@@ -1,6 +1,6 @@
 import type { AccessStatus } from '../../../lib/access-status.ts'
 import { chunk } from '../../../lib/concurrency/chunk.ts'
-import { emailKeyOf, emailPrefixOf, queriedAddress } from '../../../lib/text/email-address.ts'
+import { queriedAddress, toEmailKey, toEmailPrefix } from '../../../lib/text/email-address.ts'
 import { type AccountSummary, type FoundUsers, PAGE_SIZE, type Page } from './directory.ts'
 import { isEmpty, type UserFilter } from './user-filter.ts'
 import type { UserSearch } from './user-search.ts'
@@ -99,7 +99,7 @@ export function createFindUsers(deps: FindUsersDeps) {
     const byName = await listByIds(namedIds.slice(0, MAX_NAMED))
     // Those whose address matches too are on a later page.
     const isLater = ({ email }: AccountSummary) =>
-      next !== null && email !== null && emailKeyOf(email).startsWith(emailPrefixOf(wanted))
+      next !== null && email !== null && toEmailKey(email).startsWith(toEmailPrefix(wanted))
     const named = byName.filter((user) => !isLater(user))
     if (wanted.length < MIN_QUERY_LENGTH)
       return { users: unique([...users, ...named]), next, hasMoreNames }

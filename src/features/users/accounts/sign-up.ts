@@ -1,5 +1,5 @@
 import { AppError } from '../../../lib/errors.ts'
-import { emailKeyOf } from '../../../lib/text/email-address.ts'
+import { toEmailKey } from '../../../lib/text/email-address.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import { linksTo, type MailLinks, requireMailbox } from '../email/email-addresses.ts'
@@ -35,7 +35,7 @@ export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, links 
   async function admit(tx: Tx, provenEmail: string | null): Promise<boolean> {
     if (!(await isOpenTo(tx, provenEmail))) return false
     if (provenEmail !== null)
-      await oneTimeTokens.revokeOpen(tx, 'invitation', emailKeyOf(provenEmail))
+      await oneTimeTokens.revokeOpen(tx, 'invitation', toEmailKey(provenEmail))
     return true
   }
 
@@ -57,14 +57,14 @@ export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, links 
   /** Consumes the invitation of a registration. Returns whether there was one. */
   async function acceptInvitation(tx: Tx, email: string, token: string | undefined) {
     const hasInvitation = await requireInvitation(tx, email, token)
-    if (hasInvitation) await oneTimeTokens.revokeOpen(tx, 'invitation', emailKeyOf(email))
+    if (hasInvitation) await oneTimeTokens.revokeOpen(tx, 'invitation', toEmailKey(email))
     return hasInvitation
   }
 
   async function isInvited(from: Reader, email: string, token: string | undefined) {
     if (token === undefined) return false
     const invitation = await oneTimeTokens.find(from, 'invitation', token)
-    return invitation?.emailKey === emailKeyOf(email)
+    return invitation?.emailKey === toEmailKey(email)
   }
 
   /** Sends an invitation, which replaces an earlier one. Throws `conflict` where it would be of no use. */

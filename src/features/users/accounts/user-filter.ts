@@ -60,7 +60,7 @@ export function isEmpty(filter: UserFilter): boolean {
 }
 
 /** The conditions of a filter on the table of users, each with the name of the index that covers it. */
-export function conditionsOf(users: UsersDb['tables']['users'], filter: UserFilter) {
+export function toConditions(users: UsersDb['tables']['users'], filter: UserFilter) {
   const { guest, platform, country, createdFrom, createdTo, seenSince, notSeenSince } = filter
   const { createdAt, lastSeenAt } = users
   const conditions: [name: string, condition: SQL | undefined][] = [

@@ -3,7 +3,7 @@ import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.t
 import { invalidField } from '../../../lib/errors.ts'
 import { countUpTo } from '../../../platform/db/key-ranges.ts'
 import type { UsersDb } from '../schema.ts'
-import { conditionsOf, type UserFilter } from './user-filter.ts'
+import { toConditions, type UserFilter } from './user-filter.ts'
 
 type AccessFilter = Pick<UserFilter, 'status' | 'plan'>
 
@@ -86,7 +86,7 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
   /** Those of the `ids` that match, in their order. */
   async function filterIds(filter: UserFilter, ids: string[]): Promise<string[]> {
     if (ids.length === 0) return []
-    const conditions = conditionsOf(users, filter).map(({ condition }) => condition)
+    const conditions = toConditions(users, filter).map(({ condition }) => condition)
     const found = await among(ids, and(...conditions))
     const wanted = hasAccessPart(filter) ? await access.filterIds(filter, ids) : found
     return ids.filter((id) => found.has(id) && wanted.has(id))
@@ -109,7 +109,7 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
   }
 
   function scansOf(filter: UserFilter): Scan[] {
-    const conditions = conditionsOf(users, filter)
+    const conditions = toConditions(users, filter)
     const restOf = (name: string) =>
       and(...conditions.flatMap((one) => (one.name === name ? [] : [one.condition])))
     const scans = conditions.map(({ name, condition }) =>

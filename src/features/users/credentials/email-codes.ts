@@ -1,7 +1,7 @@
 import { equalInConstantTime, hmac } from '../../../lib/crypto/hash.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { plainCode } from '../../../lib/passwords/recovery-codes.ts'
-import { emailKeyOf } from '../../../lib/text/email-address.ts'
+import { toEmailKey } from '../../../lib/text/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
@@ -149,7 +149,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     origin: AttemptOrigin,
   ): Promise<[perNetwork: Limit, ...others: Limit[]]> {
     const { ip } = origin
-    const emailKey = emailKeyOf(email)
+    const emailKey = toEmailKey(email)
     return [
       { rule: ALL_MAILS_PER_NETWORK, key: ip },
       { rule: MAILS_PER_NETWORK, key: `${emailKey} ${ip}` },
@@ -174,7 +174,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     if (known?.emailVerifiedAt === null) return accountSecurity.claim(tx, known, 'email')
     if (known) return known
     if (!(await signUp.admit(tx, email))) return null
-    const login = { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() }
+    const login = { email, emailKey: toEmailKey(email), emailVerifiedAt: now() }
     const user = bearerId === null ? null : await accounts.find(tx, bearerId)
     if (user?.loginType !== 'guest') return accounts.create(tx, 'email', defaults, login)
     const name = defaults.name === '' ? {} : { name: defaults.name }

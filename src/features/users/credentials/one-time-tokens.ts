@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { and, asc, eq, inArray, isNotNull, lt, ne, notInArray, or, sql } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto/hash.ts'
-import { emailKeyOf } from '../../../lib/text/email-address.ts'
+import { toEmailKey } from '../../../lib/text/email-address.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import { prepareFind, prepareInsert } from '../../../platform/db/prepared.ts'
@@ -98,7 +98,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
    * stranger could void the owner's code by requesting one.
    */
   async function issueOpen(tx: Tx, purpose: OpenPurpose, email: string) {
-    const emailKey = emailKeyOf(email)
+    const emailKey = toEmailKey(email)
     if (purpose === 'invitation') await revokeOpen(tx, purpose, emailKey)
     const token = randomBytes(32).toString('base64url')
     return insert(tx, purpose, token, { userId: null, email, emailKey })
@@ -130,7 +130,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
 
   /** Whether there is a valid invitation for an address. */
   async function findInvitation(from: Reader, email: string) {
-    const isTheirs = eq(oneTimeTokens.emailKey, emailKeyOf(email))
+    const isTheirs = eq(oneTimeTokens.emailKey, toEmailKey(email))
     const [row] = await from
       .select()
       .from(oneTimeTokens)
@@ -223,6 +223,6 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
 }
 
 /** The id of the user who was signed in when the token was issued; null if there was none. */
-export function bearerIdIn(token: string): string | null {
+export function readBearerId(token: string): string | null {
   return token.split('.')[1] ?? null
 }

@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { AppError, invalidFields } from '../../../lib/errors.ts'
 import { checkPassword } from '../../../lib/passwords/password-rules.ts'
 import type { Passwords } from '../../../lib/passwords/passwords.ts'
-import { emailKeyOf, trimAddress } from '../../../lib/text/email-address.ts'
+import { toEmailKey, trimAddress } from '../../../lib/text/email-address.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { AccountDefaults, Accounts } from '../accounts/accounts.ts'
@@ -83,7 +83,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     await checkNewLogin(email, password, defaults.name)
     const applicable = [{ rule: REGISTRATIONS_PER_IP, key: ip }]
     await limits.check(applicable)
-    const passwordHash = await passwords.serialize([ip, emailKeyOf(email)], async ({ hash }) => {
+    const passwordHash = await passwords.serialize([ip, toEmailKey(email)], async ({ hash }) => {
       await limits.reserve(applicable)
       // Avoids hashing for a taken address; the transaction below decides.
       if (await accounts.findByEmail(db.read, email)) throw emailTaken()
@@ -92,7 +92,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     const grant = await db.write(async (tx) => {
       if (await accounts.findByEmail(tx, email)) throw emailTaken()
       const emailVerifiedAt = (await signUp.acceptInvitation(tx, email, invitation)) ? now() : null
-      const login = { email, emailKey: emailKeyOf(email), emailVerifiedAt, passwordHash }
+      const login = { email, emailKey: toEmailKey(email), emailVerifiedAt, passwordHash }
       const guest = guestId === null ? null : await accounts.find(tx, guestId)
       const loginAndName = defaults.name === '' ? login : { ...login, name: defaults.name }
       const user =
@@ -110,7 +110,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     const email = trimAddress(typed)
     if (password === null) requireMailbox(email)
     else await checkNewLogin(email, password, defaults.name)
-    const emailKey = emailKeyOf(email)
+    const emailKey = toEmailKey(email)
     const passwordHash =
       password === null ? null : await passwords.hash(password, [FOR_OPERATORS, emailKey])
     const emailVerifiedAt = emailVerified ? now() : null

@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import { AppError, type Denial } from '../../../lib/errors.ts'
 import type { Hasher, Passwords } from '../../../lib/passwords/passwords.ts'
-import { emailKeyOf } from '../../../lib/text/email-address.ts'
+import { toEmailKey } from '../../../lib/text/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { BackoffRule, Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
@@ -44,7 +44,7 @@ export function createPasswordProof(deps: PasswordProofDeps) {
     const { ip } = origin
     const applicable = [await attemptLimit(email, origin), { rule: PER_IP, key: ip }]
     await limits.check(applicable)
-    return passwords.serialize([ip, emailKeyOf(email)], async (hasher) => {
+    return passwords.serialize([ip, toEmailKey(email)], async (hasher) => {
       const { verify } = hasher
       const { release } = await limits.reserve(applicable)
       const user = await accounts.findByEmail(db.read, email)
@@ -134,7 +134,7 @@ export function createPasswordProof(deps: PasswordProofDeps) {
 }
 
 function accountLimit(email: string): Limit {
-  return { rule: PER_ACCOUNT, key: emailKeyOf(email) }
+  return { rule: PER_ACCOUNT, key: toEmailKey(email) }
 }
 
 export function wrongCredentials(denial: Denial): AppError {

@@ -1,5 +1,5 @@
 import { AppError, invalidField } from '../../../lib/errors.ts'
-import { emailKeyOf, mailboxOf, trimAddress } from '../../../lib/text/email-address.ts'
+import { parseMailbox, toEmailKey, trimAddress } from '../../../lib/text/email-address.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
@@ -67,7 +67,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     if (user.email === null) return
     const isAllowed = await limits.countIfAllowed(tx, {
       rule: UNVERIFIED_MAIL_LIMIT,
-      key: emailKeyOf(user.email),
+      key: toEmailKey(user.email),
     })
     if (isAllowed) await sendLink(tx, user, 'verify-email', user.email, ip)
   }
@@ -80,7 +80,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     }
     const { email } = user
     if (ip !== null) await reserveMailLimit(email, ip)
-    else await limits.reserve([{ rule: OPERATOR_MAIL_LIMIT, key: emailKeyOf(email) }])
+    else await limits.reserve([{ rule: OPERATOR_MAIL_LIMIT, key: toEmailKey(email) }])
     await db.write((tx) => sendLink(tx, user, 'verify-email', email, ip ?? 'operator'))
   }
 
@@ -240,7 +240,7 @@ export function linksTo({ app, page }: MailLinks, name: string, token: string) {
 
 /** The limit for mails that were requested to an address. */
 export function requestedMailLimit(email: string): Limit {
-  return { rule: REQUESTED_MAIL_LIMIT, key: emailKeyOf(email) }
+  return { rule: REQUESTED_MAIL_LIMIT, key: toEmailKey(email) }
 }
 
 /** The limit for mails that were requested from a network. */
@@ -251,7 +251,7 @@ function networkMailLimit(ip: string): Limit {
 /** The address without what surrounds it. Throws `validation_failed` unless mail can be sent to it. */
 export function requireMailbox(typed: string): string {
   const email = trimAddress(typed)
-  if (mailboxOf(email) !== null) return email
+  if (parseMailbox(email) !== null) return email
   throw invalidField('email', 'must be an e-mail address')
 }
 

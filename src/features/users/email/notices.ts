@@ -1,4 +1,4 @@
-import { emailKeyOf } from '../../../lib/text/email-address.ts'
+import { toEmailKey } from '../../../lib/text/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { Account } from '../accounts/accounts.ts'
@@ -38,7 +38,7 @@ export function createNotices({ limits, outbox }: NoticesDeps) {
   ): Promise<boolean> {
     if (email === null) return true
     const rule = emailVerifiedAt === null ? UNVERIFIED_MAIL_LIMIT : NOTICE_LIMIT
-    if (!(await limits.countIfAllowed(tx, { rule, key: emailKeyOf(email) }))) return false
+    if (!(await limits.countIfAllowed(tx, { rule, key: toEmailKey(email) }))) return false
     // The address may belong to someone else, who must not receive a text that the user has written.
     const hasFreeText = WITH_FREE_TEXT.includes(mail) && emailVerifiedAt === null
     const shown = hasFreeText ? { ...content, detail: '…' } : content

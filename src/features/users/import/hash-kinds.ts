@@ -1,6 +1,6 @@
 import {
   decoyHash,
-  hashKindOf,
+  findHashKind,
   verificationMs,
 } from '../../../lib/passwords/imported-password-hashes.ts'
 import { isOwnHash } from '../../../lib/passwords/passwords.ts'
@@ -50,12 +50,12 @@ export function createHashKinds({ db }: { db: UsersDb }) {
 /** Whether an account's hash is of an import and has never matched: a match replaces it with a hash of our own. */
 export function canReplace(stored: string | null | undefined, hash: string, kinds: Set<string>) {
   if (!stored || stored === hash || isOwnHash(stored)) return false
-  return kinds.has(hashKindOf(stored))
+  return kinds.has(findHashKind(stored))
 }
 
 /** The kind that `hash` would add to `kinds`; null if it adds none, undefined if sign-ins would become too slow. */
-export function newKindOf(hash: string, kinds: Set<string>): string | null | undefined {
-  const kind = hashKindOf(hash)
+export function findNewKind(hash: string, kinds: Set<string>): string | null | undefined {
+  const kind = findHashKind(hash)
   if (kinds.has(kind)) return null
   if (kinds.size >= MAX_KINDS) return undefined
   const total = [...kinds, kind].reduce((sum, one) => sum + verificationMs(one), 0)

@@ -3,14 +3,14 @@ import { basename, dirname } from 'node:path'
 import { CommandError, type OnProgress, type Options, UsageError } from '../../../lib/command.ts'
 import { createLog } from '../../../lib/log/log.ts'
 import { createPasswords, PASSWORD_COSTS } from '../../../lib/passwords/passwords.ts'
-import { emailKeyOf } from '../../../lib/text/email-address.ts'
+import { toEmailKey } from '../../../lib/text/email-address.ts'
 import { readFirebaseParameters } from './formats/firebase-parameters.ts'
-import { detectFormat, draftOf, FORMATS, type Format } from './formats/formats.ts'
+import { detectFormat, FORMATS, type Format, toDraft } from './formats/formats.ts'
 import { readExport } from './formats/open-export.ts'
 import { DamagedFile } from './formats/records.ts'
 import type { Importer, ImportPart } from './importer.ts'
 import { createLineFile } from './line-file.ts'
-import { loginKeyOf, Refusal, type Row, toUserRecord, type UserRecord } from './user-record.ts'
+import { findLoginKey, Refusal, type Row, toUserRecord, type UserRecord } from './user-record.ts'
 
 type RefusedUser = {
   line: number
@@ -119,7 +119,7 @@ export async function* importFile(
     const [email = '', password = ''] = (await Bun.file(checkPath).text()).split(/\r?\n/)
     for await (const found of readExport(path, collection)) {
       const isWanted =
-        'row' in found && emailKeyOf(String(found.row['email'])) === emailKeyOf(email)
+        'row' in found && toEmailKey(String(found.row['email'])) === toEmailKey(email)
       if (!isWanted) continue
       const hash = passwordHashOf(found.row, found.line)
       const { serialize } = createPasswords(PASSWORD_COSTS.standard, createLog('error'))
@@ -133,7 +133,7 @@ export async function* importFile(
 
   function passwordHashOf(row: Row, line: number): string | null {
     try {
-      return toUserRecord(draftOf(row, format ?? detectFormat(row), firebase), '', line)
+      return toUserRecord(toDraft(row, format ?? detectFormat(row), firebase), '', line)
         .passwordHash
     } catch (error) {
       throw error instanceof Refusal ? new CommandError(`The user ${error.message}.`) : error
@@ -142,7 +142,7 @@ export async function* importFile(
 
   function readUser(row: Row, rowFormat: Format, line: number): UserRecord | null {
     try {
-      const user = toUserRecord(draftOf(row, rowFormat, firebase), source(rowFormat), line)
+      const user = toUserRecord(toDraft(row, rowFormat, firebase), source(rowFormat), line)
       requireNew(user)
       return user
     } catch (error) {
@@ -158,7 +158,7 @@ export async function* importFile(
   }
 
   function requireNew(user: UserRecord) {
-    const key = loginKeyOf(user)
+    const key = findLoginKey(user)
     const hashes = [user.id, ...(key === null ? [] : [key])].map((text) => BigInt(Bun.hash(text)))
     if (hashes.some((hash) => seen.has(hash))) throw new Refusal('is in the file twice')
     for (const hash of hashes) seen.add(hash)

@@ -4,8 +4,8 @@ import type { Reader } from '../../../platform/db/db.ts'
 import type { UserNames } from '../accounts/user-names.ts'
 import type { UsersDb } from '../schema.ts'
 import { openIdSubject } from '../social/identity-providers.ts'
-import { canReplace, type HashKinds, newKindOf } from './hash-kinds.ts'
-import { loginKeyOf, type UserRecord } from './user-record.ts'
+import { canReplace, findNewKind, type HashKinds } from './hash-kinds.ts'
+import { findLoginKey, type UserRecord } from './user-record.ts'
 
 type ImporterDeps = {
   db: UsersDb
@@ -76,7 +76,7 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
     const kinds = new Set([...knownKinds, ...(await hashKinds.readKinds(from))])
     const newKinds: string[] = []
     const decisions = batch.map((user): Decision => {
-      const key = loginKeyOf(user)
+      const key = findLoginKey(user)
       const earlier = taken.ids.get(user.id)
       if (earlier !== undefined && earlier.key !== key) return 'changed'
       const { passwordHash } = user
@@ -91,7 +91,7 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
         if (issuer === null && user.identities.some(({ provider }) => provider === 'oidc'))
           return { refused: 'has an account of the provider oidc, and OIDC_ISSUER is not set' }
       }
-      const kind = passwordHash === null ? null : newKindOf(passwordHash, kinds)
+      const kind = passwordHash === null ? null : findNewKind(passwordHash, kinds)
       if (kind === undefined) return { refused: 'there are too many kinds of password hashes' }
       if (kind !== null) {
         kinds.add(kind)
@@ -109,7 +109,7 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
   /** The ids, addresses and provider accounts of the batch that exist already. */
   async function readTaken(from: Reader, batch: UserRecord[]) {
     const ids = batch.map(({ id }) => id)
-    const keys = batch.flatMap((user) => loginKeyOf(user) ?? [])
+    const keys = batch.flatMap((user) => findLoginKey(user) ?? [])
     const links = batch.flatMap((user) => user.identities)
     const foundIds = await from
       .select({ id: users.id, key: users.emailKey, hash: users.passwordHash })
@@ -148,7 +148,7 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
       id,
       loginType: passwordHash === null && identity ? identity.provider : 'email',
       email,
-      emailKey: loginKeyOf(user),
+      emailKey: findLoginKey(user),
       emailVerifiedAt: emailVerified ? at : null,
       passwordHash,
       name,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readForeignHash } from '../../../lib/passwords/imported-password-hashes.ts'
-import { emailKeyOf, mailboxOf, trimAddress } from '../../../lib/text/email-address.ts'
+import { parseMailbox, toEmailKey, trimAddress } from '../../../lib/text/email-address.ts'
 import { asCurrency, asLocale, asTimezone } from '../../../lib/text/locale.ts'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import { isStorableText } from '../../../lib/validation.ts'
@@ -71,7 +71,7 @@ export function toUserRecord(draft: Draft, source: string, line: number): UserRe
   const createdAt = readTime(draft.createdAt)
   const [first] = identities
   const key =
-    formerId ?? (email === null ? `${first?.provider} ${first?.subject}` : emailKeyOf(email))
+    formerId ?? (email === null ? `${first?.provider} ${first?.subject}` : toEmailKey(email))
   return {
     line,
     id: importedId(createdAt, `${source}\0${key}`),
@@ -94,7 +94,7 @@ export function toUserRecord(draft: Draft, source: string, line: number): UserRe
 function readEmail(value: unknown): string | null {
   const text = readText(value, 'e-mail address', 1_000)
   const email = text && (trimAddress(text) || null)
-  if (email !== null && mailboxOf(email) === null)
+  if (email !== null && parseMailbox(email) === null)
     throw new Refusal('has an invalid e-mail address')
   return email
 }
@@ -105,7 +105,7 @@ function readIdentities(found: Draft['identities']): ImportedIdentity[] {
     if (!isProvider(provider)) continue
     const id = readText(subject, 'provider id', MAX_ID_LENGTH)
     if (id === null) throw new Refusal('has a provider account without its id')
-    const address = typeof email === 'string' && mailboxOf(email) !== null ? email : null
+    const address = typeof email === 'string' && parseMailbox(email) !== null ? email : null
     identities.set(`${provider} ${id}`, { provider, subject: id, email: address })
   }
   if (identities.size > MAX_IDENTITIES) throw new Refusal('has too many provider accounts')
@@ -204,9 +204,9 @@ function importedId(createdAt: number | null, key: string): string {
  * The key of the address that the user signs in with. As at a sign-in with a provider, an unverified address from a provider
  * does not become one.
  */
-export function loginKeyOf(user: UserRecord): string | null {
+export function findLoginKey(user: UserRecord): string | null {
   const { email, emailVerified, passwordHash, identities } = user
   if (email === null) return null
   const isLogin = emailVerified || passwordHash !== null || identities.length === 0
-  return isLogin ? emailKeyOf(email) : null
+  return isLogin ? toEmailKey(email) : null
 }

@@ -7,7 +7,7 @@ import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { UsersDb } from '../schema.ts'
 import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
 import { createChallenges } from './challenges.ts'
-import { type RelyingParty, TIMEOUT_MS, userHandleOf } from './passkeys.ts'
+import { type RelyingParty, TIMEOUT_MS, toUserHandle } from './passkeys.ts'
 
 type PasskeyLoginDeps = {
   db: UsersDb
@@ -49,7 +49,7 @@ export function createPasskeyLogin(deps: PasskeyLoginDeps) {
     if (passkey?.rpId !== relyingParty.rpId) throw passkeyRefused()
     const { userHandle } = response.response
     // WebAuthn level 3, §7.2: a device that names the user must name the owner.
-    if (userHandle && userHandle !== userHandleOf(passkey.userId)) throw passkeyRefused()
+    if (userHandle && userHandle !== toUserHandle(passkey.userId)) throw passkeyRefused()
     let challenge = ''
     let expiresAt: Date | null = null
     const counter = await verifyPasskey(response, passkey, {

@@ -72,7 +72,7 @@ export function createUserPasskeys(deps: PasskeysDeps) {
     return {
       challenge,
       rp: { id: relyingParty.rpId, name: appName },
-      user: { id: userHandleOf(userId), ...names },
+      user: { id: toUserHandle(userId), ...names },
       pubKeyCredParams: ALGORITHMS.map((alg) => ({ alg, type: 'public-key' as const })),
       timeout: TIMEOUT_MS,
       attestation: 'none' as const,
@@ -159,7 +159,7 @@ export function createUserPasskeys(deps: PasskeysDeps) {
 }
 
 /** The user's id as devices store it with a passkey, base64url. */
-export function userHandleOf(userId: string): string {
+export function toUserHandle(userId: string): string {
   return Buffer.from(userId).toString('base64url')
 }
 

@@ -4,7 +4,7 @@ import type { authenticate } from '../../../platform/http/authenticate.ts'
 import { json } from '../../../platform/http/body/body.ts'
 import { DataOf, data, responses } from '../../../platform/http/replies/envelope.ts'
 import { withoutReadOnly, withReadOnly } from '../../../platform/http/request/read-only.ts'
-import { initialLocaleOf, timezoneOf } from '../../../platform/http/request/request-headers.ts'
+import { readInitialLocale, readTimezone } from '../../../platform/http/request/request-headers.ts'
 import { DeletionReply, deletionReply, ProfilePatch, UserProfile } from './model.ts'
 import type { Profile } from './service.ts'
 
@@ -45,7 +45,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
         const { headers } = request
         const { userId } = session
         const baseUrl = baseUrlOf(request)
-        const defaults = { locale: initialLocaleOf(headers), timezone: timezoneOf(headers) }
+        const defaults = { locale: readInitialLocale(headers), timezone: readTimezone(headers) }
         const patch = withoutReadOnly(ProfilePatch, body, await profile.read(userId, baseUrl))
         return data(await profile.change(userId, patch, defaults, baseUrl))
       },

@@ -4,7 +4,7 @@ import { isSealed } from '../../../platform/http/body/opened-request.ts'
 import { DataOf, data, responses } from '../../../platform/http/replies/envelope.ts'
 import { EmailCodeAnswerBody, EmailCodeBody, EmailCodeReply, SignInReply } from '../model.ts'
 import { OPTIONAL_GUEST_TOKEN, type UserRoutesDeps } from './deps.ts'
-import { createOriginOf, localeOf } from './origin.ts'
+import { createOriginOf, readLocale } from './origin.ts'
 
 const PATH = '/api/auth/email_code/v1'
 const tags = ['Signing in']
@@ -18,7 +18,7 @@ export function emailCodeRoutes({ users, signedIn, ...origins }: UserRoutesDeps)
     .post(
       PATH,
       async ({ body: { email }, request, server }) => {
-        const { locale } = localeOf(request)
+        const { locale } = readLocale(request)
         return data(await emailCodes.request(email, locale, originOf(request, server)))
       },
       {
@@ -38,7 +38,7 @@ export function emailCodeRoutes({ users, signedIn, ...origins }: UserRoutesDeps)
       async ({ body: { name = '', ...answer }, request, server, bearer }) =>
         emailCodes.signInWith(
           answer,
-          { name, ...localeOf(request) },
+          { name, ...readLocale(request) },
           originOf(request, server),
           await guests.bearerUserId(bearer, isSealed(request)),
         ),

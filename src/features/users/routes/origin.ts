@@ -1,13 +1,13 @@
-import { tokenIn } from '../../../platform/http/authenticate.ts'
+import { readToken } from '../../../platform/http/authenticate.ts'
 import {
   type CountryOf,
   type IpOf,
   UNKNOWN_ADDRESS,
 } from '../../../platform/http/request/client-address.ts'
 import {
-  deviceOf,
-  initialLocaleOf,
-  timezoneOf,
+  readDevice,
+  readInitialLocale,
+  readTimezone,
 } from '../../../platform/http/request/request-headers.ts'
 import type { RequestOrigin } from '../sessions/sign-in.ts'
 
@@ -20,16 +20,16 @@ export function createOriginOf({ ipOf, countryOf, baseUrlOf }: Origins) {
     return {
       ip,
       device: {
-        ...deviceOf(request, countryOf(request, server)),
+        ...readDevice(request, countryOf(request, server)),
         ...(ip === UNKNOWN_ADDRESS ? {} : { ip }),
       },
-      token: tokenIn(request.headers.get('authorization')),
+      token: readToken(request.headers.get('authorization')),
       baseUrl: baseUrlOf(request),
     }
   }
 }
 
 /** The locale and time zone that the device reports. */
-export function localeOf({ headers }: Request) {
-  return { locale: initialLocaleOf(headers), timezone: timezoneOf(headers) }
+export function readLocale({ headers }: Request) {
+  return { locale: readInitialLocale(headers), timezone: readTimezone(headers) }
 }

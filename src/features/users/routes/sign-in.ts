@@ -20,7 +20,7 @@ import {
 } from '../model.ts'
 import { APPLE_ACCOUNT_PATH, AppleAccountNotification } from '../social/model.ts'
 import { OPTIONAL_GUEST_TOKEN, type UserRoutesDeps } from './deps.ts'
-import { createOriginOf, localeOf } from './origin.ts'
+import { createOriginOf, readLocale } from './origin.ts'
 
 const tags = ['Signing in']
 /** Apple's notifications have about 1 kB. */
@@ -38,7 +38,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
       async ({ body: { name = '', ...login }, request, server, bearer }) =>
         data(
           await passwordLogin.register(
-            { ...login, name, ...localeOf(request) },
+            { ...login, name, ...readLocale(request) },
             originOf(request, server),
             await bearerUserId(bearer, isSealed(request)),
           ),
@@ -107,7 +107,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
       async ({ body: { name = '', ...login }, request, server, bearer }) =>
         socialLogin.login(
           login,
-          { name, ...localeOf(request) },
+          { name, ...readLocale(request) },
           originOf(request, server),
           await bearerUserId(bearer, isSealed(request)),
         ),
@@ -171,7 +171,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
     .post(
       '/api/auth/guest/v1',
       async ({ request, server }) =>
-        data(await guests.create({ name: '', ...localeOf(request) }, originOf(request, server))),
+        data(await guests.create({ name: '', ...readLocale(request) }, originOf(request, server))),
       {
         parse: 'none',
         response: responses(DataOf(SessionReply), 400, 429, 507),

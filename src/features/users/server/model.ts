@@ -29,7 +29,7 @@ export const ServerUser = closedObject(
 type ServerUser = Static<typeof ServerUser>
 
 /** The user that other servers and webhooks see; `baseUrl` is the base of file URLs. */
-export function serverUserOf(account: Account, baseUrl: string): ServerUser {
+export function toServerUser(account: Account, baseUrl: string): ServerUser {
   const { name, locale, timezone, currency, avatarKey, createdAt, updatedAt } = account
   const avatarUrl = avatarKey && `${baseUrl}/files/${avatarKey}`
   return {

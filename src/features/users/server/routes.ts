@@ -22,7 +22,7 @@ import {
   ServerUserReply,
   ServerUsersReply,
   SignedOutReply,
-  serverUserOf,
+  toServerUser,
   UsersQuery,
 } from './model.ts'
 import type { ServerUsers } from './service.ts'
@@ -52,7 +52,7 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
       async ({ query: { email, limit, after }, request }) => {
         const page = { ...(after ? { after } : {}), ...(limit ? { limit } : {}) }
         const found = email === undefined ? await directory.page(page) : await withEmail(email)
-        const list = found.accounts.map((account) => serverUserOf(account, baseUrlOf(request)))
+        const list = found.accounts.map((account) => toServerUser(account, baseUrlOf(request)))
         return { ...data(list), ...(found.next === null ? {} : { next: found.next }) }
       },
       {
@@ -70,7 +70,7 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
     .get(
       `${USERS}/:id`,
       async ({ params, request }) =>
-        data(serverUserOf(await directory.findById(params.id), baseUrlOf(request))),
+        data(toServerUser(await directory.findById(params.id), baseUrlOf(request))),
       {
         scope: 'users:read',
         params: UserParams,
@@ -88,7 +88,7 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
       async ({ body, request }) => {
         const account = await serverUsers.create(body)
         await recordByKey(request, { action: 'user.create', target: account.id })
-        return data(serverUserOf(account, baseUrlOf(request)))
+        return data(toServerUser(account, baseUrlOf(request)))
       },
       {
         scope: 'users:write',
@@ -105,7 +105,7 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
     .patch(
       `${USERS}/:id`,
       async ({ params, body, request }) => {
-        const current = serverUserOf(await directory.findById(params.id), baseUrlOf(request))
+        const current = toServerUser(await directory.findById(params.id), baseUrlOf(request))
         const patch = withoutReadOnly(ServerUserPatch, body, current)
         const { before, account } = await serverUsers.change(params.id, patch)
         const after = {
@@ -113,7 +113,7 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
           emailVerified: account.emailVerifiedAt !== null,
         }
         await recordByKey(request, { action: 'user.change', target: account.id, before, after })
-        return data(serverUserOf(account, baseUrlOf(request)))
+        return data(toServerUser(account, baseUrlOf(request)))
       },
       {
         scope: 'users:write',

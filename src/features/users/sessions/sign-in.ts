@@ -4,7 +4,7 @@ import type { Tx } from '../../../platform/db/db.ts'
 import type { Device } from '../../../platform/http/request/request-headers.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { AttemptOrigin, KnownOrigins } from '../credentials/known-origins.ts'
-import { bearerIdIn, LIFETIME_MS, type OneTimeTokens } from '../credentials/one-time-tokens.ts'
+import { LIFETIME_MS, type OneTimeTokens, readBearerId } from '../credentials/one-time-tokens.ts'
 import type { Notices } from '../email/notices.ts'
 import type { UserProfile } from '../profile/model.ts'
 import type { UsersDb } from '../schema.ts'
@@ -118,7 +118,7 @@ export function createSignIn(deps: SignInDeps) {
       await oneTimeTokens.consume(tx, 'two-factor', challengeToken)
       await reservation.release(tx)
       const user = await accounts.find(tx, pending.userId)
-      return openSessionFor(tx, user, device, bearerId ?? bearerIdIn(challengeToken))
+      return openSessionFor(tx, user, device, bearerId ?? readBearerId(challengeToken))
     })
     if (grant === null) throw wrongCode(challenge.userId)
     return toSessionReply(grant, baseUrl)

@@ -3,7 +3,7 @@ import { jwtVerify } from 'jose'
 import { isUnreachable } from '../../../lib/crypto/remote-keys.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log/log.ts'
-import { emailKeyOf } from '../../../lib/text/email-address.ts'
+import { toEmailKey } from '../../../lib/text/email-address.ts'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
@@ -11,7 +11,7 @@ import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { SignInMethods } from '../accounts/sign-in-methods.ts'
 import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { UsersDb } from '../schema.ts'
-import { type IdentityProviders, isText, rulesOf, unreachable } from './identity-providers.ts'
+import { type IdentityProviders, isText, toTokenRules, unreachable } from './identity-providers.ts'
 import { parseObject } from './openid-keys.ts'
 
 type AppleNotificationsDeps = {
@@ -41,7 +41,7 @@ const MAX_SECONDS = 1e11
 export function createAppleNotifications(deps: AppleNotificationsDeps) {
   const { db, apple, oneTimeTokens, accountSecurity, signInMethods, limits, now, log } = deps
   const { identities: links, users } = db.tables
-  const { issuers: issuer, clientIds: audience, algorithms, keys } = rulesOf(apple)
+  const { issuers: issuer, clientIds: audience, algorithms, keys } = toTokenRules(apple)
   const rules = { algorithms, issuer, audience, clockTolerance: 60 }
   return { receive, isMailable }
 
@@ -99,13 +99,13 @@ export function createAppleNotifications(deps: AppleNotificationsDeps) {
 
   /** Whether e-mails reach the address: not if Apple no longer forwards them. */
   async function isMailable(address: string): Promise<boolean> {
-    const key = emailKeyOf(address)
+    const key = toEmailKey(address)
     const rows = await db.read
       .select({ email: links.email })
       .from(links)
       .innerJoin(users, eq(users.id, links.userId))
       .where(and(eq(users.emailKey, key), eq(links.mailDisabled, true)))
-    return !rows.some(({ email }) => email !== null && emailKeyOf(email) === key)
+    return !rows.some(({ email }) => email !== null && toEmailKey(email) === key)
   }
 }
 

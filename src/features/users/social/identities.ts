@@ -1,6 +1,6 @@
 import { and, asc, eq } from 'drizzle-orm'
 import { unseal } from '../../../lib/crypto/seal.ts'
-import { emailKeyOf } from '../../../lib/text/email-address.ts'
+import { toEmailKey } from '../../../lib/text/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
 import type { UsersDb } from '../schema.ts'
@@ -60,7 +60,7 @@ export function createIdentities({ db, outbox, sealKey, ownsAddress }: Identitie
     const rows = await tx.select().from(identities).where(eq(identities.userId, userId))
     const foreign = rows.filter(
       ({ provider, email }) =>
-        email === null || emailKeyOf(email) !== emailKey || !ownsAddress(provider, email),
+        email === null || toEmailKey(email) !== emailKey || !ownsAddress(provider, email),
     )
     for (const { provider, subject } of foreign) {
       const isSame = and(eq(identities.provider, provider), eq(identities.subject, subject))

@@ -2,7 +2,7 @@ import { type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { sha256 } from '../../../lib/crypto/hash.ts'
 import { isUnreachable, remoteKeys } from '../../../lib/crypto/remote-keys.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { isNormalAddress, mailboxOf } from '../../../lib/text/email-address.ts'
+import { isNormalAddress, parseMailbox } from '../../../lib/text/email-address.ts'
 import { isStorableText } from '../../../lib/validation.ts'
 import { createOpenIdKeys, KEYS_LIFETIME_MS, OPENID_ALGORITHMS } from './openid-keys.ts'
 
@@ -83,8 +83,8 @@ export function createIdTokenVerifier(deps: VerifierDeps): VerifyIdToken {
   const { providers, openId, ownsAddress, isNonceRequired, now } = deps
   const { issuer } = openId
   const rules: Record<ProviderName, TokenRules | null> = {
-    google: rulesOf(providers.google),
-    apple: rulesOf(providers.apple),
+    google: toTokenRules(providers.google),
+    apple: toTokenRules(providers.apple),
     oidc: issuer === null ? null : openIdRules(issuer, openId.clientIds, now),
   }
   return async (provider, idToken, nonce) => {
@@ -131,7 +131,7 @@ export function createOwnsAddress(openIdDomains: string[]): OwnsAddress {
   const domainsOf: Record<string, string[]> = { google: ['gmail.com'], oidc: openIdDomains }
   return (provider, email) => {
     if (email !== null && !isNormalAddress(email)) return false
-    const [, domain] = mailboxOf(email ?? '')?.split('@') ?? []
+    const [, domain] = parseMailbox(email ?? '')?.split('@') ?? []
     return provider === 'apple' || (domainsOf[provider] ?? []).includes(domain ?? '')
   }
 }
@@ -151,7 +151,7 @@ export function openIdSubject(issuer: string, subject: string): string {
   return `${issuer} ${subject}`
 }
 
-export function rulesOf({ issuers, jwksUrl, clientIds }: ProviderSettings): TokenRules {
+export function toTokenRules({ issuers, jwksUrl, clientIds }: ProviderSettings): TokenRules {
   const keys = remoteKeys(jwksUrl, KEYS_LIFETIME_MS)
   return { issuers, clientIds, algorithms: ALGORITHMS, keys }
 }

@@ -2,7 +2,7 @@ import { and, eq } from 'drizzle-orm'
 import { seal } from '../../../lib/crypto/seal.ts'
 import { AppError, codeRequired, notFound } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log/log.ts'
-import { emailKeyOf, mailboxOf } from '../../../lib/text/email-address.ts'
+import { parseMailbox, toEmailKey } from '../../../lib/text/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
@@ -195,10 +195,10 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     tx: Tx,
     { email, emailVerified, ownsAddress }: ProvenIdentity,
   ): Promise<Partial<Account>> {
-    if (email === null || mailboxOf(email) === null) return {}
+    if (email === null || parseMailbox(email) === null) return {}
     const isFree = emailVerified && !(await accounts.findByEmail(tx, email))
     if (!isFree) return { email }
-    return { email, emailKey: emailKeyOf(email), emailVerifiedAt: ownsAddress ? now() : null }
+    return { email, emailKey: toEmailKey(email), emailVerifiedAt: ownsAddress ? now() : null }
   }
 
   async function link(tx: Tx, { provider, subject, email }: ProvenIdentity, userId: string) {

@@ -4,9 +4,9 @@ import { hmac } from '../../../lib/crypto/hash.ts'
 import { seal, unseal } from '../../../lib/crypto/seal.ts'
 import {
   acceptedStep,
+  formatOtpauthUrl,
   isCodeOfStep,
   newTotpSecret,
-  otpauthUrlOf,
 } from '../../../lib/crypto/totp.ts'
 import { AppError, codeRequired, wrongCode } from '../../../lib/errors.ts'
 import {
@@ -74,7 +74,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
       await tx.update(users).set(changes).where(eq(users.id, userId))
       return user.email ?? userId
     })
-    const otpauthUrl = otpauthUrlOf(secret, issuer, email)
+    const otpauthUrl = formatOtpauthUrl(secret, issuer, email)
     return { secret, otpauthUrl, qrSvg: renderSVG(otpauthUrl) }
   }
 

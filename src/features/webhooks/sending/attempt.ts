@@ -1,7 +1,7 @@
 import { unseal } from '../../../lib/crypto/seal.ts'
 import { createRecentMap } from '../../../lib/lru-map.ts'
-import { formerSecretsOf } from '../endpoints.ts'
-import { bodyOf } from '../events.ts'
+import { listFormerSecrets } from '../endpoints.ts'
+import { toBody } from '../events.ts'
 import type { WebhooksDb } from '../schema.ts'
 import { firstReachable } from './reachable.ts'
 import { parseRetryAfter } from './schedule.ts'
@@ -89,7 +89,7 @@ export function createAttempt(deps: AttemptDeps): Attempt {
     const secrets = secretsOf(endpoint, at)
     if (secrets.length === 0)
       return end('blocked', 'The signing secret cannot be read. Rotate the secret.')
-    const body = bodyOf(message)
+    const body = toBody(message)
     const headers = signatureHeaders({ id: message.id, body, at, secrets })
     const timeout = AbortSignal.timeout(timeoutMs)
     const signal = AbortSignal.any([stopping, timeout])
@@ -112,7 +112,7 @@ export function createAttempt(deps: AttemptDeps): Attempt {
 
   /** The current secret first, then the former ones that are valid. A secret whose seal key is lost is left out. */
   function secretsOf(endpoint: Claimed['endpoint'], at: Date): string[] {
-    return [endpoint.secret, ...formerSecretsOf(endpoint, at)].flatMap((one) => {
+    return [endpoint.secret, ...listFormerSecrets(endpoint, at)].flatMap((one) => {
       try {
         return [unseal(sealKey, one)]
       } catch {

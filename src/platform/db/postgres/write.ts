@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createSemaphore } from '../../../lib/concurrency/slots.ts'
 import { withTimeout } from '../../../lib/concurrency/with-timeout.ts'
 import { addFinalWork, changeEndedError, type FinalWork, runToEnd } from '../change-end.ts'
-import { buildersOf, type Db, type Prepared, type Tx, type WriteStats } from '../db.ts'
+import { createBuilders, type Db, type Prepared, type Tx, type WriteStats } from '../db.ts'
 import { unavailable } from '../storage-error.ts'
 import { asAppError, isConflict, isConnectionLost, LOCK_NOT_AVAILABLE, sqlState } from './errors.ts'
 import { createExclusiveQueue } from './exclusive-queue.ts'
@@ -76,7 +76,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
   const oneLocked = createSemaphore({ limit: 1, ...queue })
   const exclusive = createExclusiveQueue(withLock)
   const tx: Tx = {
-    ...buildersOf(queries),
+    ...createBuilders(queries),
     attempt,
     beforeCommit: (key, work) => void addFinalWork(current().finalWork, key, work),
     afterCommit: (effect) => void current().effects.push(effect),

@@ -5,7 +5,7 @@ import { type PreparedQueryConfig, SQLiteSyncDialect } from 'drizzle-orm/sqlite-
 import { createRecentMap } from '../../../lib/lru-map.ts'
 import {
   asyncQuery,
-  decoderOf,
+  createDecoder,
   encoderOfParams,
   type Joins,
   type Run,
@@ -136,7 +136,10 @@ function compile(
   let decode: ((row: unknown[]) => Values) | null = null
   return async (values: Values = {}) => {
     // drizzle sets the joins after it has created the query.
-    decode ??= decoderOf(fields, (prepared as { joinsNotNullableMap?: Joins }).joinsNotNullableMap)
+    decode ??= createDecoder(
+      fields,
+      (prepared as { joinsNotNullableMap?: Joins }).joinsNotNullableMap,
+    )
     beforeSelect()
     return statement.values(...bind(values)).map(decode)
   }

@@ -2,7 +2,7 @@ import type { Database } from 'bun:sqlite'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import { addFinalWork, changeEndedError, type FinalWork, runToEnd } from '../change-end.ts'
-import { buildersOf, type Db, type Prepared, type Tx, type WriteStats } from '../db.ts'
+import { createBuilders, type Db, type Prepared, type Tx, type WriteStats } from '../db.ts'
 import { asStorageError, unavailable } from '../storage-error.ts'
 import { compilingDrizzle } from './compiling-drizzle.ts'
 import { sqliteCode } from './storage-error.ts'
@@ -40,7 +40,7 @@ export function createWriter(
   const beginStatement = client.query('BEGIN IMMEDIATE')
   const commitStatement = client.query('COMMIT')
   const inside = new AsyncLocalStorage<Tx>()
-  const builders = buildersOf(compilingDrizzle(client, { beforeAny: requireCurrent }))
+  const builders = createBuilders(compilingDrizzle(client, { beforeAny: requireCurrent }))
   let current: Tx | null = null
   let draining: Promise<void> | null = null
   let refusal: unknown = null

@@ -48,7 +48,7 @@ export async function* atMinimumRate(
 }
 
 /** Waits for a body of `length` bytes that is read as a whole. */
-export function arrivalOf<T>(body: Promise<T>, length: number): Promise<T> {
+export function awaitArrival<T>(body: Promise<T>, length: number): Promise<T> {
   return arrivalWithin(body, () => timeFor(length, PATIENT_RATE))
 }
 

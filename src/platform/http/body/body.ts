@@ -6,9 +6,9 @@ import { AppError } from '../../../lib/errors.ts'
 import { trimAddress } from '../../../lib/text/email-address.ts'
 import { countCodePoints, isStorableText } from '../../../lib/validation.ts'
 import { malformed } from '../replies/errors.ts'
-import { repeatedIn } from '../request/query.ts'
+import { findRepeated } from '../request/query.ts'
 import { requestInfo } from '../request/request-log.ts'
-import { arrivalOf, atMinimumRate, PATIENT_RATE } from './arrival.ts'
+import { atMinimumRate, awaitArrival, PATIENT_RATE } from './arrival.ts'
 import { openedBody } from './opened-request.ts'
 
 /** The maximum size of JSON bodies, in bytes. */
@@ -66,7 +66,7 @@ export function form<T extends TObject>(body: T) {
 }
 
 export function isForm(request: Request): boolean {
-  return mediaTypeOf(request) === 'application/x-www-form-urlencoded'
+  return readMediaType(request) === 'application/x-www-form-urlencoded'
 }
 
 async function parseForm(request: Request, names: string[]): Promise<unknown> {
@@ -77,18 +77,18 @@ async function parseForm(request: Request, names: string[]): Promise<unknown> {
     )
   }
   const text = new TextDecoder().decode(await readBody(request, JSON_LIMIT))
-  const [repeated] = repeatedIn(text)
+  const [repeated] = findRepeated(text)
   if (repeated !== undefined) throw malformed('The form contains a field twice.')
   return Object.fromEntries([...new URLSearchParams(text)].filter(([name]) => names.includes(name)))
 }
 
 /** Without parameters, which HTTP libraries add on their own, such as a charset. */
-export function mediaTypeOf({ headers }: Request): string | undefined {
+export function readMediaType({ headers }: Request): string | undefined {
   return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
 }
 
 async function parseJson(request: Request, limit: number): Promise<unknown> {
-  const type = mediaTypeOf(request)
+  const type = readMediaType(request)
   const isMergePatch = request.method === 'PATCH' && type === 'application/merge-patch+json'
   if (type !== 'application/json' && !isMergePatch) {
     throw new AppError('unsupported_media_type', 'Send the body as Content-Type: application/json.')
@@ -163,10 +163,10 @@ export async function readBody(request: Request, limit: number): Promise<Uint8Ar
 async function readUpTo(request: Request, limit: number): Promise<Uint8Array> {
   rejectEncodedBody(request)
   rejectTooLong(request, limit)
-  const length = contentLengthOf(request) ?? Infinity
+  const length = readContentLength(request) ?? Infinity
   const opened = openedBody(request)
   if (opened || (length <= SMALL_BYTES && hasEnforcedLength(request))) {
-    const bytes = opened ?? (await arrivalOf(request.bytes(), length))
+    const bytes = opened ?? (await awaitArrival(request.bytes(), length))
     if (bytes.byteLength > limit) throw tooLarge(limit)
     return bytes
   }
@@ -182,7 +182,7 @@ async function readUpTo(request: Request, limit: number): Promise<Uint8Array> {
 
 /** Whether the HTTP parser enforces the Content-Length, so that chunks need not be counted. */
 function hasEnforcedLength(request: Request): boolean {
-  return contentLengthOf(request) !== null && !request.headers.has('transfer-encoding')
+  return readContentLength(request) !== null && !request.headers.has('transfer-encoding')
 }
 
 /** The body as a stream; the plaintext of a sealed request. */
@@ -225,7 +225,7 @@ export function hasUnreadBody(request: Request): boolean {
 
 /** The body to forward to another process: bytes up to `limit`, but a stream if larger or of unknown length. */
 export async function bodyToForward(request: Request, limit: number) {
-  const isSmall = (contentLengthOf(request) ?? Infinity) <= limit
+  const isSmall = (readContentLength(request) ?? Infinity) <= limit
   return request.body && isSmall ? request.bytes() : request.body
 }
 
@@ -233,7 +233,7 @@ export function hasBody(request: Request): boolean {
   const { body, headers } = request
   // Bun gives a GET no body, even when the client sent one.
   const isChunked = headers.has('transfer-encoding')
-  return body !== null || isChunked || (contentLengthOf(request) ?? 0) > 0
+  return body !== null || isChunked || (readContentLength(request) ?? 0) > 0
 }
 
 /** Refuses compressed bodies, which could expand without limit. */
@@ -246,11 +246,11 @@ export function rejectEncodedBody(request: Request) {
 
 /** Refuses a Content-Length over `limit` before a byte is read. */
 export function rejectTooLong(request: Request, limit: number) {
-  if ((contentLengthOf(request) ?? 0) > limit) throw tooLarge(limit)
+  if ((readContentLength(request) ?? 0) > limit) throw tooLarge(limit)
 }
 
 /** The Content-Length, or null. Throws if there are two headers, which arrive joined. */
-export function contentLengthOf(request: Request): number | null {
+export function readContentLength(request: Request): number | null {
   const header = request.headers.get('content-length')
   if (header === null) return null
   if (!/^\d{1,15}$/.test(header)) throw malformed('The Content-Length header is not a number.')

@@ -2,7 +2,7 @@ import { t } from 'elysia'
 import { FALLBACK_LANGUAGE, type LocalText as Text } from '../../../lib/text/local-text.ts'
 import { asLocale } from '../../../lib/text/locale.ts'
 import { openQuery } from '../request/query.ts'
-import { languagesOf, matchLanguage } from '../request/request-headers.ts'
+import { matchLanguage, readLanguages } from '../request/request-headers.ts'
 
 const text = t.String({ maxLength: 10_000 })
 
@@ -17,7 +17,7 @@ export const LocalText = t.Union([
 /** The languages that a request asks for, best first: the query's `lang`, else Accept-Language. */
 export function wantedLanguages(headers: Headers, lang: string | undefined): string[] {
   const asked = lang === undefined ? null : asLocale(lang)
-  return asked ? [asked] : languagesOf(headers)
+  return asked ? [asked] : readLanguages(headers)
 }
 
 /**

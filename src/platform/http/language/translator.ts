@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { languagesOf, matchLanguage } from '../request/request-headers.ts'
+import { matchLanguage, readLanguages } from '../request/request-headers.ts'
 
 /** Translations by English sentence; `#` stands for a number. */
 export type Sentences = Record<string, string>
@@ -16,7 +16,7 @@ export function createTranslator(byLanguage: Record<string, Sentences>) {
 
   /** The best language for a request. */
   function languageOf({ headers }: Request): string {
-    return matchLanguage(languagesOf(headers), languages, ENGLISH)
+    return matchLanguage(readLanguages(headers), languages, ENGLISH)
   }
 
   function translate(sentence: string, language: string): string {

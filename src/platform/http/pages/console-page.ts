@@ -6,7 +6,7 @@ import { assetPath } from '../../../lib/files/asset-path.ts'
 import { varyBy } from '../cors.ts'
 import { rawReply } from '../replies/raw-reply.ts'
 import type { RequestCheck } from '../request/client-address.ts'
-import { pathOf } from '../request/request-url.ts'
+import { readPath } from '../request/request-url.ts'
 
 /** Allows only our own script and nothing from other origins. */
 const CSP = [
@@ -85,7 +85,7 @@ const CONSOLE = /^\/console(\/|$)/
 
 /** Searching the URL first is faster than extracting its path, and most requests are for others. */
 export function isForConsole(request: Request): boolean {
-  return request.url.includes('/console') && CONSOLE.test(pathOf(request))
+  return request.url.includes('/console') && CONSOLE.test(readPath(request))
 }
 
 /** Answers console requests from outside the allowed networks with 404, before any other check. */

@@ -9,12 +9,12 @@ import {
   notFound,
 } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log/log.ts'
-import { detailsOf } from '../../../lib/validation.ts'
+import { toErrorDetails } from '../../../lib/validation.ts'
 import { asStorageError } from '../../db/storage-error.ts'
 import type { Translator } from '../language/translator.ts'
 import { sendPage } from '../pages/page.ts'
 import { requestInfo } from '../request/request-log.ts'
-import { pathOf } from '../request/request-url.ts'
+import { readPath } from '../request/request-url.ts'
 
 export const STATUS: Record<ErrorCode, number> = {
   malformed_request: 400,
@@ -95,7 +95,7 @@ export function errors({ log, allowedMethods, translator, appName }: ErrorsDeps)
         set.headers['accept-patch'] = 'application/json'
       }
       if (failure.code === 'method_not_allowed') {
-        set.headers['allow'] = allowedMethods(pathOf(request)).join(', ')
+        set.headers['allow'] = allowedMethods(readPath(request)).join(', ')
       }
       if (failure.retryAfterSeconds !== undefined) {
         set.headers['retry-after'] = String(failure.retryAfterSeconds)
@@ -115,7 +115,7 @@ export function errors({ log, allowedMethods, translator, appName }: ErrorsDeps)
 }
 
 function isForBrowser(request: Request): boolean {
-  const path = pathOf(request)
+  const path = readPath(request)
   if (PAGES.test(path)) return true
   return !INTERFACES.test(path) && (request.headers.get('accept')?.includes('text/html') ?? false)
 }
@@ -154,7 +154,7 @@ function toAppError(
 ): AppError {
   if (error instanceof AppError) return error
   if (code === 'NOT_FOUND') {
-    if (allowedMethods(pathOf(request)).length === 0) return notFound()
+    if (allowedMethods(readPath(request)).length === 0) return notFound()
     return new AppError('method_not_allowed', `This path does not support ${request.method}.`)
   }
   if (error instanceof ValidationError && error.type !== 'response') {
@@ -189,13 +189,13 @@ function invalid(error: ValidationError, request: Request): AppError {
   if (error.type === 'property') return outOfRange(error, request)
   const { Errors } = error.validator as { Errors?: (value: unknown) => Iterable<ValueError> }
   const faults = Errors?.call(error.validator, error.value) ?? []
-  return invalidFields(detailsOf(faults, (path) => path || error.type))
+  return invalidFields(toErrorDetails(faults, (path) => path || error.type))
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /** The methods that `path` supports, for 405 and `Allow`; none for an unknown path. */
-export function allowedMethodsOf(app: AnyElysia, path: string): string[] {
+export function findAllowedMethods(app: AnyElysia, path: string): string[] {
   const { http } = app.router
   const declared = app.routes.filter((route) => route.path === path).map(({ method }) => method)
   const supports = (method: string) => declared.includes(method) || http.find(method, path) !== null

@@ -99,12 +99,12 @@ export function setPeerAddress(request: Request, address: string) {
 }
 
 /** The address of the peer. */
-export function peerAddressOf(request: Request, server: Server<unknown> | null): string | null {
+export function findPeerAddress(request: Request, server: Server<unknown> | null): string | null {
   return forwardedFrom.get(request) ?? server?.requestIP(request)?.address ?? null
 }
 
 function peerOf(request: Request, server: Server<unknown> | null): Address | null {
-  return parse(peerAddressOf(request, server) ?? undefined)
+  return parse(findPeerAddress(request, server) ?? undefined)
 }
 
 function isLoopback(address: Address): boolean {
@@ -159,7 +159,7 @@ export function createCountryOf(
     if (country === null) return null
     if (isFromProxy(request, server)) return country.toUpperCase()
     if (!hasWarned) {
-      const peer = peerAddressOf(request, server)
+      const peer = findPeerAddress(request, server)
       log.warn({ peer }, `${header} from ${peer} is ignored: it is not in TRUSTED_PROXIES`)
       hasWarned = true
     }

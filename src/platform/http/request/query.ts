@@ -1,6 +1,6 @@
 import { type AnyElysia, Elysia, type TSchema, t } from 'elysia'
 import { invalidField } from '../../../lib/errors.ts'
-import { targetOf } from './request-url.ts'
+import { readTarget } from './request-url.ts'
 
 /** The query of a page, public read or file: ignores other parameters, which mail and ad services add to links. */
 export function openQuery<T extends Record<string, TSchema>>(properties: T) {
@@ -12,7 +12,7 @@ export function singleParameters(app: AnyElysia) {
   return new Elysia({ name: 'single-parameters' }).onBeforeHandle(
     { as: 'global' },
     ({ request, route }) => {
-      const repeated = repeatedIn(targetOf(request).split('?')[1])
+      const repeated = findRepeated(readTarget(request).split('?')[1])
       if (repeated.length === 0) return
       const method = request.method === 'HEAD' ? 'GET' : request.method
       const known = app.routes.find((one) => one.path === route && one.method === method)
@@ -24,7 +24,7 @@ export function singleParameters(app: AnyElysia) {
 }
 
 /** The parameters that occur more than once. */
-export function repeatedIn(parameters: string | undefined): string[] {
+export function findRepeated(parameters: string | undefined): string[] {
   if (!parameters?.includes('&')) return []
   const names = [...new URLSearchParams(parameters).keys()]
   return names.filter((name, at) => names.indexOf(name) !== at)

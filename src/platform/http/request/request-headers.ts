@@ -59,7 +59,7 @@ export function optionalHeader(headers: Headers, name: string): string | null {
 }
 
 /** The device in the `device` header, percent-encoded or not, without control characters. */
-export function deviceOf(request: Request, country: string | null = null): Device {
+export function readDevice(request: Request, country: string | null = null): Device {
   const header = decodedHeader(optionalHeader(request.headers, 'device')).toWellFormed()
   const characters = [...header.replace(/[\p{C}\u2028\u2029]/gu, '').trim()]
   const name = characters.slice(0, DEVICE_LIMIT).join('')
@@ -119,12 +119,12 @@ function fromUtf8(text: string): string {
 }
 
 /** The `timezone` header; `utc` when it is not a time zone. */
-export function timezoneOf(headers: Headers): string {
+export function readTimezone(headers: Headers): string {
   return asTimezone(optionalHeader(headers, 'timezone') ?? 'UTC') ?? 'utc'
 }
 
 /** The language tags of the Accept-Language header, best first. */
-export function languagesOf(headers: Headers): string[] {
+export function readLanguages(headers: Headers): string[] {
   const header = optionalHeader(headers, 'accept-language')?.slice(0, LANGUAGE_LIMIT)
   if (header === undefined) return []
   const tags = new Negotiator({ headers: { 'accept-language': header } }).languages()
@@ -132,8 +132,8 @@ export function languagesOf(headers: Headers): string[] {
 }
 
 /** The language of a new account. */
-export function initialLocaleOf(headers: Headers): string {
-  return languagesOf(headers)[0] ?? 'en'
+export function readInitialLocale(headers: Headers): string {
+  return readLanguages(headers)[0] ?? 'en'
 }
 
 /** The best match among `available` (never empty), even across regions: `pt-PT` matches `pt-BR`. */

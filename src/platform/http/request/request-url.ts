@@ -4,12 +4,12 @@ import { AppError } from '../../../lib/errors.ts'
  * The path, extracted from the URL without parsing it: a URL with an invalid host cannot be parsed, and a query may
  * contain a token.
  */
-export function pathOf(request: Request): string {
-  return targetOf(request).split('?', 1)[0] as string
+export function readPath(request: Request): string {
+  return readTarget(request).split('?', 1)[0] as string
 }
 
 /** Path and query, as they were sent. */
-export function targetOf(request: Request): string {
+export function readTarget(request: Request): string {
   const { url } = request
   return isWithoutHost(request) ? url : url.slice(url.indexOf('/', url.indexOf('//') + 2))
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import {
   assessPurchases,
-  entitlementsOf,
+  computeEntitlements,
 } from '../../../../src/features/billing/purchases/access.ts'
 import {
   EMPTY_PURCHASE,
@@ -81,7 +81,7 @@ test('an entitlement is active if any purchase grants it, and appears once', () 
     bought({ productId: 'ended', expiresAt: ms(9), entitlementIds: ['gold', 'pro'] }),
     bought({ productId: 'paid' }),
   ]
-  const entitlements = entitlementsOf(assessPurchases(purchases, NOW))
+  const entitlements = computeEntitlements(assessPurchases(purchases, NOW))
   expect(entitlements.map(({ id, active, purchase }) => [id, active, purchase.productId])).toEqual([
     ['gold', false, 'ended'],
     ['pro', true, 'paid'],

@@ -3,11 +3,11 @@ import { type BillingEvent, readEvent } from '../../../../src/features/billing/i
 import {
   canAffectAccess,
   compareEvents,
+  computeOrderingTime,
+  findPurchaseKey,
   linkedIds,
-  orderingTimeOf,
-  purchaseKeyOf,
 } from '../../../../src/features/billing/purchases/event-order.ts'
-import { ownerIdIn, ownersOf } from '../../../../src/features/billing/purchases/ownership.ts'
+import { computeOwners, findOwnerId } from '../../../../src/features/billing/purchases/ownership.ts'
 import { ms } from '../../../support/billing.ts'
 
 const RECEIVED = ms(10)
@@ -39,7 +39,7 @@ test.each<[string, number | null, number, boolean]>([
   ['uses the time of receipt if a time is missing', null, RECEIVED, true],
 ])('%s', (_name, at, orderedAt, clockIsOff) => {
   const body = { event: { type: 'RENEWAL', event_timestamp_ms: at } }
-  expect(orderingTimeOf(read(body), RECEIVED)).toEqual({ orderedAt, clockIsOff })
+  expect(computeOrderingTime(read(body), RECEIVED)).toEqual({ orderedAt, clockIsOff })
 })
 
 test('marks an event in which any other time is implausible', () => {
@@ -51,7 +51,7 @@ test('marks an event in which any other time is implausible', () => {
     [{ expiration_at_ms: Date.UTC(2300, 0) }, true],
   ] as const) {
     expect(
-      orderingTimeOf(
+      computeOrderingTime(
         read({ event: { type: 'RENEWAL', event_timestamp_ms: ms(9), ...fields } }),
         RECEIVED,
       ),
@@ -67,7 +67,7 @@ test.each([
   [{ app_user_id: 'u' }, null],
 ])('the event %j is about the purchase %s', (fields, key) => {
   const event = read({ event: { type: 'RENEWAL', ...fields } })
-  expect(purchaseKeyOf({ ...event, problem: null })).toBe(key)
+  expect(findPurchaseKey({ ...event, problem: null })).toBe(key)
 })
 
 test.each([
@@ -131,7 +131,7 @@ test('the owner is the app user id, else the original id, else the first alias',
   const all = { app_user_id: 'a', original_app_user_id: 'o', aliases: ['x'] }
   const { app_user_id: _id, ...withoutId } = all
   const owners = [all, withoutId, { aliases: ['x'] }, {}].map((fields) =>
-    ownerIdIn({ ...read({ event: { type: 'RENEWAL', ...fields } }), orderedAt: 0 }),
+    findOwnerId({ ...read({ event: { type: 'RENEWAL', ...fields } }), orderedAt: 0 }),
   )
   expect(owners).toEqual(['a', 'o', 'x', null])
 })
@@ -151,9 +151,9 @@ test.each([
     const transfer = { ...read({ event: body }), orderedAt: ms(at) }
     const mention = { ...event({ id: '1', type: 'RENEWAL', at: 1, purchased: 0 }), name: 'ann' }
     const traits = { environment: 'PRODUCTION', store: 'APP_STORE' }
-    expect(ownersOf([mention, { ...mention, id: '2' }], [transfer], traits, (id) => id)).toEqual(
-      owners,
-    )
+    expect(
+      computeOwners([mention, { ...mention, id: '2' }], [transfer], traits, (id) => id),
+    ).toEqual(owners)
   },
 )
 

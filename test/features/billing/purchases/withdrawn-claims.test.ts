@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import {
+  computeOwners,
   type OwnerMention,
-  ownersOf,
 } from '../../../../src/features/billing/purchases/ownership.ts'
 
 const TRAITS = { environment: 'PRODUCTION', store: 'APP_STORE' }
@@ -35,7 +35,7 @@ test('granted access stays with its user after a transfer', () => {
     transferredTo: ['bob'],
   }
   const ownersAfter = (isGrant: boolean) =>
-    ownersOf([granted], [transfer as never], { ...TRAITS, isGrant }, (id) => id)
+    computeOwners([granted], [transfer as never], { ...TRAITS, isGrant }, (id) => id)
   expect([ownersAfter(false), ownersAfter(true)]).toEqual([['ann', 'bob'], ['ann']])
 })
 
@@ -44,5 +44,5 @@ function mention(orderedAt: number, name: string, fields: Partial<OwnerMention>)
 }
 
 function ownersIn(mentions: OwnerMention[]) {
-  return ownersOf(mentions, [], TRAITS, (id) => id)
+  return computeOwners(mentions, [], TRAITS, (id) => id)
 }

@@ -1,6 +1,6 @@
-import { type Json, listIn, objectIn } from '../../../../lib/text/json.ts'
+import { type Json, toList, toObject } from '../../../../lib/text/json.ts'
 import type { StoredEnvironment } from '../../../billing/environment.ts'
-import { appUserIdIn, countryCode, type Money, money } from '../../../billing/inbox/event.ts'
+import { countryCode, type Money, money, readAppUserId } from '../../../billing/inbox/event.ts'
 import { PlayApiError } from './api-error.ts'
 import { text, time, token } from './json.ts'
 
@@ -78,10 +78,10 @@ export function readAnswer(kind: PurchaseKind, reply: Json): PlayAnswer {
 
 /** https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2 */
 function subscriptionIn(reply: Json): PlayAnswer {
-  const own = objectIn(reply['externalAccountIdentifiers'])
-  const outOfApp = objectIn(reply['outOfAppPurchaseContext'])
-  const expired = objectIn(outOfApp['expiredExternalAccountIdentifiers'])
-  const canceled = objectIn(reply['canceledStateContext'])
+  const own = toObject(reply['externalAccountIdentifiers'])
+  const outOfApp = toObject(reply['outOfAppPurchaseContext'])
+  const expired = toObject(outOfApp['expiredExternalAccountIdentifiers'])
+  const canceled = toObject(reply['canceledStateContext'])
   const [how = ''] = Object.keys(canceled)
   return {
     kind: 'subscription',
@@ -90,30 +90,30 @@ function subscriptionIn(reply: Json): PlayAnswer {
     isAcknowledged: reply['acknowledgementState'] !== 'ACKNOWLEDGEMENT_STATE_PENDING',
     startedAt: time(reply['startTime']),
     userId:
-      appUserIdIn(own['obfuscatedExternalAccountId']) ??
-      appUserIdIn(expired['obfuscatedExternalAccountId']),
+      readAppUserId(own['obfuscatedExternalAccountId']) ??
+      readAppUserId(expired['obfuscatedExternalAccountId']),
     isOutOfApp: reply['outOfAppPurchaseContext'] !== undefined,
     linkedToken: token(outOfApp['expiredPurchaseToken']) ?? token(reply['linkedPurchaseToken']),
     cancelReason: CANCEL_REASONS[how] ?? null,
-    cancelledAt: time(objectIn(canceled[how])['cancelTime']),
-    autoResumeAt: time(objectIn(reply['pausedStateContext'])['autoResumeTime']),
+    cancelledAt: time(toObject(canceled[how])['cancelTime']),
+    autoResumeAt: time(toObject(reply['pausedStateContext'])['autoResumeTime']),
     country: countryCode(reply['regionCode']),
-    items: itemsIn(listIn(reply['lineItems'])),
+    items: itemsIn(toList(reply['lineItems'])),
   }
 }
 
 function itemsIn(lineItems: Json[]): PlayItem[] {
   const ids = lineItems.map((item) => {
-    const basePlan = text(objectIn(item['offerDetails'])['basePlanId'])
+    const basePlan = text(toObject(item['offerDetails'])['basePlanId'])
     return [text(item['productId']), basePlan].filter((part) => part !== null).join(':')
   })
   return lineItems.flatMap((item, at) => {
-    const plan = objectIn(item['autoRenewingPlan'])
-    const next = text(objectIn(item['deferredItemReplacement'])['productId'])
+    const plan = toObject(item['autoRenewingPlan'])
+    const next = text(toObject(item['deferredItemReplacement'])['productId'])
     const productId = ids[at]
     if (!productId) return []
     const periodType = periodTypeOf(item)
-    const price = objectIn(plan['recurringPrice'])
+    const price = toObject(plan['recurringPrice'])
     return {
       productId,
       orderId: text(item['latestSuccessfulOrderId']),
@@ -135,12 +135,12 @@ function itemsIn(lineItems: Json[]): PlayItem[] {
 }
 
 function isProrated({ offerPhase }: Json): boolean {
-  return objectIn(offerPhase)['prorationPeriod'] !== undefined
+  return toObject(offerPhase)['prorationPeriod'] !== undefined
 }
 
 function periodTypeOf({ prepaidPlan, offerPhase }: Json): PlayItem['periodType'] {
   if (prepaidPlan !== undefined) return 'PREPAID'
-  const phase = objectIn(offerPhase)
+  const phase = toObject(offerPhase)
   if (phase['freeTrial'] !== undefined) return 'TRIAL'
   return phase['introductoryPrice'] === undefined ? 'NORMAL' : 'INTRO'
 }
@@ -152,14 +152,14 @@ function unitsIn({ units, nanos }: Json): number {
 
 /** https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.productsv2 */
 function productIn(reply: Json): PlayAnswer {
-  const items = listIn(reply['productLineItem'])
+  const items = toList(reply['productLineItem'])
   return {
     kind: 'one_time',
-    state: stateIn(objectIn(reply['purchaseStateContext'])['purchaseState'], ''),
+    state: stateIn(toObject(reply['purchaseStateContext'])['purchaseState'], ''),
     environment: reply['testPurchaseContext'] === undefined ? 'PRODUCTION' : 'SANDBOX',
     isAcknowledged: reply['acknowledgementState'] !== 'ACKNOWLEDGEMENT_STATE_PENDING',
     startedAt: time(reply['purchaseCompletionTime']),
-    userId: appUserIdIn(reply['obfuscatedExternalAccountId']),
+    userId: readAppUserId(reply['obfuscatedExternalAccountId']),
     isOutOfApp: false,
     linkedToken: null,
     cancelReason: null,
@@ -168,7 +168,7 @@ function productIn(reply: Json): PlayAnswer {
     country: countryCode(reply['regionCode']),
     items: items.flatMap((item) => {
       const productId = text(item['productId'])
-      const offer = objectIn(item['productOfferDetails'])
+      const offer = toObject(item['productOfferDetails'])
       if (productId === null) return []
       return {
         productId,

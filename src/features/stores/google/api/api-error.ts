@@ -1,4 +1,4 @@
-import { type Json, listIn, objectIn } from '../../../../lib/text/json.ts'
+import { type Json, toList, toObject } from '../../../../lib/text/json.ts'
 import { text } from './json.ts'
 
 /**
@@ -42,8 +42,8 @@ export class PlayApiError extends Error {
   }
 
   static fromReply({ status, headers }: Response, reply: Json): PlayApiError {
-    const error = objectIn(reply['error'])
-    const name = text(listIn(error['errors'])[0]?.['reason']) ?? text(error['status'])
+    const error = toObject(reply['error'])
+    const name = text(toList(error['errors'])[0]?.['reason']) ?? text(error['status'])
     const seconds = Number(headers.get('retry-after') ?? Number.NaN)
     const retryAfterMs = seconds > 0 && seconds < 86_400 ? seconds * 1000 : null
     const detail = name === null ? String(status) : `${status} ${name}`

@@ -5,7 +5,7 @@ import {
   fetchBounded,
   readTextCapped,
 } from '../../../../lib/net/bounded-fetch.ts'
-import { type Json, objectIn } from '../../../../lib/text/json.ts'
+import { type Json, toObject } from '../../../../lib/text/json.ts'
 import { HOUR_MS } from '../../../../lib/time/durations.ts'
 import { PlayApiError } from './api-error.ts'
 
@@ -121,7 +121,7 @@ async function send(url: string, signal: AbortSignal | undefined, request: Reque
 function parse(body: string | null): Json {
   if (body === null) throw new PlayApiError('unreadable')
   try {
-    return objectIn(JSON.parse(body))
+    return toObject(JSON.parse(body))
   } catch {
     return {}
   }

@@ -1,4 +1,4 @@
-import { type Json, listIn, objectIn } from '../../../../lib/text/json.ts'
+import { type Json, toList, toObject } from '../../../../lib/text/json.ts'
 import { convertToProductsV2, type PurchaseKind } from './answer.ts'
 import type { PlayApi } from './api.ts'
 import { PlayApiError } from './api-error.ts'
@@ -84,8 +84,8 @@ export function createPlayStore(api: PlayApi) {
     for (;;) {
       const path = `${encodeURIComponent(packageName)}/purchases/voidedpurchases?${query}`
       const reply = await api.call(path, { signal })
-      yield listIn(reply['voidedPurchases'])
-      const next = text(objectIn(reply['tokenPagination'])['nextPageToken'], 2_000)
+      yield toList(reply['voidedPurchases'])
+      const next = text(toObject(reply['tokenPagination'])['nextPageToken'], 2_000)
       if (next === null) return
       query.set('token', next)
     }

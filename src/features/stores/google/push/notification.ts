@@ -1,5 +1,5 @@
 import { sha256 } from '../../../../lib/crypto/hash.ts'
-import { type Json, objectIn } from '../../../../lib/text/json.ts'
+import { type Json, toObject } from '../../../../lib/text/json.ts'
 import { type BillingEvent, type Delivery, NO_EVENT } from '../../../billing/inbox/event.ts'
 import type { PurchaseKind } from '../api/answer.ts'
 import { redactForLog, text, time, token } from '../api/json.ts'
@@ -55,7 +55,7 @@ const PARTIAL_REFUND = 2
 /** Reads the body of a push; null if Pub/Sub was set up to send it in another form. */
 export function readPush(body: Json): Push | null {
   const { message, subscription } = body
-  const { data, messageId } = objectIn(message)
+  const { data, messageId } = toObject(message)
   const id = text(messageId)
   if (id === null) return null
   const notification = decode(data)
@@ -74,7 +74,7 @@ export function readPush(body: Json): Push | null {
   }
   const bytes = Buffer.from(JSON.stringify(document))
   const event = pushEvent(document)
-  const subject = fault === null && kind ? objectIn(notification?.[kind]) : {}
+  const subject = fault === null && kind ? toObject(notification?.[kind]) : {}
   return {
     delivery: {
       provider: 'play_store',
@@ -104,7 +104,7 @@ export function pushEvent({ messageId, notification, fault }: PushDocument): Bil
 }
 
 function typeOf(kind: Kind, notification: Json): string {
-  const number = Number(objectIn(notification[kind])['notificationType'])
+  const number = Number(toObject(notification[kind])['notificationType'])
   switch (kind) {
     case 'subscriptionNotification':
       return `PLAY_SUBSCRIPTION_${SUBSCRIPTION_TYPES[number] ?? 'CHANGED'}`

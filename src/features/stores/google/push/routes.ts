@@ -1,7 +1,7 @@
 import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import { AppError } from '../../../../lib/errors.ts'
-import { type Json, objectIn } from '../../../../lib/text/json.ts'
+import { type Json, toObject } from '../../../../lib/text/json.ts'
 import { bearerToken } from '../../../../platform/http/authenticate.ts'
 import { readBody, readJson } from '../../../../platform/http/body/body.ts'
 import { Message, message, responses } from '../../../../platform/http/replies/envelope.ts'
@@ -41,11 +41,11 @@ export function playRoutes(deps: PlayRoutesDeps) {
         failures.countFailure(request, ipOf(request, server as Server<unknown> | null))
         await play.checkPushToken(bearer)
       } catch (error) {
-        await markIfStray(request, (body) => readPush(objectIn(body)) !== null)
+        await markIfStray(request, (body) => readPush(toObject(body)) !== null)
         throw error
       }
       failures.release(request)
-      const body = objectIn(readJson(await readBody(request, MAX_BODY_BYTES)))
+      const body = toObject(readJson(await readBody(request, MAX_BODY_BYTES)))
       const push = readPush(body)
       if (push === null) throw wrongForm(body)
       if (!play.isOurs(push)) {

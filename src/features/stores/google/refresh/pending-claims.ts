@@ -2,7 +2,7 @@ import { and, asc, eq, gt, lt } from 'drizzle-orm'
 import type { Tx } from '../../../../platform/db/db.ts'
 import type { Claims } from '../../purchases/claims.ts'
 import type { StoresDb } from '../../schema.ts'
-import { type KnownItem, keyOf } from '../snapshot.ts'
+import { type KnownItem, toPurchaseKey } from '../snapshot.ts'
 
 export type PendingClaim = { tokenHash: string; userId: string; takeOver: boolean; expiresAt: Date }
 
@@ -46,7 +46,7 @@ export function createPendingClaims({ db, claims, now }: PendingClaimsDeps) {
       .orderBy(asc(playClaims.expiresAt))
     for (const { userId, takeOver } of waiting) {
       for (const item of items) {
-        const purchaseKey = keyOf(item)
+        const purchaseKey = toPurchaseKey(item)
         const heldBy = await claims.ownerOf(tx, purchaseKey)
         const result = await claims.claim(tx, { userId, purchaseKey, heldBy, takeOver })
         if (item === items[0]) results.set(userId, result)

@@ -79,7 +79,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     await tx
       .insert(playPurchases)
       .values({
-        tokenHash: hashOf(purchaseToken),
+        tokenHash: hashToken(purchaseToken),
         packageName,
         kind,
         productId,
@@ -292,6 +292,6 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
   }
 }
 
-export function hashOf(purchaseToken: string): string {
+export function hashToken(purchaseToken: string): string {
   return sha256(purchaseToken, 'hex')
 }

@@ -11,10 +11,10 @@ import { PlayApiError } from '../api/api-error.ts'
 import { redactForLog } from '../api/json.ts'
 import type { PlayReply, PlayStore } from '../api/play-store.ts'
 import { playEvent } from '../event.ts'
-import { type KnownItem, keyOf, readStatements } from '../snapshot.ts'
+import { type KnownItem, readStatements, toPurchaseKey } from '../snapshot.ts'
 import { planAfter, planAfterFailure, planUnacknowledged, retryDelay } from './next-refresh.ts'
 import type { PendingClaims } from './pending-claims.ts'
-import { hashOf, type KnownPurchase, type PlayPurchases, URGENCY } from './purchases.ts'
+import { hashToken, type KnownPurchase, type PlayPurchases, URGENCY } from './purchases.ts'
 
 type AskingDeps = {
   db: StoresDb
@@ -103,11 +103,11 @@ export function createAskGoogle(deps: AskingDeps) {
     const { tokenHash, packageName, items: known } = purchase
     const { linkedToken } = answer
     // Google no longer names the former purchase once this one is acknowledged.
-    const linkedHash = linkedToken === null ? purchase.linkedHash : hashOf(linkedToken)
+    const linkedHash = linkedToken === null ? purchase.linkedHash : hashToken(linkedToken)
     const linked = linkedHash === null ? null : await purchases.find(tx, linkedHash)
     // A clock that was ahead must not make this reply older than the last one.
     const lastAt = await Promise.all(
-      known.map((item) => statements.latestAt(tx, 'play_store', keyOf(item))),
+      known.map((item) => statements.latestAt(tx, 'play_store', toPurchaseKey(item))),
     )
     const mainOwner = await ownerOf(tx, known)
     // When a user resubscribes in the Play Store, Google names the original buyer, even if another user has claimed it.
@@ -194,11 +194,11 @@ export function createAskGoogle(deps: AskingDeps) {
 
   async function isClaimed(from: Reader, items: KnownItem[]): Promise<boolean> {
     const [item] = items
-    return item !== undefined && (await claims.claimantOf(keyOf(item), from)) !== null
+    return item !== undefined && (await claims.claimantOf(toPurchaseKey(item), from)) !== null
   }
 
   async function ownerOf(from: Reader, items: KnownItem[]) {
     const [item] = items
-    return item ? claims.ownerOf(from, keyOf(item)) : null
+    return item ? claims.ownerOf(from, toPurchaseKey(item)) : null
   }
 }

@@ -17,7 +17,7 @@ export function detectFormat(row: Row): Format {
 }
 
 /** The user in a row. Throws `Refusal`. */
-export function draftOf(row: Row, format: Format, firebase: FirebaseParameters | null): Draft {
+export function toDraft(row: Row, format: Format, firebase: FirebaseParameters | null): Draft {
   if (format === 'firebase') return firebaseDraft(row, firebase)
   if (format === 'supabase') return supabaseDraft(row)
   if (format === 'pocketbase') return pocketbaseDraft(row)

@@ -1,4 +1,4 @@
-import { emailKeyOf } from '../../../../lib/text/email-address.ts'
+import { toEmailKey } from '../../../../lib/text/email-address.ts'
 import {
   asRows,
   type Draft,
@@ -35,11 +35,11 @@ const MIN_CONFIRMATION_MS = 2_000
  * so. Google and Apple have verified theirs, which may be another one.
  */
 function isVerified(row: Row): boolean {
-  const address = emailKeyOf(String(row['email']))
+  const address = toEmailKey(String(row['email']))
   const isByProvider = asRows(row['identities'], 'identities')
     .map(identityOf)
     .filter(({ provider }) => provider === 'google' || provider === 'apple')
-    .some(({ email }) => emailKeyOf(String(email)) === address)
+    .some(({ email }) => toEmailKey(String(email)) === address)
   const delay = timeIn(row['email_confirmed_at']) - timeIn(row['created_at'])
   return isByProvider || delay > MIN_CONFIRMATION_MS
 }
