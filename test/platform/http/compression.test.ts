@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { brotliDecompressSync } from 'node:zlib'
+import { etagMatches } from '../../../src/platform/http/replies/replies.ts'
 import { createTestApp } from '../../support/app.ts'
 import { serveApp } from '../../support/served.ts'
 
@@ -45,6 +46,13 @@ test('tags match in every encoding, and as proxies change them', async () => {
     for (const encoding of ['br', 'identity'])
       expect([tag, (await ask(served.url, encoding, tag)).status]).toEqual([tag, 304])
   expect((await ask(served.url, 'br', '"other"')).status).toBe(200)
+})
+
+test.each(['"a"', '"a-"', '"a--"'])('the tag %s matches with the suffix of a proxy', (etag) => {
+  const tags = ['-gzip"', '--gzip"', '-br"'].map((suffix) => etag.replace(/"$/, suffix))
+  expect(tags.map((tag) => etagMatches(tag, etag))).toEqual([true, true, true])
+  expect(etagMatches('"b-gzip"', etag)).toBe(false)
+  expect(etagMatches(etag.replace(/"$/, '-other"'), etag)).toBe(false)
 })
 
 test('short, personal and sealed replies are not compressed', async () => {

@@ -26,7 +26,7 @@ const BROTLI_QUALITY = 5
 /** A shorter reply fits into one packet. */
 const MIN_COMPRESSED_LENGTH = 1_000
 const ENCODING_LIMIT = 200
-const PROXY_SUFFIX = /-{1,2}(gzip|br|zstd|deflate)"$/
+const PROXY_SUFFIX = /^-{1,2}(gzip|br|zstd|deflate)"$/
 
 const MAX_REPLIES_PER_VALUE = 1_000
 
@@ -105,8 +105,11 @@ function compress({ body, compressed }: PublicReply, encoding: string): Uint8Arr
 /** RFC 9110 §13.1.2: a list of tags, compared weakly, or `*`. Proxies that compress mark tags as weak or add a suffix. */
 export function etagMatches(ifNoneMatch: string | null, etag: string): boolean {
   if (ifNoneMatch === null) return false
+  const start = etag.slice(0, -1)
+  const hasSuffix = (tag: string) =>
+    tag.startsWith(start) && PROXY_SUFFIX.test(tag.slice(start.length))
   return ifNoneMatch
     .split(',')
     .map((tag) => tag.trim().replace(/^W\//, ''))
-    .some((tag) => tag === '*' || tag === etag || tag.replace(PROXY_SUFFIX, '"') === etag)
+    .some((tag) => tag === '*' || tag === etag || hasSuffix(tag))
 }
