@@ -138,7 +138,7 @@ browserTest('undoes the change of one version and keeps later ones', async () =>
   })
   expect(await textOf(page.locator('.list > li').first())).toContain(`Undo version ${version + 1}`)
   await press(page, `Undo version ${version + 1}`)
-  await dialog.getByText('Nothing would change').waitFor()
+  await dialog.getByText('No changes').waitFor()
   expect(await dialog.getByRole('button', { name: 'Undo version' }).isDisabled()).toBe(true)
   await context.close()
 })

@@ -43,7 +43,7 @@ independentTest('shortcuts open screens and focus their headings', async () => {
     await page.locator('h1:focus', { hasText: heading }).waitFor()
     expect(await page.title()).toBe(`${heading} · Console`)
   }
-  await page.getByRole('link', { name: 'Plans' }).click()
+  await page.getByRole('link', { name: 'Plans', exact: true }).click()
   await page.locator('h1:focus', { hasText: 'Plans' }).waitFor()
   await context.close()
 })
