@@ -1,9 +1,11 @@
 import { expect, test } from 'bun:test'
 import { createBackupState, warnIfTargetUnwritable } from '../../src/cli/backup/jobs.ts'
+import { chooseTarget } from '../../src/cli/backup/target.ts'
 import { describeFolders } from '../../src/cli/data/data-directory.ts'
 import { checkBackup } from '../../src/cli/doctor/server-state.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { createLog } from '../../src/lib/log/log.ts'
+import { createTestApp } from '../support/app.ts'
 import { KEYS, startBackupBucket } from '../support/backup-bucket.ts'
 import { createLogLines } from '../support/log-lines.ts'
 
@@ -70,6 +72,16 @@ test.each([
   },
   30_000,
 )
+
+test('a store that replies to everything takes no backup, and its owner cannot be read', async () => {
+  await using server = Bun.serve({ port: 0, fetch: () => new Response('') })
+  const place = `s3://backups/prod?endpoint=${server.url.origin}`
+  const config = readConfig({}, { BACKUP_DIR: place, FILES_URL: place, ...KEYS })
+  await expect(chooseTarget(config, null, true, true)).rejects.toThrow('every name is taken')
+  await using app = await createTestApp({ FILES_URL: place, ...KEYS })
+  const failure = await app.services.storeOwner.state().catch((error: Error) => error)
+  expect((failure as Error).cause).toMatchObject({ message: expect.stringContaining('FILES_URL') })
+}, 20_000)
 
 test('the state of backups in a store is read at most once a minute', async () => {
   await using store = await startBackupBucket()

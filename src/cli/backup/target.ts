@@ -2,7 +2,7 @@ import { lstat, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { isUnexpanded } from '../../config/read-settings.ts'
-import { UsageError } from '../../lib/command.ts'
+import { CommandError, UsageError } from '../../lib/command.ts'
 import { confirmRisk } from '../terminal.ts'
 import {
   type BackupPlace,
@@ -14,6 +14,8 @@ import {
 
 /** Names contain the time in whole seconds. */
 const NAME_RESOLUTION_MS = 1000
+/** Two backups at once take two; a store that replies to everything seems to have all. */
+const MAX_NAMES_TAKEN = 3
 
 /** The place and the name of a backup to write. */
 export type Target = { place: BackupPlace; name: string }
@@ -52,11 +54,14 @@ export function formatTarget({ place, name }: Target): string {
 }
 
 async function unusedName(place: BackupPlace, isEncrypted: boolean): Promise<Target> {
-  for (;;) {
+  for (let tries = 0; tries < MAX_NAMES_TAKEN; tries++) {
     const name = backupName(new Date(), isEncrypted)
     if (!(await exists(place, name))) return { place, name }
     await Bun.sleep(NAME_RESOLUTION_MS)
   }
+  throw new CommandError(
+    `${formatBackupPath(place)} says that every name is taken: check that it is a store that keeps what it is given.`,
+  )
 }
 
 /** Asks before a file is replaced; only regular files are. Throws `UsageError` in scripts without `--yes`. */

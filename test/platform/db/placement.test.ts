@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect } from 'bun:test'
-import { cp, rename, rm, symlink } from 'node:fs/promises'
+import { cp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { onSqlite } from '../../support/databases.ts'
@@ -52,6 +52,15 @@ onFiles.each([
     expect((await app.services.serverState()).faults.database).toContain('while the server uses it')
   },
 )
+
+onFiles('a folder that became a file is noticed, and works again once it is back', async () => {
+  await rename(dataDir, `${dataDir}.old`)
+  await writeFile(dataDir, '')
+  expect((await app.ask('POST', '/api/auth/guest/v1', { json: {} })).status).toBe(503)
+  await rm(dataDir)
+  await rename(`${dataDir}.old`, dataDir)
+  expect((await app.ask('POST', '/api/auth/guest/v1', { json: {} })).status).toBe(200)
+})
 
 onFiles('changes are accepted again once the database is back', async () => {
   await rename(database(), `${database()}.aside`)

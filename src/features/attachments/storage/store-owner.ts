@@ -6,7 +6,9 @@ import { newId } from '../../../lib/ids.ts'
 import { MINUTE_MS } from '../../../lib/time/durations.ts'
 import { toOriginalKey } from '../images/variants.ts'
 import type { S3Client } from './s3/client.ts'
+import { StoreFault } from './s3/fault.ts'
 import { isFileKey } from './s3/files.ts'
+import { storeUnavailable } from './s3/requests.ts'
 
 /** In the store: who may delete objects. `token` changes at each sweep, so that a copy of the database is found out. */
 type Owner = { store: string; place: string; token: string; name: string; since: number }
@@ -181,7 +183,12 @@ export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
 
   async function readJson<T>(key: string): Promise<T | null> {
     const text = (await client?.readText(key)) ?? null
-    return text === null ? null : JSON.parse(text)
+    try {
+      return text === null ? null : JSON.parse(text)
+    } catch {
+      const reason = `${key} in the object store is not what homeport wrote: check that FILES_URL is a store that keeps what it is given`
+      throw storeUnavailable(new StoreFault(reason, false))
+    }
   }
 
   async function writeJson(key: string, value: unknown) {

@@ -37,7 +37,12 @@ export function createPlacement(path: string) {
   }
 }
 
+/** Null without the file, also if its folder has become a file, a loop of links, or one that we may not enter. */
 function identityOf(path: string): string | null {
-  const found = statSync(path, { throwIfNoEntry: false })
-  return found ? `${found.dev}:${found.ino}` : null
+  try {
+    const { dev, ino } = statSync(path)
+    return `${dev}:${ino}`
+  } catch {
+    return null
+  }
 }
