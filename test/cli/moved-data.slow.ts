@@ -36,6 +36,7 @@ onSqlite('a database server has its own files').each([
     expect(await server.stop()).toBe(0)
     const saved = (await readdir(data)).find((name) => name.startsWith('homeport.db.saved-')) ?? ''
     for (const suffix of ['', '-wal', '-shm']) await rm(database + suffix, { force: true })
+    expect((await homeport.run(['init'])).stderr).toContain(`rename ${saved} to homeport.db`)
     await rename(join(data, saved), database)
     const next = await homeport.start()
     const listed = () => homeport.run(['events', 'list', '--json'])

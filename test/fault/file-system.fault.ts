@@ -31,7 +31,7 @@ test.skipIf(!canMount)(
     const DATA_DIR = join(disk, 'data')
     for (const command of ['serve', 'init']) {
       const { exitCode, stderr } = await homeport.run([command], { DATA_DIR, PORT: '0' })
-      expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`${DATA_DIR} is on btrfs`)])
+      expect([exitCode, stderr]).toEqual([78, expect.stringContaining(`${DATA_DIR} is on btrfs`)])
       expect(stderr.trim().split('\n')).toHaveLength(1)
     }
     expect(await readdir(DATA_DIR)).not.toContain('homeport.db')

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Config } from '../../config/config.ts'
+import { type Config, ConfigError } from '../../config/config.ts'
 import {
   checkSecrets,
   discardDamagedSecrets,
@@ -137,7 +137,7 @@ export async function migrationStatus(
 async function refuseFileSystem({ dataDir, allowedFileSystem }: Config) {
   const name = await copyOnWriteSystem(dataDir)
   if (name === null || name === allowedFileSystem) return
-  throw new CommandError(
+  throw new ConfigError(
     `${dataDir} is on ${name}: when the disk or its quota is full, the server crashes and cannot start. Use a disk with ext4, XFS or ZFS, or set ALLOW_FILE_SYSTEM=${name} and keep space free.`,
   )
 }
@@ -153,8 +153,11 @@ async function refuseUnusable(config: Config, path: string, refusal: string | nu
   }
   const secrets = await readdir(join(config.dataDir, 'secrets')).catch(() => [])
   if (missing && secrets.length > 0) {
+    const names = await readdir(config.dataDir)
+    const saved = names.filter((name) => name.startsWith('homeport.db.saved-')).toSorted()
+    const rescue = saved.length > 0 ? `rename ${saved.at(-1)} to homeport.db, ` : ''
     throw new CommandError(
-      `${path} is missing or empty although ${config.dataDir} was in use: restore it from a backup, or start in an empty DATA_DIR`,
+      `${path} is missing or empty although ${config.dataDir} was in use: ${rescue}restore it from a backup, or start in an empty DATA_DIR`,
     )
   }
 }

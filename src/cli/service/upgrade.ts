@@ -157,7 +157,9 @@ async function restartIfRunning(config: Config): Promise<string | null> {
 function describeOther({ dataDir }: Config): string {
   if (isService() || !existsSync(dataDir)) return ''
   const { uid } = statSync(dataDir)
-  return uid === process.getuid?.() ? '' : ` If ${userName(uid)} runs a server, restart it.`
+  return uid === process.getuid?.()
+    ? ''
+    : ` If the user ${userName(uid)} runs a server, run "homeport restart" as that user.`
 }
 
 /** Runs a command for the service. Returns the failure, or null. */

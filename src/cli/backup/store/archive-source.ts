@@ -44,7 +44,9 @@ async function openObject({ backupDir, backupS3 }: Config, file: string): Promis
   if (!url || name === '')
     throw new UsageError(`${file} must be s3://bucket/prefix/name?endpoint=…&region=….`)
   if (!backupS3.accessKeyId || !backupS3.secretAccessKey)
-    throw new UsageError(`Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY to read ${file}.`)
+    throw new UsageError(
+      `Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or both with the prefix BACKUP_, to read ${file}.`,
+    )
   // A path as a backup prints it has no endpoint.
   const isWhole = file.includes('?') || backupDir === null || typeof backupDir === 'string'
   const { endpoint, region } = isWhole ? url : backupDir

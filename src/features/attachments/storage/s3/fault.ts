@@ -21,7 +21,7 @@ const ADVICE: [RegExp, string][] = [
   ],
   [
     /AccessDenied|AllAccessDisabled|with 403$/,
-    'check S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY and the permissions of the key (ListBucket, GetObject, PutObject, DeleteObject)',
+    'check S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY (for backups BACKUP_S3_…, if set) and the permissions of the key (ListBucket, GetObject, PutObject, DeleteObject)',
   ],
   [/SlowDown|TooManyRequests/, 'the store limits requests: raise its limit, or wait'],
 ]
