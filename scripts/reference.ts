@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { exampleEnvironment, settingsPage } from '../src/config/reference.ts'
-import { toPrometheusAlert } from '../src/platform/conditions/condition.ts'
+import { describeDefault, listDocumented, toSentence } from '../src/config/reference.ts'
+import { type Condition, findLimit } from '../src/platform/conditions/condition.ts'
 import { conditions } from '../src/server/features.ts'
 import { ROOT } from './root.ts'
 
@@ -32,6 +32,45 @@ export async function references(): Promise<Record<string, string>> {
     '.env.example': exampleEnvironment(),
     'docs/monitoring/alerts.yml': `${[PROMETHEUS_ONLY, ...conditions.map(toPrometheusAlert)].join('\n')}\n`,
   }
+}
+
+/** The reference of all settings as a page of the documentation; `introduction` comes before the tables. */
+function settingsPage(introduction: string): string {
+  const sections = listDocumented().map(([subject, settings]) => {
+    const rows = settings.map((one) => {
+      const more = one.page ? ` ([more](${one.page}))` : ''
+      return `| \`${one.name}\` | ${describeDefault(one)} | ${one.meaning}${more} |`
+    })
+    return [`## ${subject}`, '', '| Variable | Default | Meaning |', '| --- | --- | --- |', ...rows]
+  })
+  return `${[introduction.trim(), ...sections.map((lines) => lines.join('\n'))].join('\n\n')}\n`
+}
+
+/** All settings as an environment file in which each is a comment. */
+function exampleEnvironment(): string {
+  const sections = listDocumented().map(([subject, settings]) => [
+    `# ${subject}`,
+    ...settings.flatMap((one) => [`# ${toSentence(one)}`, `# ${one.name}=`]),
+  ])
+  const lines = ['# Copy to .env and set what you need. docs/settings.md says more.']
+  return `${[lines, ...sections].map((section) => section.join('\n')).join('\n\n')}\n`
+}
+
+/** The alert of Prometheus for a condition, in YAML. */
+function toPrometheusAlert(condition: Condition): string {
+  const { name, title, advice, severity, minutes, measure, limit } = condition
+  const beyond = `${'above' in limit ? '>' : '<'} ${findLimit(condition)}`
+  const pascalCase = name.replace(/(^|-)(\w)/g, (_, _dash, letter) => letter.toUpperCase())
+  return `      - alert: Homeport${pascalCase}
+        expr: ${quote(measure.promql(beyond))}
+${minutes === 0 ? '' : `        for: ${minutes}m\n`}        labels: { severity: ${severity} }
+        annotations:
+          summary: ${quote(title)}
+          description: ${quote(advice)}`
+}
+
+function quote(text: string): string {
+  return text.includes('"') ? `'${text.replaceAll("'", "''")}'` : `"${text}"`
 }
 
 if (import.meta.main) {

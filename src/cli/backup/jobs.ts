@@ -45,8 +45,15 @@ export function createBackupState(
   runs: ReadonlyMap<string, JobRun | null> = new Map(),
 ): () => Promise<BackupState> {
   const place = findBackupPlace(config)
-  const targetFault = createTargetProbe(place)
-  const findNewest = createNewestReader(config)
+  const isStore = typeof place !== 'string'
+  const targetFault = cached(
+    () => probeTarget(place),
+    (fault) => (isStore && fault === null ? STORE_PROBE_INTERVAL_MS : PROBE_INTERVAL_MS),
+  )
+  const findNewest = cached(
+    () => newestBackup(config),
+    () => (isStore ? STORE_LIST_INTERVAL_MS : 0),
+  )
   let reading: Promise<BackupState> | null = null
   return () => {
     // Callers share one attempt, because each one that hangs occupies a thread.
@@ -56,7 +63,7 @@ export function createBackupState(
     const late = new Error('the folder does not respond')
     return withTimeout(reading, FOLDER_TIMEOUT_MS, () => late).catch((error) => {
       if (error !== late) throw error
-      const cause = typeof place === 'string' ? 'its mount' : 'the network'
+      const cause = isStore ? 'the network' : 'its mount'
       return failing(`${formatBackupPath(place)} does not respond: check BACKUP_DIR and ${cause}`)
     })
   }
@@ -99,26 +106,13 @@ function missedSince(
   return due !== null && due.getTime() <= Date.now() ? due : null
 }
 
-/** Creates a cached check that returns why backups cannot be written; null when they can. */
-function createTargetProbe(place: BackupPlace): () => Promise<string | null> {
-  const isStore = typeof place !== 'string'
-  let last: { at: number; fault: string | null } | null = null
-  return async () => {
-    const lifetime = isStore && last?.fault === null ? STORE_PROBE_INTERVAL_MS : PROBE_INTERVAL_MS
-    const at = performance.now()
-    if (last === null || at - last.at > lifetime) last = { at, fault: await probeTarget(place) }
-    return last.fault
-  }
-}
-
-/** The newest backup, which an object store is asked for at most once a minute. */
-function createNewestReader(config: Config): () => ReturnType<typeof newestBackup> {
-  const lifetime = typeof findBackupPlace(config) === 'string' ? 0 : STORE_LIST_INTERVAL_MS
-  let last: { at: number; newest: Awaited<ReturnType<typeof newestBackup>> } | null = null
+/** Reads a value again when it is older than the time, in ms, that it may be used for. */
+function cached<T>(read: () => Promise<T>, lifetimeOf: (value: T) => number): () => Promise<T> {
+  let last: { at: number; value: T } | null = null
   return async () => {
     const at = performance.now()
-    if (last === null || at - last.at >= lifetime) last = { at, newest: await newestBackup(config) }
-    return last.newest
+    if (last === null || at - last.at >= lifetimeOf(last.value)) last = { at, value: await read() }
+    return last.value
   }
 }
 

@@ -40,7 +40,7 @@ export async function copyTables(
     done += await to.read.$count(table)
     const last = await readLastRow(to.read, table)
     for await (const page of readPages(from.read, from.tables[name], last)) {
-      for (const rows of chunk(page)) {
+      for (const rows of splitIntoStatements(page)) {
         await to
           .write(async (tx) => {
             await tx
@@ -114,7 +114,7 @@ function after([first, ...others]: ReturnType<typeof findTableKey>, row: Row): S
 }
 
 /** Splits a page into batches that each fit into one statement. */
-function* chunk(page: Row[]): Generator<Row[]> {
+function* splitIntoStatements(page: Row[]): Generator<Row[]> {
   const limit = Math.floor(MAX_PARAMETERS / Math.max(1, Object.keys(page[0] ?? {}).length))
   let batch: Row[] = []
   let bytes = 0

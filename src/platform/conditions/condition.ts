@@ -27,20 +27,3 @@ export function findLimit({ limit }: Condition): number {
 export function holdsWith({ limit }: Condition, value: number | null, limitNow: number): boolean {
   return value !== null && ('above' in limit ? value > limitNow : value < limitNow)
 }
-
-/** The alert of Prometheus for a condition, in YAML. */
-export function toPrometheusAlert(condition: Condition): string {
-  const { name, title, advice, severity, minutes, measure, limit } = condition
-  const beyond = `${'above' in limit ? '>' : '<'} ${findLimit(condition)}`
-  const pascalCase = name.replace(/(^|-)(\w)/g, (_, _dash, letter) => letter.toUpperCase())
-  return `      - alert: Homeport${pascalCase}
-        expr: ${quote(measure.promql(beyond))}
-${minutes === 0 ? '' : `        for: ${minutes}m\n`}        labels: { severity: ${severity} }
-        annotations:
-          summary: ${quote(title)}
-          description: ${quote(advice)}`
-}
-
-function quote(text: string): string {
-  return text.includes('"') ? `'${text.replaceAll("'", "''")}'` : `"${text}"`
-}

@@ -70,7 +70,7 @@ export function createCounting(deps: CountingDeps) {
   return { run, rebuild, recheck, markChanged, readProgress }
 
   /** Counts everything that has changed, in at most half of the time. */
-  function run(signal: AbortSignal, rest: Rest = restForAsLong): Promise<void> {
+  function run(signal: AbortSignal, rest: Rest = yieldToOthers): Promise<void> {
     const next = running.catch(() => {}).then(() => work(signal, rest))
     running = next
     return next
@@ -272,7 +272,7 @@ export function createCounting(deps: CountingDeps) {
   }
 
   /** Leaves half of the time to other work. */
-  async function restForAsLong(since: number) {
+  async function yieldToOthers(since: number) {
     await Bun.sleep(performance.now() - since)
     await db.pauseBatches()
   }
