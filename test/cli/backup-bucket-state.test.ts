@@ -101,7 +101,7 @@ test('several instances report a missed backup if they share a store', async () 
   expect(fault).toContain('was not written')
 })
 
-test('backups may have credentials of their own', () => {
+test('backups may have their own credentials', () => {
   const place = { BACKUP_DIR: 's3://bucket/a/b?endpoint=https://s3.example.com&region=eu' }
   const own = { BACKUP_S3_ACCESS_KEY_ID: 'other', BACKUP_S3_SECRET_ACCESS_KEY: 'word' }
   const read = (environment: Record<string, string>) => readConfig({}, { ...place, ...environment })

@@ -19,7 +19,7 @@ onSqlite(DATA_DIRECTORY)(
     const server = await homeport.start({ ...environment, RATE_LIMITS: 'off' })
     const { accessToken } = await register(server, 'ann@example.com')
     await uploadText(server, accessToken, 'kept')
-    // The command needs no settings of its own: it uses the running server's.
+    // The command uses the running server's settings.
     const { stdout } = await run(['backup'])
     expect(stdout).toMatch(
       /^s3:\/\/backups\/prod\/homeport-\w+\.tar: .*checksums verified, NOT encrypted/,

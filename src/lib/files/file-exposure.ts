@@ -8,7 +8,7 @@ const CHANGE_BITS = 0o333
 
 /**
  * Whether users other than ours have any of the permissions `bits` on a file. Our own groups do not count: Kubernetes
- * gives a volume to one of them (`fsGroup`). Nor do other readers of a secret mounted as 0444, which nobody can write to.
+ * gives a volume to one of them (`fsGroup`). Nor do other readers of a secret mounted as 0444, which is read-only for everyone.
  */
 export function isExposed({ mode, uid, gid }: Pick<Stats, 'mode' | 'uid' | 'gid'>, bits: number) {
   const isOurGroup = gid === ROOT_GROUP || ourGroups().includes(gid)

@@ -18,7 +18,7 @@ export function bucketPath({ bucket, prefix }: Bucket, name = ''): string {
   return `s3://${[bucket, prefix, name].filter((part) => part !== '').join('/')}`
 }
 
-/** Stores a backup of about `expectedBytes`. Returns its size. `requireFree` throws if the name was taken meanwhile. */
+/** Stores a backup of about `expectedBytes` and returns its size. `requireFree` throws if its name has been taken since. */
 export function uploadBackup(
   bucket: Bucket,
   name: string,

@@ -69,7 +69,7 @@ export function createEventLog(db: BillingDb, readers: EventReaders) {
    */
   async function firstAfterEach(tx: Tx, purchaseKey: string, events: OrderedEvent[]) {
     const since = Math.min(...events.map(({ orderedAt }) => orderedAt)) - 1
-    // Rounded up to a power of two, because each limit needs a statement of its own.
+    // Rounded up to a power of two, because each limit needs its own prepared statement.
     const limit = 2 ** Math.ceil(Math.log2(events.length * SCAN_PAGE_SIZE))
     // A single scan reads fewer rows than a search for each event.
     const page = limit < MAX_SCANNED ? await pageAfter(tx, purchaseKey, since, limit) : null

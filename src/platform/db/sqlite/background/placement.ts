@@ -6,7 +6,7 @@ const SUFFIXES = ['', '-wal', '-shm']
 
 /**
  * Notices that a file of the open database at `path` was moved, replaced or removed: SQLite would keep writing to files
- * that nobody can find. A check takes a few microseconds.
+ * that have no name any more. A check takes a few microseconds.
  */
 export function createPlacement(path: string) {
   const known = new Map<string, string>()
