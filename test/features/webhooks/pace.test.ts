@@ -29,7 +29,7 @@ test.each([
     expect(performance.now() - startedAt).toBeLessThan(2_000)
     await deliverAll(app)
     expect(slow.processed.size).toBe(12)
-    expect(Math.max(...slow.processed.values())).toBeLessThanOrEqual(2)
+    expect(Math.max(...slow.processed.values())).toBeLessThanOrEqual(3)
   },
   60_000,
 )
