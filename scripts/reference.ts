@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describeDefault, listDocumented, toSentence } from '../src/config/reference.ts'
 import { type Condition, findLimit } from '../src/platform/conditions/condition.ts'
-import { conditions } from '../src/server/features.ts'
+import { conditions } from '../src/server/declarations.ts'
 import { ROOT } from './root.ts'
 
 /** A server cannot tell that it is down, nor which versions others run. */

@@ -45,6 +45,7 @@ const DIRECTORIES = `
   lib lib/concurrency lib/crypto lib/files lib/log lib/net lib/passwords lib/text lib/time
   operations operations/console
   platform
+  platform/actions
   platform/conditions
   platform/db platform/db/postgres platform/db/sqlite platform/db/sqlite/background
   platform/encryption
@@ -152,7 +153,7 @@ test('only config.ts reads the environment', () => {
 
 /** The files of a feature that use HTTP: routes, models, pages, and those that handle bodies. */
 const USES_HTTP =
-  /(^|\/)(routes|model)\.ts$|\/(routes|admin)\/|upload\/receive-uploads\.ts$|storage\/serve\.ts$|(^|\/)(admin|feature)\.ts$|settings\/(audience|rules\/conditions)\.ts$/
+  /(^|\/)(routes|model)\.ts$|\/(routes|admin)\/|upload\/receive-uploads\.ts$|storage\/serve\.ts$|(^|\/)(admin|actions|lists|feature)\.ts$|\/actions\/|settings\/(audience|rules\/conditions)\.ts$/
 
 test('only routes and models of a feature use Elysia, HTTP or the configuration', () => {
   const nonHttp = files.filter(({ path }) => path.startsWith('features/') && !USES_HTTP.test(path))
@@ -202,15 +203,15 @@ test('only db/ contains engine-specific code', () => {
 test('tables are defined only in schema.ts files, and every feature is listed', () => {
   const violations = filesWith(/\btable\(\s*'/).filter((path) => !path.endsWith('schema.ts'))
   expect(violations).toEqual([])
-  const list = files.find(({ path }) => path === 'server/features.ts')?.text ?? ''
+  const textOf = (path: string) => files.find((file) => file.path === path)?.text ?? ''
   const features = files.filter(
     ({ path }) => path.endsWith('/feature.ts') && path !== 'platform/feature.ts',
   )
   expect(features.length).toBeGreaterThan(7)
   for (const { text } of features) {
     const name = /export const (\w+Feature) = /.exec(text)?.[1] ?? ''
-    expect(list).toContain(`\n  ${name},`)
-    expect(list).toContain(` ${name}.create(`)
+    expect(textOf('server/declarations.ts')).toContain(`\n  ${name},`)
+    expect(textOf('server/features.ts')).toContain(` ${name}.create(`)
   }
 })
 

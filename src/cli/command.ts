@@ -1,6 +1,6 @@
 import type { Command as Commander } from 'commander'
 import type { Config } from '../config/config.ts'
-import type { DataCommand, NamedCommand, Options } from '../lib/command.ts'
+import type { AuditEntry, DataCommand, NamedCommand, Options } from '../lib/command.ts'
 import { userName } from '../lib/text/user-name.ts'
 import type { Services } from '../server/services.ts'
 
@@ -25,7 +25,11 @@ export async function executeCommand(
   user: string,
 ): Promise<unknown> {
   const before = await command.before?.(services, input)
-  const outcome = (await command.work(services, input, user)) ?? null
+  const record = async (entry: AuditEntry) => {
+    services.log.info({ command: command.name, ...entry.after }, 'operator change')
+    await services.operators.audit.record({ operator: null, origin: user, ...entry })
+  }
+  const outcome = (await command.work(services, input, { user, record })) ?? null
   const after = command.changes?.(outcome, input)
   if (after) {
     services.log.info({ command: command.name, ...after }, 'operator change')

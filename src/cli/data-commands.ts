@@ -1,6 +1,6 @@
 import { dataCommand, prettyJson } from '../lib/command.ts'
 import { createApp } from '../server/app.ts'
-import { commands } from '../server/features.ts'
+import { commands } from '../server/declarations.ts'
 import type { Services } from '../server/services.ts'
 import type { ServiceCommand } from './command.ts'
 import { status } from './info.ts'

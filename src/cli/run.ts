@@ -16,6 +16,7 @@ import { createLog } from '../lib/log/log.ts'
 import { drainLogs } from '../lib/log/log-output.ts'
 import { DatabaseRefusal } from '../platform/db/postgres/errors.ts'
 import { classifyOpenError } from '../platform/db/sqlite/storage-error.ts'
+import { replaceFormerWords } from './aliases.ts'
 import { ArchiveError } from './backup/archive.ts'
 import {
   type Command,
@@ -41,7 +42,7 @@ export async function run(argv: string[]): Promise<number> {
       console.log(settingsHelp())
       return EXIT.done
     }
-    const words = expandHelp(argv, commands)
+    const words = replaceFormerWords(expandHelp(argv, commands))
     requireKnownCommand(words, commands)
     const program = createProgram(neededFor(words), async (command, args, builder) => {
       exitCode = await runCommand(command, args, builder.opts() as Options, program)

@@ -3,7 +3,7 @@ import type { SubscriptionReplyOf } from '../features/billing/model.ts'
 import type { PlanReply } from '../features/plans/model.ts'
 import type { AppSettingsReply } from '../features/settings/model.ts'
 import type { SubmissionReplyOf } from '../features/stores/model.ts'
-import type { Routes, UserExport } from '../server/features.ts'
+import type { Routes, UserExport } from '../server/declarations.ts'
 import type { CallOptions } from './shared-types.ts'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'

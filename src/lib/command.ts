@@ -14,6 +14,24 @@ export type NamedCommand = {
   options?: [flags: string, meaning: string, kind?: 'list'][]
 }
 
+/** The operating system user who runs a command, and how it records what was changed in the audit log. */
+type CommandContext = {
+  user: string
+  record: (entry: AuditEntry) => Promise<void>
+}
+
+/** What was changed. */
+export type AuditDetails = {
+  /** The id or name of what was changed. */
+  target?: string
+  before?: Record<string, unknown>
+  after?: Record<string, unknown>
+  /** The changed content is public, so it is not masked. */
+  isPublic?: boolean
+}
+
+export type AuditEntry = AuditDetails & { action: string }
+
 /** Receives the progress of a long operation. */
 export type OnProgress = (step: string, done: number, total: number) => void
 
@@ -35,8 +53,7 @@ export type DataCommand<
     options: Options,
     onProgress: OnProgress,
   ): AsyncGenerator<Input, Result, Outcome>
-  /** `user`: the operating system user who runs it. */
-  work(services: Services, input: Input, user: string): Promise<Outcome>
+  work(services: Services, input: Input, context: CommandContext): Promise<Outcome>
   /** A warning about permanent data loss, to confirm first; null if there is none. */
   risk?(services: Services, input: Input): Promise<string | null>
   /** The outcome as text; with `--json` the outcome itself is printed. */

@@ -4,6 +4,7 @@ import type { Secrets } from '../config/secrets.ts'
 import type { DataCommand } from '../lib/command.ts'
 import type { Log } from '../lib/log/log.ts'
 import type { Passwords } from '../lib/passwords/passwords.ts'
+import type { AnyAction } from './actions/action.ts'
 import type { Condition } from './conditions/condition.ts'
 import type { Columns, UsersTable } from './db/columns.ts'
 import type { Db } from './db/db.ts'
@@ -26,7 +27,10 @@ export type Feature = Declarations & {
 /** A feature's static declarations, available before it is created. */
 export type Declarations = {
   tables: (columns: Columns, users: UsersTable) => object
+  /** The commands that only read. */
   commands: readonly DataCommand<never>[]
+  /** What operators can change. */
+  actions?: readonly AnyAction[]
   /** What operators should know about. */
   conditions?: readonly Condition[]
   /** Translations of sentences that users see, by language. */

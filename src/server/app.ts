@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { ATTACHMENTS_PATH } from '../features/attachments/routes.ts'
 import { mailLinkPaths } from '../features/users/feature.ts'
+import { serverActions } from '../platform/actions/server-routes.ts'
 import { wellKnown, wellKnownFiles } from '../platform/app-links.ts'
 import { encryption } from '../platform/encryption/plugin.ts'
 import type { RouteContext } from '../platform/feature.ts'
@@ -27,7 +28,7 @@ import { createBaseUrlOf, type FromProxy } from '../platform/http/request/reques
 import { publicUrl } from '../platform/public-url.ts'
 import { VERSION } from '../version.ts'
 import { createConsole } from './console.ts'
-import { plainPaths, serverTags, tags, translations } from './features.ts'
+import { actions, plainPaths, serverTags, tags, translations } from './declarations.ts'
 import type { Services } from './services.ts'
 
 /** The description of the whole API in the OpenAPI document. */
@@ -167,7 +168,7 @@ function createServerApi(services: Services, isFromProxy: FromProxy): AnyElysia 
   const context = { scopeGuard, recordByKey, baseUrlOf }
   const api: AnyElysia = new Elysia({ name: 'server-api', normalize: false })
   for (const { serverRoutes } of services.parts) if (serverRoutes) api.use(serverRoutes(context))
-  return api
+  return api.use(serverActions(actions, { services, scopeGuard, recordByKey }))
 }
 
 /** The documented routes, which apps and the billing provider call. */

@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia'
 import { backupsAdmin } from '../operations/console/backups.ts'
 import { metricsAdmin } from '../operations/console/metrics.ts'
 import { healthAdmin } from '../operations/console/overview.ts'
+import { consoleActions } from '../platform/actions/console-routes.ts'
 import { keysAdmin } from '../platform/encryption/admin.ts'
 import type { ConsoleContext } from '../platform/feature.ts'
 import {
@@ -16,6 +17,7 @@ import { requestInfo } from '../platform/http/request/request-log.ts'
 import { createBaseUrlOf, type FromProxy } from '../platform/http/request/request-url.ts'
 import { createCsvExport } from '../platform/lists/csv.ts'
 import { BUILD } from '../version.ts'
+import { actions } from './declarations.ts'
 import type { Services } from './services.ts'
 
 /** The operators' console: its page, and the routes that the page calls. */
@@ -66,6 +68,7 @@ function createAdmin(services: Services, isFromProxy: FromProxy) {
   }
   const admin: AnyElysia = new Elysia({ name: 'admin', normalize: false, detail: { hide: true } })
     .use(guard)
+    .use(consoleActions(actions, { services, record, log: services.log }))
     .use(keysAdmin({ ...services, record, exportCsv }))
     .use(backupsAdmin({ ...services, record, exportCsv }))
     .use(healthAdmin({ ...services, version: BUILD, isSignedIn }))

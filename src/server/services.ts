@@ -5,7 +5,8 @@ import { createMonitoring } from '../operations/monitoring.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { Job, JobRun } from '../platform/jobs/jobs.ts'
 import { BUILD } from '../version.ts'
-import { createFeatures, type FeaturesDeps, type Tables } from './features.ts'
+import type { Tables } from './declarations.ts'
+import { createFeatures, type FeaturesDeps } from './features.ts'
 import { createPlatform, type PlatformDeps } from './platform.ts'
 
 export type ServicesDeps = PlatformDeps<OpenDb<Tables>> &

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { translations } from '../../src/server/features.ts'
+import { translations } from '../../src/server/declarations.ts'
 
 const SOURCES = [
   'src/features/*/**/*.ts',

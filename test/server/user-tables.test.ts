@@ -3,7 +3,7 @@ import { type Column, eq, getTableColumns, getTableName } from 'drizzle-orm'
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { sqliteColumns } from '../../src/platform/db/sqlite/columns.ts'
 import { byForeignKey, type UserTable } from '../../src/platform/user-table.ts'
-import { buildTables } from '../../src/server/features.ts'
+import { buildTables } from '../../src/server/declarations.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../support/app.ts'
 
 type TableName = keyof TestApp['services']['db']['tables']

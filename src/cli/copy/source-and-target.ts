@@ -20,7 +20,7 @@ import {
   countAppliedMigrations,
   openDatabase,
 } from '../../platform/db/sqlite/open.ts'
-import { buildTables, type Tables } from '../../server/features.ts'
+import { buildTables, type Tables } from '../../server/declarations.ts'
 import { refuseSchema, type SchemaChange } from '../data/engine.ts'
 import { connectPostgres, refuseUnfinishedCopy, type UrlSetting } from '../data/open-postgres.ts'
 import { requireRights } from '../data/postgres-rights.ts'

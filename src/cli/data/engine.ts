@@ -1,7 +1,7 @@
 import type { SecretName, Secrets } from '../../config/secrets.ts'
 import { CommandError } from '../../lib/command.ts'
 import type { OpenDb } from '../../platform/db/db.ts'
-import type { Tables } from '../../server/features.ts'
+import type { Tables } from '../../server/declarations.ts'
 
 /**
  * How opening may change the schema: update it, create it in an empty database, or not at all. A server that resumes

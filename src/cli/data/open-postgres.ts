@@ -22,7 +22,7 @@ import {
   withoutPassword,
 } from '../../platform/db/postgres/open.ts'
 import { createSharedSecrets } from '../../platform/db/postgres/shared-secrets.ts'
-import { buildTables } from '../../server/features.ts'
+import { buildTables } from '../../server/declarations.ts'
 import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
 import { describeMissingRights, requireRights } from './postgres-rights.ts'
 

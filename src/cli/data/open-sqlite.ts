@@ -24,7 +24,7 @@ import {
   openDatabase,
   reasonNotToOpen,
 } from '../../platform/db/sqlite/open.ts'
-import { buildTables } from '../../server/features.ts'
+import { buildTables } from '../../server/declarations.ts'
 import { programCommand } from '../processes/program-command.ts'
 import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
 

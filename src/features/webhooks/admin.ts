@@ -1,26 +1,16 @@
 import { Elysia, t } from 'elysia'
 import type { ConsoleContext } from '../../platform/feature.ts'
-import { json } from '../../platform/http/body/body.ts'
-import { disableIdleTimeout } from '../../platform/http/body/connection-time.ts'
 import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { closedObject, data, oneOf } from '../../platform/http/replies/envelope.ts'
 import { readSlices } from '../../platform/lists/csv.ts'
 import { DELIVERY_ORDERS, DELIVERY_STATES, type DeliveryFilter } from './deliveries.ts'
-import { auditedEndpoint, type Endpoint, hideQuery, withoutQuery } from './endpoints.ts'
+import { type Endpoint, hideQuery } from './endpoints.ts'
 import { EVENT_TYPES } from './events.ts'
 import type { Webhooks } from './webhooks.ts'
 
-type WebhooksAdminDeps = { webhooks: Webhooks } & Pick<
-  ConsoleContext,
-  'record' | 'exportCsv' | 'namesOf'
->
+type WebhooksAdminDeps = { webhooks: Webhooks } & Pick<ConsoleContext, 'exportCsv' | 'namesOf'>
 
 const IdParams = closedObject({ id: t.String({ maxLength: 100 }) })
-const NewEndpointBody = closedObject({
-  url: t.String({ maxLength: 2_000 }),
-  events: t.Array(t.String({ maxLength: 100 }), { maxItems: EVENT_TYPES.length + 1 }),
-  description: t.String({ maxLength: 200 }),
-})
 const DeliveriesQuery = closedObject({
   sort: t.Optional(oneOf(DELIVERY_ORDERS, { description: 'by time of creation' })),
   endpoint: t.Optional(t.String({ maxLength: 100 })),
@@ -29,7 +19,7 @@ const DeliveriesQuery = closedObject({
 })
 
 /** Webhook endpoints, and what was delivered to them. */
-export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: WebhooksAdminDeps) {
+export function webhooksAdmin({ webhooks, exportCsv, namesOf }: WebhooksAdminDeps) {
   const { endpoints, deliveries } = webhooks
   return new Elysia({ name: 'webhooks-admin', prefix: CONSOLE_API })
     .get(
@@ -43,91 +33,10 @@ export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: Webhooks
         exportCsv(context, { name: 'webhooks', columns: ENDPOINT_COLUMNS, read: listEndpoints }),
       allow('reader'),
     )
-    .post(
-      '/webhooks/add',
-      async ({ request, body }) => {
-        const { endpoint, secret } = await endpoints.add(body)
-        const target = endpoint.id
-        await record(request, { action: 'webhooks.add', target, after: auditedEndpoint(endpoint) })
-        return data({ endpoint: hideQuery(endpoint), secret })
-      },
-      { ...json(NewEndpointBody), ...allow('operator', 'stepUp') },
-    )
-    .post(
-      '/webhooks/:id/change',
-      async ({ request, params: { id }, body }) => {
-        const { before, endpoint } = await endpoints.change(id, body)
-        const [from, after] = [auditedEndpoint(before), auditedEndpoint(endpoint)]
-        await record(request, { action: 'webhooks.change', target: id, before: from, after })
-        return data(hideQuery(endpoint))
-      },
-      { params: IdParams, ...json(t.Partial(NewEndpointBody)), ...allow('operator', 'stepUp') },
-    )
-    .post(
-      '/webhooks/:id/resend-failed',
-      async ({ request, server, params: { id } }) => {
-        disableIdleTimeout(request, server)
-        const resent = await deliveries.resendFailed(id)
-        await record(request, { action: 'webhooks.resend-failed', target: id, after: { resent } })
-        return data({ resent })
-      },
-      { params: IdParams, ...allow('operator') },
-    )
     .get('/webhooks/:id', async ({ params: { id } }) => data(hideQuery(await endpoints.find(id))), {
       params: IdParams,
       ...allow('reader'),
     })
-    .post(
-      '/webhooks/:id/test',
-      async ({ request, params: { id } }) => {
-        const result = await webhooks.test(id)
-        const after = { delivery: result.delivery }
-        await record(request, { action: 'webhooks.test', target: id, after })
-        return data(result)
-      },
-      { params: IdParams, ...allow('operator') },
-    )
-    .post(
-      '/webhooks/:id/disable',
-      async ({ request, params: { id } }) => {
-        const endpoint = await endpoints.disable(id)
-        const after = { url: withoutQuery(endpoint.url) }
-        await record(request, { action: 'webhooks.disable', target: id, after })
-        return data(hideQuery(endpoint))
-      },
-      { params: IdParams, ...allow('operator') },
-    )
-    .post(
-      '/webhooks/:id/enable',
-      async ({ request, params: { id } }) => {
-        const endpoint = await endpoints.enable(id)
-        const after = { url: withoutQuery(endpoint.url) }
-        await record(request, { action: 'webhooks.enable', target: id, after })
-        return data(hideQuery(endpoint))
-      },
-      { params: IdParams, ...allow('operator') },
-    )
-    .post(
-      '/webhooks/:id/rotate',
-      async ({ request, params: { id } }) => {
-        const { endpoint, secret } = await endpoints.rotate(id)
-        const after = { rotatingUntil: endpoint.rotatingUntil }
-        await record(request, { action: 'webhooks.rotate', target: id, after })
-        return data({ endpoint: hideQuery(endpoint), secret })
-      },
-      { params: IdParams, ...allow('operator', 'stepUp') },
-    )
-    .post(
-      '/webhooks/:id/remove',
-      async ({ request, server, params: { id } }) => {
-        disableIdleTimeout(request, server)
-        const endpoint = await endpoints.remove(id)
-        const before = auditedEndpoint(endpoint)
-        await record(request, { action: 'webhooks.remove', target: id, before })
-        return data(null)
-      },
-      { params: IdParams, ...allow('operator', 'stepUp') },
-    )
     .get('/deliveries', async ({ query }) => data(await listDeliveries(query)), {
       query: DeliveriesQuery,
       ...allow('reader'),
@@ -149,16 +58,6 @@ export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: Webhooks
         params: IdParams,
         ...allow('reader'),
       },
-    )
-    .post(
-      '/deliveries/:id/resend',
-      async ({ request, params: { id } }) => {
-        const delivery = await deliveries.resend(id)
-        const after = { endpoint: delivery.endpointId, type: delivery.type }
-        await record(request, { action: 'webhooks.resend', target: id, after })
-        return data(delivery)
-      },
-      { params: IdParams, ...allow('operator') },
     )
 
   async function listEndpoints() {

@@ -1,15 +1,16 @@
 import type { Tx } from '../../platform/db/db.ts'
 import type { ConsoleContext, Feature, Platform, ServerContext } from '../../platform/feature.ts'
+import type { Job } from '../../platform/jobs/jobs.ts'
 import { nothing } from '../../platform/user-table.ts'
+import { webhookActions } from './actions.ts'
 import { webhooksAdmin } from './admin.ts'
 import { webhookCommands } from './commands.ts'
 import { webhookConditions } from './health.ts'
-import { webhookJobs } from './jobs.ts'
 import { type WebhooksDb, webhookTables } from './schema.ts'
 import type { Failure } from './sending/queue.ts'
 import { serverWebhookTags } from './server/model.ts'
 import { serverWebhookRoutes } from './server/routes.ts'
-import { createWebhooks, type WebhooksDeps } from './webhooks.ts'
+import { createWebhooks, type Webhooks, type WebhooksDeps } from './webhooks.ts'
 
 type Needs = {
   /** Queues an e-mail to the operators, if they have an address. */
@@ -28,6 +29,7 @@ const REASONS: Record<Failure, string> = {
 export const webhooksFeature = {
   tables: webhookTables,
   commands: webhookCommands,
+  actions: webhookActions,
   conditions: webhookConditions,
   serverTags: serverWebhookTags,
   create(platform: Platform<WebhooksDb>, needs: Needs) {
@@ -50,7 +52,7 @@ export const webhooksFeature = {
       services: { webhooks },
       serverRoutes: (context: ServerContext) => serverWebhookRoutes({ webhooks, ...context }),
       consoleRoutes: (context: ConsoleContext) => webhooksAdmin({ webhooks, ...context }),
-      jobs: webhookJobs(webhooks),
+      jobs: createJobs(webhooks),
       userData: {
         webhookMessages: {
           deletion: webhooks.retention.eraseUser,
@@ -61,3 +63,28 @@ export const webhooksFeature = {
     }
   },
 } satisfies Feature
+
+function createJobs({ wake, retryAll, retention }: Webhooks): Job[] {
+  return [
+    {
+      name: 'webhook deliveries',
+      schedule: ['* * * * *'],
+      // The job ends at once, because a server that stops waits for its jobs.
+      run: wake,
+      isDueAtStart: async () => true,
+      runsOnEveryInstance: true,
+    },
+    {
+      name: 'webhooks after the clock was ahead',
+      schedule: [],
+      run: retryAll,
+      runsAfterSetBack: true,
+    },
+    {
+      name: 'old webhook messages',
+      schedule: ['50 3 * * *'],
+      run: retention.clearOld,
+      deletesByAge: true,
+    },
+  ]
+}

@@ -1,5 +1,6 @@
 import type { Server } from 'bun'
 import { Elysia, t } from 'elysia'
+import type { AuditEntry } from '../../lib/command.ts'
 import { isApiKey } from '../../lib/crypto/api-key.ts'
 import { AppError, type DenialReason } from '../../lib/errors.ts'
 import type { Scope } from '../../lib/scopes.ts'
@@ -47,15 +48,7 @@ type ServerApiDeps = {
 type Caller = { key: string; readIp: () => string }
 
 /** Records an action of an API key in the audit log. */
-export type RecordByKey = (
-  request: Request,
-  entry: {
-    action: string
-    target: string
-    before?: Record<string, unknown>
-    after?: Record<string, unknown>
-  },
-) => Promise<void>
+export type RecordByKey = (request: Request, entry: AuditEntry) => Promise<void>
 
 type ClientRequest = {
   request: Request

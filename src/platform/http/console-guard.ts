@@ -1,5 +1,6 @@
 import type { Server } from 'bun'
 import { type AnyElysia, Elysia } from 'elysia'
+import type { AuditEntry } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
 import { ROLES, type Role } from '../../lib/roles.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
@@ -24,17 +25,7 @@ type Operator = {
 type Visitor = { ip: string; device: string; origin: string }
 
 /** Records an operator's action in the audit log. */
-export type RecordAction = (
-  request: Request,
-  entry: {
-    action: string
-    target?: string
-    before?: Record<string, unknown>
-    after?: Record<string, unknown>
-    /** The changed content is public, so it is not masked. */
-    isPublic?: boolean
-  },
-) => Promise<void>
+export type RecordAction = (request: Request, entry: AuditEntry) => Promise<void>
 
 type ConsoleGuardDeps = {
   /** The operator who owns the session; null when the token is invalid. */

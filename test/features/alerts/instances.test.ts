@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createAlerts } from '../../../src/features/alerts/service.ts'
-import { conditions } from '../../../src/server/features.ts'
+import { conditions } from '../../../src/server/declarations.ts'
 import { createTestApp } from '../../support/app.ts'
 
 const MINUTE = 60_000

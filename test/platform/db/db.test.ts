@@ -11,7 +11,7 @@ import { sqliteColumns } from '../../../src/platform/db/sqlite/columns.ts'
 import { createDb } from '../../../src/platform/db/sqlite/create-db.ts'
 import { migrate, schemaVersion } from '../../../src/platform/db/sqlite/migrate.ts'
 import { openDatabase, reasonNotToOpen } from '../../../src/platform/db/sqlite/open.ts'
-import { buildTables } from '../../../src/server/features.ts'
+import { buildTables } from '../../../src/server/declarations.ts'
 import { fault } from '../../support/fault.ts'
 import { simulateDelay, yieldToEventLoop } from '../../support/until.ts'
 

@@ -7,7 +7,7 @@ import { type SQLiteTable, getTableConfig as sqliteConfig } from 'drizzle-orm/sq
 import { postgresColumns } from '../../../src/platform/db/postgres/columns.ts'
 import { sharedTables } from '../../../src/platform/db/postgres/schema.ts'
 import { sqliteColumns } from '../../../src/platform/db/sqlite/columns.ts'
-import { buildTables } from '../../../src/server/features.ts'
+import { buildTables } from '../../../src/server/declarations.ts'
 
 type Snapshot = {
   tables: Record<

@@ -12,6 +12,8 @@ const HOUR = 60 * 60 * 1000
 const SETTINGS = '/api/user/app_settings/v1'
 const head = { htu: SETTINGS }
 
+const context = { user: LOCAL_USER, record: async () => {} }
+
 onSqlite('it reads the key files')(
   'publishes a new key a day before its use, and accepts the old one for 30 more days',
   async () => {
@@ -51,7 +53,7 @@ onSqlite('it reads the key files')(
     const rotated = await keysRotate.work(
       app.services,
       { use: 'enc', atOnce: true } as never,
-      LOCAL_USER,
+      context,
     )
     expect(await readKeyFile(app)).toHaveLength(1)
     expect((await old.get(SETTINGS, old.seal({ head }))).json.code).toBe('encryption_unknown_key')
@@ -77,10 +79,10 @@ onSqlite('it reads the key files')(
     expect((await stat(path)).mode & 0o777).toBe(0o600)
     const jwk: { d: string } = await Bun.file(path).json()
     const printed = keysList.print(
-      (await keysList.work(app.services, undefined as never, LOCAL_USER)) as never,
+      (await keysList.work(app.services, undefined as never, context)) as never,
     )
     const shown =
-      JSON.stringify(await keysList.work(app.services, undefined as never, LOCAL_USER)) + printed
+      JSON.stringify(await keysList.work(app.services, undefined as never, context)) + printed
     expect(shown).not.toContain(jwk.d)
   },
 )

@@ -40,7 +40,7 @@ const accessGrant = dataCommand({
     until: readEnd(options),
     reason: readReason(options),
   }),
-  work: async ({ grants, timeline, userIdOf }: Needs, wanted: Wanted, by) => {
+  work: async ({ grants, timeline, userIdOf }: Needs, wanted: Wanted, { user: by }) => {
     const { user, entitlementId, until, reason } = wanted
     const userId = (await userIdOf(user)) ?? user
     const grant = await grants.give({
@@ -66,7 +66,7 @@ const accessRevoke = dataCommand({
   work: async (
     { grants, timeline, userIdOf }: Needs,
     { user, id, reason }: { user: string; id: string; reason: string },
-    by,
+    { user: by },
   ) => {
     const userId = (await userIdOf(user)) ?? user
     const grant = await grants.revoke(userId, id, { by, reason })

@@ -85,7 +85,7 @@ const purchasesGive = dataCommand({
   work: async (
     { stores, userIdOf }: Needs,
     { id, user, reason }: { id: string; user: string; reason: string },
-    by,
+    { user: by },
   ) => {
     const userId = (await userIdOf(user)) ?? user
     await stores.actions.give(id, userId, { by, reason })
@@ -103,7 +103,7 @@ const purchasesTakeBack = dataCommand({
   arguments: '<transaction-or-order>',
   options: [REASON_OPTION],
   input: ([id = ''], options) => ({ id, reason: reasonIn(options) }),
-  work: async ({ stores }: Needs, { id, reason }: { id: string; reason: string }, by) => {
+  work: async ({ stores }: Needs, { id, reason }: { id: string; reason: string }, { user: by }) => {
     await stores.actions.takeBack(id, { by, reason })
     return stores.purchaseSearch.findOrThrow(id)
   },

@@ -1,0 +1,116 @@
+import type { Static, TObject, TSchema } from '@sinclair/typebox'
+import type { AuditDetails, AuditEntry, OnProgress, Options } from '../../lib/command.ts'
+import type { Role } from '../../lib/roles.ts'
+import type { Scope } from '../../lib/scopes.ts'
+
+/**
+ * What an operator can change. It is declared once: the command, the routes of the console and of the server API, and the
+ * audit entry derive from it. `Needs` are the services that it uses.
+ */
+type Action<Needs, Input extends TObject, Outcome, Report = Outcome> = {
+  /** `webhooks.rotate`: the name in the audit log, and with a space the command. */
+  name: string
+  summary: string
+  /** What was done, for the audit log; the target follows. */
+  label: string
+  /** The least role that may do it in the console; `stepUp` also requires a recent proof. */
+  role: Role
+  proof?: 'stepUp'
+  /** All parameters: one flat, closed object, which every caller's input must match. */
+  input: Input
+  /** The path below the console's API, of a POST; null if the console does not offer it. */
+  console: string | null
+  /** Null if it is no command. */
+  command: CommandForm<Static<Input>, Outcome, Report> | null
+  /** The route of the server API. */
+  server?: ServerForm<Static<Input>, Outcome>
+  /** The outcome is a file with this name, which the console downloads: a GET. */
+  fileName?(input: Static<Input>): string
+  /** The console's reply streams the progress. */
+  hasProgress?: boolean
+  /** The maximum size of the console's request body, in bytes. */
+  bodyLimit?: number
+  work(needs: Needs, input: Static<Input>, context: ActionContext): Promise<Outcome>
+  /** The audit entry; null if nothing was changed. */
+  audit(outcome: Outcome, input: Static<Input>): AuditDetails | null
+  /** The reply to the console; the outcome by default. */
+  show?(outcome: Outcome): unknown
+}
+
+type CommandForm<Input, Outcome, Report> = {
+  /** Its words, if they are not the name. */
+  words?: string
+  /** The positional arguments in their order, each with its form in the help: `{ id: '<id>' }`. Other members are options. */
+  arguments?: { [Name in keyof Input]?: string }
+  /** For a command whose options are not the members, as `DataCommand` has them. */
+  options?: [flags: string, meaning: string, kind?: 'list'][]
+  read?(args: string[], options: Options): Input | Promise<Input>
+  steps?(
+    args: string[],
+    options: Options,
+    onProgress: OnProgress,
+  ): AsyncGenerator<Input, Report, Outcome>
+  /** A warning about permanent data loss, to confirm first; null if there is none. */
+  risk?(needs: never, input: Input): Promise<string | null>
+  /** What `--json` prints and `print` receives; the outcome by default. */
+  report?(outcome: Outcome): Report
+  print(report: Report): string
+  /** Whether the outcome is a failure: exit 1. */
+  isFailure?(report: Report): boolean
+}
+
+type ServerForm<Input, Outcome> = {
+  method: 'post' | 'put' | 'patch' | 'delete'
+  /** The path below the prefix of the server API. */
+  path: string
+  scope: Scope
+  operationId: string
+  tag: string
+  summary?: string
+  description: string
+  params?: TObject
+  query?: TObject
+  body?: TObject
+  reply: TSchema
+  /** The statuses of failures that only this route has. */
+  failures: number[]
+  /** The input, if it is not the parameters and the body; they are checked. */
+  read?(sent: Record<string, unknown>): Input
+  show?(outcome: Outcome): unknown
+  /** The reply, if it has no data. */
+  message?: string
+}
+
+/** Who performs an action: an operator's name, an API key's, or the machine's user. */
+type Caller = { name: string; door: 'console' | 'command' | 'server' }
+
+export type ActionContext = {
+  caller: Caller
+  /** Aborts work with progress when the operator leaves. */
+  signal: AbortSignal
+  onProgress: (progress: unknown) => void
+}
+
+/** An action in a list: only its declaration says what it needs. */
+export type AnyAction = Action<never, TObject, unknown, unknown>
+
+/** Checks that the types of an action's parts match, before they are erased in lists. */
+export function defineAction<Needs, Input extends TObject, Outcome, Report = Outcome>(
+  action: Action<Needs, Input, Outcome, Report>,
+): Action<Needs, Input, Outcome, Report> {
+  return action
+}
+
+/** Performs an action, and records it in the audit log. */
+export async function performAction(
+  action: AnyAction,
+  services: object,
+  input: Record<string, unknown>,
+  context: ActionContext,
+  record: (entry: AuditEntry) => Promise<void>,
+): Promise<unknown> {
+  const outcome = await action.work(services as never, input, context)
+  const entry = action.audit(outcome, input)
+  if (entry !== null) await record({ action: action.name, ...entry })
+  return outcome
+}

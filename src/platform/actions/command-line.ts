@@ -1,0 +1,111 @@
+import type { Static, TObject, TSchema } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import {
+  type DataCommand,
+  type Options,
+  parseListOption,
+  parseTimeOption,
+  toFlag,
+  UsageError,
+} from '../../lib/command.ts'
+import { check } from '../../lib/validation.ts'
+import { type AnyAction, performAction } from './action.ts'
+
+type Members = Record<string, TSchema>
+
+/** The commands that perform the actions which have one. */
+export function toCommands(actions: readonly AnyAction[]): DataCommand<never>[] {
+  return actions.flatMap((action) => toCommand(action) ?? [])
+}
+
+function toCommand(action: AnyAction): DataCommand<never> | null {
+  const { name, summary, input: schema, command } = action
+  if (command === null) return null
+  const { words, arguments: forms = {}, options, read, steps, risk, report, ...output } = command
+  const places = Object.keys(forms)
+  return {
+    name: words ?? name.replace('.', ' '),
+    summary,
+    arguments: Object.values(forms).join(' '),
+    options: options ?? describeOptions(schema, places),
+    ...(steps
+      ? { steps }
+      : { input: read ?? ((args, given) => readInput(schema, places, args, given)) }),
+    ...(risk && { risk }),
+    ...output,
+    async work(services, input, { user, record }) {
+      const outcome = await performAction(
+        action,
+        services,
+        check(schema, input, 'arguments'),
+        {
+          caller: { name: user, door: 'command' },
+          signal: new AbortController().signal,
+          onProgress: () => {},
+        },
+        record,
+      )
+      return report ? report(outcome) : outcome
+    },
+  }
+}
+
+/** The options of a command: the members of its input that are not among `places`, the positional arguments. */
+export function describeOptions(
+  { properties }: TObject,
+  places: string[] = [],
+): [flags: string, meaning: string, kind?: 'list'][] {
+  const members = Object.entries(properties as Members).filter(
+    ([name, { isForConsole }]) => !places.includes(name) && !isForConsole,
+  )
+  return members.map(([name, schema]) => {
+    const { type, format } = schema
+    const [flag, description] = [toFlag(name), describeMember(schema)]
+    if (type === 'boolean') return [flag, description]
+    if (type === 'array') return [`${flag} <${name}>`, description, 'list']
+    const value = format === 'date-time' ? 'time' : type === 'integer' ? 'number' : name
+    return [`${flag} <${value}>`, description]
+  })
+}
+
+/** The input of a command from its words. Throws `UsageError` for missing members and values that are none. */
+export function readInput<Schema extends TObject>(
+  { properties, required = [] }: Schema,
+  places: string[],
+  args: string[],
+  options: Options,
+): Static<Schema> {
+  const members = Object.entries(properties as Members).flatMap(([name, schema]) => {
+    const place = places.indexOf(name)
+    const label = place === -1 ? toFlag(name) : name
+    const given = place === -1 ? options[name] : schema['type'] === 'array' ? args : args[place]
+    if (given !== undefined) return [[name, readValue(schema, given, label)]]
+    if (required.includes(name))
+      throw new UsageError(`Specify ${label}: ${describeMember(schema)}.`)
+    return []
+  })
+  return Object.fromEntries(members) as Static<Schema>
+}
+
+function readValue(schema: TSchema, given: string | boolean | string[], label: string): unknown {
+  const value = parseValue(schema, given, label)
+  if (typeof schema['error'] === 'string' && !Value.Check(schema, value))
+    throw new UsageError(`${label} ${schema['error']}.`)
+  return value
+}
+
+function parseValue({ type, format, minimum }: TSchema, given: unknown, label: string): unknown {
+  if (typeof given !== 'string') return given
+  if (type === 'array') return parseListOption(given)
+  if (format === 'date-time') return parseTimeOption(given, label).toISOString()
+  if (type !== 'integer') return given
+  const number = Number(given)
+  if (!/^-?\d{1,15}$/.test(given) || number < (minimum ?? -Infinity))
+    throw new UsageError(`${label} takes a whole number${minimum ? ` from ${minimum}` : ''}.`)
+  return number
+}
+
+/** The description of a member without its Markdown. */
+function describeMember({ description = '' }: TSchema): string {
+  return description.replaceAll('`', '')
+}

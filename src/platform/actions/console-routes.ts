@@ -1,0 +1,91 @@
+import type { TObject } from '@sinclair/typebox'
+import type { Server } from 'bun'
+import { type AnyElysia, type Context, Elysia, type TSchema } from 'elysia'
+import type { Log } from '../../lib/log/log.ts'
+import { restoreDots } from '../../lib/text/path-segment.ts'
+import { hasBody, json } from '../http/body/body.ts'
+import { disableIdleTimeout } from '../http/body/connection-time.ts'
+import { allow, CONSOLE_API, findOperator, type RecordAction } from '../http/console-guard.ts'
+import { closedObject, data } from '../http/replies/envelope.ts'
+import { progressReply } from '../http/replies/progress-reply.ts'
+import { type ActionContext, type AnyAction, performAction } from './action.ts'
+
+type ActionRequest = {
+  request: Request
+  server: Server<unknown> | null
+  params?: Record<string, string>
+  body?: Record<string, unknown>
+  set: Context['set']
+}
+
+type ConsoleActionsDeps = { services: object; record: RecordAction; log: Log }
+
+/** The console's routes for actions. Members in a path come from it, all others from the body. */
+export function consoleActions(actions: readonly AnyAction[], deps: ConsoleActionsDeps) {
+  const app: AnyElysia = new Elysia({ name: 'console-actions', prefix: CONSOLE_API })
+  for (const action of actions) {
+    if (action.console === null) continue
+    const { params, body } = divide(action.input.properties, action.console)
+    const route: object = {
+      ...(hasMembers(params) && { params }),
+      ...(hasMembers(body) && optionalJson(body, action.bodyLimit)),
+      ...allow(action.role, action.proof),
+    }
+    const handle = (context: unknown) => answer(action, context as ActionRequest, deps)
+    const method = action.fileName ? 'GET' : 'POST'
+    app.route(method, `/${action.console}`, handle, { config: {}, ...route })
+  }
+  return app
+}
+
+async function answer(
+  action: AnyAction,
+  { request, server, params, body, set }: ActionRequest,
+  { services, record, log }: ConsoleActionsDeps,
+) {
+  const ids = Object.entries(params ?? {}).map(([name, id]) => [name, restoreDots(id)])
+  const input = { ...Object.fromEntries(ids), ...body }
+  if (action.hasProgress) return progressReply({ request, server, set, log }, perform)
+  disableIdleTimeout(request, server)
+  const shown = await perform(() => {}, new AbortController().signal)
+  if (!action.fileName) return data(shown ?? null)
+  set.headers['content-disposition'] = `attachment; filename="${action.fileName(input)}"`
+  return shown
+
+  async function perform(
+    onProgress: ActionContext['onProgress'],
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const caller = { name: findOperator(request).name, door: 'console' } as const
+    const context = { caller, signal, onProgress }
+    const outcome = await performAction(action, services, input, context, (entry) =>
+      record(request, entry),
+    )
+    return action.show ? action.show(outcome) : outcome
+  }
+}
+
+function divide(members: Record<string, TSchema>, path: string) {
+  const isInPath = ([name]: [string, TSchema]) => path.split('/').includes(`:${name}`)
+  const { true: inPath = [], false: others = [] } = Object.groupBy(
+    Object.entries(members),
+    (member) => `${isInPath(member)}` as const,
+  )
+  return {
+    params: closedObject(Object.fromEntries(inPath)),
+    body: closedObject(Object.fromEntries(others)),
+  }
+}
+
+function hasMembers({ properties }: TObject): boolean {
+  return Object.keys(properties).length > 0
+}
+
+/** A body that may be missing if all of its members are optional. */
+function optionalJson(schema: ReturnType<typeof closedObject>, limit?: number) {
+  const { parse, body } = json(schema, limit)
+  if (schema.required !== undefined) return { parse, body }
+  const parseIfSent = (context: { request: Request }) =>
+    hasBody(context.request) ? parse[0]?.(context) : {}
+  return { parse: [parseIfSent], body }
+}

@@ -1,0 +1,61 @@
+import type { Server } from 'bun'
+import { type AnyElysia, Elysia } from 'elysia'
+import { findCaller, type RecordByKey, type ScopeGuard, SERVER_API } from '../http/api-key-guard.ts'
+import { json } from '../http/body/body.ts'
+import { disableIdleTimeout } from '../http/body/connection-time.ts'
+import { data, message, responses } from '../http/replies/envelope.ts'
+import { type AnyAction, performAction } from './action.ts'
+
+type ServerRequest = {
+  request: Request
+  server: Server<unknown> | null
+  params?: object
+  query: object
+  body?: object
+}
+
+type ServerActionsDeps = { services: object; scopeGuard: ScopeGuard; recordByKey: RecordByKey }
+
+/** The routes of the server API for actions. */
+export function serverActions(actions: readonly AnyAction[], deps: ServerActionsDeps): AnyElysia {
+  const app: AnyElysia = new Elysia({ name: 'server-actions' }).use(deps.scopeGuard)
+  for (const action of actions) {
+    if (!action.server) continue
+    const { method, path, scope, params, query, body, reply, failures, ...about } = action.server
+    const { operationId, tag, description, summary = action.summary } = about
+    const route: object = {
+      scope,
+      ...(params && { params }),
+      ...(query && { query }),
+      ...(body ? json(body) : { parse: 'none' }),
+      response: responses(reply, 400, 401, 403, 429, ...(body ? [413, 415] : []), ...failures),
+      detail: { tags: [tag], operationId, summary, description },
+    }
+    const handle = (context: unknown) => answer(action, context as ServerRequest, deps)
+    app.route(method.toUpperCase(), SERVER_API + path, handle, { config: {}, ...route })
+  }
+  return app
+}
+
+async function answer(
+  action: AnyAction,
+  { request, server, params, query, body }: ServerRequest,
+  { services, recordByKey }: ServerActionsDeps,
+) {
+  disableIdleTimeout(request, server)
+  const { read, show, message: text } = action.server ?? {}
+  const sent = { ...query, ...params, ...body }
+  const outcome = await performAction(
+    action,
+    services,
+    read ? read(sent) : sent,
+    {
+      caller: { name: `API key ${findCaller(request).key}`, door: 'server' },
+      signal: new AbortController().signal,
+      onProgress: () => {},
+    },
+    (entry) => recordByKey(request, entry),
+  )
+  if (text !== undefined) return message(text)
+  return data((show ?? action.show ?? ((same: unknown) => same))(outcome))
+}

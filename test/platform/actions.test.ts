@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'bun:test'
+import { t } from 'elysia'
+import { UsageError } from '../../src/lib/command.ts'
+import { ROLES } from '../../src/lib/roles.ts'
+import { describeOptions, readInput, toCommands } from '../../src/platform/actions/command-line.ts'
+import { closedObject, integer, oneOf } from '../../src/platform/http/replies/envelope.ts'
+import { actions } from '../../src/server/declarations.ts'
+import { createTestApp } from '../support/app.ts'
+import { signInOperator } from '../support/operator.ts'
+
+const MINUTE = 60_000
+const offered = actions.filter(({ console: path }) => path !== null)
+
+describe('the console', () => {
+  test('refuses each action to operators with a lower role', async () => {
+    await using app = await createTestApp()
+    for (const role of ['reader', 'operator'] as const) {
+      const operator = await signInOperator(app, { name: role, role })
+      const tooHigh = offered.filter((one) => ROLES.indexOf(one.role) > ROLES.indexOf(role))
+      expect(tooHigh.length).toBeGreaterThan(role === 'reader' ? 5 : -1)
+      for (const action of tooHigh) expect(await call(operator, action)).toBe(403)
+    }
+  })
+
+  test('requires a recent proof where an action says so, and only there', async () => {
+    await using app = await createTestApp()
+    const owner = await signInOperator(app)
+    app.clock.advance(11 * MINUTE)
+    const refused = []
+    for (const action of offered) if ((await call(owner, action)) === 403) refused.push(action.name)
+    const withProof = offered.filter(({ proof }) => proof === 'stepUp')
+    expect(refused).toEqual(withProof.map(({ name }) => name))
+  })
+
+  /** The status for a call with a body that no action takes, so that nothing is changed. */
+  async function call(
+    { ask }: Awaited<ReturnType<typeof signInOperator>>,
+    action: (typeof actions)[number],
+  ) {
+    const path = String(action.console).replaceAll(/:\w+/g, 'unknown')
+    const options = action.fileName ? {} : { json: { unknownMember: 1 } }
+    return (await ask(action.fileName ? 'GET' : 'POST', path, options)).status
+  }
+})
+
+test('no two actions share a name, a path or the words of a command', () => {
+  const commands = toCommands(actions).map(({ name }) => name)
+  for (const values of [
+    actions.map(({ name }) => name),
+    offered.map((one) => one.console),
+    commands,
+  ])
+    expect(new Set<unknown>(values).size).toBe(values.length)
+})
+
+describe('a command line', () => {
+  const schema = closedObject({
+    id: t.String({ description: 'the id' }),
+    events: t.Array(t.String(), { description: '`all`, or a list' }),
+    count: t.Optional(integer({ minimum: 1, description: 'how many' })),
+    until: t.Optional(t.String({ format: 'date-time', description: 'the end' })),
+    role: t.Optional(oneOf(ROLES, { description: 'the role' })),
+    forever: t.Optional(t.Boolean({ description: 'without an end' })),
+    confirm: t.Optional(t.String({ isForConsole: true })),
+  })
+  const read = (args: string[], options: Record<string, string | boolean>) =>
+    readInput(schema, ['id'], args, options)
+
+  test('has an option for each member that is no argument', () => {
+    expect(describeOptions(schema, ['id'])).toEqual([
+      ['--events <events>', 'all, or a list', 'list'],
+      ['--count <number>', 'how many'],
+      ['--until <time>', 'the end'],
+      ['--role <role>', 'the role'],
+      ['--forever', 'without an end'],
+    ])
+  })
+
+  test('is read by the schema', () => {
+    const options = {
+      events: 'a, b',
+      count: '3',
+      until: '2027-01-01',
+      role: 'owner',
+      forever: true,
+    }
+    expect(read(['x'], options)).toEqual({
+      id: 'x',
+      events: ['a', 'b'],
+      count: 3,
+      until: '2027-01-01T00:00:00.000Z',
+      role: 'owner',
+      forever: true,
+    })
+  })
+
+  test.each([
+    [{}, 'Specify --events: all, or a list.'],
+    [{ events: 'a', count: '0' }, '--count takes a whole number from 1.'],
+    [{ events: 'a', count: '1.5' }, '--count takes a whole number from 1.'],
+    [{ events: 'a', role: 'king' }, '--role must be one of reader, operator, owner.'],
+    [{ events: 'a', until: 'soon' }, '--until takes a time in ISO 8601'],
+  ])('refuses %j', (options: Record<string, string>, message) => {
+    expect(() => read(['x'], options)).toThrow(UsageError)
+    expect(() => read(['x'], options)).toThrow(message)
+  })
+})
