@@ -38,7 +38,7 @@ const DIRECTORIES = `
     features/stores/google/push features/stores/google/refresh features/stores/purchases
     features/usage/server
     features/webhooks/sending features/webhooks/server
-  features/users/accounts features/users/credentials features/users/email features/users/import
+  features/users/accounts features/users/actions features/users/credentials features/users/email features/users/import
     features/users/import/formats features/users/pages features/users/passkeys
     features/users/profile features/users/routes features/users/server features/users/sessions
     features/users/social features/users/two-factor

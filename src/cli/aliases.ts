@@ -1,10 +1,16 @@
 /** Former words of commands, by which scripts still call them. */
 const CURRENT_WORDS: Record<string, string> = {
+  'user note': 'users add-note',
   'webhooks resend': 'deliveries resend',
 }
+/** Former first words. */
+const CURRENT_GROUPS: Record<string, string> = { user: 'users' }
 
 /** Replaces the former words at the start of a command line. */
 export function replaceFormerWords(argv: string[]): string[] {
-  const current = CURRENT_WORDS[argv.slice(0, 2).join(' ')]
-  return current === undefined ? argv : [...current.split(' '), ...argv.slice(2)]
+  const [first = '', second = '', ...others] = argv
+  const current = CURRENT_WORDS[`${first} ${second}`]
+  if (current !== undefined) return [...current.split(' '), ...others]
+  const group = CURRENT_GROUPS[first]
+  return group === undefined ? argv : [group, ...argv.slice(1)]
 }

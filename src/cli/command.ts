@@ -26,7 +26,8 @@ export async function executeCommand(
 ): Promise<unknown> {
   const before = await command.before?.(services, input)
   const record = async (entry: AuditEntry) => {
-    services.log.info({ command: command.name, ...entry.after }, 'operator change')
+    const { target, after } = entry
+    services.log.info({ command: command.name, target, ...after }, 'operator change')
     await services.operators.audit.record({ operator: null, origin: user, ...entry })
   }
   const outcome = (await command.work(services, input, { user, record })) ?? null

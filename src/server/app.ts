@@ -168,7 +168,7 @@ function createServerApi(services: Services, isFromProxy: FromProxy): AnyElysia 
   const context = { scopeGuard, recordByKey, baseUrlOf }
   const api: AnyElysia = new Elysia({ name: 'server-api', normalize: false })
   for (const { serverRoutes } of services.parts) if (serverRoutes) api.use(serverRoutes(context))
-  return api.use(serverActions(actions, { services, scopeGuard, recordByKey }))
+  return api.use(serverActions(actions, { services, ...context }))
 }
 
 /** The documented routes, which apps and the billing provider call. */

@@ -68,7 +68,7 @@ function createAdmin(services: Services, isFromProxy: FromProxy) {
   }
   const admin: AnyElysia = new Elysia({ name: 'admin', normalize: false, detail: { hide: true } })
     .use(guard)
-    .use(consoleActions(actions, { services, record, log: services.log }))
+    .use(consoleActions(actions, { services, log: services.log, ...context }))
     .use(keysAdmin({ ...services, record, exportCsv }))
     .use(backupsAdmin({ ...services, record, exportCsv }))
     .use(healthAdmin({ ...services, version: BUILD, isSignedIn }))

@@ -50,7 +50,7 @@ test('an operator finds users by id or address, verifies, signs out and deletes 
   }
   await server.stop()
   const log = await Bun.file(`${homeport.folder}/log`).text()
-  expect(log).toContain(`"command":"user delete","userId":"${id}"`)
+  expect(log).toContain(`"command":"users delete","target":"${id}"`)
 }, 30_000)
 
 test('an operator creates an account with a generated or a chosen password', async () => {

@@ -5,7 +5,7 @@ import { writeOutcome } from '../terminal.ts'
 
 const SHELLS = { bash, zsh, fish }
 
-/** A command such as `user list`, and the words that may follow it. */
+/** A command such as `users list`, and the words that may follow it. */
 type Entry = { path: string[]; summary: string; words: string[]; command: Commander }
 
 export const completion: LocalCommand = {

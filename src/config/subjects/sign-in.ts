@@ -10,7 +10,7 @@ export const signInSettings = {
   signUp: setting(
     'SIGN_UP',
     choice(['on', 'invite', 'off'], 'on'),
-    '`on`: anyone can sign up; `invite`: only users invited with `homeport user invite`; `off`: only operators and servers create accounts',
+    '`on`: anyone can sign up; `invite`: only users invited with `homeport users invite`; `off`: only operators and servers create accounts',
   ),
   passwordMinLength: setting(
     'PASSWORD_MIN_LENGTH',

@@ -1,4 +1,5 @@
 import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
+import { apiKeyActions } from './actions.ts'
 import { apiKeysAdmin } from './admin.ts'
 import { apiKeyCommands } from './commands.ts'
 import { type ApiKeysDb, apiKeyTables } from './schema.ts'
@@ -8,6 +9,7 @@ import { createApiKeys } from './service.ts'
 export const apiKeysFeature = {
   tables: apiKeyTables,
   commands: apiKeyCommands,
+  actions: apiKeyActions,
   create(platform: Platform<ApiKeysDb>) {
     const apiKeys = createApiKeys(platform)
     return {

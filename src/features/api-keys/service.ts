@@ -8,7 +8,7 @@ import type { Reader } from '../../platform/db/db.ts'
 import type { ApiKeysDb } from './schema.ts'
 
 /** A key to create. `expiresInMs` and `requestsPerMinute`: null for no limit. */
-export type NewKey = {
+type NewKey = {
   name: string
   scopes: Scope[]
   networks: string[]

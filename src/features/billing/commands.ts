@@ -148,7 +148,7 @@ const eventsReconcile = dataCommand({
 })
 
 const userSubscription = dataCommand({
-  name: 'user subscription',
+  name: 'users subscription',
   summary: 'Show what a user has paid for',
   arguments: '<id-or-email>',
   options: [['--sandbox', 'test purchases instead of production']],

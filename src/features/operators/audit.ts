@@ -104,10 +104,13 @@ export function createAudit({ db, retentionDays, now, newId }: AuditDeps) {
 
   function matches({ action, operator, target, since, until }: AuditFilter) {
     return and(
-      // A command has a space where the console has a dot.
+      // Until the last command is an action, one has a space where others have a dot.
       action === undefined
         ? undefined
-        : inArray(auditEntries.action, [action, action.replace('.', ' ')]),
+        : inArray(auditEntries.action, [
+            toCurrentName(action),
+            toCurrentName(action).replace('.', ' '),
+          ]),
       operator === undefined ? undefined : eq(auditEntries.operator, operator),
       target === undefined ? undefined : eq(auditEntries.target, target),
       since === undefined ? undefined : gte(auditEntries.at, since),
@@ -145,6 +148,18 @@ export const AUDIT_CSV: Omit<CsvList<Entry>, 'read'> = {
     after: ({ after }) => after,
     request_id: ({ requestId }) => requestId,
   },
+}
+
+/** Former names of actions, by which saved views and scripts still filter. */
+const CURRENT_NAMES: Record<string, string> = {
+  'users.note': 'users.add-note',
+  'webhooks.resend': 'deliveries.resend',
+  'operators.role': 'operators.change-role',
+}
+
+function toCurrentName(action: string): string {
+  const dotted = action.replace(' ', '.').replace(/^user\./, 'users.')
+  return CURRENT_NAMES[dotted] ?? dotted
 }
 
 /** Masks secret fields at any depth and truncates long texts. */

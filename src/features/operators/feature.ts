@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia'
 import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
 import { findConsoleUrl } from '../../platform/public-url.ts'
+import { operatorActions } from './actions.ts'
 import { operatorsAdmin } from './admin/accounts.ts'
 import { auditAdmin } from './admin/audit.ts'
 import { signInAdmin } from './admin/sign-in.ts'
@@ -14,6 +15,7 @@ import { createViews } from './views/views.ts'
 export const operatorsFeature = {
   tables: operatorTables,
   commands: operatorsCommands,
+  actions: operatorActions,
   create(platform: Platform<OperatorsDb>) {
     const { config, secrets, appName, now } = platform
     const { sealKey, recoveryKey } = secrets
@@ -25,7 +27,7 @@ export const operatorsFeature = {
       consoleRoutes: (context: ConsoleContext) =>
         new Elysia({ name: 'operators-console' })
           .use(signInAdmin({ operators, appName, now, ...context }))
-          .use(operatorsAdmin({ operators, consoleUrl, ...context }))
+          .use(operatorsAdmin({ operators, ...context }))
           .use(auditAdmin({ operators, ...context }))
           .use(viewsAdmin(createViews(platform.db))),
       jobs: [

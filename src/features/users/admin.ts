@@ -1,14 +1,12 @@
 import { Elysia, t } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import type { ConsoleContext } from '../../platform/feature.ts'
-import { json } from '../../platform/http/body/body.ts'
-import { allow, CONSOLE_API, findOperator } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../platform/http/replies/envelope.ts'
 import type { Limits } from '../../platform/limits/limits.ts'
 import { readSlices } from '../../platform/lists/csv.ts'
 import type { ListedUser } from './accounts/directory.ts'
 import type { FindUsers } from './accounts/find-users.ts'
-import { MAX_NOTE_LENGTH } from './accounts/notes.ts'
 import { FILTERS, readFilter } from './accounts/user-filter.ts'
 import type { Profile } from './profile/service.ts'
 import type { Users } from './users.ts'
@@ -21,20 +19,9 @@ type UsersAdminDeps = {
   /** What a user has access to, and why. */
   accessOf: (userId: string) => Promise<unknown>
   now: () => Date
-  exportData: (userId: string) => Promise<Record<string, unknown>>
-  deleteAccount: (userId: string) => Promise<unknown>
-} & Pick<ConsoleContext, 'record' | 'exportCsv'>
+} & Pick<ConsoleContext, 'exportCsv'>
 
 const IdParam = closedObject({ id: t.String({ maxLength: 100 }) })
-const SessionParams = closedObject({
-  id: t.String({ maxLength: 100 }),
-  session: t.String({ maxLength: 100 }),
-})
-const NoteParams = closedObject({
-  id: t.String({ maxLength: 100 }),
-  note: t.String({ maxLength: 100 }),
-})
-const NoteBody = closedObject({ text: t.String({ maxLength: MAX_NOTE_LENGTH }) })
 const filterText = t.Optional(t.String({ maxLength: 100 }))
 const SearchQuery = closedObject({
   q: t.Optional(t.String({ maxLength: 300 })),
@@ -43,14 +30,11 @@ const SearchQuery = closedObject({
     [name in keyof typeof FILTERS]: typeof filterText
   }),
 })
-/** The operator confirms a deletion by typing the user's address, or a guest's id. */
-const Confirmation = closedObject({ confirm: t.String({ maxLength: 400 }) })
 
-/** Lets operators find and help users. */
+/** Lets operators find users. */
 export function userAdmin(deps: UsersAdminDeps) {
-  const { users, profile, limits, findUsers, accessOf, exportData, deleteAccount } = deps
-  const { record, exportCsv } = deps
-  const { accounts, directory, devices, identities, addresses, accountSecurity, twoFactor } = users
+  const { users, profile, limits, findUsers, accessOf, exportCsv } = deps
+  const { accounts, directory, devices, identities, twoFactor } = users
   return new Elysia({ name: 'people-admin', prefix: `${CONSOLE_API}/people` })
     .get(
       '',
@@ -105,111 +89,6 @@ export function userAdmin(deps: UsersAdminDeps) {
         })
       },
       { params: IdParam, ...allow('reader') },
-    )
-    .post(
-      '/:id/notes',
-      async ({ request, params, body }) => {
-        const { id } = await directory.find(params.id)
-        const note = await users.notes.add(id, body.text, findOperator(request).name)
-        // Not the text, which is deleted with the user.
-        await record(request, { action: 'user.add-note', target: id, after: { note } })
-        return data({ note })
-      },
-      { params: IdParam, ...json(NoteBody), ...allow('operator') },
-    )
-    .post(
-      '/:id/notes/:note/delete',
-      async ({ request, params: { id, note } }) => {
-        await users.notes.remove(id, note)
-        await record(request, { action: 'user.delete-note', target: id, before: { note } })
-        return data(null)
-      },
-      { params: NoteParams, ...allow('operator') },
-    )
-    .post(
-      '/:id/sign-out',
-      async ({ request, params }) => {
-        const { id } = await directory.find(params.id)
-        const { length } = await devices.list(id, '')
-        await accountSecurity.signOut(id)
-        await record(request, { action: 'user.sign-out', target: id, before: { sessions: length } })
-        return data({ ended: length })
-      },
-      { params: IdParam, ...allow('operator') },
-    )
-    .post(
-      '/:id/sessions/:session/end',
-      async ({ request, params: { id, session } }) => {
-        await devices.end(id, session)
-        await record(request, { action: 'user.end-session', target: id, before: { session } })
-        return data(null)
-      },
-      { params: SessionParams, ...allow('operator') },
-    )
-    .post(
-      '/:id/send-verification',
-      async ({ request, params: { id } }) => {
-        const account = await directory.find(id)
-        await addresses.resend(account.id, null)
-        await record(request, { action: 'user.send-verification', target: account.id })
-        return data(null)
-      },
-      { params: IdParam, ...allow('operator') },
-    )
-    .post(
-      '/:id/verify',
-      async ({ request, params: { id } }) => {
-        const account = await directory.find(id)
-        await directory.setEmailVerified(account, true)
-        const before = { verified: account.emailVerifiedAt !== null }
-        const after = { verified: true }
-        await record(request, { action: 'user.verify', target: account.id, before, after })
-        return data(null)
-      },
-      { params: IdParam, ...allow('operator', 'stepUp') },
-    )
-    .post(
-      '/:id/two-factor/reset',
-      async ({ request, params: { id } }) => {
-        const account = await directory.find(id)
-        await twoFactor.reset(account.id)
-        const [before, after] = [{ twoFactor: true }, { twoFactor: false }]
-        await record(request, {
-          action: 'user.reset-two-factor',
-          target: account.id,
-          before,
-          after,
-        })
-        return data(null)
-      },
-      { params: IdParam, ...allow('operator', 'stepUp') },
-    )
-    .get(
-      '/:id/export',
-      async ({ request, params, set }) => {
-        const { id } = await directory.find(params.id)
-        const exported = await exportData(id)
-        await record(request, { action: 'user.export', target: id })
-        set.headers['content-disposition'] = `attachment; filename="${id}.json"`
-        return exported
-      },
-      { params: IdParam, ...allow('operator', 'stepUp') },
-    )
-    .post(
-      '/:id/delete',
-      async ({ request, params, body }) => {
-        const { id, email, createdAt } = await directory.find(params.id)
-        if (body.confirm !== (email ?? id)) {
-          throw new AppError('validation_failed', 'Nothing was deleted.', {
-            details: [{ path: 'confirm', message: 'must be the account’s e-mail address or id' }],
-          })
-        }
-        await deleteAccount(id)
-        const before = { createdAt: createdAt.toISOString() }
-        await record(request, { action: 'user.delete', target: id, before })
-        return data(null)
-      },
-      { params: IdParam, ...json(Confirmation), ...allow('operator', 'stepUp') },
     )
 }
 

@@ -19,11 +19,15 @@ import type { Accounts } from './accounts/accounts.ts'
 import { createFindUsers } from './accounts/find-users.ts'
 import { userExport } from './accounts/model.ts'
 import { type AccessSearch, createUserSearch } from './accounts/user-search.ts'
+import { accountActions } from './actions/accounts.ts'
+import { noteActions } from './actions/notes.ts'
+import { signInActions } from './actions/sign-in.ts'
 import { userAdmin } from './admin.ts'
 import { userCommands } from './commands.ts'
 import { userConditions } from './conditions.ts'
 import type { MailLinks } from './email/email-addresses.ts'
 import type { UserOutbox } from './email/outbox-messages.ts'
+import { importUsers } from './import/actions.ts'
 import { userJobs } from './jobs.ts'
 import { userTags } from './model.ts'
 import { profileRoutes } from './profile/routes.ts'
@@ -78,6 +82,7 @@ const accountsOnly = nothing('guests have no rows in this table')
 export const usersFeature = {
   tables: userTables,
   commands: userCommands,
+  actions: [...accountActions, importUsers, ...signInActions, ...noteActions],
   conditions: userConditions,
   translations: { de: userGerman },
   tags: userTags,
@@ -158,6 +163,7 @@ export const usersFeature = {
         tokens,
         outbox,
         findUsers,
+        serverUsers,
         userIdOf: directory.idOf,
         deleteAccount,
         exportData,
@@ -166,8 +172,7 @@ export const usersFeature = {
         userRoutes({ users, deleteAccount, appName, retention, ...context }).use(
           profileRoutes({ ...needs, profile, ...context }),
         ),
-      serverRoutes: (context: ServerContext) =>
-        serverUserRoutes({ users, serverUsers, introspect, deleteAccount, ...context }),
+      serverRoutes: (context: ServerContext) => serverUserRoutes({ users, introspect, ...context }),
       consoleRoutes: (context: ConsoleContext) =>
         userAdmin({ ...needs, ...context, users, profile, limits, findUsers, now }),
       jobs: userJobs({ users, outbox, names: accounts.names }),

@@ -2,7 +2,7 @@ import { t } from 'elysia'
 import { UsageError } from '../../lib/command.ts'
 import { defineAction } from '../../platform/actions/action.ts'
 import { readInput } from '../../platform/actions/command-line.ts'
-import { closedObject, Message } from '../../platform/http/replies/envelope.ts'
+import { closedObject, Message, message } from '../../platform/http/replies/envelope.ts'
 import { auditedEndpoint, hideQuery, withoutQuery } from './endpoints.ts'
 import {
   AddedEndpointReply,
@@ -30,6 +30,9 @@ const add = defineAction({
   proof: 'stepUp',
   input: NewEndpointRequest,
   console: 'webhooks/add',
+  work: ({ webhooks }: Needs, input) => webhooks.endpoints.add(input),
+  audit: ({ endpoint }) => ({ target: endpoint.id, after: auditedEndpoint(endpoint) }),
+  show: ({ endpoint, secret }) => ({ endpoint: hideQuery(endpoint), secret }),
   server: {
     ...route,
     method: 'post',
@@ -42,9 +45,6 @@ const add = defineAction({
     failures: [409, 422, 507],
     show: ({ endpoint, secret }) => ({ ...endpoint, secret }),
   },
-  work: ({ webhooks }: Needs, input) => webhooks.endpoints.add(input),
-  audit: ({ endpoint }) => ({ target: endpoint.id, after: auditedEndpoint(endpoint) }),
-  show: ({ endpoint, secret }) => ({ endpoint: hideQuery(endpoint), secret }),
   command: {
     arguments: { url: '<url>' },
     print: ({ endpoint, secret }) => `Added ${endpoint.id}.\n${describeSecret(secret)}`,
@@ -59,6 +59,13 @@ const change = defineAction({
   proof: 'stepUp',
   input: Changes,
   console: 'webhooks/:id/change',
+  work: ({ webhooks }: Needs, { id, ...changes }) => webhooks.endpoints.change(id, changes),
+  audit: ({ before, endpoint }) => ({
+    target: endpoint.id,
+    before: auditedEndpoint(before),
+    after: auditedEndpoint(endpoint),
+  }),
+  show: ({ endpoint }) => hideQuery(endpoint),
   server: {
     ...endpointRoute,
     method: 'patch',
@@ -70,13 +77,6 @@ const change = defineAction({
     reply: EndpointReply,
     failures: [404, 422, 507],
   },
-  work: ({ webhooks }: Needs, { id, ...changes }) => webhooks.endpoints.change(id, changes),
-  audit: ({ before, endpoint }) => ({
-    target: endpoint.id,
-    before: auditedEndpoint(before),
-    after: auditedEndpoint(endpoint),
-  }),
-  show: ({ endpoint }) => hideQuery(endpoint),
   command: {
     arguments: { id: '<id>' },
     read: (args, options) => {
@@ -95,6 +95,8 @@ const test = defineAction({
   role: 'operator',
   input: EndpointParams,
   console: 'webhooks/:id/test',
+  work: ({ webhooks }: Needs, { id }) => webhooks.test(id),
+  audit: ({ delivery }, { id }) => ({ target: id, after: { delivery } }),
   server: {
     ...endpointRoute,
     method: 'post',
@@ -105,8 +107,6 @@ const test = defineAction({
     reply: TestReply,
     failures: [404, 507],
   },
-  work: ({ webhooks }: Needs, { id }) => webhooks.test(id),
-  audit: ({ delivery }, { id }) => ({ target: id, after: { delivery } }),
   command: {
     arguments: { id: '<id>' },
     print: ({ status, fault, duration }) =>
@@ -163,6 +163,9 @@ const remove = defineAction({
   proof: 'stepUp',
   input: EndpointParams,
   console: 'webhooks/:id/remove',
+  work: ({ webhooks }: Needs, { id }) => webhooks.endpoints.remove(id),
+  audit: (endpoint) => ({ target: endpoint.id, before: auditedEndpoint(endpoint) }),
+  show: hideQuery,
   server: {
     ...endpointRoute,
     method: 'delete',
@@ -172,11 +175,8 @@ const remove = defineAction({
     description: 'Also removes its deliveries.',
     reply: Message,
     failures: [404, 507],
-    message: 'The endpoint has been removed.',
+    toReply: () => message('The endpoint has been removed.'),
   },
-  work: ({ webhooks }: Needs, { id }) => webhooks.endpoints.remove(id),
-  audit: (endpoint) => ({ target: endpoint.id, before: auditedEndpoint(endpoint) }),
-  show: hideQuery,
   command: {
     arguments: { id: '<id>' },
     risk: async ({ webhooks }: Needs, { id }) => {
@@ -206,6 +206,9 @@ const resendFailed = defineAction({
   role: 'operator',
   input: EndpointParams,
   console: 'webhooks/:id/resend-failed',
+  work: ({ webhooks }: Needs, { id }) => webhooks.deliveries.resendFailed(id),
+  audit: (resent, { id }) => ({ target: id, after: { resent } }),
+  show: (resent) => ({ resent }),
   server: {
     ...endpointRoute,
     method: 'post',
@@ -216,9 +219,6 @@ const resendFailed = defineAction({
     reply: ResentReply,
     failures: [404, 409, 507],
   },
-  work: ({ webhooks }: Needs, { id }) => webhooks.deliveries.resendFailed(id),
-  audit: (resent, { id }) => ({ target: id, after: { resent } }),
-  show: (resent) => ({ resent }),
   command: {
     arguments: { id: '<id>' },
     print: (resent) => `Queued ${resent} ${resent === 1 ? 'delivery' : 'deliveries'}.`,

@@ -25,7 +25,7 @@ type Action<Needs, Input extends TObject, Outcome, Report = Outcome> = {
   /** The route of the server API. */
   server?: ServerForm<Static<Input>, Outcome>
   /** The outcome is a file with this name, which the console downloads: a GET. */
-  fileName?(input: Static<Input>): string
+  fileName?(outcome: Outcome): string
   /** The console's reply streams the progress. */
   hasProgress?: boolean
   /** The maximum size of the console's request body, in bytes. */
@@ -41,7 +41,7 @@ type CommandForm<Input, Outcome, Report> = {
   /** Its words, if they are not the name. */
   words?: string
   /** The positional arguments in their order, each with its form in the help: `{ id: '<id>' }`. Other members are options. */
-  arguments?: { [Name in keyof Input]?: string }
+  arguments?: Partial<Record<Extract<keyof Input, string> | 'file', string>>
   /** For a command whose options are not the members, as `DataCommand` has them. */
   options?: [flags: string, meaning: string, kind?: 'list'][]
   read?(args: string[], options: Options): Input | Promise<Input>
@@ -76,19 +76,22 @@ type ServerForm<Input, Outcome> = {
   failures: number[]
   /** The input, if it is not the parameters and the body; they are checked. */
   read?(sent: Record<string, unknown>): Input
+  /** The data of the reply; that of `show` by default. */
   show?(outcome: Outcome): unknown
-  /** The reply, if it has no data. */
-  message?: string
+  /** The whole reply, if it is more than data. */
+  toReply?(outcome: Outcome): unknown
 }
 
 /** Who performs an action: an operator's name, an API key's, or the machine's user. */
-type Caller = { name: string; door: 'console' | 'command' | 'server' }
+export type Caller = { name: string; door: 'console' | 'command' | 'server' }
 
 export type ActionContext = {
   caller: Caller
   /** Aborts work with progress when the operator leaves. */
   signal: AbortSignal
   onProgress: (progress: unknown) => void
+  /** The base of file URLs; empty for a command. */
+  baseUrl: string
 }
 
 /** An action in a list: only its declaration says what it needs. */
@@ -113,4 +116,9 @@ export async function performAction(
   const entry = action.audit(outcome, input)
   if (entry !== null) await record({ action: action.name, ...entry })
   return outcome
+}
+
+/** The author in histories, which name none for commands. */
+export function findAuthor({ name, door }: Caller): string | null {
+  return door === 'command' ? null : name
 }

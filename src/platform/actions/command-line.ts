@@ -42,6 +42,7 @@ function toCommand(action: AnyAction): DataCommand<never> | null {
           caller: { name: user, door: 'command' },
           signal: new AbortController().signal,
           onProgress: () => {},
+          baseUrl: '',
         },
         record,
       )

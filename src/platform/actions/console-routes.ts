@@ -3,9 +3,10 @@ import type { Server } from 'bun'
 import { type AnyElysia, type Context, Elysia, type TSchema } from 'elysia'
 import type { Log } from '../../lib/log/log.ts'
 import { restoreDots } from '../../lib/text/path-segment.ts'
+import type { ConsoleContext } from '../feature.ts'
 import { hasBody, json } from '../http/body/body.ts'
 import { disableIdleTimeout } from '../http/body/connection-time.ts'
-import { allow, CONSOLE_API, findOperator, type RecordAction } from '../http/console-guard.ts'
+import { allow, CONSOLE_API, findOperator } from '../http/console-guard.ts'
 import { closedObject, data } from '../http/replies/envelope.ts'
 import { progressReply } from '../http/replies/progress-reply.ts'
 import { type ActionContext, type AnyAction, performAction } from './action.ts'
@@ -18,7 +19,10 @@ type ActionRequest = {
   set: Context['set']
 }
 
-type ConsoleActionsDeps = { services: object; record: RecordAction; log: Log }
+type ConsoleActionsDeps = { services: object; log: Log } & Pick<
+  ConsoleContext,
+  'record' | 'baseUrlOf'
+>
 
 /** The console's routes for actions. Members in a path come from it, all others from the body. */
 export function consoleActions(actions: readonly AnyAction[], deps: ConsoleActionsDeps) {
@@ -41,7 +45,7 @@ export function consoleActions(actions: readonly AnyAction[], deps: ConsoleActio
 async function answer(
   action: AnyAction,
   { request, server, params, body, set }: ActionRequest,
-  { services, record, log }: ConsoleActionsDeps,
+  { services, record, log, baseUrlOf }: ConsoleActionsDeps,
 ) {
   const ids = Object.entries(params ?? {}).map(([name, id]) => [name, restoreDots(id)])
   const input = { ...Object.fromEntries(ids), ...body }
@@ -49,7 +53,7 @@ async function answer(
   disableIdleTimeout(request, server)
   const shown = await perform(() => {}, new AbortController().signal)
   if (!action.fileName) return data(shown ?? null)
-  set.headers['content-disposition'] = `attachment; filename="${action.fileName(input)}"`
+  set.headers['content-disposition'] = `attachment; filename="${action.fileName(shown)}"`
   return shown
 
   async function perform(
@@ -57,7 +61,7 @@ async function answer(
     signal: AbortSignal,
   ): Promise<unknown> {
     const caller = { name: findOperator(request).name, door: 'console' } as const
-    const context = { caller, signal, onProgress }
+    const context = { caller, signal, onProgress, baseUrl: baseUrlOf(request) }
     const outcome = await performAction(action, services, input, context, (entry) =>
       record(request, entry),
     )

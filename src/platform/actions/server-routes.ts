@@ -1,9 +1,10 @@
 import type { Server } from 'bun'
 import { type AnyElysia, Elysia } from 'elysia'
-import { findCaller, type RecordByKey, type ScopeGuard, SERVER_API } from '../http/api-key-guard.ts'
+import type { ServerContext } from '../feature.ts'
+import { findCaller, SERVER_API } from '../http/api-key-guard.ts'
 import { json } from '../http/body/body.ts'
 import { disableIdleTimeout } from '../http/body/connection-time.ts'
-import { data, message, responses } from '../http/replies/envelope.ts'
+import { data, responses } from '../http/replies/envelope.ts'
 import { type AnyAction, performAction } from './action.ts'
 
 type ServerRequest = {
@@ -14,7 +15,7 @@ type ServerRequest = {
   body?: object
 }
 
-type ServerActionsDeps = { services: object; scopeGuard: ScopeGuard; recordByKey: RecordByKey }
+type ServerActionsDeps = { services: object } & ServerContext
 
 /** The routes of the server API for actions. */
 export function serverActions(actions: readonly AnyAction[], deps: ServerActionsDeps): AnyElysia {
@@ -40,10 +41,10 @@ export function serverActions(actions: readonly AnyAction[], deps: ServerActions
 async function answer(
   action: AnyAction,
   { request, server, params, query, body }: ServerRequest,
-  { services, recordByKey }: ServerActionsDeps,
+  { services, recordByKey, baseUrlOf }: ServerActionsDeps,
 ) {
   disableIdleTimeout(request, server)
-  const { read, show, message: text } = action.server ?? {}
+  const { read, show = action.show, toReply } = action.server ?? {}
   const sent = { ...query, ...params, ...body }
   const outcome = await performAction(
     action,
@@ -53,9 +54,10 @@ async function answer(
       caller: { name: `API key ${findCaller(request).key}`, door: 'server' },
       signal: new AbortController().signal,
       onProgress: () => {},
+      baseUrl: baseUrlOf(request),
     },
     (entry) => recordByKey(request, entry),
   )
-  if (text !== undefined) return message(text)
-  return data((show ?? action.show ?? ((same: unknown) => same))(outcome))
+  if (toReply) return toReply(outcome)
+  return data(show ? show(outcome) : outcome)
 }

@@ -33,8 +33,14 @@ test('the audit log keeps no personal data of a deleted user', async () => {
   const { entries } = await app.services.operators.audit.list({ limit: 100 })
   expect(new Set(entries.map(({ action }) => action))).toEqual(
     new Set([
-      ...['operators.set-up', 'user.end-session', 'access.grant', 'files.open', 'files.delete'],
-      ...['people.export-csv', 'audit.export', 'events.replay-many', 'access grant', 'user.delete'],
+      ...['operators.set-up', 'users.end-session', 'access.grant', 'files.open', 'files.delete'],
+      ...[
+        'people.export-csv',
+        'audit.export',
+        'events.replay-many',
+        'access grant',
+        'users.delete',
+      ],
     ]),
   )
   expect(JSON.stringify(entries)).not.toMatch(/secret/i)

@@ -3,17 +3,19 @@ import { createTestApp } from '../../support/app.ts'
 import { typeCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 
-test('finds actions by command together with those of the console', async () => {
+test('finds an action by its name, and by the names that it had before', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const { user } = await app.register('bob@example.com')
   await ann.ask('POST', `people/${user._id}/verify`)
   await typeCommand(app, 'user verify', [user._id])
-  const { entries } = await ann.read('audit?action=user.verify')
-  expect(entries.map(({ action }: { action: string }) => action)).toEqual([
-    'user verify',
-    'user.verify',
-  ])
+  for (const name of ['users.verify', 'user.verify', 'user verify']) {
+    const { entries } = await ann.read(`audit?action=${encodeURIComponent(name)}`)
+    expect(entries.map(({ action }: { action: string }) => action)).toEqual([
+      'users.verify',
+      'users.verify',
+    ])
+  }
 })
 
 test('an export that would be incomplete is refused', async () => {

@@ -68,15 +68,15 @@ test('audits every console action on users, sessions, events, keys and files', a
   const sessions = (await app.ask('GET', '/api/auth/sessions/v1', { token })).json.response
   const userPath = `people/${user._id}`
   const actions: [string, string, unknown?][] = [
-    [`${userPath}/notes`, 'user.add-note', { text: 'secret of bob' }],
-    [`${userPath}/verify`, 'user.verify'],
-    [`${userPath}/sessions/${sessions[0]._id}/end`, 'user.end-session'],
-    [`${userPath}/sign-out`, 'user.sign-out'],
+    [`${userPath}/notes`, 'users.add-note', { text: 'secret of bob' }],
+    [`${userPath}/verify`, 'users.verify'],
+    [`${userPath}/sessions/${sessions[0]._id}/end`, 'users.end-session'],
+    [`${userPath}/sign-out`, 'users.sign-out'],
     ['events/E1/replay', 'events.replay'],
     ['events/replay', 'events.replay-many', { outcome: 'applied' }],
     ['keys/rotate', 'keys.rotate', { use: 'sig', atOnce: false }],
     [`${userPath}/files/${key}/delete`, 'files.delete'],
-    [`${userPath}/delete`, 'user.delete', { confirm: 'bob@example.com' }],
+    [`${userPath}/delete`, 'users.delete', { confirm: 'bob@example.com' }],
   ]
   expect((await ann.ask('GET', `${userPath}/export`)).status).toBe(200)
   for (const [path, , json] of actions) {
@@ -86,10 +86,10 @@ test('audits every console action on users, sessions, events, keys and files', a
   const { entries } = await ann.read('audit')
   const audited = entries.map(({ action }: { action: string }) => action).toReversed()
   const expected = actions.map(([, action]) => action)
-  expect(audited).toEqual(['operators.set-up', 'user.export', ...expected])
+  expect(audited).toEqual(['operators.set-up', 'users.export', ...expected])
   const entryFor = (action: string) =>
     entries.find((entry: { action: string }) => entry.action === action)
-  expect(entryFor('user.verify')).toMatchObject({
+  expect(entryFor('users.verify')).toMatchObject({
     target: user._id,
     before: { verified: false },
     after: { verified: true },
@@ -101,7 +101,7 @@ test('audits every console action on users, sessions, events, keys and files', a
     failed: 0,
   })
   expect(JSON.stringify(entries)).not.toContain('secret of bob')
-  expect(JSON.stringify(entryFor('user.delete'))).not.toContain('bob@example.com')
+  expect(JSON.stringify(entryFor('users.delete'))).not.toContain('bob@example.com')
 })
 
 test('audits neither reads nor refused changes', async () => {
@@ -122,7 +122,7 @@ test('signing out an unknown user fails and is not audited', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   expect((await ann.ask('POST', 'people/nobody/sign-out')).status).toBe(404)
-  expect((await ann.read('audit?action=user.sign-out')).entries).toEqual([])
+  expect((await ann.read('audit?action=users.sign-out')).entries).toEqual([])
 })
 
 test('audits every command except the read-only ones', () => {
@@ -205,7 +205,7 @@ test('truncates long text and never logs the setup link of a new operator', asyn
   const token = outcome.link.split('#setup=')[1]
   expect(token).toHaveLength(43)
   const [added] = (await audit.list({})).entries
-  expect(added).toMatchObject({ action: 'operators add', target: 'bob', after: { role: 'reader' } })
+  expect(added).toMatchObject({ action: 'operators.add', target: 'bob', after: { role: 'reader' } })
   expect(JSON.stringify(added) + app.lines.join('')).not.toContain(token)
 })
 

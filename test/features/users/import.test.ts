@@ -258,7 +258,7 @@ async function storedHash(app: TestApp) {
 
 async function importsInAuditLog(app: TestApp) {
   const { entries } = await app.services.operators.audit.list({})
-  return entries.filter(({ action }) => action === 'user import').map(({ after }) => after)
+  return entries.filter(({ action }) => action === 'users.import').map(({ after }) => after)
 }
 
 test('two devices sign in at once although both rehash the imported password', async () => {

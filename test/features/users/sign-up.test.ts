@@ -180,10 +180,10 @@ describe('an invitation', () => {
   test('is in the audit log, but its address is in no log', async () => {
     await using it = await setUp('invite')
     const { services, lines } = it.app
-    const command = commands.find(({ name }) => name === 'user invite') as ServiceCommand
+    const command = commands.find(({ name }) => name === 'users invite') as ServiceCommand
     await executeCommand(command, services, { email: EMAIL, locale: 'en' }, 'root')
     const [entry] = (await services.operators.audit.list({})).entries
-    expect(entry).toMatchObject({ action: 'user invite', operator: null })
+    expect(entry).toMatchObject({ action: 'users.invite', operator: null })
     expect(lines.join('') + JSON.stringify(entry)).not.toContain(EMAIL)
   })
 

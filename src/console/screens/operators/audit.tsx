@@ -144,7 +144,7 @@ const columnsFor = (urls: Record<string, string>): Column<Entry>[] => [
 const SCREENS: [action: RegExp, path: string][] = [
   [/^events.replay$/, 'events/'],
   [/^purchases\W/, 'purchases/'],
-  [/^webhooks.resend$/, 'webhooks/deliveries/'],
+  [/^deliveries\W/, 'webhooks/deliveries/'],
   [/^webhooks\W/, 'webhooks/'],
   [/^settings\W/, 'settings/history'],
   [/^plans.(publish|rollback)$/, 'plans/history'],
@@ -154,7 +154,7 @@ const SCREENS: [action: RegExp, path: string][] = [
   [/^api-keys\W/, 'api-keys'],
   [/^backups\W/, 'backups'],
   [/^keys\W/, 'keys'],
-  [/^operators.(add|role|reset)$/, 'operators'],
+  [/^operators.(add|change-role|reset)$/, 'operators'],
 ]
 
 /** `url`: of the webhook endpoint that the action was about. */

@@ -1,38 +1,53 @@
-import { dataCommand } from '../../../lib/command.ts'
+import { t } from 'elysia'
+import { defineAction } from '../../../platform/actions/action.ts'
+import { closedObject } from '../../../platform/http/replies/envelope.ts'
 import { type ImportReport, importFile } from './import-file.ts'
-import type { Importer, ImportPart } from './importer.ts'
+import type { Importer } from './importer.ts'
+import type { UserRecord } from './user-record.ts'
 
-export const userImport = dataCommand({
-  name: 'user import',
+/** One part of a file with users. */
+const Part = closedObject({
+  users: t.Array(t.Unsafe<UserRecord>(t.Any())),
+  dryRun: t.Boolean(),
+  kinds: t.Array(t.String()),
+})
+
+export const importUsers = defineAction({
+  name: 'users.import',
   summary: 'Import users from Firebase, Supabase, PocketBase or JSON Lines; see docs/moving-in.md',
-  arguments: '<file>',
-  options: [
-    ['--format <format>', 'jsonl, firebase, supabase or pocketbase (default: detected)'],
-    ['--dry-run', 'only report what would be imported and refused'],
-    ['--hash-config <file>', 'the password hash parameters of a Firebase project'],
-    ['--signer-key <base64>', 'Firebase: base64_signer_key'],
-    ['--salt-separator <base64>', 'Firebase: base64_salt_separator'],
-    ['--rounds <number>', 'Firebase: rounds'],
-    ['--mem-cost <number>', 'Firebase: mem_cost'],
-    ['--collection <name>', 'PocketBase: the auth collection in data.db (default: users)'],
-    [
-      '--check <file>',
-      'check first that a user has a password: a file with the address and the password, each on a line',
-    ],
-    ['--source <name>', 'distinguishes systems whose users have the same ids'],
-  ],
-  steps: importFile,
-  work: ({ users: { importer } }: { users: { importer: Importer } }, part: ImportPart) =>
+  label: 'Imported users',
+  role: 'owner',
+  input: Part,
+  console: null,
+  work: ({ users: { importer } }: { users: { importer: Importer } }, part) =>
     importer.importPart(part),
-  print: formatReport,
-  changes: ({ decisions }, { dryRun }) => {
+  audit({ decisions }, { dryRun }) {
     const imported = decisions.filter((decision) => decision === null).length
     const replaced = decisions.filter((decision) => decision === 'replaced').length
-    return dryRun || imported + replaced === 0
-      ? null
-      : { imported, ...(replaced > 0 ? { replaced } : {}) }
+    if (dryRun || imported + replaced === 0) return null
+    return { after: { imported, ...(replaced > 0 ? { replaced } : {}) } }
   },
-  isFailure: ({ imported, present, damagedAt }) => imported + present === 0 || damagedAt !== null,
+  command: {
+    arguments: { file: '<file>' },
+    options: [
+      ['--format <format>', 'jsonl, firebase, supabase or pocketbase (default: detected)'],
+      ['--dry-run', 'only report what would be imported and refused'],
+      ['--hash-config <file>', 'the password hash parameters of a Firebase project'],
+      ['--signer-key <base64>', 'Firebase: base64_signer_key'],
+      ['--salt-separator <base64>', 'Firebase: base64_salt_separator'],
+      ['--rounds <number>', 'Firebase: rounds'],
+      ['--mem-cost <number>', 'Firebase: mem_cost'],
+      ['--collection <name>', 'PocketBase: the auth collection in data.db (default: users)'],
+      [
+        '--check <file>',
+        'check first that a user has a password: a file with the address and the password, each on a line',
+      ],
+      ['--source <name>', 'distinguishes systems whose users have the same ids'],
+    ],
+    steps: importFile,
+    print: formatReport,
+    isFailure: ({ imported, present, damagedAt }) => imported + present === 0 || damagedAt !== null,
+  },
 })
 
 function formatReport(report: ImportReport): string {

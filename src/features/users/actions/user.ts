@@ -1,0 +1,18 @@
+import { t } from 'elysia'
+import type { Caller } from '../../../platform/actions/action.ts'
+import { closedObject } from '../../../platform/http/replies/envelope.ts'
+import type { Users } from '../users.ts'
+
+/** The id of a user, or in the console and in commands also the e-mail address. */
+export const id = t.String({ maxLength: 320 })
+export const User = closedObject({ id })
+export const byAddress = { arguments: { id: '<id-or-email>' } }
+
+/** What the routes of the server API share: the scope, the tag, and the path below its prefix. */
+export const ofServers = { scope: 'users:write', tag: 'Users' } as const
+export const USERS = '/users/v1'
+
+/** Finds a user; throws `not_found`. Servers name users by id only. */
+export function findUser({ directory }: Users, idOrEmail: string, { door }: Caller) {
+  return door === 'server' ? directory.findById(idOrEmail) : directory.find(idOrEmail)
+}
