@@ -1,7 +1,10 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { declareModels } from './client-models.ts'
 import { ROOT } from './root.ts'
 
+/** Its types are the server's: the package gets them written out. */
+const MODELS = 'client/models'
 const SERVER_TYPES = /^(server|operations|features|platform)\/|^client\/routes$/
 const COMMENTS = /\/\*.*?\*\//gs
 const IMPORT = /(from |import\()['"](\.[^'"]+)\.ts['"]/g
@@ -57,8 +60,9 @@ async function collect(folder: string, name: string, found: Map<string, string>)
   if (found.has(name)) return
   const same = [...found.keys()].find((other) => basename(other) === basename(name))
   if (same) throw new Error(`${name} and ${same} need different file names`)
-  const text = await readFile(join(folder, `${name}.d.ts`), 'utf8')
-  if (/\bany\b/.test(text.replace(COMMENTS, '')))
+  const text =
+    name === MODELS ? declareModels() : await readFile(join(folder, `${name}.d.ts`), 'utf8')
+  if (/\b(any|ClientModels)\b/.test(text.replace(COMMENTS, '')))
     throw new Error(`${name} has a type that the compiler cannot see: declare it in src/client`)
   found.set(
     name,

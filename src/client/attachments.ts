@@ -1,50 +1,15 @@
 import type { Progress } from './deadline.ts'
+import type { Attachment, AttachmentDetails, ListedAttachment } from './models.ts'
 import type { CallOptions, Message, PageInput } from './shared-types.ts'
 
 /** `supportTicket` is private, with signed URLs; `publicAsset` is an image that anyone can open. */
 export type AttachmentType = 'supportTicket' | 'publicAsset'
-
-/** A stored file. */
-export type Attachment = {
-  key: string
-  /** The name it was uploaded with, cleaned, with the extension of the stored format. */
-  fileName: string
-  /** Media type of the stored file. */
-  itemType: string
-  /** Where to download the file. Permanent for a public file; valid for 15 minutes for a private one. */
-  url: string
-}
-
-/** A file in a page of files. */
-export type ListedAttachment = Attachment & {
-  /** `supportTicket` or `publicAsset`; later server versions may add others. */
-  type: string
-  /** Bytes. */
-  size: number
-  /** When `url` expires, ISO 8601; null for a public file, whose `url` is permanent. */
-  expiresAt: string | null
-  /** ISO 8601. */
-  createdAt: string
-}
 
 /** A page of files, newest first. */
 export type AttachmentPage = {
   attachments: ListedAttachment[]
   /** Pass it as `after` to get the next page; null on the last page. */
   next: string | null
-}
-
-/** A file's details, with a fresh URL. */
-export type AttachmentDetails = Attachment & {
-  /** Bytes. */
-  size: number
-  /** Pixels, for images only. */
-  width?: number
-  height?: number
-  /** When `url` expires, ISO 8601; null for a public file, whose `url` is permanent. */
-  expiresAt: string | null
-  /** ISO 8601. */
-  createdAt: string
 }
 
 /** A file to upload: a browser's `File`, bytes with a name, or a file on a phone (React Native). */
@@ -68,25 +33,6 @@ export type UploadInput = {
   idempotencyKey?: string
   /** Called as bytes are sent, where the platform reports it: browsers and React Native. */
   onProgress?: (progress: Progress) => void
-}
-
-/** The user's files, as part of a data export. */
-export type AttachmentExport = {
-  /** Oldest first. */
-  attachments: {
-    key: string
-    type: string
-    fileName: string
-    itemType: string
-    /** Bytes. */
-    size: number
-    /** ISO 8601. */
-    createdAt: string
-    /** The keys of its other sizes and formats. */
-    variants: string[]
-  }[]
-  /** The idempotency keys of recent uploads, which can be retried safely. */
-  idempotencyKeys: { idempotencyKey: string; expiresAt: string }[]
 }
 
 /** The signed-in user's files. */

@@ -2,6 +2,7 @@ import type { ApiError } from './api-error.ts'
 import type { Call, Caller, Envelope } from './caller.ts'
 import { type Calls, unwrap } from './calls.ts'
 import type { Deadline, RunCall } from './deadline.ts'
+import type { Session, UserProfile } from './models.ts'
 import type { InputOf, PathOf, ReplyOf, RouteFunction } from './routes.ts'
 import {
   alreadySignedInError,
@@ -13,7 +14,6 @@ import {
   tokenLostError,
 } from './session.ts'
 import type { CallOptions } from './shared-types.ts'
-import type { Session, UserProfile } from './users.ts'
 
 type AuthDeps = {
   call: Caller

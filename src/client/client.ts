@@ -1,7 +1,7 @@
 import type { AppFunctions } from './app-data.ts'
-import type { AttachmentExport, AttachmentFunctions, UploadInput } from './attachments.ts'
+import type { AttachmentFunctions, UploadInput } from './attachments.ts'
 import { createAuth, createRefreshExchange } from './auth.ts'
-import type { BillingExport, BillingFunctions } from './billing.ts'
+import type { BillingFunctions, UsageFunctions } from './billing.ts'
 import { randomHex } from './bytes.ts'
 import { createCaller } from './caller.ts'
 import { createCalls, unwrap } from './calls.ts'
@@ -9,23 +9,25 @@ import { createChanges } from './changes.ts'
 import { type AppContext, contextHeaders } from './context-headers.ts'
 import { DEFAULT_TIMEOUT_MS, type RunCall, withDeadline } from './deadline.ts'
 import { encodeUpload } from './form.ts'
+import type {
+  AccountExport,
+  AttachmentExport,
+  BillingExport,
+  ChangesExport,
+  DataExport,
+  PasskeyExport,
+  UsageExport,
+} from './models.ts'
 import { normalizeBaseUrl, openTransport } from './open-transport.ts'
-import type { PasskeyExport, PasskeyFunctions } from './passkeys.ts'
+import type { PasskeyFunctions } from './passkeys.ts'
 import type { InputOf, ReplyOf, SameAsRoutes } from './routes.ts'
 import { createSessionKeeper, userChanged } from './session.ts'
 import type { CallOptions } from './shared-types.ts'
 import { createMemoryStorage, type Storage } from './storage.ts'
 import { createAuthChanges, withTabLock } from './tabs.ts'
 import { createTransmit, type Fetch } from './transmit.ts'
-import type { UsageExport, UsageFunctions } from './usage.ts'
-import type {
-  ChangeFunctions,
-  ChangesExport,
-  DataCondition,
-  DataExport,
-  DataFunctions,
-} from './user-data.ts'
-import type { AccountExport, UserFunctions } from './users.ts'
+import type { ChangeFunctions, DataCondition, DataFunctions } from './user-data.ts'
+import type { UserFunctions } from './users.ts'
 
 export type { ErrorCode } from '../lib/errors.ts'
 export { ApiError, type ErrorDetail } from './api-error.ts'
@@ -34,12 +36,12 @@ export type * from './attachments.ts'
 export type * from './billing.ts'
 export type { AppContext } from './context-headers.ts'
 export type { Progress } from './deadline.ts'
+export type * from './models.ts'
 export type * from './passkeys.ts'
 export type { CallOptions, Message, PageInput } from './shared-types.ts'
 export type { Storage } from './storage.ts'
 export type { AuthChange, AuthChangeReason } from './tabs.ts'
 export { type InstalledApp, isUpdateAvailable, isUpdateRequired } from './updates.ts'
-export type * from './usage.ts'
 export type * from './user-data.ts'
 export type * from './users.ts'
 

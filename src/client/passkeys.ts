@@ -1,72 +1,12 @@
+import type {
+  Passkey,
+  PasskeyAssertion,
+  PasskeyAttestation,
+  PasskeyCreationOptions,
+  PasskeyRequestOptions,
+  Session,
+} from './models.ts'
 import type { CallOptions, Message } from './shared-types.ts'
-import type { Session } from './users.ts'
-
-/** A passkey of the user. */
-export type Passkey = {
-  _id: string
-  /** By which the user recognizes it. */
-  name: string
-  /** ISO 8601. */
-  createdAt: string
-  /** ISO 8601; null if it was never used. */
-  lastUsedAt: string | null
-}
-
-/** The options for `navigator.credentials.create`: pass them to `PublicKeyCredential.parseCreationOptionsFromJSON`, or as JSON to the platform. */
-export type PasskeyCreationOptions = {
-  /** Base64url. */
-  challenge: string
-  rp: { id: string; name: string }
-  user: { id: string; name: string; displayName: string }
-  pubKeyCredParams: { alg: number; type: 'public-key' }[]
-  /** Milliseconds. */
-  timeout: number
-  attestation: 'none'
-  excludeCredentials: { id: string; type: 'public-key' }[]
-  authenticatorSelection: {
-    residentKey: 'required'
-    requireResidentKey: boolean
-    userVerification: 'required'
-  }
-}
-
-/** The options for `navigator.credentials.get`: pass them to `PublicKeyCredential.parseRequestOptionsFromJSON`, or as JSON to the platform. */
-export type PasskeyRequestOptions = {
-  /** Base64url. */
-  challenge: string
-  rpId: string
-  /** Milliseconds. */
-  timeout: number
-  userVerification: 'required'
-}
-
-/** Common to both results. Byte strings are base64url. */
-type PasskeyCredential<Response> = {
-  id: string
-  rawId: string
-  type: 'public-key'
-  authenticatorAttachment?: string
-  clientExtensionResults?: Record<string, unknown> | null
-  response: Response
-}
-
-/** The result of `navigator.credentials.create`: `credential.toJSON()`. */
-export type PasskeyAttestation = PasskeyCredential<{
-  clientDataJSON: string
-  attestationObject: string
-  transports?: string[] | null
-}>
-
-/** The result of `navigator.credentials.get`: `credential.toJSON()`. */
-export type PasskeyAssertion = PasskeyCredential<{
-  clientDataJSON: string
-  authenticatorData: string
-  signature: string
-  userHandle?: string | null
-}>
-
-/** The passkeys, as part of a data export. */
-export type PasskeyExport = { passkeys: Passkey[] }
 
 /** Passkeys. */
 export type PasskeyFunctions = {

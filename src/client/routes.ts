@@ -1,9 +1,6 @@
 import type { Static } from 'elysia'
-import type { SubscriptionReplyOf } from '../features/billing/model.ts'
-import type { PlanReply } from '../features/plans/model.ts'
-import type { AppSettingsReply } from '../features/settings/model.ts'
-import type { SubmissionReplyOf } from '../features/stores/model.ts'
 import type { Routes, UserExport } from '../server/declarations.ts'
+import type { AppSettings, SubmittedPurchases, Subscription } from './models.ts'
 import type { CallOptions } from './shared-types.ts'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
@@ -31,13 +28,11 @@ export type PathOf<M extends Method, P extends string> = [Route<M, P>] extends [
  * an optional record into `{}`.
  */
 type ModelData = {
-  '/api/user/app_settings/v1': Static<typeof AppSettingsReply>
+  '/api/user/app_settings/v1': AppSettings
   '/api/user/export/v1': Static<typeof UserExport>
-  '/api/user/purchases/v1': Static<ReturnType<typeof SubmissionReplyOf<SubscriptionReply>>>
-  '/api/user/subscription/v1': Static<SubscriptionReply>
+  '/api/user/purchases/v1': SubmittedPurchases
+  '/api/user/subscription/v1': Subscription
 }
-
-type SubscriptionReply = ReturnType<typeof SubscriptionReplyOf<typeof PlanReply>>
 
 /** A route's reply: its data, or its message if it has no data. */
 export type ReplyOf<M extends Method, P extends string> = P extends keyof ModelData

@@ -1,9 +1,10 @@
 import { ApiError } from './api-error.ts'
 import type { Envelope } from './caller.ts'
 import { sleep } from './deadline.ts'
+import type { Session } from './models.ts'
 import { createSlot, type Storage } from './storage.ts'
 import type { AuthChangeReason, SessionState } from './tabs.ts'
-import type { Session, SignInResult } from './users.ts'
+import type { SignInResult } from './users.ts'
 
 type SessionDeps = {
   storage: Storage

@@ -1,4 +1,4 @@
-import type { AppSettings } from './app-data.ts'
+import type { AppSettings } from './models.ts'
 
 /** The installed app. */
 export type InstalledApp = {

@@ -1,41 +1,14 @@
+import type { UserData } from './models.ts'
 import type { CallOptions } from './shared-types.ts'
 
 /** A JSON object. */
 export type JsonObject = Record<string, unknown>
-
-/** The documents that the app and its servers store for the user. */
-export type UserData = {
-  /** The document that the app writes; empty until the first change. */
-  data: JsonObject
-  /** Changes with `data`. Pass it to `replaceData` or `patchData` to change only what was read. */
-  version: string
-  /** When `data` was last changed, ISO 8601; null if it never was. */
-  updatedAt: string | null
-  /** The document that servers write. */
-  serverData: JsonObject
-  /** Changes with `serverData`. */
-  serverVersion: string
-}
 
 /** The data that a change is based on. */
 export type DataCondition = {
   /** The `version` that was read; without it, the change is always applied. */
   version?: string
 }
-
-/** The documents, as part of a data export. */
-export type DataExport = {
-  data: {
-    /** `app` or `server`. */
-    author: string
-    content: JsonObject
-    /** ISO 8601. */
-    updatedAt: string
-  }[]
-}
-
-/** The latest change of each kind, as part of a data export. */
-export type ChangesExport = { changes: { kind: string; at: string }[] }
 
 /** The app's own data about the user. */
 export type DataFunctions = {

@@ -1,4 +1,18 @@
-import type { ActiveSubscription } from './billing.ts'
+import type {
+  ActiveSubscription,
+  Credentials,
+  Device,
+  EmailCodeAnswer,
+  EmailCodeRequest,
+  NewAccount,
+  ProfileChanges,
+  RecoveryCodes,
+  Session,
+  SocialLogin,
+  TwoFactorChallenge,
+  TwoFactorSetup,
+  UserProfile,
+} from './models.ts'
 import type { CallOptions, Message } from './shared-types.ts'
 import type { AuthChange } from './tabs.ts'
 
@@ -8,197 +22,8 @@ export type DeletedAccount = Message & {
   activeSubscriptions?: ActiveSubscription[]
 }
 
-/** E-mail address and password for a sign-in. */
-export type Credentials = {
-  email: string
-  /** Used as typed, in any Unicode normalization form. */
-  password: string
-}
-
-/** The data for a new account. */
-export type NewAccount = {
-  email: string
-  /** 8 to 256 characters, and not a common password. */
-  password: string
-  /** The user's name, up to 100 characters. */
-  name?: string
-  /** The token from an invitation, if the server accepts only invited users. */
-  invitation?: string
-}
-
-/** A code is on its way, if the address can receive one. */
-export type EmailCodeRequest = {
-  /** Send it with the code. */
-  requestToken: string
-  /** Seconds until the code expires. */
-  expiresIn: number
-}
-
-/** The code that the user has entered. */
-export type EmailCodeAnswer = {
-  requestToken: string
-  /** Six digits. */
-  code: string
-  /** The name for a new account. */
-  name?: string
-}
-
-/** The data for a sign-in with an identity provider. */
-export type SocialLogin = {
-  /** `oidc` is the OpenID Connect provider of the server's configuration. */
-  provider: 'google' | 'apple' | 'oidc'
-  /** The id token that the provider issued to the app. */
-  idToken: string
-  /** The nonce that the app sent to the provider, before hashing. */
-  nonce?: string
-  /** Apple sends it only at the first sign-in. */
-  name?: string
-  /** From Apple: lets the server revoke the grant when the account is deleted. */
-  authorizationCode?: string
-  /** The redirect URI of the authorization code, if it was issued to a Services ID of Apple. */
-  redirectUri?: string
-  /** For linking the provider to the signed-in user with two-factor on. */
-  code?: string
-}
-
-/** A device's tokens and its user. The client keeps the tokens: an app needs only `user`. */
-export type Session = {
-  /** JWT for `Authorization: Bearer`, valid for 15 minutes. */
-  accessToken: string
-  /** Opaque; replaced at every use. */
-  refreshToken: string
-  tokenType: string
-  /** Seconds until the access token expires. */
-  expiresIn: number
-  user: UserProfile
-}
-
-/** The password was correct and a code is needed: send it with `passTwoFactor`. */
-export type TwoFactorChallenge = {
-  challengeToken: string
-  /** `totp` and `recovery_code`; later server versions may add others. */
-  methods: string[]
-  /** Seconds until the challenge expires. */
-  expiresIn: number
-}
-
 /** A session, or a challenge if two-factor is on: check `'challengeToken' in result`. */
 export type SignInResult = Session | TwoFactorChallenge
-
-/** A user. Pass `_id` to the billing SDK as the app user id. */
-export type UserProfile = {
-  _id: string
-  /** `email`, `google`, `apple`, `oidc`, `passkey` or `guest`; later server versions may add others. */
-  loginType: string
-  /** As typed; empty for a guest. */
-  email: string
-  /** Whether the address is verified. */
-  emailVerified: boolean
-  profile: {
-    /** Empty until it is set. */
-    name: string
-    /** BCP 47, such as `pt-BR`. */
-    locale: string
-    /** IANA name such as `Europe/Berlin`, `utc`, or an offset such as `+05:30`. */
-    timezone: string
-    /** ISO 4217 in lower case, such as `usd`. */
-    currency: string
-    /** The profile picture; null if there is none. */
-    avatarUrl: string | null
-  }
-  twoFactor: {
-    enabled: boolean
-    /** The methods that the second step accepts; empty while two-factor is off. */
-    methods: string[]
-    /** Unused recovery codes. */
-    recoveryCodesLeft: number
-  }
-  /** Set by the app; the server only stores it. */
-  onboardingCompleted: boolean
-}
-
-/** Profile fields to change: absent fields stay unchanged, null restores the default (RFC 7396). */
-export type ProfileChanges = {
-  profile?: {
-    /** Up to 100 characters. */
-    name?: string | null
-    /** BCP 47. */
-    locale?: string | null
-    /** IANA name in any case, or an offset such as `+05:30`. */
-    timezone?: string | null
-    /** ISO 4217, in any case. */
-    currency?: string | null
-    /** The key of the user's own `publicAsset`; null removes the picture. */
-    avatarKey?: string | null
-  } | null
-  onboardingCompleted?: boolean | null
-}
-
-/** A signed-in device. */
-export type Device = {
-  _id: string
-  /** The device's name, as the app sends it. */
-  device: string
-  /** ISO 8601. */
-  createdAt: string
-  /** ISO 8601. */
-  lastUsedAt: string
-  /** Whether it is this device. */
-  current: boolean
-}
-
-/** A secret for an authenticator app, in three forms. It takes effect once it is confirmed. */
-export type TwoFactorSetup = {
-  /** Base32, for typing in. */
-  secret: string
-  /** A link that opens authenticator apps. */
-  otpauthUrl: string
-  /** A QR code as SVG. */
-  qrSvg: string
-}
-
-/** Ten single-use codes. They are not shown again. */
-export type RecoveryCodes = { recoveryCodes: string[] }
-
-/** The account, as part of a data export. */
-export type AccountExport = {
-  user: UserProfile
-  account: {
-    /** ISO 8601. */
-    createdAt: string
-    /** ISO 8601. */
-    updatedAt: string
-    /** ISO 8601; null while the address is not verified. */
-    emailVerifiedAt: string | null
-    /** ISO 8601; null while two-factor is off. */
-    twoFactorSince: string | null
-    hasPassword: boolean
-    /** ISO 8601: when the user last signed in or refreshed the session, to the day (UTC); null: never. */
-    lastSeenAt: string | null
-    /** Of the app that was used last: `ios`, `android` or `web`; null if unknown. */
-    platform: string | null
-    /** Of the last sign-in or refresh; null if unknown. */
-    country: string | null
-  }
-  /** Linked accounts at identity providers. */
-  identities: {
-    provider: string
-    /** The id of the user at the provider. */
-    subject: string
-    email: string | null
-    /** Whether a grant is stored; deleting the account revokes it. */
-    holdsGrant: boolean
-    /** ISO 8601. */
-    createdAt: string
-  }[]
-  sessions: Device[]
-  /** Every device that has signed in. */
-  devices: { device: string; seenAt: string }[]
-  /** Notes of operators on the user; `author` is null for one from the command line. `createdAt`: ISO 8601. */
-  notes: { _id: string; text: string; author: string | null; createdAt: string }[]
-  /** Unused links and challenges. */
-  pending: { purpose: string; email: string | null; expiresAt: string }[]
-}
 
 /** Accounts, sessions and profiles. */
 export type UserFunctions = {

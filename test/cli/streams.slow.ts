@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
-import type { ContentVersions } from '../../src/client/app-data.ts'
 import { createClient } from '../../src/client/client.ts'
+import type { ContentVersions } from '../../src/client/models.ts'
 import { PASSWORD } from '../support/app.ts'
 import { onSqlite } from '../support/databases.ts'
 import { openStream } from '../support/event-stream.ts'

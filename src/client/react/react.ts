@@ -12,13 +12,11 @@ import {
   useSyncExternalStore,
 } from 'react'
 import type { ApiError } from '../api-error.ts'
-import type { AppSettings } from '../app-data.ts'
-import type { Attachment, UploadInput } from '../attachments.ts'
-import type { Subscription } from '../billing.ts'
+import type { UploadInput } from '../attachments.ts'
 import { randomHex } from '../bytes.ts'
 import type { Client } from '../client.ts'
 import type { Progress } from '../deadline.ts'
-import type { LimitUsage } from '../usage.ts'
+import type { AppSettings, Attachment, LimitUsage, Subscription } from '../models.ts'
 import { findStore, type Loaded, type Resource, type SessionState, type Store } from './store.ts'
 
 export type { Loaded, SessionState } from './store.ts'

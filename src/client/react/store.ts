@@ -1,11 +1,8 @@
 import type { ApiError } from '../api-error.ts'
-import type { AppSettings } from '../app-data.ts'
-import type { Subscription } from '../billing.ts'
 import type { Client } from '../client.ts'
+import type { AppSettings, LimitUsage, Subscription, UserProfile } from '../models.ts'
 import type { AuthChange } from '../tabs.ts'
-import type { LimitUsage } from '../usage.ts'
 import type { Change } from '../user-data.ts'
-import type { UserProfile } from '../users.ts'
 
 /** What a hook returns. */
 export type Loaded<T> = {

@@ -1,4 +1,5 @@
-import type { Client, Session } from '../client.ts'
+import type { Client } from '../client.ts'
+import type { Session } from '../models.ts'
 import type { FakeRequest } from './requests.ts'
 
 type RefreshExchange = { refresh: (input: { refreshToken: string }) => Promise<Session> }

@@ -1,5 +1,5 @@
+import type { UserProfile } from '../models.ts'
 import type { Change, JsonObject } from '../user-data.ts'
-import type { UserProfile } from '../users.ts'
 import { emailTaken, failure } from './failure.ts'
 
 /** A user of the fake server. Times are in ms since 1970. */

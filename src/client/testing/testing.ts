@@ -1,4 +1,5 @@
-import type { JsonObject, UserProfile } from '../client.ts'
+import type { JsonObject } from '../client.ts'
+import type { UserProfile } from '../models.ts'
 import { checkTexts, type Failure, failure } from './failure.ts'
 import { createFaults, errorReply, type Fault } from './faults.ts'
 import { createAccounts } from './handlers/accounts.ts'

@@ -123,7 +123,8 @@ const itemType = t.String({
 })
 const size = integer({ description: 'bytes of the stored file', examples: [48_213] })
 const url = t.String({
-  description: 'the URL of the file, permanent or until `expiresAt`',
+  description:
+    'the URL of the file: permanent for a public one, valid for 15 minutes for a private one',
   examples: ['https://api.example.com/files/k3v9qw1x5c7b2n4m6j8h0g1f3d.webp'],
 })
 const expiresAt = nullable(time('when `url` expires; null for a public file', null))
@@ -159,7 +160,7 @@ export const PageQuery = t.Object({
   ),
 })
 
-const ListedAttachment = closedObject(
+export const ListedAttachment = closedObject(
   {
     ...AttachmentRecord.properties,
     type: openEnum(['supportTicket', 'publicAsset'], { description: 'the `type` of its upload' }),

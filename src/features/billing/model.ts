@@ -83,7 +83,7 @@ export const SubscriptionQuery = t.Object({
 
 const Entitlement = closedObject(
   {
-    id: text('the id at the billing provider', 'pro'),
+    id: text('the id at the billing provider, such as `pro`', 'pro'),
     active: t.Boolean({ description: 'whether the user has access now', examples: [true] }),
     expiresAt: nullable(time('when access ends; null: never')),
     gracePeriodExpiresAt: nullable(

@@ -11,7 +11,7 @@ export const ContentVersions = closedObject(
     faqs: integer({ description: 'increases with every edit of the FAQs', examples: [7] }),
   },
   'ContentVersions',
-  'a version counter per kind of content',
+  'a version counter per kind of content: read the content again when its counter increases',
 )
 export type ContentVersions = Static<typeof ContentVersions>
 

@@ -33,7 +33,9 @@ export const DataQuery = t.Object({
 export const DataReply = closedObject(
   {
     data: document('the document that the app writes; empty until the first change'),
-    version: version('changes with `data`; the part of the `ETag` before the dot'),
+    version: version(
+      'changes with `data`: send it to change only what was read; the part of the `ETag` before the dot',
+    ),
     updatedAt: nullable(time('when `data` was last changed; null if it never was')),
     serverData: document('the document that servers write; the app can only read it', {
       score: 12,

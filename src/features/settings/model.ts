@@ -101,7 +101,7 @@ export const AppSettingsReply = closedObject(
     ),
   },
   'AppSettings',
-  'the settings of the app',
+  'the settings of the app, evaluated for the device and the user',
 )
 
 function rulesByKey(properties: Record<string, TSchema>, prefix = '') {

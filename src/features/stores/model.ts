@@ -89,20 +89,21 @@ const playStoreFields = {
   ),
 }
 
+export const AppStorePurchase = closedObject(
+  { store: storeName('app_store'), signedTransaction },
+  'AppStorePurchase',
+  'a purchase in the App Store',
+)
+
+export const PlayStorePurchase = closedObject(
+  { store: storeName('play_store'), ...playStoreFields },
+  'PlayStorePurchase',
+  'a purchase on Google Play',
+)
+
 const SubmittedPurchase = oneModelOf(
   'store',
-  {
-    app_store: closedObject(
-      { store: storeName('app_store'), signedTransaction },
-      'AppStorePurchase',
-      'a purchase in the App Store',
-    ),
-    play_store: closedObject(
-      { store: storeName('play_store'), ...playStoreFields },
-      'PlayStorePurchase',
-      'a purchase on Google Play',
-    ),
-  },
+  { app_store: AppStorePurchase, play_store: PlayStorePurchase },
   {
     title: 'SubmittedPurchase',
     description: 'a purchase that a store has confirmed to the app',

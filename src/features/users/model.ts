@@ -128,7 +128,8 @@ export const SocialBody = closedObject({
   name: t.Optional(
     t.String({
       maxLength: 1_000,
-      description: 'the user’s name, cut to 100 characters',
+      description:
+        'the user’s name, cut to 100 characters; Apple sends it only at the first sign-in',
       examples: ['Ann'],
     }),
   ),
@@ -194,7 +195,7 @@ export const SessionReply = closedObject(
   'a device’s tokens and the signed-in user',
 )
 
-const TwoFactorChallenge = closedObject(
+export const TwoFactorChallenge = closedObject(
   {
     challengeToken: ChallengeToken,
     methods,
@@ -263,6 +264,7 @@ export const DevicesReply = t.Array(
     'Device',
     'a signed-in device',
   ),
+  { description: 'the signed-in devices' },
 )
 
 export const TwoFactorReply = closedObject(
@@ -275,10 +277,10 @@ export const TwoFactorReply = closedObject(
       description: 'the secret as a link for authenticator apps',
       examples: ['otpauth://totp/App:ann%40example.com?secret=JBSWY3DPEHPK3PXP&issuer=App'],
     }),
-    qrSvg: t.String({ description: 'the secret as a QR code', examples: ['<svg></svg>'] }),
+    qrSvg: t.String({ description: 'the secret as a QR code, in SVG', examples: ['<svg></svg>'] }),
   },
   'TwoFactorSetup',
-  'a secret for an authenticator app',
+  'a secret for an authenticator app, in three forms; it takes effect once it is confirmed',
 )
 export const RecoveryCodesReply = closedObject(
   {

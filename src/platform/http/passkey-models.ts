@@ -43,7 +43,7 @@ export const PasskeyAttestation = t.Object(
       { additionalProperties: true, description: 'the answer of the device' },
     ),
   },
-  { description: 'the result of `navigator.credentials.create`, as JSON' },
+  { description: 'the result of `navigator.credentials.create`: `credential.toJSON()`' },
 )
 
 /** The result of `navigator.credentials.get` as JSON. */
@@ -64,5 +64,5 @@ export const PasskeyAssertion = t.Object(
       { additionalProperties: true, description: 'the answer of the device' },
     ),
   },
-  { description: 'the result of `navigator.credentials.get`, as JSON' },
+  { description: 'the result of `navigator.credentials.get`: `credential.toJSON()`' },
 )

@@ -1,4 +1,4 @@
-import type { AppSettings, CurrencyRates, Faq, PlanLimits, PricingPlan } from '../../app-data.ts'
+import type { AppSettings, CurrencyRates, Faq, PlanLimits, PricingPlan } from '../../models.ts'
 import { failure } from '../failure.ts'
 import type { HandlersFor } from '../operations.ts'
 import type { State } from '../state.ts'
@@ -89,7 +89,7 @@ export function createContent({ newId, recordChange, clock }: State, seed: Conte
       throw failure('unavailable', 'There are no currency rates yet. Try again later.')
     },
   }
-  return { handlers, readPlans: () => plans, change }
+  return { handlers, readPlans: (): PricingPlan[] => plans, change }
 
   /** Publishes other content; what is missing stays. */
   function change(content: Content) {

@@ -1,4 +1,5 @@
-import type { JsonObject, UserData } from '../../user-data.ts'
+import type { UserData } from '../../models.ts'
+import type { JsonObject } from '../../user-data.ts'
 import { failure, invalidField } from '../failure.ts'
 import type { HandlersFor } from '../operations.ts'
 import { iso, type State, type User, type UserReference } from '../state.ts'

@@ -1,4 +1,4 @@
-import type { AttachmentDetails, ListedAttachment } from '../../attachments.ts'
+import type { AttachmentDetails, ListedAttachment } from '../../models.ts'
 import { failure, invalidField, notFound } from '../failure.ts'
 import type { HandlersFor } from '../operations.ts'
 import type { FakeRequest, SentFile } from '../requests.ts'

@@ -1,6 +1,5 @@
-import type { ActiveSubscription, SubscriptionLine } from '../../billing.ts'
 import type { UserExport } from '../../client.ts'
-import type { ProfileChanges } from '../../users.ts'
+import type { ActiveSubscription, ProfileChanges, SubscriptionLine } from '../../models.ts'
 import { invalidField } from '../failure.ts'
 import type { HandlersFor } from '../operations.ts'
 import type { FakeRequest } from '../requests.ts'

@@ -1,5 +1,10 @@
-import type { PlanLimits, PricingPlan } from '../../app-data.ts'
-import type { PurchaseResult, Subscription, SubscriptionLine } from '../../billing.ts'
+import type {
+  PlanLimits,
+  PricingPlan,
+  PurchaseResult,
+  Subscription,
+  SubscriptionLine,
+} from '../../models.ts'
 import { failure } from '../failure.ts'
 import type { HandlersFor } from '../operations.ts'
 import { iso, type Purchase, type State, type User, type UserReference } from '../state.ts'

@@ -1,4 +1,4 @@
-import type { Device, Session } from '../../users.ts'
+import type { Device, Session } from '../../models.ts'
 import { failure, notFound, notSignedIn } from '../failure.ts'
 import type { FakeRequest } from '../requests.ts'
 import { isoTime, type State, type User } from '../state.ts'

@@ -1,4 +1,5 @@
-import type { NewAccount, Session, SignInResult } from '../../users.ts'
+import type { NewAccount, Session } from '../../models.ts'
+import type { SignInResult } from '../../users.ts'
 import { codeRequired, failure, notFound, notSignedIn, wrongCode } from '../failure.ts'
 import type { HandlersFor } from '../operations.ts'
 import type { FakeRequest } from '../requests.ts'

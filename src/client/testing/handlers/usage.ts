@@ -1,4 +1,4 @@
-import type { PricingPlan } from '../../app-data.ts'
+import type { PricingPlan } from '../../models.ts'
 import type { HandlersFor } from '../operations.ts'
 import { iso, type State, type User, type UserReference } from '../state.ts'
 import { LIMIT_NAMES } from './content.ts'

@@ -97,7 +97,7 @@ export const CreationOptions = closedObject(
     ),
   },
   'PasskeyCreationOptions',
-  'the options for `navigator.credentials.create`, as JSON',
+  'the options for `navigator.credentials.create`, as JSON for `PublicKeyCredential.parseCreationOptionsFromJSON`',
 )
 
 export const RequestOptions = closedObject(
@@ -108,7 +108,7 @@ export const RequestOptions = closedObject(
     userVerification: required,
   },
   'PasskeyRequestOptions',
-  'the options for `navigator.credentials.get`, as JSON',
+  'the options for `navigator.credentials.get`, as JSON for `PublicKeyCredential.parseRequestOptionsFromJSON`',
 )
 
 export const PasskeyReply = closedObject(

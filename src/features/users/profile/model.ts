@@ -24,7 +24,7 @@ export const ProfilePatch = closedObject({
       [
         closedObject(
           {
-            name: t.Optional(text(100, 'null clears it', 'Ann')),
+            name: t.Optional(text(100, 'up to 100 characters; null clears it', 'Ann')),
             locale: t.Optional(text(35, 'BCP 47; null takes it from the request headers', 'pt-BR')),
             timezone: t.Optional(
               text(
@@ -77,12 +77,15 @@ export const UserProfile = closedObject(
     profile: closedObject(
       {
         name: t.String({ description: 'empty until it is set', examples: ['Ann'] }),
-        locale: t.String({ description: 'BCP 47', examples: ['en'] }),
+        locale: t.String({ description: 'BCP 47, such as `pt-BR`', examples: ['en'] }),
         timezone: t.String({
-          description: 'IANA name, `utc`, or an offset such as +05:30',
+          description: 'IANA name such as `Europe/Berlin`, `utc`, or an offset such as `+05:30`',
           examples: ['Europe/Berlin'],
         }),
-        currency: t.String({ description: 'ISO 4217 in lower case', examples: ['usd'] }),
+        currency: t.String({
+          description: 'ISO 4217 in lower case, such as `usd`',
+          examples: ['usd'],
+        }),
         avatarUrl: nullable(
           t.String({
             description: 'the user’s avatar; null for none',
@@ -133,7 +136,7 @@ const Subscription = closedObject(
   {
     store: nullableText('the store', 'APP_STORE'),
     productId: nullableText('the product at the store', 'prod_example_pro'),
-    expiresAt: nullableText('when the period ends', '2026-12-01T12:00:00.000Z'),
+    expiresAt: nullableText('when the period ends, ISO 8601', '2026-12-01T12:00:00.000Z'),
     willRenew: t.Boolean({ description: 'whether the store goes on charging', examples: [true] }),
     managementUrl: nullableText('where to cancel; null: where it was bought', GOOGLE_PAGE),
   },

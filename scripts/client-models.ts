@@ -1,0 +1,56 @@
+import type { TSchema } from '@sinclair/typebox'
+import { clientModels } from '../src/server/client-models.ts'
+
+/** The names of the models that others contain: in the schemas they are titles. */
+const TITLES = new Set(
+  Object.entries<TSchema>(clientModels).flatMap(([name, { title }]) =>
+    title === name ? [name] : [],
+  ),
+)
+
+/** The declarations of the client's models: plain types, with the descriptions of the schemas as comments. */
+export function declareModels(): string {
+  return Object.entries<TSchema>(clientModels)
+    .map(
+      ([name, schema]) => `${commentText(schema)}export type ${name} = ${typeText(schema, name)}\n`,
+    )
+    .join('')
+}
+
+/** The type of a schema, in which other models have their names. `own`: the name of the model itself. */
+function typeText(schema: TSchema, own = ''): string {
+  const { title, type, anyOf, items, properties, patternProperties = {} } = schema
+  if (title !== own && TITLES.has(title ?? '')) return title as string
+  if ('const' in schema) return JSON.stringify(schema['const'])
+  if (anyOf) return anyOf.map((choice: TSchema) => typeText(choice)).join(' | ')
+  if (items) return items.anyOf ? `(${typeText(items)})[]` : `${typeText(items)}[]`
+  if (properties) return objectText(schema)
+  const [values] = Object.values<TSchema>(patternProperties)
+  if (values) return `{ [name: string]: ${typeText(values)} }`
+  return type === 'integer' ? 'number' : (type ?? 'unknown')
+}
+
+function objectText({ properties, required = [] }: TSchema): string {
+  const members = Object.entries<TSchema>(properties).map(([name, schema]) => {
+    const mark = required.includes(name) ? '' : '?'
+    return `${commentText(schema)}${name}${mark}: ${typeText(schema)}\n`
+  })
+  return `{\n${members.join('').replace(/^(?=.)/gm, '  ')}}`
+}
+
+/** The description of a schema as sentences, with that of its items, and the format of a time. */
+function commentText({ description, anyOf = [], items, ...schema }: TSchema): string {
+  const [choice] = anyOf
+  const format = schema['format'] ?? choice?.format
+  const texts = [
+    description ?? choice?.description,
+    items?.type === 'string' && items.description,
+    format === 'date-time' && 'ISO 8601',
+  ]
+  const sentences = texts.filter(Boolean).map((text) => sentence(text))
+  return sentences.length === 0 ? '' : `/** ${sentences.join(' ')} */\n`
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1).replace(/\.?$/, '.')
+}
