@@ -116,11 +116,12 @@ test('there are no circular imports', () => {
 test('the client imports only types from the server, and no package except jose and React', () => {
   const client = files.filter(({ path }) => path.startsWith('client/'))
   expect(client.length).toBeGreaterThan(5)
-  const foreign = client.flatMap(({ path, text }) =>
-    valuesFrom(text, /^(?!\.)|\.\.\/(lib|config|platform|features|operations|server)\//).map(
-      (name) => `${dirname(path)}: ${name}`,
-    ),
-  )
+  const foreign = client.flatMap(({ path, text }) => {
+    // The fake server has the rules of lib/ in common with the real one.
+    const rooms = path.startsWith('client/testing/') ? '' : 'lib|'
+    const pattern = `^(?!\\.)|\\.\\./(${rooms}config|platform|features|operations|server)/`
+    return valuesFrom(text, new RegExp(pattern)).map((name) => `${dirname(path)}: ${name}`)
+  })
   expect([...new Set(foreign)].toSorted()).toEqual(['client/react: react', 'client: jose'])
 })
 

@@ -1,35 +1,38 @@
-/** Every error code of the API. `http/errors.ts` maps each to a status. */
-export type ErrorCode =
-  | 'malformed_request'
-  | 'encryption_invalid'
-  | 'encryption_stale'
-  | 'encryption_unknown_key'
-  | 'unauthenticated'
-  | 'token_expired'
-  | 'invalid_credentials'
-  | 'forbidden'
-  | 'recent_sign_in_required'
-  | 'two_factor_required'
-  | 'sign_up_closed'
-  | 'encryption_required'
-  | 'quota_exceeded'
-  | 'not_found'
-  | 'method_not_allowed'
-  | 'email_taken'
-  | 'request_timeout'
-  | 'conflict'
-  | 'encryption_replay'
-  | 'precondition_failed'
-  | 'payload_too_large'
-  | 'unsupported_media_type'
-  | 'validation_failed'
-  | 'image_unreadable'
-  | 'image_too_large'
-  | 'rate_limited'
-  | 'internal_error'
-  | 'unavailable'
-  | 'webhook_not_configured'
-  | 'insufficient_storage'
+/** Every error code of the API, with its HTTP status. */
+export const STATUS = {
+  malformed_request: 400,
+  encryption_invalid: 400,
+  encryption_stale: 400,
+  encryption_unknown_key: 400,
+  unauthenticated: 401,
+  token_expired: 401,
+  invalid_credentials: 401,
+  forbidden: 403,
+  recent_sign_in_required: 403,
+  two_factor_required: 403,
+  sign_up_closed: 403,
+  encryption_required: 403,
+  quota_exceeded: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  email_taken: 409,
+  conflict: 409,
+  encryption_replay: 409,
+  precondition_failed: 412,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  validation_failed: 422,
+  image_unreadable: 422,
+  image_too_large: 422,
+  rate_limited: 429,
+  internal_error: 500,
+  unavailable: 503,
+  webhook_not_configured: 503,
+  insufficient_storage: 507,
+} as const
+
+export type ErrorCode = keyof typeof STATUS
 
 /** The problem at a JSON path such as `profile.name`. Never contains the value. */
 export type ErrorDetail = { path: string; message: string }

@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { type ApiError, createClient, type UserProfile } from '../../src/client/client.ts'
-import { STATUS as FAKE_STATUS } from '../../src/client/testing/failure.ts'
 import { createFakeServer, type FakeServer, UNSUPPORTED } from '../../src/client/testing/testing.ts'
-import { STATUS } from '../../src/platform/http/replies/errors.ts'
 import { codeOf } from '../support/network.ts'
 
 const EMAIL = 'ann@example.com'
@@ -48,10 +46,6 @@ test('answers every function of the client except those listed as unsupported', 
     }
   }
   expect([...new Set(unsupported)]).toEqual(Object.keys(UNSUPPORTED))
-})
-
-test('replies with the same status as the server for each error code', () => {
-  expect(FAKE_STATUS).toEqual(STATUS)
 })
 
 test('an unknown operation, or sealing, fails with a clear message', async () => {

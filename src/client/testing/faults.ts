@@ -1,6 +1,5 @@
-import type { ErrorCode } from '../../lib/errors.ts'
+import { type ErrorCode, STATUS } from '../../lib/errors.ts'
 import type { ErrorDetail } from '../api-error.ts'
-import { STATUS } from './failure.ts'
 import { isOperation, type Operation } from './operations.ts'
 
 /** How requests fail. */

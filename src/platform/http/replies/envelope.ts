@@ -1,7 +1,7 @@
 import { type IntegerOptions, type TUnsafe, Type } from '@sinclair/typebox'
 import { type TSchema, t } from 'elysia'
+import { STATUS } from '../../../lib/errors.ts'
 import { MAX_INT32 } from '../../../lib/validation.ts'
-import { STATUS } from './errors.ts'
 
 /** An object schema that refuses unknown fields. With a title it is a named model in the docs. */
 export function closedObject<T extends Record<string, TSchema>>(

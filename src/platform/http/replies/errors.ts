@@ -2,11 +2,11 @@ import type { ValueError } from '@sinclair/typebox/errors'
 import { type AnyElysia, Elysia, ValidationError } from 'elysia'
 import {
   AppError,
-  type ErrorCode,
   type ErrorDetail,
   invalidField,
   invalidFields,
   notFound,
+  STATUS,
 } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log/log.ts'
 import { toErrorDetails } from '../../../lib/validation.ts'
@@ -15,39 +15,6 @@ import type { Translator } from '../language/translator.ts'
 import { sendPage } from '../pages/page.ts'
 import { requestInfo } from '../request/request-log.ts'
 import { readPath } from '../request/request-url.ts'
-
-export const STATUS: Record<ErrorCode, number> = {
-  malformed_request: 400,
-  encryption_invalid: 400,
-  encryption_stale: 400,
-  encryption_unknown_key: 400,
-  unauthenticated: 401,
-  token_expired: 401,
-  invalid_credentials: 401,
-  forbidden: 403,
-  recent_sign_in_required: 403,
-  two_factor_required: 403,
-  sign_up_closed: 403,
-  encryption_required: 403,
-  quota_exceeded: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  request_timeout: 408,
-  email_taken: 409,
-  conflict: 409,
-  encryption_replay: 409,
-  precondition_failed: 412,
-  payload_too_large: 413,
-  unsupported_media_type: 415,
-  validation_failed: 422,
-  image_unreadable: 422,
-  image_too_large: 422,
-  rate_limited: 429,
-  internal_error: 500,
-  unavailable: 503,
-  webhook_not_configured: 503,
-  insufficient_storage: 507,
-}
 
 type FailureBody = {
   code: string
