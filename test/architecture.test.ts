@@ -56,7 +56,7 @@ const DIRECTORIES = `
   platform/lists
   platform/metrics
   platform/outbox
-  platform/publications
+  platform/publications platform/queue
   server
 `
   .trim()

@@ -16,6 +16,7 @@ import type { CountryOf, IpOf } from './http/request/client-address.ts'
 import type { Job } from './jobs/jobs.ts'
 import type { Limits } from './limits/limits.ts'
 import type { ExportCsv } from './lists/csv.ts'
+import type { ServedQueue } from './queue/jobs.ts'
 import type { UserTable } from './user-table.ts'
 
 /** One area of the product, such as billing. `server/features.ts` lists the features. */
@@ -54,6 +55,7 @@ export type FeatureParts = {
   /** The routes that the app's other servers call with an API key. */
   serverRoutes?: (context: ServerContext) => AnyElysia
   jobs?: Job[]
+  queues?: ServedQueue[]
   /** By table name: every table with a column that refers to a user. */
   userData?: Record<string, UserTable>
 }

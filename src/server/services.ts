@@ -4,6 +4,7 @@ import { type HostState, NO_HOST_STATE } from '../operations/host-state.ts'
 import { createMonitoring } from '../operations/monitoring.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { Job, JobRun } from '../platform/jobs/jobs.ts'
+import { queueJobs } from '../platform/queue/jobs.ts'
 import { BUILD } from '../version.ts'
 import type { Tables } from './declarations.ts'
 import { createFeatures, type FeaturesDeps } from './features.ts'
@@ -59,12 +60,19 @@ export async function createServices(deps: ServicesDeps) {
     runsOnEveryInstance: true,
     deletesByAge: true,
   }
+  const queues = parts.flatMap((part) => part.queues ?? [])
   return {
     ...platform,
     ...services,
     ...monitoring,
     parts,
-    jobs: [...parts.flatMap(({ jobs = [] }) => jobs), ...platform.jobs, samples],
+    jobs: [
+      ...queueJobs(queues),
+      ...parts.flatMap(({ jobs = [] }) => jobs),
+      ...platform.jobs,
+      samples,
+    ],
+    stopQueues: () => Promise.all(queues.map(({ stop }) => stop())),
     checkSession: users.sessions.check,
     liveLines: deps.liveLines ?? createLiveLines(),
     jobRuns: deps.jobRuns ?? new Map<string, JobRun | null>(),

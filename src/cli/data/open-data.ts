@@ -96,7 +96,7 @@ async function openLocked(
   })
   opening.defer(() => services.imageQueue.stop())
   opening.defer(() => services.mailer.close())
-  opening.defer(() => services.outbox.stop())
+  opening.defer(async () => void (await services.stopQueues()))
   opening.defer(() => services.backlog.stop())
   opening.defer(() => services.webhooks.stop())
   opening.defer(() => services.stores.play?.queue.stop())

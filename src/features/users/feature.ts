@@ -175,7 +175,8 @@ export const usersFeature = {
       serverRoutes: (context: ServerContext) => serverUserRoutes({ users, introspect, ...context }),
       consoleRoutes: (context: ConsoleContext) =>
         userAdmin({ ...needs, ...context, users, profile, limits, findUsers, now }),
-      jobs: userJobs({ users, outbox, names: accounts.names }),
+      queues: [outbox],
+      jobs: userJobs({ users, names: accounts.names }),
       userData: {
         users: {
           deletion: accounts.remove,

@@ -1,24 +1,11 @@
 import type { Job } from '../../platform/jobs/jobs.ts'
 import type { UserNames } from './accounts/user-names.ts'
-import type { UserOutbox } from './email/outbox-messages.ts'
 import type { Users } from './users.ts'
 
-type UserJobsDeps = { users: Users; outbox: UserOutbox; names: Pick<UserNames, 'backfill'> }
+type UserJobsDeps = { users: Users; names: Pick<UserNames, 'backfill'> }
 
-export function userJobs({ users, outbox, names }: UserJobsDeps): Job[] {
+export function userJobs({ users, names }: UserJobsDeps): Job[] {
   return [
-    {
-      name: 'outbox',
-      schedule: ['* * * * *'],
-      run: outbox.wake,
-      isDueAtStart: async () => true,
-    },
-    {
-      name: 'outbox after the clock was ahead',
-      schedule: [],
-      run: outbox.retryAll,
-      runsAfterSetBack: true,
-    },
     {
       name: 'name index',
       schedule: ['27 4 * * *'],

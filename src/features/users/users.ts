@@ -80,6 +80,8 @@ type UsersDeps = {
   log: Log
 }
 
+type UserMail = Parameters<typeof renderMail>[0] & { to: string }
+
 export type Users = ReturnType<typeof createUsers>
 
 /** Creates the services of this feature. */
@@ -134,15 +136,15 @@ export function createUsers(deps: UsersDeps) {
   const appleNotifications = createAppleNotifications({ ...deps, ...security })
   const directory = createDirectory({ db, accounts })
   const importer = createImporter({ ...deps, ...accounts, hashKinds, issuer: openId.issuer })
-  outbox.deliverWith(async (message) => {
-    if (message.kind === 'mail') await mailUser(message)
-    else if (message.kind === 'alert') await sendMail(alertMail(message, appName))
+  outbox.deliverWith(async (message, signal) => {
+    if (message.kind === 'mail') await mailUser(message, signal)
+    else if (message.kind === 'alert') await sendMail(alertMail(message, appName), signal)
     else if (message.kind === 'email-code') {
       const mail = await emailCodes.mailFor(message)
-      if (mail) await mailUser(mail)
+      if (mail) await mailUser(mail, signal)
     } else if (message.kind === 'forgotten-password')
       await addresses.sendReset(message.email, message.ip ?? null)
-    else await appleGrants?.revoke(message.token, message.clientId)
+    else await appleGrants?.revoke(message.token, message.clientId, signal)
   })
   return {
     accounts,
@@ -175,10 +177,10 @@ export function createUsers(deps: UsersDeps) {
     alertOperators,
   }
 
-  async function mailUser(mail: Parameters<typeof renderMail>[0] & { to: string }) {
+  async function mailUser(mail: UserMail, signal: AbortSignal) {
     const { to } = mail
     if (await appleNotifications.isMailable(to))
-      await sendMail({ to, ...renderMail(mail, appName) })
+      await sendMail({ to, ...renderMail(mail, appName) }, signal)
   }
 
   /** Clears data that was sealed with lost secrets and can no longer be unsealed. */

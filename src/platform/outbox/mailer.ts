@@ -11,7 +11,8 @@ import { PermanentRefusal, SENDERS } from './outbox.ts'
 
 /** An e-mail to one mailbox. */
 export type Mail = { to: string; subject: string; text: string; html: string }
-export type SendMail = (mail: Mail) => Promise<void>
+/** The signal aborts the delivery, which is then repeated. */
+export type SendMail = (mail: Mail, stopping?: AbortSignal) => Promise<void>
 type Mailer = { send: SendMail; close: () => void }
 
 type SmtpError = Error & { response?: string; responseCode?: number; command?: string }
@@ -56,16 +57,17 @@ export function createMailer({
   let pool: Promise<Transporter> | null = null
   return { send, close }
 
-  async function send({ to, ...content }: Mail) {
+  async function send({ to, ...content }: Mail, stopping?: AbortSignal) {
     const address = parseMailbox(to)
     if (address === null) return
     const message = { from, to: { name: '', address }, headers: HEADERS, ...content }
     if (smtpUrl === null) return writeFile(message)
     pool ??= openPool(smtpUrl, greeting)
     const transport = await pool
-    const signal = AbortSignal.timeout(deadline)
+    const timeout = AbortSignal.timeout(deadline)
+    const signal = AbortSignal.any(stopping ? [timeout, stopping] : [timeout])
     await transport.sendMail({ ...message, signal }).catch((error) => {
-      throw signal.aborted ? deliveryTimeout(deadline) : mailError(error, address)
+      throw timeout.aborted ? deliveryTimeout(deadline) : mailError(error, address)
     })
   }
 

@@ -1,10 +1,13 @@
-import { asc, eq, gt, inArray, lte, or, sql } from 'drizzle-orm'
+import { asc, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { hmac } from '../../lib/crypto/hash.ts'
 import { seal, unseal } from '../../lib/crypto/seal.ts'
 import type { Log } from '../../lib/log/log.ts'
-import { HOUR_MS, MINUTE_MS } from '../../lib/time/durations.ts'
+import { MINUTE_MS } from '../../lib/time/durations.ts'
 import type { Tx } from '../db/db.ts'
 import { prepareInsert } from '../db/prepared.ts'
+import { createQueue, type Leased } from '../queue/queue.ts'
+import { retryDelay } from '../queue/retry-delay.ts'
+import type { Capacity } from '../queue/workers.ts'
 import type { OutboxDb } from './schema.ts'
 
 /** Work outside the database, such as sending an e-mail. */
@@ -21,6 +24,11 @@ type OutboxDeps = {
   log: Log
 }
 
+type Row = OutboxDb['tables']['outbox']['$inferSelect']
+
+/** The signal aborts when the process stops; the message is then sent again. */
+type Deliver<Message> = (message: Message, signal: AbortSignal) => Promise<void>
+
 export type Outbox<Message extends OutboxMessage> = ReturnType<typeof createOutbox<Message>>
 
 /** Thrown by the delivery function when every retry would be refused too. */
@@ -31,32 +39,32 @@ export class PermanentRefusal extends Error {
 /** How many messages are sent at once. */
 export const SENDERS = 4
 
-/** Delays before retries; after the last one the message is dropped. */
+/** After the last delay the message is dropped. */
 const RETRY_DELAYS_MS = [1, 5, 15, 60, 180, 360, 720, 1_440].map((minutes) => minutes * MINUTE_MS)
-const MAX_RETRY_DELAY_MS = Math.max(...RETRY_DELAYS_MS) + HOUR_MS
-const FLUSH_DELAY_MS = 2
-const STOP_TIMEOUT_MS = 3_000
-/** How long an instance may take to send a message before another one sends it again. */
-const CLAIM_MS = 2 * MINUTE_MS
 
 /** Delivers the messages that changes add, after their commit, and retries failed deliveries. */
 export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   const { db, key, now, newId, log } = deps
   const { outbox } = db.tables
   const insert = prepareInsert(db, outbox)
-  type Row = typeof outbox.$inferSelect
-  const senders = new Set<Promise<void>>()
-  /** The sources of the messages being sent. */
-  let busySources: string[] = []
-  let lastClaim: Promise<unknown> = Promise.resolve()
-  let isFlushScheduled = false
-  let flushCount = 0
-  let stopped = false
-  let deliver: ((message: Message) => Promise<void>) | null = null
-  return { deliverWith, add, wake, flush, count, clear, retryAll, stop }
+  let deliver: Deliver<Message> | null = null
+  const queue = createQueue({
+    ...deps,
+    name: 'outbox',
+    table: outbox,
+    id: outbox.id,
+    slots: SENDERS,
+    keyOf: ({ source }) => source,
+    leaseMs: 2 * MINUTE_MS,
+    maxDelayMs: Math.max(...RETRY_DELAYS_MS),
+    findDue,
+    load: (tx, ids) => tx.select().from(outbox).where(inArray(outbox.id, ids)),
+    work: send,
+  })
+  return { deliverWith, add, count, clear, ...queue }
 
   /** Sets the delivery function; until then messages wait. */
-  function deliverWith(work: (message: Message) => Promise<void>) {
+  function deliverWith(work: Deliver<Message>) {
     deliver = work
   }
 
@@ -72,29 +80,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
       userId,
       source: source && hmac(key, source),
     })
-    tx.afterCommit(flushSoon)
-  }
-
-  /** Waits until the reply is sent, so that its timing does not reveal whether there is a message. */
-  function flushSoon() {
-    if (isFlushScheduled) return
-    isFlushScheduled = true
-    setTimeout(() => {
-      isFlushScheduled = false
-      void wake()
-    }, FLUSH_DELAY_MS)
-  }
-
-  /** Begins to send all due messages, without waiting for it: a server that stops waits for its jobs. */
-  async function wake() {
-    flushCount++
-    startSender()
-  }
-
-  /** Sends all due messages. */
-  async function flush() {
-    await wake()
-    while (senders.size > 0) await Promise.all(senders)
+    queue.wakeAfter(tx)
   }
 
   /** The number of waiting messages. */
@@ -107,101 +93,40 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
     await tx.delete(outbox)
   }
 
-  /** Stops sending. A message in flight may arrive unnoticed; it is then sent again. */
-  async function stop() {
-    stopped = true
-    await Promise.race([flush(), Bun.sleep(STOP_TIMEOUT_MS)])
+  /** One message at a time, so that each claim sees the sources of the messages being sent. */
+  async function findDue(isDue: SQL, { underWay }: Capacity) {
+    if (!deliver) return []
+    const sources = [...underWay.values()].flatMap(({ key: source }) => source ?? [])
+    const isBusy = sql`CASE WHEN ${inArray(outbox.source, sources)} THEN 1 ELSE 0 END`
+    const rows = await db.read
+      .select({ id: outbox.id })
+      .from(outbox)
+      .where(isDue)
+      .orderBy(asc(outbox.priority), asc(isBusy), asc(outbox.dueAt))
+      .limit(1)
+    return rows.map(({ id }) => id)
   }
 
-  function startSender() {
-    if (stopped || senders.size >= SENDERS) return
-    const sender = sendWhileDue().catch((err) => {
-      if (!stopped) log.error({ err }, 'the outbox cannot be read')
-    })
-    senders.add(sender)
-    void sender.finally(() => senders.delete(sender))
-  }
-
-  async function sendWhileDue() {
-    while (!stopped && deliver) {
-      const countBefore = flushCount
-      const claimed = await claimInTurn()
-      if (claimed) {
-        startSender()
-        await sendOne(claimed).finally(() => {
-          busySources = without(busySources, claimed.source)
-        })
-      } else if (countBefore === flushCount) return
-    }
-  }
-
-  /** Reschedules everything now, after the clock was corrected. */
-  async function retryAll() {
-    const at = now()
-    const isWaiting = gt(outbox.dueAt, new Date(at.getTime() + CLAIM_MS))
-    await db.write(async (tx) => void (await tx.update(outbox).set({ dueAt: at }).where(isWaiting)))
-  }
-
-  /** Claims one message at a time, so that each claim sees the busy sources of earlier ones. */
-  function claimInTurn(): Promise<Row | null> {
-    const claim = lastClaim.then(claimNext)
-    lastClaim = claim.catch(() => {})
-    return claim
-  }
-
-  /** Claims a due message, so that no other instance sends it too. */
-  async function claimNext(): Promise<Row | null> {
-    const at = now()
-    // A message due later than any retry could be was added while the clock was wrong.
-    const isTooFar = gt(outbox.dueAt, new Date(at.getTime() + MAX_RETRY_DELAY_MS))
-    const isDue = or(lte(outbox.dueAt, at), isTooFar)
-    const [due] = await db.read.select({ id: outbox.id }).from(outbox).where(isDue).limit(1)
-    if (!due) return null
-    const claimed = await db.write(async (tx) => {
-      const isBusy = sql`CASE WHEN ${inArray(outbox.source, busySources)} THEN 1 ELSE 0 END`
-      const [next] = await tx
-        .select({ id: outbox.id })
-        .from(outbox)
-        .where(isDue)
-        .orderBy(asc(outbox.priority), asc(isBusy), asc(outbox.dueAt))
-        .limit(1)
-      if (!next) return null
-      const dueAt = new Date(now().getTime() + CLAIM_MS)
-      const isThisRow = eq(outbox.id, next.id)
-      const [row] = await tx.update(outbox).set({ dueAt }).where(isThisRow).returning()
-      return row ?? null
-    })
-    if (claimed?.source) busySources.push(claimed.source)
-    return claimed
-  }
-
-  async function sendOne({ id, kind, content, attempts }: Row) {
-    const isThisRow = eq(outbox.id, id)
+  /** Delivers a message. Without the lease, a failure is left to the instance that has it now. */
+  async function send(message: Leased<Row>, signal: AbortSignal): Promise<Date | null> {
+    const { id, kind, content, attempts } = message
     try {
-      await deliver?.(JSON.parse(unseal(key, content)))
-      await db.write(async (tx) => void (await tx.delete(outbox).where(isThisRow)))
+      await deliver?.(JSON.parse(unseal(key, content)), signal)
     } catch (err) {
-      const wait = err instanceof PermanentRefusal ? undefined : RETRY_DELAYS_MS[attempts]
+      signal.throwIfAborted()
+      const delays = err instanceof PermanentRefusal ? [] : RETRY_DELAYS_MS
+      const wait = retryDelay(attempts, { delays })
       log.warn(
-        { kind, attempt: attempts + 1, willRetry: wait !== undefined, err },
+        { kind, attempt: attempts + 1, willRetry: wait !== null, err },
         'message not delivered',
       )
-      await db.write(async (tx) => {
-        if (wait === undefined) await tx.delete(outbox).where(isThisRow)
-        else {
-          const dueAt = new Date(now().getTime() + wait)
-          await tx
-            .update(outbox)
-            .set({ attempts: attempts + 1, dueAt })
-            .where(isThisRow)
-        }
-      })
+      if (wait !== null) {
+        const dueAt = new Date(now().getTime() + wait)
+        await db.write((tx) => queue.finish(tx, message, { attempts: attempts + 1, dueAt }))
+        return dueAt
+      }
     }
+    await db.write(async (tx) => void (await tx.delete(outbox).where(eq(outbox.id, id))))
+    return null
   }
-}
-
-/** `sources` without one occurrence of `source`. */
-function without(sources: string[], source: string | null): string[] {
-  const at = source === null ? -1 : sources.indexOf(source)
-  return at < 0 ? sources : sources.toSpliced(at, 1)
 }

@@ -29,7 +29,7 @@ test('the job does not wait for a mail server that never replies: a restart woul
   const handling = { priority: 0, userId: null, source: null }
   const message = { kind: 'forgotten-password', email: 'ann@example.com' } as const
   await db.write((tx) => outbox.add(tx, message, handling))
-  await jobs.find(({ name }) => name === 'outbox')?.run(AbortSignal.timeout(5_000))
+  await jobs.find(({ name }) => name === 'queues')?.run(AbortSignal.timeout(5_000))
   await arrived
   reply()
   await outbox.flush()
@@ -74,7 +74,7 @@ test('retries at once a mail that a clock hours ahead has delayed', async () => 
   isDown = false
   await outbox.flush()
   expect(await outbox.count()).toBe(1)
-  await outbox.retryAll()
+  await outbox.repair()
   await outbox.flush()
   expect(await outbox.count()).toBe(0)
 })

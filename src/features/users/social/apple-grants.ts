@@ -29,15 +29,22 @@ export function createAppleGrants({ teamId, keyId, privateKey, url }: AppleKeys,
     return token
   }
 
-  async function revoke(token: string, clientId: string) {
-    const reply = await post('/auth/revoke', clientId, { token, token_type_hint: 'refresh_token' })
+  async function revoke(token: string, clientId: string, signal?: AbortSignal) {
+    const form = { token, token_type_hint: 'refresh_token' }
+    const reply = await post('/auth/revoke', clientId, form, signal)
     await reply.body?.cancel()
   }
 
-  async function post(path: string, clientId: string, form: Record<string, string>) {
+  async function post(
+    path: string,
+    clientId: string,
+    form: Record<string, string>,
+    signal?: AbortSignal,
+  ) {
     const reply = await fetchBounded(url + path, {
       method: 'POST',
       timeoutMs: TIMEOUT_MS,
+      signal,
       body: new URLSearchParams({
         client_id: clientId,
         client_secret: await clientSecret(clientId),

@@ -1,0 +1,31 @@
+import type { Job } from '../jobs/jobs.ts'
+
+/** What the process that serves does with a queue. */
+export type ServedQueue = {
+  wake: () => void
+  /** Makes due what a clock that was ahead has scheduled too late. */
+  repair?: () => Promise<unknown>
+  stop: () => Promise<void>
+}
+
+/** The jobs of all queues. Each instance has its own slots, so each wakes its queues. */
+export function queueJobs(queues: ServedQueue[]): Job[] {
+  return [
+    {
+      name: 'queues',
+      schedule: ['* * * * *'],
+      // Does not wait for the work, because a server that stops waits for its jobs.
+      run: async () => {
+        for (const { wake } of queues) wake()
+      },
+      isDueAtStart: async () => true,
+      runsOnEveryInstance: true,
+    },
+    {
+      name: 'queues after the clock was ahead',
+      schedule: [],
+      run: async () => void (await Promise.all(queues.map(({ repair }) => repair?.()))),
+      runsAfterSetBack: true,
+    },
+  ]
+}

@@ -1,0 +1,22 @@
+type Retries = {
+  /** In ms, after the first failure, the second and so on. */
+  delays: readonly number[]
+  /** After all further failures; null: none is retried. */
+  thenMs?: number | null
+  /** Delays are up to this share longer, so that items do not return all at once. */
+  jitter?: number
+  /** How long the other side asks to wait. */
+  atLeastMs?: number | null
+  /** From 0 to 1. */
+  random?: () => number
+}
+
+/** How long to wait after a failure, in ms; null after the last one. `failures` counts the earlier ones. */
+export function retryDelay(
+  failures: number,
+  { delays, thenMs = null, jitter = 0, atLeastMs, random = Math.random }: Retries,
+): number | null {
+  const delay = delays[failures] ?? thenMs
+  if (delay === null) return null
+  return Math.round(Math.max(delay * (1 + jitter * random()), atLeastMs ?? 0))
+}

@@ -1,0 +1,170 @@
+import { oneAtATime } from '../../lib/concurrency/one-at-a-time.ts'
+import type { Log } from '../../lib/log/log.ts'
+import { MINUTE_MS } from '../../lib/time/durations.ts'
+import type { Tx } from '../db/db.ts'
+
+/** What a claim may take. */
+export type Capacity = {
+  slots: number
+  slotsOf: (key: string) => number
+  /** Only items with these keys can be new or have a free slot; null: any item. */
+  keys: Set<string> | null
+  /** By id: the items that must not be claimed again. */
+  underWay: ReadonlyMap<string, UnderWay>
+  /** Aborts when the workers stop. */
+  signal: AbortSignal
+}
+
+type UnderWay = { key: string | null; ended: Promise<unknown> }
+
+export type WorkersDeps<Item> = {
+  /** For the log, such as `webhook queue`. */
+  name: string
+  /** How many items are worked on at once, and how many with the same key. */
+  slots: number
+  slotsPerKey?: (key: string) => number
+  idOf: (item: Item) => string
+  keyOf?: (item: Item) => string | null
+  claim: (capacity: Capacity) => Promise<Item[]>
+  /** Returns when the item is due again, null for never. The signal aborts when the workers stop. */
+  work: (item: Item, signal: AbortSignal) => Promise<Date | null>
+  /** Gives back an item whose work was aborted. */
+  release?: (item: Item) => Promise<void>
+  now: () => Date
+  log: Log
+}
+
+/** Long enough for the reply to be sent, so that its timing does not reveal whether there is anything to do. */
+const WAKE_DELAY_MS = 2
+/** What is due later is left to the job that wakes all queues every minute. */
+const MAX_TIMER_MS = MINUTE_MS
+const STOP_GRACE_MS = 3_000
+
+/**
+ * Works on what `claim` returns, in a limited number of slots, when it is woken, when a slot becomes free, and when an
+ * item is due again. Errors are logged.
+ */
+export function createWorkers<Item>(deps: WorkersDeps<Item>) {
+  const { name, slots, idOf, claim, work, release, now, log } = deps
+  const { slotsPerKey = () => slots, keyOf = () => null } = deps
+  const underWay = new Map<string, UnderWay>()
+  const timers = new Map<number, NodeJS.Timeout>()
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const claimDue = oneAtATime(claimAndStart)
+  let woken: Set<string> | null = new Set()
+  let isWakeScheduled = false
+  let isStopped = false
+  return { wake, wakeAfter, flush, run, stop, underWay }
+
+  /** Starts what is due, in the background. With `keys`, only items with these keys are looked for. */
+  function wake(keys: string[] | null = null) {
+    noteWake(keys)
+    claimDue().catch((err) => {
+      if (!isStopped) log.error({ err }, `the ${name} cannot be read`)
+    })
+  }
+
+  /** Wakes soon after the commit of a change. */
+  function wakeAfter(tx: Tx, keys: string[] | null = null) {
+    tx.afterCommit(() => {
+      noteWake(keys)
+      if (isWakeScheduled) return
+      isWakeScheduled = true
+      setTimeout(() => {
+        isWakeScheduled = false
+        wake([])
+      }, WAKE_DELAY_MS)
+    })
+  }
+
+  function noteWake(keys: string[] | null) {
+    woken = keys && (woken?.union(new Set(keys)) ?? null)
+  }
+
+  /** Works on everything that is due, and waits for it. */
+  async function flush() {
+    for (;;) {
+      noteWake(null)
+      await claimDue()
+      if (underWay.size === 0) return
+      await waitForAll()
+    }
+  }
+
+  async function claimAndStart() {
+    const keys = woken
+    woken = new Set()
+    try {
+      while (!isStopped && underWay.size < slots && keys?.size !== 0) {
+        const capacity = { slots: slots - underWay.size, slotsOf, keys, underWay, signal }
+        const claimed = await claim(capacity)
+        if (claimed.length === 0) return
+        for (const item of claimed) start(item)
+      }
+    } catch (error) {
+      noteWake(null)
+      throw error
+    }
+  }
+
+  function slotsOf(key: string): number {
+    return slotsPerKey(key) - [...underWay.values()].filter((one) => one.key === key).length
+  }
+
+  function start(item: Item) {
+    run(item, () => work(item, signal)).then(wakeAt, (err) => {
+      if (signal.aborted) return
+      log.error({ err, item: idOf(item) }, `an item of the ${name} could not be processed`)
+    })
+  }
+
+  /** Works on an item that was claimed elsewhere, and returns the result. */
+  function run<Result>(item: Item, workOn: (signal: AbortSignal) => Promise<Result>) {
+    const [id, key] = [idOf(item), keyOf(item)]
+    const ended = attempt(item, workOn).finally(() => {
+      const wasFull = underWay.size >= slots
+      underWay.delete(id)
+      wake(wasFull || key === null ? null : [key])
+    })
+    underWay.set(id, { key, ended })
+    return ended
+  }
+
+  async function attempt<Result>(item: Item, workOn: (signal: AbortSignal) => Promise<Result>) {
+    try {
+      return await workOn(signal)
+    } catch (error) {
+      if (signal.aborted) await release?.(item)
+      throw error
+    }
+  }
+
+  /** One timer per second, however many items are due then. */
+  function wakeAt(dueAt: Date | null) {
+    if (dueAt === null || isStopped) return
+    const second = Math.ceil(dueAt.getTime() / 1000)
+    if (dueAt.getTime() - now().getTime() > MAX_TIMER_MS || timers.has(second)) return
+    const wakeAll = () => {
+      timers.delete(second)
+      wake()
+    }
+    timers.set(second, setTimeout(wakeAll, second * 1000 - now().getTime()))
+  }
+
+  /** Stops claiming, waits briefly for the items under way, and aborts the others. */
+  async function stop(graceMs = STOP_GRACE_MS) {
+    isStopped = true
+    for (const timer of timers.values()) clearTimeout(timer)
+    const ended = claimDue()
+      .catch(() => {})
+      .then(waitForAll)
+    await Promise.race([ended, Bun.sleep(graceMs)])
+    stopping.abort()
+    await ended
+  }
+
+  async function waitForAll() {
+    await Promise.allSettled([...underWay.values()].map(({ ended }) => ended))
+  }
+}
