@@ -3,6 +3,7 @@ import { AppError, notFound } from '../../lib/errors.ts'
 import { repeatInBatches } from '../../platform/db/batched-changes.ts'
 import type { Reader } from '../../platform/db/db.ts'
 import { countUpTo } from '../../platform/db/key-ranges.ts'
+import type { Queue } from '../../platform/queue/queue.ts'
 import { toBody } from './events.ts'
 import type { WebhooksDb } from './schema.ts'
 
@@ -23,7 +24,7 @@ export type DeliveryFilter = {
 type DeliveriesDeps = {
   db: WebhooksDb
   now: () => Date
-  deliverSoon: (endpointIds: string[]) => void
+  queue: Pick<Queue, 'wakeAfter'>
 }
 
 export type Deliveries = ReturnType<typeof createDeliveries>
@@ -32,7 +33,7 @@ const PAGE_SIZE = 50
 const RESENT_AT_ONCE = 500
 
 /** What was sent to endpoints, and what will be. */
-export function createDeliveries({ db, now, deliverSoon }: DeliveriesDeps) {
+export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
   const { webhookEndpoints, webhookMessages, webhookDeliveries, webhookAttempts } = db.tables
   return { list, count, show, resend, resendFailed }
 
@@ -85,7 +86,7 @@ export function createDeliveries({ db, now, deliverSoon }: DeliveriesDeps) {
       await requireEnabled(tx, endpoint.id)
       const resent = resentNow()
       await tx.update(webhookDeliveries).set(resent).where(eq(webhookDeliveries.id, id))
-      tx.afterCommit(() => deliverSoon([endpoint.id]))
+      queue.wakeAfter(tx, [endpoint.id])
       return describe({ delivery: { ...delivery, ...resent }, endpoint, message })
     })
   }
@@ -103,9 +104,9 @@ export function createDeliveries({ db, now, deliverSoon }: DeliveriesDeps) {
         .set(resentNow())
         .where(inArray(id, some))
         .returning({ id })
+      queue.wakeAfter(tx, [endpoint])
       tx.afterCommit(() => {
         resent += length
-        deliverSoon([endpoint])
       })
       return length
     })

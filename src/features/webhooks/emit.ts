@@ -1,5 +1,6 @@
 import { desc, eq, isNull, sql } from 'drizzle-orm'
 import type { Tx } from '../../platform/db/db.ts'
+import type { Queue } from '../../platform/queue/queue.ts'
 import { ALL_EVENTS, type WebhookEvent } from './events.ts'
 import type { WebhooksDb } from './schema.ts'
 
@@ -7,12 +8,11 @@ type EmitDeps = {
   db: WebhooksDb
   now: () => Date
   newId: () => string
-  /** Starts to deliver to these endpoints; called after the commit. */
-  deliverSoon: (endpointIds: string[]) => void
+  queue: Pick<Queue, 'wakeAfter'>
 }
 
 /** Adds events to the queue, as part of the changes that cause them. */
-export function createEmitter({ db, now, newId, deliverSoon }: EmitDeps) {
+export function createEmitter({ db, now, newId, queue }: EmitDeps) {
   const { webhookEndpoints, webhookMessages, webhookDeliveries } = db.tables
   // A cached list could survive the rollback of the change that added an endpoint.
   const enabledEndpoints = db.prepareWrite((tx) =>
@@ -39,17 +39,12 @@ export function createEmitter({ db, now, newId, deliverSoon }: EmitDeps) {
     )
     if (wanting.length === 0) return
     const ids = wanting.map(({ id }) => id)
-    await addMessage(tx, event, ids, now())
-    tx.afterCommit(() => deliverSoon(ids))
+    await addMessage(tx, event, ids)
+    queue.wakeAfter(tx, ids)
   }
 
-  /** Adds a message for `endpointIds`, due at `dueAt`. Returns the ids of its deliveries. */
-  async function addMessage(
-    tx: Tx,
-    event: WebhookEvent,
-    endpointIds: string[],
-    dueAt: Date,
-  ): Promise<string[]> {
+  /** Adds a message for `endpointIds`, which is due now. Returns the ids of its deliveries. */
+  async function addMessage(tx: Tx, event: WebhookEvent, endpointIds: string[]) {
     const { type, userId, data } = event
     const messageId = newId()
     const createdAt = await timeOfNext(tx, holderOf(event))
@@ -61,7 +56,7 @@ export function createEmitter({ db, now, newId, deliverSoon }: EmitDeps) {
       endpointId,
       state: 'waiting',
       attempts: 0,
-      dueAt,
+      dueAt: now(),
     }))
     await tx.insert(webhookDeliveries).values(deliveries)
     return deliveries.map(({ id }) => id)

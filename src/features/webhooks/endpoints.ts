@@ -1,9 +1,10 @@
-import { and, asc, eq, gt, inArray } from 'drizzle-orm'
+import { asc, eq, inArray } from 'drizzle-orm'
 import { seal } from '../../lib/crypto/seal.ts'
 import { AppError, notFound } from '../../lib/errors.ts'
 import { DAY_MS } from '../../lib/time/durations.ts'
 import { repeatInBatches } from '../../platform/db/batched-changes.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
+import type { Queue } from '../../platform/queue/queue.ts'
 import { ALL_EVENTS, EVENT_TYPES } from './events.ts'
 import type { WebhooksDb } from './schema.ts'
 import { newSecret } from './sending/signature.ts'
@@ -15,9 +16,7 @@ type EndpointsDeps = {
   sealKey: Uint8Array
   now: () => Date
   newId: () => string
-  deliverSoon: (endpointIds: string[]) => void
-  /** When a claim of now ends: later deliveries are not under way. */
-  leaseEnd: () => Date
+  queue: Pick<Queue, 'wakeAfter' | 'retryNow'>
 }
 
 type NewEndpoint = { url: string; events: string[]; description?: string | undefined }
@@ -41,7 +40,7 @@ const REMOVED_AT_ONCE = 500
 
 /** The URLs that receive events. */
 export function createEndpoints(deps: EndpointsDeps) {
-  const { db, targets, sealKey, now, newId, deliverSoon, leaseEnd } = deps
+  const { db, targets, sealKey, now, newId, queue } = deps
   const { webhookEndpoints, webhookDeliveries } = db.tables
   return { add, list, find, findOrThrow, change, disable, enable, rotate, remove }
 
@@ -103,7 +102,7 @@ export function createEndpoints(deps: EndpointsDeps) {
 
   async function enable(id: string): Promise<Endpoint> {
     return update(id, (_endpoint, tx) => {
-      tx.afterCommit(() => deliverSoon([id]))
+      queue.wakeAfter(tx, [id])
       return { disabledAt: null, disabledReason: null, failingSince: null, failedAt: null }
     })
   }
@@ -121,13 +120,8 @@ export function createEndpoints(deps: EndpointsDeps) {
       const after = { ...before, ...changes, ...(moved.url === before.url ? {} : moved) }
       await tx.update(webhookEndpoints).set(after).where(eq(webhookEndpoints.id, id))
       if (after.url !== before.url) {
-        const isWaiting = gt(webhookDeliveries.dueAt, leaseEnd())
-        const { endpointId } = webhookDeliveries
-        await tx
-          .update(webhookDeliveries)
-          .set({ dueAt: now() })
-          .where(and(eq(endpointId, id), isWaiting))
-        tx.afterCommit(() => deliverSoon([id]))
+        await queue.retryNow(tx, eq(webhookDeliveries.endpointId, id))
+        queue.wakeAfter(tx, [id])
       }
       return { before: describe(before), endpoint: describe(after) }
     })

@@ -7,7 +7,7 @@ import { webhooksAdmin } from './admin.ts'
 import { webhookCommands } from './commands.ts'
 import { webhookConditions } from './health.ts'
 import { type WebhooksDb, webhookTables } from './schema.ts'
-import type { Failure } from './sending/queue.ts'
+import type { Failure } from './sending/results.ts'
 import { serverWebhookTags } from './server/model.ts'
 import { serverWebhookRoutes } from './server/routes.ts'
 import { createWebhooks, type Webhooks, type WebhooksDeps } from './webhooks.ts'
@@ -52,7 +52,8 @@ export const webhooksFeature = {
       services: { webhooks },
       serverRoutes: (context: ServerContext) => serverWebhookRoutes({ webhooks, ...context }),
       consoleRoutes: (context: ConsoleContext) => webhooksAdmin({ webhooks, ...context }),
-      jobs: createJobs(webhooks),
+      queues: [webhooks],
+      jobs: [oldMessages(webhooks)],
       userData: {
         webhookMessages: {
           deletion: webhooks.retention.eraseUser,
@@ -64,27 +65,11 @@ export const webhooksFeature = {
   },
 } satisfies Feature
 
-function createJobs({ wake, retryAll, retention }: Webhooks): Job[] {
-  return [
-    {
-      name: 'webhook deliveries',
-      schedule: ['* * * * *'],
-      // The job ends at once, because a server that stops waits for its jobs.
-      run: wake,
-      isDueAtStart: async () => true,
-      runsOnEveryInstance: true,
-    },
-    {
-      name: 'webhooks after the clock was ahead',
-      schedule: [],
-      run: retryAll,
-      runsAfterSetBack: true,
-    },
-    {
-      name: 'old webhook messages',
-      schedule: ['50 3 * * *'],
-      run: retention.clearOld,
-      deletesByAge: true,
-    },
-  ]
+function oldMessages({ retention }: Webhooks): Job {
+  return {
+    name: 'old webhook messages',
+    schedule: ['50 3 * * *'],
+    run: retention.clearOld,
+    deletesByAge: true,
+  }
 }

@@ -8,8 +8,8 @@ import { createWebhookHealth } from './health.ts'
 import { createRetention } from './retention.ts'
 import type { WebhooksDb } from './schema.ts'
 import { createAttempt } from './sending/attempt.ts'
-import { type AttemptFigures, createDeliverer } from './sending/deliver.ts'
-import { createQueue, type Failure } from './sending/queue.ts'
+import { type AttemptFigures, createDeliveryQueue } from './sending/queue.ts'
+import { createResults, type Failure } from './sending/results.ts'
 import { createTargets, type Resolve, resolveHost } from './sending/target.ts'
 
 export type WebhooksDeps = {
@@ -34,35 +34,31 @@ export type Webhooks = ReturnType<typeof createWebhooks>
 
 /** Outgoing webhooks: endpoints, and the durable delivery of events to them. */
 export function createWebhooks(deps: WebhooksDeps) {
-  const { db, now, newId, allowsPrivate, notifyDisabled } = deps
+  const { db, now, newId, allowsPrivate, notifyDisabled, log } = deps
   const { resolve = resolveHost, random = Math.random } = deps
   const targets = createTargets({ resolve, allowsPrivate })
-  const queue = createQueue({
+  const results = createResults({
     ...deps,
     random,
     onDisabled: (tx, url, reason) => notifyDisabled(tx, new URL(url).host, reason),
   })
-  const dispatcher = createDeliverer({
-    ...deps,
-    queue,
-    attempt: createAttempt({ ...deps, targets }),
-  })
-  const deliverSoon = dispatcher.flushSoon
-  const { emit, addMessage } = createEmitter({ db, now, newId, deliverSoon })
-  const endpoints = createEndpoints({ ...deps, targets, deliverSoon, leaseEnd: queue.leaseEnd })
+  const attempt = createAttempt({ ...deps, targets })
+  const queue = createDeliveryQueue({ ...deps, results, attempt })
+  const { emit, addMessage } = createEmitter({ db, now, newId, queue })
+  const endpoints = createEndpoints({ ...deps, targets, queue })
   const endpointsInTest = new Set<string>()
-  const deliveries = createDeliveries({ db, now, deliverSoon })
+  const { wake, flush, repair, stop, counts } = queue
   return {
     emit,
     endpoints,
-    deliveries,
+    deliveries: createDeliveries({ db, now, queue }),
     test,
     retention: createRetention({ db, now }),
-    health: createWebhookHealth({ db, counts: dispatcher.counts, now }),
-    wake: dispatcher.wake,
-    retryAll: queue.retryAll,
-    flush: dispatcher.flush,
-    stop: dispatcher.stop,
+    health: createWebhookHealth({ db, counts, now }),
+    wake,
+    flush,
+    repair,
+    stop,
   }
 
   /**
@@ -80,18 +76,17 @@ export function createWebhooks(deps: WebhooksDeps) {
   }
 
   async function sendTest(id: string) {
-    const claimed = await db.write(async (tx) => {
+    const leased = await db.write(async (tx) => {
       await endpoints.findOrThrow(tx, id)
-      const leasedUntil = queue.leaseEnd()
       const event = { type: 'test', userId: null, data: { text: 'This is a test.' } } as const
-      const [delivery = ''] = await addMessage(tx, event, [id], leasedUntil)
-      return queue.claimNew(tx, delivery, leasedUntil)
+      return queue.lease(tx, await addMessage(tx, event, [id]))
     })
-    const result = await dispatcher.deliver(claimed)
-    if (result === null)
+    const [delivery] = leased as [(typeof leased)[0]]
+    const { duration, status, fault, reply } = await queue.attemptNow(delivery).catch((err) => {
+      log.error({ delivery: delivery.id, err }, 'a webhook attempt could not be recorded')
       throw new AppError('unavailable', 'The result of the test could not be stored. Try again.')
-    const { duration, status, fault, reply } = result
-    return { delivery: claimed.id, duration, status, fault, reply }
+    })
+    return { delivery: delivery.id, duration, status, fault, reply }
   }
 }
 

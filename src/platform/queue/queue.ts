@@ -28,6 +28,9 @@ type QueueDeps<Table extends QueueTable, Item extends { id: string }> = Omit<
   isRepaired?: SQL | undefined
 }
 
+/** What a change that adds or changes items needs. */
+export type Queue = Pick<ReturnType<typeof createQueue>, 'wakeAfter' | 'retryNow'>
+
 /**
  * A durable queue in a table that its feature owns. Each item is leased for its attempt, by moving `dueAt`, so several
  * instances share the queue. Whoever changes `dueAt` takes the item over: the result of an attempt under way is then not

@@ -18,7 +18,7 @@ test('retries at once what a clock that was hours ahead has delayed', async () =
   status = 204
   await webhooks.flush()
   expect(await stateOf()).toBe('waiting')
-  await webhooks.retryAll()
+  await webhooks.repair()
   await webhooks.flush()
   expect(await stateOf()).toBe('delivered')
 })

@@ -61,7 +61,7 @@ test('the job starts what is due without waiting for replies', async () => {
   await using app = await createTestApp(ALLOWED)
   await addEndpoint(app, dead.url)
   await emit(app, CREATED)
-  const job = app.services.jobs.find(({ name }) => name === 'webhook deliveries')
+  const job = app.services.jobs.find(({ name }) => name === 'queues')
   await job?.run(AbortSignal.timeout(5_000))
   await until(() => dead.received.length === 1, 'not as many messages arrive')
   const startedAt = performance.now()

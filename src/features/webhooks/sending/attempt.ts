@@ -10,11 +10,10 @@ import { type Target, TargetRefusal, type Targets, UnknownHost } from './target.
 
 type Row<Name extends keyof WebhooksDb['tables']> = WebhooksDb['tables'][Name]['$inferSelect']
 
-/** A delivery that this instance attempts now; `leasedUntil` identifies the claim. */
-export type Claimed = {
+/** A delivery to attempt. */
+export type Delivery = {
   id: string
   attempts: number
-  leasedUntil: Date
   endpoint: Row<'webhookEndpoints'>
   message: Row<'webhookMessages'>
 }
@@ -43,7 +42,7 @@ export type AttemptResult = {
   retryAfterMs: number | null
 }
 
-export type Attempt = (claimed: Claimed, stopping: AbortSignal) => Promise<AttemptResult>
+export type Attempt = (delivery: Delivery, stopping: AbortSignal) => Promise<AttemptResult>
 
 type AttemptDeps = {
   targets: Targets
@@ -111,7 +110,7 @@ export function createAttempt(deps: AttemptDeps): Attempt {
   }
 
   /** The current secret first, then the former ones that are valid. A secret whose seal key is lost is left out. */
-  function secretsOf(endpoint: Claimed['endpoint'], at: Date): string[] {
+  function secretsOf(endpoint: Delivery['endpoint'], at: Date): string[] {
     return [endpoint.secret, ...listFormerSecrets(endpoint, at)].flatMap((one) => {
       try {
         return [unseal(sealKey, one)]

@@ -3,7 +3,6 @@ import type { AttemptResult } from './attempt.ts'
 type Pace = {
   /** Requests at a time; the whole part counts. */
   limit: number
-  running: number
   delivered: number
   /** The shortest and the longest of the last replies, in ms. */
   fastest: number
@@ -29,27 +28,26 @@ const isOverload = ({ outcome, status }: AttemptResult) =>
  */
 export function createPaces(timeoutMs: number) {
   const paces = new Map<string, Pace>()
-  return { freeSlots, start }
+  return { limitOf, start }
 
-  function freeSlots(id: string): number {
-    const { limit, running, resumesAt } = paceOf(id)
-    return performance.now() < resumesAt ? 0 : Math.floor(limit) - running
+  /** How many requests an endpoint may have at a time. */
+  function limitOf(id: string): number {
+    const { limit, resumesAt } = paceOf(id)
+    return performance.now() < resumesAt ? 0 : Math.floor(limit)
   }
 
-  /** Counts a request. The function that it returns takes the result, and returns how long to pause, in ms. */
-  function start(id: string): (result: AttemptResult | null) => number {
+  /** Begins a request. The function that it returns takes the result, and returns how long to pause, in ms. */
+  function start(id: string): (result: AttemptResult) => number {
     const pace = paceOf(id)
     const deliveredBefore = pace.delivered
-    pace.running++
     return (result) => {
-      pace.running--
-      if (result?.outcome === 'delivered') adapt(pace, result.duration)
-      else if (result?.outcome === 'timeout') {
+      if (result.outcome === 'delivered') adapt(pace, result.duration)
+      else if (result.outcome === 'timeout') {
         pace.limit = 1
         // At most twice the time that the receiver takes for a request, judging by its replies since.
         const needed = (2 * timeoutMs) / Math.max(2, pace.delivered - deliveredBefore)
         pace.resumesAt = Math.max(pace.resumesAt, performance.now()) + needed
-      } else if (result && isOverload(result)) pace.limit = Math.max(1, pace.limit / 2)
+      } else if (isOverload(result)) pace.limit = Math.max(1, pace.limit / 2)
       return Math.max(0, pace.resumesAt - performance.now())
     }
   }
@@ -71,7 +69,6 @@ export function createPaces(timeoutMs: number) {
     if (known) return known
     const pace = {
       limit: MAX_LIMIT,
-      running: 0,
       delivered: 0,
       fastest: Infinity,
       slowest: 0,

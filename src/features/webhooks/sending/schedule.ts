@@ -3,7 +3,7 @@ import { HOUR_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 const SECOND_MS = 1_000
 
 /** Delays before the second and later attempts. With jitter and Retry-After they end within three days. */
-const RETRY_DELAYS_MS = [
+export const RETRY_DELAYS_MS = [
   5 * SECOND_MS,
   30 * SECOND_MS,
   2 * MINUTE_MS,
@@ -16,23 +16,11 @@ const RETRY_DELAYS_MS = [
 ]
 
 /** Delays are up to this share longer, so that deliveries do not return all at once. */
-const JITTER = 0.1
-const MAX_RETRY_AFTER_MS = HOUR_MS
+export const JITTER = 0.1
+export const MAX_RETRY_AFTER_MS = HOUR_MS
 
 /** No delivery is due later than this after an attempt. */
 export const MAX_DELAY_MS = Math.max(...RETRY_DELAYS_MS) * (1 + JITTER)
-
-/** How long to wait after the attempt number `attempts`, in ms; null after the last one. `random` is below 1. */
-export function retryDelay(
-  attempts: number,
-  retryAfterMs: number | null,
-  random: number,
-): number | null {
-  const delay = RETRY_DELAYS_MS[attempts - 1]
-  if (delay === undefined) return null
-  const wanted = Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
-  return Math.round(Math.max(delay * (1 + JITTER * random), wanted))
-}
 
 /** A Retry-After header in ms; null when it is absent or invalid. */
 export function parseRetryAfter(header: string | null, now: Date): number | null {
