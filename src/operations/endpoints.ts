@@ -1,4 +1,4 @@
-import type { Tallies } from '../platform/metrics/tallies.ts'
+import { isRequest, type Tallies } from '../platform/metrics/tallies.ts'
 
 type Figures = Awaited<ReturnType<Tallies['list']>>['figures'][number]
 
@@ -6,13 +6,12 @@ type Endpoint = ReturnType<typeof endpointOf>
 
 /** The name that all requests to unknown paths share. */
 const UNKNOWN_PATHS = 'none'
-const OTHER_KINDS = /^(webhook|billing) /
 const CONSOLE = /^\w+ \/console\b/
 
 /** The endpoints among the figures, the slowest first. Response times are in ms. */
 export function groupByEndpoint(figures: Figures[]) {
   return figures
-    .filter(({ name }) => !OTHER_KINDS.test(name))
+    .filter(({ name }) => isRequest(name))
     .map(endpointOf)
     .toSorted((one, other) => other.p99 - one.p99 || other.count - one.count)
 }

@@ -1,18 +1,56 @@
+import { DELIVERY_CODES, WEBHOOK_PATH } from '../features/billing/model.ts'
+import { APP_STORE_PATH, PLAY_PATH } from '../features/stores/model.ts'
 import { freeSpace } from '../lib/files/free-space.ts'
 import { countDroppedLines } from '../lib/log/log-output.ts'
 import type { ComponentState, Readiness } from '../platform/http/health.ts'
-import { processReadings, type Reading } from '../platform/metrics/registry.ts'
+import { processReadings, type Reading } from '../platform/metrics/metrics.ts'
+import { type Registry, startAtZero } from '../platform/metrics/registry.ts'
 import type { MonitoringDeps } from './monitored.ts'
 
 /** All metrics of `/metrics` except the request metrics. */
 export function createReadings(
-  deps: MonitoringDeps,
+  deps: MonitoringDeps & { registry: Registry },
   readiness: () => Promise<Readiness>,
 ): Reading[] {
-  const { config, db, rates, host, now } = deps
+  const { config, db, registry, rates, host, now } = deps
   const secondsSince = (time: number) => Math.round((now().getTime() - time) / 1000)
   return [
     ...processReadings,
+    {
+      name: 'homeport_denials_total',
+      help: 'Requests answered with 401, by reason',
+      label: 'reason',
+      isCounter: true,
+      read: registry.denials,
+    },
+    {
+      name: 'homeport_http_replies_total',
+      help: 'Replies, by status class',
+      label: 'class',
+      isCounter: true,
+      read: () => countReplies(registry),
+    },
+    {
+      name: 'homeport_billing_deliveries_total',
+      help: 'Deliveries from the billing provider, by reply code',
+      label: 'code',
+      isCounter: true,
+      read: () => countDeliveries(registry, WEBHOOK_PATH, DELIVERY_CODES),
+    },
+    {
+      name: 'homeport_app_store_deliveries_total',
+      help: 'Notifications from the App Store, by reply code',
+      label: 'code',
+      isCounter: true,
+      read: () => countDeliveries(registry, APP_STORE_PATH, [...DELIVERY_CODES, 'forbidden']),
+    },
+    {
+      name: 'homeport_play_deliveries_total',
+      help: 'Notifications from Google Play, by reply code',
+      label: 'code',
+      isCounter: true,
+      read: () => countDeliveries(registry, PLAY_PATH, DELIVERY_CODES),
+    },
     {
       name: 'homeport_log_lines_dropped_total',
       help: 'Log lines that could not be written: nothing read the output, or its disk was full',
@@ -189,4 +227,26 @@ function componentsUp({ instance: _name, ...parts }: Readiness): Record<string, 
   const isOn = ([, state]: [string, ComponentState]) => state !== 'off'
   const shown = Object.entries(parts).filter(isOn)
   return Object.fromEntries(shown.map(([name, state]) => [name, state === 'ok' ? 1 : 0]))
+}
+
+function countReplies({ requests }: Registry): Record<string, number> {
+  const counts: Record<string, number> = startAtZero(['1xx', '2xx', '3xx', '4xx', '5xx'])
+  for (const { labels, count } of requests()) {
+    // What a stranger sends to a webhook that is not set up is no error of the server.
+    const isUnused = labels.code === 'webhook_not_configured'
+    const group = isUnused ? '4xx' : `${Math.floor(labels.status / 100)}xx`
+    counts[group] = (counts[group] ?? 0) + count
+  }
+  return counts
+}
+
+/** The requests to the webhook at `route` by reply code; `stray` are those that were no delivery. */
+function countDeliveries({ requests }: Registry, route: string, known: readonly string[]) {
+  const counts: Record<string, number> = startAtZero([...known, 'stray'])
+  for (const { labels, count, strays } of requests()) {
+    if (labels.route !== route) continue
+    counts['stray'] = (counts['stray'] ?? 0) + strays
+    if (count > strays) counts[labels.code] = (counts[labels.code] ?? 0) + count - strays
+  }
+  return counts
 }

@@ -4,6 +4,7 @@ import { type HostState, NO_HOST_STATE } from '../operations/host-state.ts'
 import { createMonitoring } from '../operations/monitoring.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { Job, JobRun } from '../platform/jobs/jobs.ts'
+import { createRegistry } from '../platform/metrics/registry.ts'
 import { queueJobs } from '../platform/queue/jobs.ts'
 import { BUILD } from '../version.ts'
 import type { Tables } from './declarations.ts'
@@ -28,19 +29,20 @@ export type Services = Awaited<ReturnType<typeof createServices>>
 /** Creates the platform, the features and the monitoring of both. */
 export async function createServices(deps: ServicesDeps) {
   const { secrets: _secrets, ...platform } = await createPlatform(deps)
+  const registry = createRegistry()
   const { parts, services } = createFeatures(
     { ...platform, secrets: deps.secrets },
     {
       ...deps,
       readMetric: (name) => monitoring.metrics.read(name),
-      observe: (kind, name, observation) =>
-        monitoring.recorder.tallies.observe(`${kind} ${name}`, observation),
+      observe: (kind, name, observation) => registry.observe(`${kind} ${name}`, observation),
     },
   )
   const { users, rates, space, files } = services
   const monitoring = createMonitoring({
     ...platform,
     ...services,
+    registry,
     version: BUILD,
     servingSince: deps.servingSince ?? null,
     users: users.directory,

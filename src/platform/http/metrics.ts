@@ -2,7 +2,7 @@ import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import { equalInConstantTime } from '../../lib/crypto/hash.ts'
 import { AppError, notFound } from '../../lib/errors.ts'
-import type { Metrics } from '../metrics/registry.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { readToken } from './authenticate.ts'
 import { isLocal } from './request/client-address.ts'
 

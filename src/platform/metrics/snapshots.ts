@@ -1,14 +1,18 @@
 import { desc, gt, lte } from 'drizzle-orm'
 import { HOUR_MS, MINUTE_MS } from '../../lib/time/durations.ts'
 import { createCharts } from './charts.ts'
-import { addBuckets, addValue, computeQuantile, createHistogram, listBuckets } from './histogram.ts'
+import { computeQuantile, mergeBuckets } from './histogram.ts'
+import type { Registry } from './registry.ts'
 import { mergeConsecutive, mergeInstances } from './sample.ts'
-import type { HistoryDb, Sample } from './schema.ts'
+import type { HistoryDb, Sample, Tally, TallySet } from './schema.ts'
 import { createHistoryStore, RETENTION_MS } from './store.ts'
-import { createTallies } from './tallies.ts'
+import { createTallies, isRequest, mergeTallies } from './tallies.ts'
 
 type RecorderDeps = {
   db: HistoryDb
+  registry: Pick<Registry, 'takeTallies'>
+  /** The route of billing events. */
+  eventRoute: string
   /** The number of committed changes since the start. */
   countWrites: () => number
   instance: string
@@ -18,59 +22,69 @@ type RecorderDeps = {
   now: () => Date
 }
 
-/** `name` is the method and the route pattern, or the pattern only for unknown paths. */
-type ObservedRequest = { name: string; seconds: number; status: number; isEvent: boolean }
-
 export type Recorder = ReturnType<typeof createRecorder>
 
-/** Counts requests in memory and stores samples: per minute for 9 days, per hour for 38 days. */
+const NOTHING: TallySet = { minutes: 0, tallies: {} }
+
+/** Stores what was counted in each minute: as samples per minute for 9 days, per hour for 38 days. */
 export function createRecorder(deps: RecorderDeps) {
-  const { db, countWrites, instance, version, servingSince, now } = deps
+  const { db, registry, eventRoute, countWrites, instance, version, servingSince, now } = deps
   const { samples } = db.tables
   const store = createHistoryStore(db)
   const tallies = createTallies({ store, instance, now })
-  const times = createHistogram()
-  let counts = { requests: 0, errors: 0, events: 0 }
+  /** What was counted and is not stored yet. */
+  let waiting = NOTHING
   let writes = countWrites()
   let lastHour = 0
   let isStartStored = servingSince === null
   const charts = createCharts({ store, now })
-  return { observe, tallies, charts, sumLastMinutes, list, newestAt, wasClockAhead, flush }
+  return { tallies, charts, sumLastMinutes, list, newestAt, wasClockAhead, flush }
 
-  function observe({ name, seconds, status, isEvent }: ObservedRequest) {
-    const ms = seconds * 1000
-    counts.requests++
-    if (status >= 500) counts.errors++
-    if (isEvent) counts.events++
-    addValue(times, ms)
-    const failure = status >= 500 ? 'hard' : status >= 400 ? 'soft' : null
-    tallies.observe(name, { value: ms, failure })
-  }
-
-  /** Stores a sample of the last minute, and of the last hour once it has ended. */
+  /**
+   * Stores a sample of the last minute, and of the last hour once it has ended. A minute in which
+   * the database could not be written is counted in the next one.
+   */
   async function flush() {
-    const values = takeSample()
+    waiting = { ...mergeTallies([waiting, registry.takeTallies()]), minutes: 1 }
+    const latest = waiting
+    const writesNow = countWrites()
+    const values = toSample(latest, writesNow - writes)
     const at = new Date(startOf(now(), MINUTE_MS) - MINUTE_MS)
-    const put = db.write(async (tx) => {
+    await db.write(async (tx) => {
       await tx
         .insert(samples)
         .values({ span: 'minute', at, instance, values })
         .onConflictDoNothing()
+      await tallies.add(tx, latest)
       if (servingSince !== null && !isStartStored)
         await store.put(tx, 'start', { at: servingSince, instance, values: { version } })
     })
-    await put.catch((error) => {
-      addBack(values)
-      throw error
-    })
+    waiting = NOTHING
+    writes = writesNow
     isStartStored = true
-    await tallies.flush()
     const hour = startOf(now(), HOUR_MS) - HOUR_MS
     if (hour > lastHour) {
       for (let from = await firstMissingHour(hour); from <= hour; from += HOUR_MS)
         await flushHour(from)
     }
     lastHour = hour
+  }
+
+  function toSample({ tallies }: TallySet, writes: number): Sample {
+    const requests = Object.entries(tallies).filter(([name]) => isRequest(name))
+    const sum = (countOf: (tally: Tally, name: string) => number) =>
+      requests.reduce((total, [name, tally]) => total + countOf(tally, name), 0)
+    const times = mergeBuckets(requests.map(([, tally]) => tally.times))
+    return {
+      requests: sum(({ count }) => count),
+      errors: sum(({ hard }) => hard),
+      events: sum(({ count }, name) => (name.endsWith(` ${eventRoute}`) ? count : 0)),
+      p50: computeQuantile(times, 0.5),
+      p99: computeQuantile(times, 0.99),
+      times,
+      writes,
+      memory: process.memoryUsage.rss(),
+    }
   }
 
   /** The first hour without a sample up to `last`: the server or the database may have been down when one ended. */
@@ -134,32 +148,6 @@ export function createRecorder(deps: RecorderDeps) {
   async function sumLastMinutes(count: number) {
     const { requests, errors, events } = mergeConsecutive(await list(count))
     return { minutes: count, requests, errors, events }
-  }
-
-  /** So that a minute in which the database could not be written is counted in the next one. */
-  function addBack({ requests, errors, events, times: buckets = [], writes: count }: Sample) {
-    counts.requests += requests
-    counts.errors += errors
-    counts.events += events
-    writes -= count
-    addBuckets(times, buckets)
-  }
-
-  function takeSample(): Sample {
-    const before = writes
-    writes = countWrites()
-    const buckets = listBuckets(times)
-    const sample = {
-      ...counts,
-      p50: computeQuantile(buckets, 0.5),
-      p99: computeQuantile(buckets, 0.99),
-      times: buckets,
-      writes: writes - before,
-      memory: process.memoryUsage.rss(),
-    }
-    counts = { requests: 0, errors: 0, events: 0 }
-    times.fill(0)
-    return sample
   }
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { createMetrics } from '../../../src/platform/metrics/registry.ts'
+import { createMetrics } from '../../../src/platform/metrics/metrics.ts'
+import { createRegistry } from '../../../src/platform/metrics/registry.ts'
 import { createTestApp } from '../../support/app.ts'
 import { serveApp } from '../../support/served.ts'
 
@@ -103,7 +104,7 @@ test('a metric that cannot be read is left out, and the others are there', async
   const fail = async () => {
     throw new Error('the database is unavailable')
   }
-  const metrics = createMetrics([
+  const metrics = createMetrics(createRegistry(), [
     { name: 'homeport_lost', help: 'Lost', read: fail },
     { name: 'homeport_kept', help: 'Kept', read: () => 7 },
   ])

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { createRegistry, type Registry } from '../../../src/platform/metrics/registry.ts'
 import type { Sample } from '../../../src/platform/metrics/schema.ts'
 import { createRecorder, type Recorder } from '../../../src/platform/metrics/snapshots.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
@@ -18,7 +19,7 @@ test('a sample contains the requests of its minute only', async () => {
   addRequests(recorder, 0.01, 200, 97)
   addRequests(recorder, 0.01, 404)
   addRequests(recorder, 1, 500)
-  recorder.observe({ name: 'POST /events', seconds: 1, status: 200, isEvent: true })
+  recorder.observeRequest({ method: 'POST', route: '/events', status: 200, code: 'ok' }, 1)
   writes.count += 7
   await nextMinute(app, recorder)
   addRequests(recorder, 0.001)
@@ -215,15 +216,18 @@ async function startAt(time: number): Promise<TestApp> {
 function startRecorder({ services, clock }: TestApp, instance = '') {
   const writes = { count: 0 }
   const countWrites = () => writes.count
+  const registry = createRegistry()
   const recorder = createRecorder({
     db: services.db,
+    registry,
+    eventRoute: '/events',
     countWrites,
     instance,
     version: '1.0.0',
     servingSince: null,
     now: () => clock.now,
   })
-  return { recorder, writes }
+  return { recorder: { ...recorder, ...registry }, writes }
 }
 
 /** The hours of the last two days that have a sample. */
@@ -234,9 +238,14 @@ async function hoursOf({ charts }: Recorder) {
   )
 }
 
-function addRequests(recorder: Recorder, seconds: number, status = 200, times = 1) {
-  const request = { name: 'GET /', seconds, status, isEvent: false }
-  for (let at = 0; at < times; at++) recorder.observe(request)
+function addRequests(
+  { observeRequest }: Pick<Registry, 'observeRequest'>,
+  seconds: number,
+  status = 200,
+  times = 1,
+) {
+  const labels = { method: 'GET', route: '/', status, code: '' }
+  for (let at = 0; at < times; at++) observeRequest(labels, seconds)
 }
 
 /** Advances the clock by a minute and stores the sample of that minute. */

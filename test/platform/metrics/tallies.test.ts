@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { createRegistry } from '../../../src/platform/metrics/registry.ts'
 import { createRecorder, type Recorder } from '../../../src/platform/metrics/snapshots.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { signInOperator } from '../../support/operator.ts'
@@ -13,13 +14,13 @@ const MAX_ERROR = 2 ** (1 / 4)
 
 test('p50 and p99 of known times are at most 19% too high', async () => {
   await using app = await startAt(NOON)
-  const { tallies } = startRecorder(app)
+  const recorder = startRecorder(app)
   for (let ms = 1; ms <= 1_000; ms++) {
-    tallies.observe('GET /even', { value: ms, failure: null })
-    tallies.observe('GET /skewed', { value: ms <= 985 ? 5 : 800, failure: null })
+    recorder.observe('GET /even', { value: ms, failure: null })
+    recorder.observe('GET /skewed', { value: ms <= 985 ? 5 : 800, failure: null })
   }
-  await nextMinute(app, tallies)
-  const { figures } = await tallies.list(1)
+  await nextMinute(app, recorder)
+  const { figures } = await recorder.tallies.list(1)
   for (const [name, p50, p99] of [
     ['GET /even', 500, 990],
     ['GET /skewed', 5, 800],
@@ -32,34 +33,34 @@ test('p50 and p99 of known times are at most 19% too high', async () => {
 
 test('adds up minutes, instances and restarts within the same five minutes', async () => {
   await using app = await startAt(NOON)
-  const [one, other] = [startRecorder(app, 'one').tallies, startRecorder(app, 'other').tallies]
+  const [one, other] = [startRecorder(app, 'one'), startRecorder(app, 'other')]
   one.observe('GET /a', { value: 5, failure: null })
   other.observe('GET /a', { value: 5, failure: 'hard' })
   await nextMinute(app, one)
   await other.flush()
-  const restarted = startRecorder(app, 'one').tallies
+  const restarted = startRecorder(app, 'one')
   restarted.observe('GET /a', { value: 5, failure: 'soft' })
   await nextMinute(app, restarted)
   for (const hours of [1, 24]) {
-    const { figures } = await restarted.list(hours)
+    const { figures } = await restarted.tallies.list(hours)
     expect(figures).toMatchObject([{ name: 'GET /a', count: 3, soft: 1, hard: 1 }])
   }
-  expect(await countRows(app)).toBe(4)
+  expect(await countTallyRows(app)).toBe(4)
 })
 
 test('lists only the requests of the chosen span', async () => {
   await using app = await startAt(NOON)
-  const { tallies } = startRecorder(app)
+  const recorder = startRecorder(app)
   const namesOf = async (hours: number) =>
-    (await tallies.list(hours)).figures.map(({ name }) => name).toSorted()
+    (await recorder.tallies.list(hours)).figures.map(({ name }) => name).toSorted()
   for (const [name, pause] of [
     ['8 days ago', DAY],
     ['7 days ago', 6 * DAY - MINUTE],
     ['a day ago', DAY - 2 * HOUR],
     ['2 hours ago', 2 * HOUR],
   ] as const) {
-    tallies.observe(name, { value: 5, failure: null })
-    await nextMinute(app, tallies)
+    recorder.observe(name, { value: 5, failure: null })
+    await nextMinute(app, recorder)
     app.clock.advance(pause)
   }
   expect(await namesOf(1)).toEqual([])
@@ -70,18 +71,18 @@ test('lists only the requests of the chosen span', async () => {
 
 test('a chart has the values of each step, and of the day and the week before', async () => {
   await using app = await startAt(NOON)
-  const { tallies, charts } = startRecorder(app)
+  const recorder = startRecorder(app)
   for (const [times, pause] of [
     [2, 6 * DAY],
     [3, DAY],
     [4, 0],
   ] as const) {
     for (let at = 0; at < times * 5; at++)
-      tallies.observe('GET /a', { value: times, failure: at === 0 ? 'hard' : null })
-    for (let minute = 0; minute < 5; minute++) await nextMinute(app, tallies)
+      recorder.observe('GET /a', { value: times, failure: at === 0 ? 'hard' : null })
+    for (let minute = 0; minute < 5; minute++) await nextMinute(app, recorder)
     app.clock.advance(pause - (pause === 0 ? 0 : 5 * MINUTE))
   }
-  const { from, stepMs, current, earlier } = await charts.endpoint('GET /a', {
+  const { from, stepMs, current, earlier } = await recorder.charts.endpoint('GET /a', {
     hours: 1,
     earlier: ['day', 'week'],
   })
@@ -175,16 +176,19 @@ function startRecorder(
   instance = '',
   version = '1.0.0',
   servingSince: Date | null = null,
-): Recorder {
-  const now = () => clock.now
-  return createRecorder({
+) {
+  const registry = createRegistry()
+  const recorder = createRecorder({
     db: services.db,
+    registry,
+    eventRoute: '/events',
     countWrites: () => 0,
     instance,
     version,
     servingSince,
-    now,
+    now: () => clock.now,
   })
+  return { ...recorder, observe: registry.observe }
 }
 
 async function nextMinute({ clock }: TestApp, recorder: Pick<Recorder, 'flush'>) {
@@ -202,6 +206,7 @@ async function untilCounted({ services: { recorder } }: TestApp, count: number) 
   await until(areCounted, `not ${count} requests are counted`)
 }
 
-async function countRows({ services: { db } }: TestApp): Promise<number> {
-  return (await db.read.select().from(db.tables.samples)).length
+async function countTallyRows({ services: { db } }: TestApp): Promise<number> {
+  const rows = await db.read.select().from(db.tables.samples)
+  return rows.filter(({ span }) => span.startsWith('tallies')).length
 }
