@@ -36,7 +36,7 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb; registr
   const status = createStatus({ ...deps, endpoints: recorder.tallies.list }, readiness)
   const slowest = createSlowest(now)
   const readings = createReadings(deps, readiness)
-  const { render, read } = createMetrics(registry, readings, config.instance)
+  const { render, read } = createMetrics(readings, config.instance)
   const metrics = { observeRequest, countDenial: registry.countDenial, render, read }
   return { metrics, recorder, slowest, readiness, status, serverState }
 

@@ -3,58 +3,69 @@ import { APP_STORE_PATH, PLAY_PATH } from '../features/stores/model.ts'
 import { freeSpace } from '../lib/files/free-space.ts'
 import { countDroppedLines } from '../lib/log/log-output.ts'
 import type { ComponentState, Readiness } from '../platform/http/health.ts'
-import { processReadings, type Reading } from '../platform/metrics/metrics.ts'
-import { type Registry, startAtZero } from '../platform/metrics/registry.ts'
+import { type Metric, type MetricValue, processMetrics } from '../platform/metrics/metrics.ts'
+import {
+  LIMITS,
+  type Registry,
+  type RequestSeries,
+  startAtZero,
+} from '../platform/metrics/registry.ts'
 import type { MonitoringDeps } from './monitored.ts'
 
-/** All metrics of `/metrics` except the request metrics. */
+/** All metrics of `/metrics`. */
 export function createReadings(
   deps: MonitoringDeps & { registry: Registry },
   readiness: () => Promise<Readiness>,
-): Reading[] {
+): Metric[] {
   const { config, db, registry, rates, host, now } = deps
   const secondsSince = (time: number) => Math.round((now().getTime() - time) / 1000)
   return [
-    ...processReadings,
+    ...processMetrics,
+    {
+      name: 'homeport_http_request_duration_seconds',
+      help: 'Time from the request to its reply',
+      type: 'histogram',
+      read: () => registry.requests().flatMap(toValues),
+    },
     {
       name: 'homeport_denials_total',
       help: 'Requests answered with 401, by reason',
       label: 'reason',
-      isCounter: true,
+      type: 'counter',
       read: registry.denials,
     },
     {
       name: 'homeport_http_replies_total',
       help: 'Replies, by status class',
       label: 'class',
-      isCounter: true,
+      type: 'counter',
       read: () => countReplies(registry),
     },
     {
       name: 'homeport_billing_deliveries_total',
       help: 'Deliveries from the billing provider, by reply code',
       label: 'code',
-      isCounter: true,
+      type: 'counter',
       read: () => countDeliveries(registry, WEBHOOK_PATH, DELIVERY_CODES),
     },
     {
       name: 'homeport_app_store_deliveries_total',
       help: 'Notifications from the App Store, by reply code',
       label: 'code',
-      isCounter: true,
+      type: 'counter',
       read: () => countDeliveries(registry, APP_STORE_PATH, [...DELIVERY_CODES, 'forbidden']),
     },
     {
       name: 'homeport_play_deliveries_total',
       help: 'Notifications from Google Play, by reply code',
       label: 'code',
-      isCounter: true,
+      type: 'counter',
       read: () => countDeliveries(registry, PLAY_PATH, DELIVERY_CODES),
     },
     {
       name: 'homeport_log_lines_dropped_total',
       help: 'Log lines that could not be written: nothing read the output, or its disk was full',
-      isCounter: true,
+      type: 'counter',
       read: countDroppedLines,
     },
     {
@@ -65,13 +76,13 @@ export function createReadings(
     {
       name: 'homeport_db_commits_total',
       help: 'Commits, each with one fsync',
-      isCounter: true,
+      type: 'counter',
       read: () => db.writeStats().commits,
     },
     {
       name: 'homeport_db_changes_total',
       help: 'Committed changes; divide by the commits for the average batch size',
-      isCounter: true,
+      type: 'counter',
       read: () => db.writeStats().changes,
     },
     {
@@ -100,7 +111,7 @@ export function createReadings(
     {
       name: 'homeport_files_without_row_deleted_total',
       help: 'Files that the hourly search found without a row and deleted',
-      isCounter: true,
+      type: 'counter',
       read: deps.orphans.countDeleted,
     },
     {
@@ -171,7 +182,7 @@ export function createReadings(
       name: 'homeport_webhook_attempts_total',
       help: 'Attempts to deliver a webhook, by outcome',
       label: 'outcome',
-      isCounter: true,
+      type: 'counter',
       read: deps.webhooks.health.attempts,
     },
     {
@@ -227,6 +238,20 @@ function componentsUp({ instance: _name, ...parts }: Readiness): Record<string, 
   const isOn = ([, state]: [string, ComponentState]) => state !== 'off'
   const shown = Object.entries(parts).filter(isOn)
   return Object.fromEntries(shown.map(([name, state]) => [name, state === 'ok' ? 1 : 0]))
+}
+
+/** The values of a histogram. */
+function toValues({ labels, count, sum, buckets }: RequestSeries): MetricValue[] {
+  let total = 0
+  const cumulative = [...LIMITS, '+Inf'].map((le, at) => {
+    total += buckets[at] ?? 0
+    return { part: 'bucket', labels: { le, ...labels }, value: total }
+  })
+  return [
+    ...cumulative,
+    { part: 'sum', labels, value: sum },
+    { part: 'count', labels, value: count },
+  ]
 }
 
 function countReplies({ requests }: Registry): Record<string, number> {

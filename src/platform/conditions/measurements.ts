@@ -1,7 +1,5 @@
 import { MINUTE_MS } from '../../lib/time/durations.ts'
-
-/** A value of a metric, with its labels. */
-type MetricValue = { labels: Record<string, string | number>; value: number; part?: string }
+import type { MetricValue } from '../metrics/metrics.ts'
 
 /** The current values of a metric of `/metrics`; empty if it has none. */
 export type ReadMetric = (name: string) => Promise<MetricValue[]>

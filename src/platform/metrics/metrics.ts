@@ -1,97 +1,68 @@
-import { Counter, Gauge, type Metric, Registry as Prometheus } from 'prom-client'
-import { LIMITS, type Registry, type RequestSeries } from './registry.ts'
+/** A value of a metric, with its labels. `part` is `bucket`, `sum` or `count` of a histogram. */
+export type MetricValue = {
+  labels: Record<string, string | number>
+  value: number
+  part?: string
+}
 
-type MetricRow = { labels: Record<string, string | number>; value: number; metricName?: string }
+/** Also one value per value of `label`; null when it is unknown. */
+type Reading = number | null | Record<string, number> | MetricValue[]
 
-/** One number, or one per value of `label`; null when it is unknown. */
-type Value = number | null | Record<string, number>
-
-/** A metric that is read on each scrape. */
-export type Reading = {
+/** A metric of `/metrics`. Its name begins with `homeport_`, or `process_` for the process. */
+export type Metric = {
   name: string
   help: string
-  read: () => Value | Promise<Value>
+  /** `gauge` if it is not set. */
+  type?: 'counter' | 'histogram'
   label?: string
-  /** Whether it is a counter. */
-  isCounter?: boolean
+  /** Called on each scrape. */
+  read: () => Reading | Promise<Reading>
 }
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-const DURATIONS = 'homeport_http_request_duration_seconds'
-
-/** Metrics in Prometheus text format. Names begin with `homeport_`, or `process_` for the process. */
-export function createMetrics(
-  { requests }: Registry,
-  readings: Reading[],
-  instance: string | null = null,
-) {
-  const prometheus = new Prometheus()
-  if (instance !== null) prometheus.setDefaultLabels({ homeport_instance: instance })
-  prometheus.registerMetric({
-    name: DURATIONS,
-    // prom-client's own histogram takes longer to find its labels than we to route a request.
-    get: async () => ({
-      name: DURATIONS,
-      help: 'Time from the request to its reply',
-      type: 'histogram',
-      values: requests().flatMap(toRows),
-    }),
-  } as unknown as Metric)
-  for (const reading of readings) register(reading)
+/** Metrics in the text format of Prometheus. */
+export function createMetrics(metrics: readonly Metric[], instance: string | null = null) {
   return { render, read }
 
-  function register({ name, help, read, label, isCounter }: Reading) {
-    const options = { name, help, registers: [prometheus], labelNames: label ? [label] : [] }
-    if (isCounter) new Counter({ ...options, collect })
-    else new Gauge({ ...options, collect })
-
-    async function collect(this: Counter | Gauge) {
-      const value = await read()
-      this.reset()
-      if (value === null) this.remove()
-      else if (typeof value === 'number') this.inc(value)
-      else
-        for (const [key, count] of Object.entries(value)) this.inc({ [label ?? 'of']: key }, count)
-    }
-  }
-
-  /** The current values of a metric; `part` is `bucket`, `sum` or `count` of a histogram. */
-  async function read(name: string) {
-    const metric = await prometheus.getSingleMetric(name)?.get()
-    const values = (metric?.values ?? []) as MetricRow[]
-    return values.map(({ labels, value, metricName }) => {
-      const part = metricName?.slice(name.length + 1)
-      return { labels, value, ...(part ? { part } : {}) }
-    })
+  /** The current values of a metric; none if there is no such metric. */
+  async function read(name: string): Promise<MetricValue[]> {
+    const metric = metrics.find((one) => one.name === name)
+    return metric ? readValues(metric) : []
   }
 
   /** Leaves out metrics that cannot be read now, for example during an outage of the database. */
   async function render() {
-    const names = prometheus.getMetricsAsArray().map(({ name }) => name)
-    const texts = await Promise.all(
-      names.map((name) => prometheus.getSingleMetricAsString(name).catch(() => [])),
-    )
-    const text = `${texts.flat().join('\n\n')}\n`
-    return { text, contentType: prometheus.contentType }
+    const texts = await Promise.all(metrics.map((metric) => format(metric).catch(() => null)))
+    const text = `${texts.filter((one) => one !== null).join('\n\n')}\n`
+    return { text, contentType: 'text/plain; version=0.0.4; charset=utf-8' }
+  }
+
+  async function format(metric: Metric): Promise<string> {
+    const { name, help, type = 'gauge' } = metric
+    const lines = (await readValues(metric)).map(({ part, labels, value }) => {
+      const all = instance === null ? labels : { ...labels, homeport_instance: instance }
+      // Prometheus quotes as JSON does.
+      const texts = Object.entries(all).map(
+        ([label, one]) => `${label}=${JSON.stringify(`${one}`)}`,
+      )
+      const braced = texts.length === 0 ? '' : `{${texts.join(',')}}`
+      return `${part ? `${name}_${part}` : name}${braced} ${value}`
+    })
+    return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines].join('\n')
   }
 }
 
-function toRows({ labels, count, sum, buckets }: RequestSeries) {
-  let total = 0
-  const cumulative = [...LIMITS, '+Inf'].map((le, at) => {
-    total += buckets[at] ?? 0
-    return { metricName: `${DURATIONS}_bucket`, labels: { le, ...labels }, value: total }
-  })
-  return [
-    ...cumulative,
-    { metricName: `${DURATIONS}_sum`, labels, value: sum },
-    { metricName: `${DURATIONS}_count`, labels, value: count },
-  ]
+async function readValues({ read, label = '' }: Metric): Promise<MetricValue[]> {
+  const reading = await read()
+  if (reading === null) return []
+  if (typeof reading === 'number') return [{ labels: {}, value: reading }]
+  if (Array.isArray(reading)) return reading
+  return Object.entries(reading).map(([key, value]) => ({ labels: { [label]: key }, value }))
 }
 
 /** The resource use of this process. */
-export const processReadings: Reading[] = [
+export const processMetrics: Metric[] = [
   {
     name: 'process_resident_memory_bytes',
     help: 'Resident memory',
@@ -100,7 +71,7 @@ export const processReadings: Reading[] = [
   {
     name: 'process_cpu_seconds_total',
     help: 'CPU time, user and system',
-    isCounter: true,
+    type: 'counter',
     read: () => {
       const { user, system } = process.cpuUsage()
       return (user + system) / 1e6
