@@ -32,6 +32,8 @@ export type Declarations = {
   commands: readonly DataCommand<never>[]
   /** What operators can change. */
   actions?: readonly AnyAction[]
+  /** Labels of entries in the audit log that are no action, by their names; the target follows. */
+  auditEvents?: Record<string, string>
   /** What operators should know about. */
   conditions?: readonly Condition[]
   /** Translations of sentences that users see, by language. */

@@ -6,6 +6,8 @@ import { consoleActions } from '../platform/actions/console-routes.ts'
 import { keysAdmin } from '../platform/encryption/admin.ts'
 import type { ConsoleContext } from '../platform/feature.ts'
 import {
+  allow,
+  CONSOLE_API,
   consoleGuard,
   findOperator,
   findVisitor,
@@ -13,11 +15,12 @@ import {
   readSessionToken,
 } from '../platform/http/console-guard.ts'
 import { consoleNetworks, consolePage } from '../platform/http/pages/console-page.ts'
+import { data } from '../platform/http/replies/envelope.ts'
 import { requestInfo } from '../platform/http/request/request-log.ts'
 import { createBaseUrlOf, type FromProxy } from '../platform/http/request/request-url.ts'
 import { createCsvExport } from '../platform/lists/csv.ts'
 import { BUILD } from '../version.ts'
-import { actions } from './declarations.ts'
+import { actions, auditLabels } from './declarations.ts'
 import type { Services } from './services.ts'
 
 /** The operators' console: its page, and the routes that the page calls. */
@@ -69,6 +72,7 @@ function createAdmin(services: Services, isFromProxy: FromProxy) {
   const admin: AnyElysia = new Elysia({ name: 'admin', normalize: false, detail: { hide: true } })
     .use(guard)
     .use(consoleActions(actions, { services, log: services.log, ...context }))
+    .get(`${CONSOLE_API}/declarations`, () => data({ labels: auditLabels }), allow('reader'))
     .use(keysAdmin({ ...services, record, exportCsv }))
     .use(backupsAdmin({ ...services, record, exportCsv }))
     .use(healthAdmin({ ...services, version: BUILD, isSignedIn }))

@@ -100,6 +100,13 @@ export const commands = declared.flatMap(({ commands, actions = [] }) => [
 /** What operators can change. */
 export const actions = declared.flatMap((feature) => feature.actions ?? [])
 
+/** What each entry of the audit log says was done, by its name. */
+export const auditLabels: Record<string, string> = {
+  ...Object.fromEntries(actions.map(({ name, label }) => [name, label])),
+  ...merge(declared.map((feature) => feature.auditEvents)),
+  'backups.download': 'Downloaded backup',
+}
+
 /** Translations of user-facing messages, by language. */
 export const translations = { de: merge(declared.map(({ translations }) => translations?.['de'])) }
 

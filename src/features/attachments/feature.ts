@@ -56,6 +56,7 @@ export const attachmentsFeature = {
   translations: { de: attachmentGerman },
   tags: attachmentTags,
   exportMembers: attachmentExport,
+  auditEvents: { 'files.open': 'Opened a file of' },
   create(
     platform: Platform<AttachmentsDb & Pick<OpenDb<unknown>, 'identify' | 'isShared'>>,
     needs: Needs,

@@ -16,6 +16,18 @@ export const operatorsFeature = {
   tables: operatorTables,
   commands: operatorsCommands,
   actions: operatorActions,
+  auditEvents: {
+    'audit.export': 'Exported the audit log',
+    'operators.add-passkey': 'Added a passkey',
+    'operators.end-session': 'Ended one of their sessions',
+    'operators.proof': 'Confirmed identity',
+    'operators.proof-failed': 'Failed to confirm identity',
+    'operators.remove-passkey': 'Removed passkey',
+    'operators.set-up': 'Set up sign-in',
+    'operators.sign-in': 'Signed in',
+    'operators.sign-in-failed': 'Failed to sign in',
+    'operators.sign-out': 'Signed out',
+  },
   create(platform: Platform<OperatorsDb>) {
     const { config, secrets, appName, now } = platform
     const { sealKey, recoveryKey } = secrets
