@@ -41,9 +41,7 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
       '/people/:id/files/export.csv',
       (context) => {
         const { id } = context.params
-        const read = readSlices('records', ({ limit, after = null }) =>
-          listing.page(id, { limit, after }, ''),
-        )
+        const read = readSlices('records', (page) => listing.page(id, page, ''))
         const list = { name: 'files', isPersonal: true, columns: FILE_COLUMNS, read }
         return exportCsv(context, { ...list, target: id })
       },
@@ -52,7 +50,7 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
     .get(
       '/people/:id/files',
       async ({ request, params: { id }, query }) => {
-        const page = { limit: PAGE_SIZE, after: query.after ?? null }
+        const page = { limit: PAGE_SIZE, after: query.after }
         const { records, next } = await listing.page(id, page, baseUrlOf(request))
         // A private file is opened only through `/open`, which requires a step-up.
         const listed = records.map((file) =>

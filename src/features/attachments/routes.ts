@@ -91,7 +91,7 @@ export function attachmentRoutes({
     .get(
       ATTACHMENTS_PATH,
       async ({ session, query: { limit, after }, request }) => {
-        const page = { limit: limit ?? PAGE_SIZE, after: after ?? null }
+        const page = { limit: limit ?? PAGE_SIZE, after }
         const { records, next } = await listing.page(session.userId, page, baseUrlOf(request))
         return { ...data(records), ...(next === null ? {} : { next }) }
       },

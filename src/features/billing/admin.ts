@@ -158,7 +158,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
       { params: IdParam, ...allow('operator') },
     )
 
-  /** A page of events. The first page has the total. */
+  /** A page of events, with the names of the users in it. */
   async function listEvents(filter: EventFilter) {
     const { events, ...page } = await eventSearch.find(filter)
     const catalogue = await listPlans([])
@@ -166,7 +166,6 @@ export function billingAdmin(deps: BillingAdminDeps) {
     return {
       ...page,
       events: withDetails.map((one) => ({ ...one, plan: findPlanTitle(one, catalogue) })),
-      total: filter.after === undefined ? await eventSearch.count(filter) : null,
       names: await namesOf(events.map(({ appUserId }) => appUserId)),
     }
   }

@@ -49,7 +49,10 @@ const eventsList = dataCommand({
     ...(typeof options['limit'] === 'string' ? { limit: parseLimitOption(options['limit']) } : {}),
   }),
   work: async ({ eventSearch }: Needs, filter: EventFilter) => {
-    const events = await eventSearch.findAll(filter)
+    const { events } = await eventSearch.find({
+      ...filter,
+      maxScanned: Number.POSITIVE_INFINITY,
+    })
     return events.map(({ id: _row, ...event }): ListedEvent => event)
   },
   print: (events) =>

@@ -1,7 +1,9 @@
-import { and, asc, desc, eq, gt, gte, inArray, lt } from 'drizzle-orm'
+import { and, gte, inArray, lt } from 'drizzle-orm'
 import { DAY_MS } from '../../lib/time/durations.ts'
-import { countUpTo } from '../../platform/db/key-ranges.ts'
+import { equals } from '../../platform/db/key-ranges.ts'
 import type { CsvList } from '../../platform/lists/csv.ts'
+import { findPage } from '../../platform/lists/find-page.ts'
+import { type Condition, createSources } from '../../platform/lists/sources.ts'
 import type { AuditValues, OperatorsDb } from './schema.ts'
 
 /** An action, its operator and its target. */
@@ -29,7 +31,7 @@ export type AuditFilter = {
   until?: Date | undefined
   /** Default: `-at`, newest first. */
   sort?: (typeof AUDIT_ORDERS)[number] | undefined
-  /** The last id of the previous page: only entries after it are listed. */
+  /** The `next` of the previous page. */
   after?: string | undefined
   limit?: number | undefined
 }
@@ -56,7 +58,7 @@ const MAX_TEXT_LENGTH = 2_000
 /** The audit log of operators' actions. Entries are deleted after `retentionDays`. */
 export function createAudit({ db, retentionDays, now, newId }: AuditDeps) {
   const { auditEntries } = db.tables
-  return { record, list, count, sweep }
+  return { record, list, sweep }
 
   async function record(entry: AuditEntry) {
     const { operator, origin, action, target, before, after, requestId, isPublic } = entry
@@ -77,45 +79,34 @@ export function createAudit({ db, retentionDays, now, newId }: AuditDeps) {
     })
   }
 
-  /**
-   * Lists the newest entries first, or the oldest. `next` is the `after` of the next page, null on the last one.
-   */
+  /** Lists the newest entries first, or the oldest. */
   async function list({ after, limit = PAGE_SIZE, sort, ...filter }: AuditFilter) {
-    const [isLater, inOrder] = sort === 'at' ? [gt, asc] : [lt, desc]
-    const rows = await db.read
-      .select()
-      .from(auditEntries)
-      .where(
-        and(matches(filter), after === undefined ? undefined : isLater(auditEntries.id, after)),
-      )
-      .orderBy(inOrder(auditEntries.id))
-      .limit(limit + 1)
-    const entries = rows.slice(0, limit)
-    return { entries, next: rows.length > limit ? (entries.at(-1)?.id ?? null) : null }
-  }
-
-  /** How many entries match, up to 1,001; null if no index covers the filter. */
-  async function count(filter: AuditFilter) {
-    const { action, operator, target, since, until } = filter
-    const criteria = [action, operator, target].filter((one) => one !== undefined)
-    if (criteria.length > 1 || since !== undefined || until !== undefined) return null
-    return countUpTo(db.read, auditEntries, auditEntries.id, matches(filter))
-  }
-
-  function matches({ action, operator, target, since, until }: AuditFilter) {
-    return and(
-      // Until the last command is an action, one has a space where others have a dot.
-      action === undefined
-        ? undefined
-        : inArray(auditEntries.action, [
-            toCurrentName(action),
-            toCurrentName(action).replace('.', ' '),
-          ]),
-      operator === undefined ? undefined : eq(auditEntries.operator, operator),
-      target === undefined ? undefined : eq(auditEntries.target, target),
-      since === undefined ? undefined : gte(auditEntries.at, since),
-      until === undefined ? undefined : lt(auditEntries.at, until),
+    const sources = createSources(
+      {
+        read: db.read,
+        table: auditEntries,
+        key: auditEntries.id,
+        isDescending: sort !== 'at',
+      },
+      toConditions(filter),
     )
+    const { rows, next, total } = await findPage({ sources, after, limit })
+    return { entries: rows, next, total }
+  }
+
+  function toConditions({ action, operator, target, since, until }: AuditFilter): Condition[] {
+    const { at } = auditEntries
+    // Until the last command is an action, one has a space where others have a dot.
+    const isAction = (name: string) => inArray(auditEntries.action, [name, name.replace('.', ' ')])
+    return [
+      {
+        where: action === undefined ? undefined : isAction(toCurrentName(action)),
+        isIndexed: true,
+      },
+      { where: equals(auditEntries.operator, operator), isIndexed: true },
+      { where: equals(auditEntries.target, target), isIndexed: true },
+      { where: and(since && gte(at, since), until && lt(at, until)), isIndexed: false },
+    ]
   }
 
   async function sweep() {

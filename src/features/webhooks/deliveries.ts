@@ -1,8 +1,10 @@
-import { and, asc, desc, eq, gt, inArray, lt } from 'drizzle-orm'
+import { and, asc, eq, inArray } from 'drizzle-orm'
 import { AppError, notFound } from '../../lib/errors.ts'
 import { repeatInBatches } from '../../platform/db/batched-changes.ts'
 import type { Reader } from '../../platform/db/db.ts'
-import { countUpTo } from '../../platform/db/key-ranges.ts'
+import { equals } from '../../platform/db/key-ranges.ts'
+import { findPage } from '../../platform/lists/find-page.ts'
+import { createSources } from '../../platform/lists/sources.ts'
 import type { Queue } from '../../platform/queue/queue.ts'
 import { toBody } from './events.ts'
 import type { WebhooksDb } from './schema.ts'
@@ -16,7 +18,7 @@ export type DeliveryFilter = {
   state?: (typeof DELIVERY_STATES)[number] | undefined
   /** Default: `-created`, newest first. */
   sort?: (typeof DELIVERY_ORDERS)[number] | undefined
-  /** The last id of the previous page: only deliveries after it are listed. */
+  /** The `next` of the previous page. */
   after?: string | undefined
   limit?: number | undefined
 }
@@ -35,30 +37,30 @@ const RESENT_AT_ONCE = 500
 /** What was sent to endpoints, and what will be. */
 export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
   const { webhookEndpoints, webhookMessages, webhookDeliveries, webhookAttempts } = db.tables
-  return { list, count, show, resend, resendFailed }
+  const columns = { delivery: webhookDeliveries, message: webhookMessages }
+  const toMessage = eq(webhookMessages.id, webhookDeliveries.messageId)
+  return { list, show, resend, resendFailed }
 
-  /** The newest first, or the oldest. `next` is the `after` of the next page, null on the last one. */
+  /** The newest first, or the oldest. */
   async function list({ after, limit = PAGE_SIZE, sort, ...filter }: DeliveryFilter) {
-    const [isLater, inOrder] = sort === 'created' ? [gt, asc] : [lt, desc]
-    const { id } = webhookDeliveries
-    const rows = await select(db.read)
-      .where(and(matches(filter), after === undefined ? undefined : isLater(id, after)))
-      .orderBy(inOrder(id))
-      .limit(limit + 1)
-    const deliveries = rows.slice(0, limit).map(describe)
-    return { deliveries, next: rows.length > limit ? (deliveries.at(-1)?.id ?? null) : null }
-  }
-
-  /** How many deliveries match, up to 1,001. */
-  function count(filter: DeliveryFilter) {
-    return countUpTo(db.read, webhookDeliveries, webhookDeliveries.id, matches(filter))
+    const sources = createSources(
+      {
+        read: db.read,
+        table: webhookDeliveries,
+        key: webhookDeliveries.id,
+        columns,
+        joins: [[webhookMessages, toMessage]],
+        isDescending: sort !== 'created',
+      },
+      [{ where: matches(filter), isIndexed: true }],
+    )
+    const { rows, next, total } = await findPage({ sources, after, limit })
+    return { deliveries: rows.map(describe), next, total }
   }
 
   function matches({ endpoint, state }: DeliveryFilter) {
-    return and(
-      endpoint === undefined ? undefined : eq(webhookDeliveries.endpointId, endpoint),
-      state === undefined ? undefined : eq(webhookDeliveries.state, state),
-    )
+    const { endpointId, state: inState } = webhookDeliveries
+    return and(equals(endpointId, endpoint), equals(inState, state))
   }
 
   /** A delivery with its request and every attempt, the oldest first. Throws `not_found`. */
@@ -87,7 +89,7 @@ export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
       const resent = resentNow()
       await tx.update(webhookDeliveries).set(resent).where(eq(webhookDeliveries.id, id))
       queue.wakeAfter(tx, [endpoint.id])
-      return describe({ delivery: { ...delivery, ...resent }, endpoint, message })
+      return describe({ delivery: { ...delivery, ...resent }, message })
     })
   }
 
@@ -136,10 +138,10 @@ export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
 
   function select(from: Reader) {
     return from
-      .select({ delivery: webhookDeliveries, endpoint: webhookEndpoints, message: webhookMessages })
+      .select({ ...columns, endpoint: webhookEndpoints })
       .from(webhookDeliveries)
       .innerJoin(webhookEndpoints, eq(webhookEndpoints.id, webhookDeliveries.endpointId))
-      .innerJoin(webhookMessages, eq(webhookMessages.id, webhookDeliveries.messageId))
+      .innerJoin(webhookMessages, toMessage)
   }
 }
 
@@ -148,7 +150,7 @@ type Row = {
   message: WebhooksDb['tables']['webhookMessages']['$inferSelect']
 }
 
-function describe({ delivery, message }: Row & { endpoint: unknown }) {
+function describe({ delivery, message }: Row) {
   const { id, endpointId, state, attempts, dueAt } = delivery
   return {
     id,

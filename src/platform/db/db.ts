@@ -1,6 +1,10 @@
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 
+/** The types of queries that are built for any table. */
+export type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
+export type { SelectedFields, SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
+
 type Queries = BunSQLiteDatabase
 
 /** Reads from the last commit, or from inside a change. */

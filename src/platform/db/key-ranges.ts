@@ -1,4 +1,4 @@
-import { and, asc, gt, gte, lt, lte, type SQL } from 'drizzle-orm'
+import { and, asc, eq, gt, gte, lt, lte, type SQL } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { yieldToEventLoop } from '../../lib/concurrency/yield-to-event-loop.ts'
 import type { Reader } from './db.ts'
@@ -48,6 +48,11 @@ export async function countRows(
 /** Texts that begin with `prefix`, as a range of the column's index. */
 export function beginsWith(column: SQLiteColumn, prefix: string) {
   return and(gte(column, prefix), lt(column, `${prefix}\u{10ffff}`))
+}
+
+/** The rows with a value, for a filter that may not have it. */
+export function equals(column: SQLiteColumn, value: unknown): SQL | undefined {
+  return value === undefined ? undefined : eq(column, value)
 }
 
 /** The number of rows that match, counted to `max` at most; the default is enough to say "more than 1,000". */

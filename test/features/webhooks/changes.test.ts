@@ -94,7 +94,7 @@ test('all failed deliveries of an endpoint are sent again', async () => {
   expect(printed).toBe('Queued 3 deliveries.')
   await until(() => receiver.received.length === 6, 'the deliveries are not sent again')
   await webhooks.flush()
-  expect(await webhooks.deliveries.count({ state: 'failed' })).toBe(3)
+  expect((await webhooks.deliveries.list({ state: 'failed' })).total).toBe(3)
   expect((await typeCommand(app, 'webhooks resend-failed', [id])).outcome).toBe(0)
 })
 

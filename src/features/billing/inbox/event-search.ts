@@ -1,6 +1,7 @@
-import { and, asc, desc, eq, gt, inArray, lt, or } from 'drizzle-orm'
-import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.ts'
-import { beginsWith, countUpTo } from '../../../platform/db/key-ranges.ts'
+import { and, asc, desc, eq, inArray, or } from 'drizzle-orm'
+import { beginsWith, countUpTo, equals } from '../../../platform/db/key-ranges.ts'
+import { findPage } from '../../../platform/lists/find-page.ts'
+import { type Condition, createSources } from '../../../platform/lists/sources.ts'
 import { type Environment, storedEnvironment } from '../environment.ts'
 import { parseOriginalId } from '../purchases/purchase-key.ts'
 import { type BillingDb, FREQUENT_TYPES, INDEXED_MARKS } from '../schema.ts'
@@ -19,9 +20,10 @@ export type EventFilter = {
   clockIsOff?: boolean | undefined
   /** Default: `-received`, newest first. */
   sort?: (typeof EVENT_ORDERS)[number] | undefined
-  /** Events after this id, for the next page. */
+  /** The `next` of the previous page. */
   after?: string | undefined
   limit?: number | undefined
+  maxScanned?: number | undefined
 }
 
 export const EVENT_ORDERS = ['received', '-received'] as const
@@ -39,8 +41,6 @@ type EventSearchDeps = {
 export type EventSearch = ReturnType<typeof createEventSearch>
 
 const PAGE_SIZE = 50
-/** Rows read in one turn of the event loop, and for one page. */
-const ROWS_PER_TURN = 500
 const MAX_ROWS_SCANNED = 1_000
 const MAX_COUNTED = 1_000
 const MARKED = ['failed', 'conflicting', 'clockIsOff'] as const
@@ -51,10 +51,8 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
   const columns = columnsOf(billingEvents)
   return {
     find,
-    findAll,
     show,
     withDetails,
-    count,
     countStored,
     countFailed,
     countMarked,
@@ -64,49 +62,23 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
   }
 
   /**
-   * The newest events that match, or the oldest. `next` is the `after` of the following page; null on the last page. A filter that no
-   * index covers scans at most 1,000 events; `scannedBackTo` is then the time of the last one.
+   * The newest events that match, or the oldest. A filter that no index covers scans at most 1,000 events, or
+   * `maxScanned`; `scannedBackTo` is then the time of the last one.
    */
-  async function find({ after, limit = PAGE_SIZE, sort, ...filter }: EventFilter) {
-    const batchSize = isIndexed(filter) ? limit + 1 : ROWS_PER_TURN
-    const events: EventRow[] = []
-    let last: EventRow | undefined
-    for (let scanned = 0; scanned < MAX_ROWS_SCANNED; scanned += batchSize) {
-      const rows = await rowsAfter(last?.id ?? after, { ...filter, sort }, batchSize)
-      for (const row of rows) {
-        if (!matches(row, filter)) continue
-        if (events.length === limit)
-          return { events, next: events.at(-1)?.id ?? null, scannedBackTo: null }
-        events.push(row)
-      }
-      if (rows.length < batchSize) return { events, next: null, scannedBackTo: null }
-      last = rows.at(-1)
-      await yieldToEventLoop()
-    }
-    return { events, next: last?.id ?? null, scannedBackTo: last?.receivedAt ?? null }
-  }
-
-  /** Scans back as far as necessary. */
-  async function findAll({ limit = PAGE_SIZE, ...filter }: EventFilter): Promise<EventRow[]> {
-    const found: EventRow[] = []
-    for (let after = filter.after; found.length < limit; ) {
-      const page = await find({ ...filter, after, limit: limit - found.length })
-      found.push(...page.events)
-      if (page.next === null) break
-      after = page.next
-    }
-    return found
-  }
-
-  function rowsAfter(after: string | undefined, filter: EventFilter, limit: number) {
-    const [isLater, inOrder] = filter.sort === 'received' ? [gt, asc] : [lt, desc]
-    const { id } = billingEvents
-    return db.read
-      .select(columns)
-      .from(billingEvents)
-      .where(and(indexedPart(filter), after === undefined ? undefined : isLater(id, after)))
-      .orderBy(inOrder(id))
-      .limit(limit)
+  async function find(filter: EventFilter) {
+    const { after, limit = PAGE_SIZE, sort, maxScanned = MAX_ROWS_SCANNED, ...criteria } = filter
+    const sources = createSources(
+      {
+        read: db.read,
+        table: billingEvents,
+        key: billingEvents.id,
+        columns,
+        isDescending: sort !== 'received',
+      },
+      toConditions(billingEvents, criteria),
+    )
+    const { rows, scannedTo, ...page } = await findPage({ sources, after, limit, maxScanned })
+    return { ...page, events: rows, scannedBackTo: scannedTo?.receivedAt ?? null }
   }
 
   /** An event by its sender's id, with its body as text; null if it is unknown. */
@@ -120,12 +92,6 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
     const { isRefund } = readFacts(row.provider, body)
     const found = { ...event, lineKey, isRefund, body: utf8(body) }
     return { ...found, ...(signed === null ? {} : { signed }) }
-  }
-
-  /** How many events match, up to 1,001; null if no index covers the filter. */
-  async function count({ after: _, limit: _limit, sort: _sort, ...filter }: EventFilter) {
-    if (!isIndexed(filter)) return null
-    return countUpTo(db.read, billingEvents, billingEvents.id, indexedPart(filter))
   }
 
   /** Adds each event's product, store and price, from its body. */
@@ -224,38 +190,30 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
       .limit(PAGE_SIZE)
     return ids.map(({ id }) => id)
   }
-
-  /** The part of a filter that leaves the fewest rows to scan. */
-  function indexedPart({ user, outcome, conflicting, clockIsOff, type, environment }: EventFilter) {
-    if (user !== undefined) return eq(billingEvents.appUserId, user)
-    if (outcome === 'failed') return INDEXED_MARKS.failed(billingEvents)
-    if (conflicting) return INDEXED_MARKS.conflicting(billingEvents)
-    if (clockIsOff) return INDEXED_MARKS.clockIsOff(billingEvents)
-    if (isRare(type)) return and(eq(billingEvents.type, type), INDEXED_MARKS.rare(billingEvents))
-    return environment === 'sandbox' ? INDEXED_MARKS.sandbox(billingEvents) : undefined
-  }
 }
 
 export function hasEventId(events: Events, eventId: string) {
   return and(inArray(events.provider, PROVIDERS), eq(events.eventId, eventId))
 }
 
-/** Whether `indexedPart` covers the whole filter. */
-function isIndexed(filter: EventFilter): boolean {
-  const criteria = Object.entries(filter).filter(
-    ([, value]) => value !== undefined && value !== false,
-  )
-  const [only] = criteria
-  if (only === undefined) return true
-  const [name, value] = only
-  if (criteria.length > 1) return false
-  if (name === 'outcome') return value === 'failed'
-  if (name === 'environment') return value === 'sandbox'
-  return name !== 'type' || isRare(filter.type)
-}
-
-function isRare(type: string | undefined): type is string {
-  return type !== undefined && !FREQUENT_TYPES.includes(type)
+/** The parts of a filter. Only rare values have an index: frequent ones are soon found from the newest event. */
+function toConditions(events: Events, filter: EventFilter): Condition[] {
+  const { type, outcome, environment, user } = filter
+  const { failed, conflicting, clockIsOff, sandbox, rare } = INDEXED_MARKS
+  const isRare = type !== undefined && !FREQUENT_TYPES.includes(type)
+  const isType = equals(events.type, type)
+  const hasFailed = outcome === 'failed'
+  const hasOutcome = equals(events.outcome, outcome)
+  const isSandbox = environment === 'sandbox'
+  const isProduction = equals(events.environment, environment && storedEnvironment(environment))
+  return [
+    { where: equals(events.appUserId, user), isIndexed: true },
+    { where: hasFailed ? failed(events) : hasOutcome, isIndexed: hasFailed },
+    { where: filter.conflicting ? conflicting(events) : undefined, isIndexed: true },
+    { where: filter.clockIsOff ? clockIsOff(events) : undefined, isIndexed: true },
+    { where: isRare ? and(isType, rare(events)) : isType, isIndexed: isRare },
+    { where: isSandbox ? sandbox(events) : isProduction, isIndexed: isSandbox },
+  ]
 }
 
 /** The columns of a search result: all but the body, which may be large. */
@@ -274,16 +232,4 @@ function columnsOf(events: Events) {
     conflicting: events.conflicting,
     clockIsOff: events.clockIsOff,
   }
-}
-
-function matches(row: EventRow, filter: EventFilter): boolean {
-  const { type, outcome, environment, user, conflicting, clockIsOff } = filter
-  return (
-    (type === undefined || row.type === type) &&
-    (outcome === undefined || row.outcome === outcome) &&
-    (environment === undefined || row.environment === storedEnvironment(environment)) &&
-    (user === undefined || row.appUserId === user) &&
-    (!conflicting || row.conflicting) &&
-    (!clockIsOff || row.clockIsOff)
-  )
 }

@@ -1,7 +1,8 @@
-import { and, asc, desc, eq, gt, inArray, lt } from 'drizzle-orm'
+import { and, eq, gt, inArray, lt } from 'drizzle-orm'
 import { createSemaphore } from '../../../lib/concurrency/slots.ts'
-import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { findPage } from '../../../platform/lists/find-page.ts'
+import { createSources } from '../../../platform/lists/sources.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import { isoTime } from '../../billing/access/access-explanation.ts'
 import { computeAccessStatus } from '../../billing/access/access-search.ts'
@@ -69,7 +70,7 @@ type ListOptions = {
 
 export const PURCHASE_ORDERS = ['transaction', '-transaction'] as const
 
-const PAGE_SIZE = 500
+const NO_LINES = { lines: [], next: null }
 const MAX_WAITING = 20
 /** Examining this many purchases takes a few seconds. */
 const MAX_ROWS_SCANNED = 100_000
@@ -135,59 +136,45 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return Promise.all(rows.map(describe))
   }
 
-  /** At most `limit` purchases that match the filter. `next` is the `after` of the next page, null on the last one. */
+  /** A page of purchases. Those that match a filter of the store are found among its purchases. */
   async function page({ filter = null, ...options }: ListOptions) {
     if (filter === 'unacknowledged' || filter === 'gone') {
-      const found = await play?.purchases.page(filter, options)
-      const { lines, next } = found ?? { lines: [], next: null }
+      const { lines, next } = (await play?.purchases.page(filter, options)) ?? NO_LINES
       const place = ({ transactionId }: { transactionId: string }) => lines.indexOf(transactionId)
       const purchases = await withTransactions(lines)
       return { purchases: purchases.toSorted((a, b) => place(a) - place(b)), next }
     }
-    const scan = () => scanActive({ ...options, filter })
-    const { rows, next } = filter === null ? await scan() : await searchInTurn(scan)
+    const find = () => findActive({ ...options, filter })
+    const { rows, next } = filter === null ? await find() : await searchInTurn(find)
     return { purchases: await Promise.all(rows.map(describe)), next }
   }
 
-  /** At most `limit` active purchases that match the filter, among the next `maxScanned`. */
-  async function scanActive({
+  /** A page of the active purchases that match the filter. */
+  async function findActive({
     filter,
     environment = 'production',
     sort,
-    after,
-    limit,
-    maxScanned = MAX_ROWS_SCANNED,
-    signal,
+    ...options
   }: ListOptions & { filter: keyof typeof filters | null }) {
-    const found: Row[] = []
     const prefix = `${storedEnvironment(environment)}|`
-    const { purchaseKey } = subscriptions
-    const isDescending = sort === '-transaction'
-    const pageSize = filter === null ? Math.min(PAGE_SIZE, 2 * limit) : PAGE_SIZE
-    let [from, to] = [prefix, `${prefix}~`]
-    if (after !== undefined) [from, to] = isDescending ? [from, after] : [after, to]
+    const key = subscriptions.purchaseKey
     const assess = await createAssessment(deps)
-    for (let scanned = 0; scanned < maxScanned && !signal?.aborted; ) {
-      const rows = await db.read
-        .select()
-        .from(subscriptions)
-        .where(and(gt(purchaseKey, from), lt(purchaseKey, to)))
-        .orderBy(isDescending ? desc(purchaseKey) : asc(purchaseKey))
-        .limit(pageSize)
-      const active = rows.filter((row) => assess(purchaseOf(row)).active)
-      // Granted access is not a purchase: it cannot be claimed or paid for twice.
-      const paid = active.filter(({ state }) => !state.line.grant)
-      found.push(...(filter === null ? active : await filters[filter](paid)))
-      if (found.length > limit)
-        return { rows: found.slice(0, limit), next: found[limit - 1]?.purchaseKey ?? null }
-      const last = rows.at(-1)?.purchaseKey
-      if (last === undefined || rows.length < pageSize) return { rows: found, next: null }
-      if (isDescending) to = last
-      else from = last
-      scanned += rows.length
-      await yieldToEventLoop()
-    }
-    return { rows: found, next: isDescending ? to : from }
+    const sources = createSources(
+      {
+        read: db.read,
+        table: subscriptions,
+        key,
+        isDescending: sort === '-transaction',
+        async keep(rows) {
+          const active = rows.filter((row) => assess(purchaseOf(row)).active)
+          if (filter === null) return active
+          // Granted access is not a purchase: it cannot be claimed or paid for twice.
+          return filters[filter](active.filter(({ state }) => !state.line.grant))
+        },
+      },
+      [{ where: and(gt(key, prefix), lt(key, `${prefix}~`)), isIndexed: true }],
+    )
+    return findPage({ sources, maxScanned: MAX_ROWS_SCANNED, ...options })
   }
 
   /** Those that belong to no user. */

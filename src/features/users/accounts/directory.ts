@@ -1,9 +1,11 @@
-import { and, asc, desc, eq, gt, inArray, lt, sql } from 'drizzle-orm'
+import { asc, desc, eq, inArray, sql } from 'drizzle-orm'
 import type { AccessStatus } from '../../../lib/access-status.ts'
 import { AppError, notFound } from '../../../lib/errors.ts'
 import { toEmailPrefix } from '../../../lib/text/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import { beginsWith, countRows, countUpTo } from '../../../platform/db/key-ranges.ts'
+import { beginsWith, countRows } from '../../../platform/db/key-ranges.ts'
+import { findPage } from '../../../platform/lists/find-page.ts'
+import { createSources } from '../../../platform/lists/sources.ts'
 import type { UsersDb } from '../schema.ts'
 import { type Account, type Accounts, timeSeen } from './accounts.ts'
 
@@ -54,33 +56,26 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
     findByEmail,
     idOf,
     count,
-    countShown: () => countUpTo(db.read, users, users.id, undefined),
     setEmailVerified,
     setEmailVerifiedIn,
   }
 
-  /**
-   * Lists the newest users first; with `emailPrefix`, the matching users sorted by address. `next`
-   * is the `after` of the next page; null on the last page.
-   */
+  /** Lists the newest users first; with `emailPrefix`, the matching users sorted by address. */
   async function list(wanted: Page) {
-    const { accounts, next } = await page(wanted)
-    return { users: accounts.map(summaryOf), next }
+    const { accounts, ...rest } = await page(wanted)
+    return { users: accounts.map(summaryOf), ...rest }
   }
 
   /** Like `list`, with whole accounts. */
   async function page({ emailPrefix, after, limit = PAGE_SIZE }: Page) {
     const byEmail = emailPrefix !== undefined
-    const isListed = byEmail ? startsWith(emailPrefix, after) : after && lt(users.id, after)
-    const rows = await db.read
-      .select()
-      .from(users)
-      .where(isListed || undefined)
-      .orderBy(byEmail ? asc(users.emailKey) : desc(users.id))
-      .limit(limit + 1)
-    const last = rows.length > limit ? rows[limit - 1] : undefined
-    const next = last ? (byEmail ? last.emailKey : last.id) : null
-    return { accounts: rows.slice(0, limit), next }
+    const key = byEmail ? users.emailKey : users.id
+    const where = byEmail ? beginsWith(key, toEmailPrefix(emailPrefix)) : undefined
+    const sources = createSources({ read: db.read, table: users, key, isDescending: !byEmail }, [
+      { where, isIndexed: true },
+    ])
+    const { rows, next, total } = await findPage({ sources, after: after || undefined, limit })
+    return { accounts: rows, next, total }
   }
 
   /** The users with these ids, at most one page of them. */
@@ -113,10 +108,6 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
       .from(users)
       .where(inArray(users.id, wanted))
     return Object.fromEntries(rows.map(({ id, name, email }) => [id, name || (email ?? '')]))
-  }
-
-  function startsWith(prefix: string, after = '') {
-    return and(beginsWith(users.emailKey, toEmailPrefix(prefix)), gt(users.emailKey, after))
   }
 
   /** Finds an account by id or e-mail address. Throws `not_found` if there is none. */

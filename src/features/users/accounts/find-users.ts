@@ -1,18 +1,16 @@
 import type { AccessStatus } from '../../../lib/access-status.ts'
 import { chunk } from '../../../lib/concurrency/chunk.ts'
 import { queriedAddress, toEmailKey, toEmailPrefix } from '../../../lib/text/email-address.ts'
-import { type AccountSummary, type FoundUsers, PAGE_SIZE, type Page } from './directory.ts'
+import { type AccountSummary, type Directory, type FoundUsers, PAGE_SIZE } from './directory.ts'
 import { isEmpty, type UserFilter } from './user-filter.ts'
 import type { UserSearch } from './user-search.ts'
 
 type FindUsersDeps = {
-  list: (page: Page) => Promise<{ users: AccountSummary[]; next: string | null }>
+  list: Directory['list']
   /** The users with these ids, at most one page of them. */
   listByIds: (ids: string[]) => Promise<AccountSummary[]>
   /** The users whose ids begin with a text, at most one page of them. */
   listByIdPrefix: (prefix: string) => Promise<AccountSummary[]>
-  /** How many users there are, counted to 1,001 at most. */
-  countShown: () => Promise<number>
   search: UserSearch
   /** The status and the plan of each of the users. */
   accessOf: (
@@ -76,7 +74,7 @@ export function createFindUsers(deps: FindUsersDeps) {
     const listed = new Map<string, AccountSummary>()
     for (const some of chunk(ids, PAGE_SIZE))
       for (const user of await listByIds(some)) listed.set(user.id, user)
-    const [last] = scannedTo === null ? [] : await listByIds([scannedTo])
+    const [last] = scannedTo === null ? [] : await listByIds([scannedTo.id])
     return {
       users: ids.flatMap((id) => listed.get(id) ?? []),
       next,
@@ -90,8 +88,7 @@ export function createFindUsers(deps: FindUsersDeps) {
       ...(after === undefined ? {} : { after }),
       ...(limit === undefined ? {} : { limit }),
     }
-    if (wanted === '')
-      return { ...(await list(page)), total: after === undefined ? await deps.countShown() : null }
+    if (wanted === '') return list(page)
     const { users, next } = await list({ ...page, emailPrefix: wanted })
     if (after !== undefined || wanted.length < MIN_NAME_LENGTH) return { users, next }
     const namedIds = await idsByName(wanted, MAX_NAMED + 1)

@@ -1,8 +1,10 @@
-import { and, eq, gte, lt, type SQL } from 'drizzle-orm'
+import { and, gte, lt } from 'drizzle-orm'
 import { ACCESS_STATUSES, type AccessStatus } from '../../../lib/access-status.ts'
 import { PLATFORMS, type Platform } from '../../../lib/app-platforms.ts'
 import { invalidField } from '../../../lib/errors.ts'
 import { DAY_MS } from '../../../lib/time/durations.ts'
+import { equals } from '../../../platform/db/key-ranges.ts'
+import type { Condition } from '../../../platform/lists/sources.ts'
 import { GUESTS, NOT_GUESTS, type UsersDb } from '../schema.ts'
 
 /** Which users to list. All conditions must hold. `createdTo` and `notSeenSince` are exclusive. */
@@ -59,24 +61,26 @@ export function isEmpty(filter: UserFilter): boolean {
   return Object.values(filter).every((value) => value === undefined)
 }
 
-/** The conditions of a filter on the table of users, each with the name of the index that covers it. */
-export function toConditions(users: UsersDb['tables']['users'], filter: UserFilter) {
+/** The conditions of a filter on the table of users. */
+export function toConditions(users: UsersDb['tables']['users'], filter: UserFilter): Condition[] {
   const { guest, platform, country, createdFrom, createdTo, seenSince, notSeenSince } = filter
   const { createdAt, lastSeenAt } = users
-  const conditions: [name: string, condition: SQL | undefined][] = [
-    [
-      'seen',
-      and(seenSince && gte(lastSeenAt, seenSince), notSeenSince && lt(lastSeenAt, notSeenSince)),
-    ],
-    ['country', country === undefined ? undefined : eq(users.country, country)],
-    [
-      'created',
-      and(createdFrom && gte(createdAt, createdFrom), createdTo && lt(createdAt, createdTo)),
-    ],
-    ['platform', platform === undefined ? undefined : eq(users.platform, platform)],
-    ['guest', guest === undefined ? undefined : guest ? GUESTS(users) : NOT_GUESTS(users)],
+  const isSeen = [
+    seenSince && gte(lastSeenAt, seenSince),
+    notSeenSince && lt(lastSeenAt, notSeenSince),
   ]
-  return conditions.flatMap(([name, condition]) => (condition ? [{ name, condition }] : []))
+  const isCreated = [
+    createdFrom && gte(createdAt, createdFrom),
+    createdTo && lt(createdAt, createdTo),
+  ]
+  const isGuest = guest === undefined ? undefined : guest ? GUESTS(users) : NOT_GUESTS(users)
+  return [
+    { name: 'seen', where: and(...isSeen), isIndexed: true, sortedBy: lastSeenAt },
+    { name: 'country', where: equals(users.country, country), isIndexed: true },
+    { name: 'created', where: and(...isCreated), isIndexed: true, sortedBy: createdAt },
+    { name: 'platform', where: equals(users.platform, platform), isIndexed: true },
+    { name: 'guest', where: isGuest, isIndexed: true },
+  ]
 }
 
 function readChoice<Choice extends string>(

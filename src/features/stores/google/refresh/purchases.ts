@@ -1,21 +1,10 @@
-import {
-  and,
-  asc,
-  desc,
-  eq,
-  gt,
-  inArray,
-  isNotNull,
-  isNull,
-  lt,
-  lte,
-  notInArray,
-  or,
-} from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, isNotNull, isNull, lte, notInArray, or } from 'drizzle-orm'
 import { sha256 } from '../../../../lib/crypto/hash.ts'
 import { seal, unseal } from '../../../../lib/crypto/seal.ts'
 import { MINUTE_MS } from '../../../../lib/time/durations.ts'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
+import { findPage } from '../../../../platform/lists/find-page.ts'
+import { createSources } from '../../../../platform/lists/sources.ts'
 import type { StoresDb } from '../../schema.ts'
 import type { PurchaseKind } from '../api/answer.ts'
 import type { PlayPurchase } from '../api/play-store.ts'
@@ -228,43 +217,29 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
 
   /** When the oldest purchase was paid that is not acknowledged; null if there is none. */
   async function oldestUnacknowledged(): Promise<Date | null> {
-    const [oldest] = await list('unacknowledged', 1)
-    return oldest?.unacknowledgedSince ?? null
+    const { rows } = await list('unacknowledged', { limit: 1 })
+    return rows[0]?.unacknowledgedSince ?? null
   }
 
-  /**
-   * The lines of paid purchases that are not acknowledged, the oldest first, or of those that Google no longer knows, the
-   * latest first. `next` is the `after` of the next page, null on the last one.
-   */
-  async function page(
-    filter: Filter,
-    { limit, after = '' }: { limit: number; after?: string | undefined },
-  ) {
-    const [ms, tokenHash = ''] = after.split('.')
-    const position = ms ? { at: new Date(Number(ms) || 0), tokenHash } : undefined
-    const rows = await list(filter, limit, position)
-    const last = rows.at(-1)
-    const lastAt = last && (filter === 'gone' ? last.goneAt : last.unacknowledgedSince)
-    return {
-      lines: rows.flatMap(({ items }) => items.map(({ line }) => line)),
-      next: last && rows.length === limit ? `${lastAt?.getTime()}.${last.tokenHash}` : null,
-    }
+  /** The lines of the purchases with a problem, page by page. */
+  async function page(filter: Filter, options: { limit: number; after?: string | undefined }) {
+    const { rows, next } = await list(filter, options)
+    return { lines: rows.flatMap(({ items }) => items.map(({ line }) => line)), next }
   }
 
-  function list(filter: Filter, limit: number, after?: { at: Date; tokenHash: string }) {
+  /** Paid purchases that are not acknowledged, the oldest first, or those that Google no longer knows, the latest first. */
+  function list(filter: Filter, { limit, after }: { limit: number; after?: string | undefined }) {
     const { goneAt, unacknowledgedSince: since, tokenHash } = playPurchases
-    const [isListed, time, isBehind, order] =
-      filter === 'gone'
-        ? ([isNotNull(goneAt), goneAt, lt, desc] as const)
-        : ([lte(since, now()), since, gt, asc] as const)
-    const isNext =
-      after && or(isBehind(time, after.at), and(eq(time, after.at), gt(tokenHash, after.tokenHash)))
-    return db.read
-      .select()
-      .from(playPurchases)
-      .where(and(isListed, isNext))
-      .orderBy(order(time), asc(tokenHash))
-      .limit(limit)
+    const isGone = filter === 'gone'
+    const sources = createSources(
+      { read: db.read, table: playPurchases, key: tokenHash, isDescending: isGone },
+      [
+        isGone
+          ? { where: isNotNull(goneAt), isIndexed: true, sortedBy: goneAt }
+          : { where: lte(since, now()), isIndexed: true, sortedBy: since },
+      ],
+    )
+    return findPage({ sources, after, limit })
   }
 
   /** How many purchases wait for a reply. */

@@ -1,0 +1,115 @@
+import { yieldToEventLoop } from '../../lib/concurrency/yield-to-event-loop.ts'
+import { AppError } from '../../lib/errors.ts'
+
+/** One way to find the rows of a list: in the order of an index, of which some match the whole filter. */
+export type Source<Row> = {
+  /** Begins its cursors; null if all sources of the list are sorted alike, so that a position is enough. */
+  name: string | null
+  /** Whether all of its rows match. */
+  isComplete: boolean
+  /** How many rows it has, counted to `max` at most. */
+  countUpTo(max: number): Promise<number>
+  /** The first rows behind a position. Throws `validation_failed` for a position that it cannot have. */
+  read(position: string | null, limit: number): Promise<Scanned<Row>[]>
+}
+
+type Scanned<Row> = { row: Row; position: string; isMatch: boolean }
+
+type Page<Row> = {
+  rows: Row[]
+  /** The `after` of the next page; null on the last one. */
+  next: string | null
+  /** The last row that was compared with the filter, if the page is short because of that. */
+  scannedTo: Row | null
+  /** How many rows match, counted to 1,001 at most. Null after the first page, and if counting takes too long. */
+  total: number | null
+}
+
+type PageQuery<Row> = {
+  sources: Source<Row>[]
+  /** The `next` of the previous page. */
+  after?: string | undefined
+  limit: number
+  /** Rows to compare with the filter for one page; a source whose rows all match is not limited. */
+  maxScanned?: number
+  /** Compares so many for the first page even if it is full, to count the matches. */
+  countsByScan?: boolean
+  /** Ends the search early, when the caller has given up. */
+  signal?: AbortSignal | undefined
+}
+
+/** Rows read in one turn of the event loop. */
+const ROWS_PER_TURN = 500
+/** "More than 1,000". */
+const MAX_COUNTED = 1_001
+/** Sources with more rows than this count as equally long. */
+const MAX_ESTIMATED = 4_000
+
+/**
+ * A page of a list, from the source with the fewest rows. A cursor is `position` or `name~position`. Throws
+ * `validation_failed` for an `after` that is none.
+ */
+export async function findPage<Row>(query: PageQuery<Row>): Promise<Page<Row>> {
+  const { after, limit, maxScanned = Number.POSITIVE_INFINITY, countsByScan = false } = query
+  const { source, position } = await chooseSource(query.sources, after)
+  const isFirst = after === undefined
+  const scansOn = isFirst && countsByScan && !source.isComplete
+  const found: Scanned<Row>[] = []
+  let last: Scanned<Row> | undefined
+  let isAtEnd = false
+  let scanned = 0
+  // Most filters fill a page soon, so the first batch of a scan is small.
+  for (let batch = scansOn ? ROWS_PER_TURN : 2 * limit; scanned < maxScanned; batch *= 2) {
+    const wanted = source.isComplete
+      ? limit + 1 - found.length
+      : Math.min(batch, maxScanned - scanned)
+    const size = Math.min(wanted, ROWS_PER_TURN)
+    const rows = await source.read(last?.position ?? position, size)
+    found.push(...rows.filter(({ isMatch }) => isMatch))
+    last = rows.at(-1) ?? last
+    isAtEnd = rows.length < size
+    scanned += source.isComplete ? 0 : size
+    if (isAtEnd || (found.length > limit && !scansOn) || query.signal?.aborted) break
+    await yieldToEventLoop()
+  }
+  const isShort = found.length <= limit
+  const end = isShort ? (isAtEnd ? undefined : last) : found[limit - 1]
+  return {
+    rows: found.slice(0, limit).map(({ row }) => row),
+    next: end === undefined ? null : toCursor(source, end.position),
+    scannedTo: isShort ? (end?.row ?? null) : null,
+    total: isFirst ? await count() : null,
+  }
+
+  async function count() {
+    if (isAtEnd && (source.isComplete || scansOn)) return Math.min(found.length, MAX_COUNTED)
+    if (source.isComplete) return source.countUpTo(MAX_COUNTED)
+    return scansOn && found.length >= MAX_COUNTED ? MAX_COUNTED : null
+  }
+}
+
+/** The source of a page, and the position after which it begins. */
+async function chooseSource<Row>(sources: Source<Row>[], after: string | undefined) {
+  // Earlier versions wrote a space for `~`.
+  const [, name, rest] = /^([a-z]+)[~ ](.+)$/.exec(after ?? '') ?? []
+  const named = sources.find((source) => source.name !== null && source.name === name)
+  if (named && rest !== undefined) return { source: named, position: rest }
+  const possible = sources.filter((source) => after === undefined || source.name === null)
+  const [only] = possible
+  if (only === undefined) throw pageUnknown()
+  if (possible.length === 1) return { source: only, position: after ?? null }
+  const counts = await Promise.all(possible.map((source) => source.countUpTo(MAX_ESTIMATED)))
+  const source = possible[counts.indexOf(Math.min(...counts))] ?? only
+  return { source, position: after ?? null }
+}
+
+function toCursor({ name }: Source<unknown>, position: string): string {
+  return name === null ? position : `${name}~${position}`
+}
+
+/** The cursor is not one of this list. */
+export function pageUnknown(): AppError {
+  return new AppError('validation_failed', 'This page does not exist.', {
+    details: [{ path: 'after', message: 'must be `next` from the previous page' }],
+  })
+}
