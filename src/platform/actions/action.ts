@@ -21,7 +21,7 @@ type Action<Needs, Input extends TObject, Outcome, Report = Outcome> = {
   /** The path below the console's API, of a POST; null if the console does not offer it. */
   console: string | null
   /** Null if it is no command. */
-  command: CommandForm<Static<Input>, Outcome, Report> | null
+  command: CommandForm<Needs, Static<Input>, Outcome, Report> | null
   /** The route of the server API. */
   server?: ServerForm<Static<Input>, Outcome>
   /** The outcome is a file with this name, which the console downloads: a GET. */
@@ -34,10 +34,10 @@ type Action<Needs, Input extends TObject, Outcome, Report = Outcome> = {
   /** The audit entry; null if nothing was changed. */
   audit(outcome: Outcome, input: Static<Input>): AuditDetails | null
   /** The reply to the console; the outcome by default. */
-  show?(outcome: Outcome): unknown
+  show?(outcome: Outcome, needs: Needs): unknown
 }
 
-type CommandForm<Input, Outcome, Report> = {
+type CommandForm<Needs, Input, Outcome, Report> = {
   /** Its words, if they are not the name. */
   words?: string
   /** The positional arguments in their order, each with its form in the help: `{ id: '<id>' }`. Other members are options. */
@@ -51,9 +51,9 @@ type CommandForm<Input, Outcome, Report> = {
     onProgress: OnProgress,
   ): AsyncGenerator<Input, Report, Outcome>
   /** A warning about permanent data loss, to confirm first; null if there is none. */
-  risk?(needs: never, input: Input): Promise<string | null>
+  risk?(needs: Needs, input: Input): Promise<string | null>
   /** What `--json` prints and `print` receives; the outcome by default. */
-  report?(outcome: Outcome): Report
+  report?(outcome: Outcome, needs: Needs): Report | Promise<Report>
   print(report: Report): string
   /** Whether the outcome is a failure: exit 1. */
   isFailure?(report: Report): boolean

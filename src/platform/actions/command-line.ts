@@ -46,7 +46,7 @@ function toCommand(action: AnyAction): DataCommand<never> | null {
         },
         record,
       )
-      return report ? report(outcome) : outcome
+      return report ? report(outcome, services) : outcome
     },
   }
 }

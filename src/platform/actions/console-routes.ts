@@ -65,7 +65,7 @@ async function answer(
     const outcome = await performAction(action, services, input, context, (entry) =>
       record(request, entry),
     )
-    return action.show ? action.show(outcome) : outcome
+    return action.show ? action.show(outcome, services as never) : outcome
   }
 }
 

@@ -59,5 +59,5 @@ async function answer(
     (entry) => recordByKey(request, entry),
   )
   if (toReply) return toReply(outcome)
-  return data(show ? show(outcome) : outcome)
+  return data(show ? await show(outcome, services as never) : outcome)
 }
