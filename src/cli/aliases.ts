@@ -1,5 +1,7 @@
 /** Former words of commands, by which scripts still call them. */
 const CURRENT_WORDS: Record<string, string> = {
+  'events reconcile': 'users refresh-purchases',
+  'events retry': 'events replay-matching',
   'user note': 'users add-note',
   'webhooks resend': 'deliveries resend',
 }

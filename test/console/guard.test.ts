@@ -37,7 +37,7 @@ const STEP_UP = [
   'POST people/:id/delete',
   'GET people/:id/files/:key/open',
   'POST people/:id/files/:key/delete',
-  ...['', '/:grant/revoke'].map((path) => `POST people/:id/grants${path}`),
+  ...['', '/:grantId/revoke'].map((path) => `POST people/:id/grants${path}`),
   ...['give', 'take-back'].map((path) => `POST purchases/:id/${path}`),
   'POST keys/rotate',
   ...['add', ':id/change', ':id/rotate', ':id/remove'].map((path) => `POST webhooks/${path}`),

@@ -1,25 +1,22 @@
 import { Elysia, t } from 'elysia'
-import { AppError } from '../../lib/errors.ts'
-import type { Log } from '../../lib/log/log.ts'
 import { restoreDots } from '../../lib/text/path-segment.ts'
 import type { ConsoleContext } from '../../platform/feature.ts'
-import { json } from '../../platform/http/body/body.ts'
-import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { closedObject, data, oneOf } from '../../platform/http/replies/envelope.ts'
-import { progressReply } from '../../platform/http/replies/progress-reply.ts'
-import { readSlices, withoutSearchTexts } from '../../platform/lists/csv.ts'
+import { readSlices } from '../../platform/lists/csv.ts'
 import { findPlanTitle, planTitle } from './access/access-explanation.ts'
 import type { Catalogue } from './access/plan-matching.ts'
 import type { PlanLike } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
+import { EventQuery, toEventFilter } from './actions.ts'
 import { ENVIRONMENTS } from './environment.ts'
 import type { EventFolding } from './inbox/event-folding.ts'
 import { EVENT_ORDERS, type EventFilter, type EventSearch } from './inbox/event-search.ts'
-import type { Reconcile } from './provider/reconcile.ts'
+import { NO_PROVIDER_KEY, type Reconcile } from './provider/reconcile.ts'
 import { parsePurchaseKey } from './purchases/purchase-key.ts'
 
 type BillingAdminDeps = {
-  eventFolding: Pick<EventFolding, 'replay' | 'countMatching' | 'replayMatching'>
+  eventFolding: Pick<EventFolding, 'countMatching'>
   eventSearch: EventSearch
   timeline: Timeline
   reconcile: Reconcile | null
@@ -27,8 +24,6 @@ type BillingAdminDeps = {
   listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
   /** The user with this app user id, in the form that the console shows; null for none. */
   findUser: (appUserId: string) => Promise<unknown>
-  record: RecordAction
-  log: Log
 } & Pick<ConsoleContext, 'exportCsv' | 'namesOf'>
 
 /** Why a purchase cannot be queried at each store; null if it can. */
@@ -44,60 +39,42 @@ export type SupportDetails = StoreSupport & {
   planNames: Record<string, string>
 }
 
-const NO_PROVIDER_KEY = 'Set RC_API_KEY to refresh purchases from RevenueCat.'
-const OUTCOMES = ['applied', 'ignored', 'failed'] as const
-const flag = t.Optional(t.Literal('true'))
-
-const Filter = {
-  type: t.Optional(t.String({ maxLength: 255 })),
-  outcome: t.Optional(oneOf(OUTCOMES, { description: 'the outcome of processing the event' })),
-  environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'production or test purchases' })),
-  user: t.Optional(t.String({ maxLength: 255 })),
-  conflicting: flag,
-  clockIsOff: flag,
-}
 const Sorted = {
-  ...Filter,
+  ...EventQuery.properties,
   sort: t.Optional(oneOf(EVENT_ORDERS, { description: 'by time of receipt' })),
 }
 const EventsQuery = closedObject({ ...Sorted, after: t.Optional(t.String({ maxLength: 40 })) })
-const FilterQuery = closedObject(Filter)
 const IdParam = closedObject({ id: t.String({ maxLength: 300 }) })
 const EnvironmentQuery = closedObject({
   environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'production or test purchases' })),
 })
 
-const RECONCILE_TIMEOUT_MS = 60_000
-
 /** Console routes for billing events and the purchases of a user. */
 export function billingAdmin(deps: BillingAdminDeps) {
-  const { eventFolding, eventSearch, timeline, reconcile, findUser, record, log } = deps
+  const { eventFolding, eventSearch, timeline, reconcile, findUser } = deps
   const { storeSupport, listPlans, exportCsv, namesOf } = deps
   return new Elysia({ name: 'billing-admin', prefix: CONSOLE_API })
-    .get('/events', async ({ query }) => data(await listEvents(filterOf(query))), {
+    .get('/events', async ({ query }) => data(await listEvents(toEventFilter(query))), {
       query: EventsQuery,
       ...allow('reader'),
     })
     .get(
       '/event-count',
-      async ({ query }) => data(await eventFolding.countMatching(filterOf(query))),
+      async ({ query }) => data(await eventFolding.countMatching(toEventFilter(query))),
       {
-        query: FilterQuery,
+        query: EventQuery,
         ...allow('reader'),
       },
     )
-    .get('/events/export.csv', (context) => exportEvents(context, filterOf(context.query)), {
+    .get('/events/export.csv', (context) => exportEvents(context, toEventFilter(context.query)), {
       query: closedObject(Sorted),
       ...allow('operator', 'stepUp'),
     })
     .get(
       '/events/:id',
       async ({ params }) => {
-        const id = restoreDots(params.id)
-        const found = await eventSearch.show(id)
-        if (!found) throw new AppError('not_found', `There is no event ${id}.`)
         // Anyone with the signed transaction could submit it as their own purchase.
-        const { signed: _signed, ...event } = found
+        const { signed: _signed, ...event } = await eventSearch.show(restoreDots(params.id))
         const access = await timeline.explainForEvent(event)
         const user = event.appUserId === null ? null : await findUser(event.appUserId)
         const purchase =
@@ -106,56 +83,12 @@ export function billingAdmin(deps: BillingAdminDeps) {
       },
       { params: IdParam, ...allow('reader') },
     )
-    .post(
-      '/events/:id/replay',
-      async ({ request, params }) => {
-        const id = restoreDots(params.id)
-        const before = await eventSearch.show(id)
-        if (!before) throw new AppError('not_found', `There is no event ${id}.`)
-        await eventFolding.replay(id)
-        const after = await eventSearch.show(id)
-        await record(request, {
-          action: 'events.replay',
-          target: id,
-          before: { outcome: before.outcome },
-          after: { outcome: after?.outcome },
-        })
-        return data({ outcome: after?.outcome, error: after?.error ?? null })
-      },
-      { params: IdParam, ...allow('operator') },
-    )
-    .post(
-      '/events/replay',
-      ({ request, body, server, set }) =>
-        progressReply({ request, server, set, log }, async (onProgress, signal) => {
-          const outcome = await eventFolding.replayMatching(filterOf(body), onProgress, signal)
-          const after = { ...withoutSearchTexts(body), ...outcome }
-          await record(request, { action: 'events.replay-many', after })
-          return outcome
-        }),
-      { ...json(FilterQuery), ...allow('operator') },
-    )
     .get('/billing/support', async () => data(await readSupportDetails()), allow('reader'))
     .get(
       '/people/:id/timeline',
       async ({ params, query }) =>
         data(await timeline.read(restoreDots(params.id), query.environment ?? 'production')),
       { params: IdParam, query: EnvironmentQuery, ...allow('reader') },
-    )
-    .post(
-      '/people/:id/reconcile',
-      async ({ request, params }) => {
-        const id = restoreDots(params.id)
-        if (reconcile === null) {
-          throw new AppError('unavailable', NO_PROVIDER_KEY)
-        }
-        const report = await reconcile.reconcileUser(id, AbortSignal.timeout(RECONCILE_TIMEOUT_MS))
-        const { customers, corrected, failed } = report
-        const after = { customers, corrected: corrected.length, failed: failed.length }
-        await record(request, { action: 'events.reconcile', target: id, after })
-        return data(report)
-      },
-      { params: IdParam, ...allow('operator') },
     )
 
   /** A page of events, with the names of the users in it. */
@@ -224,12 +157,4 @@ const EVENT_COLUMNS: Record<string, (event: ExportedEvent) => unknown> = {
   conflicting: ({ conflicting }) => conflicting,
   implausible_timestamps: ({ clockIsOff }) => clockIsOff,
   error: ({ error }) => error,
-}
-
-function filterOf<T extends { conflicting?: 'true'; clockIsOff?: 'true' }>({
-  conflicting,
-  clockIsOff,
-  ...rest
-}: T) {
-  return { ...rest, conflicting: conflicting === 'true', clockIsOff: clockIsOff === 'true' }
 }

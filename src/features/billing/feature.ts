@@ -8,14 +8,15 @@ import type {
 } from '../../platform/feature.ts'
 import { byForeignKey, nothing } from '../../platform/user-table.ts'
 import type { PlanLike } from './access/subscription.ts'
+import { billingActions } from './actions.ts'
 import { billingAdmin, type StoreSupport } from './admin.ts'
 import { type BillingNeeds, createBillingParts } from './billing.ts'
 import { businessAdmin } from './business/admin.ts'
 import { businessCommands } from './business/commands.ts'
 import { billingCommands } from './commands.ts'
 import { billingConditions } from './conditions.ts'
-import { grantsAdmin } from './grants/admin.ts'
-import { grantCommands } from './grants/commands.ts'
+import { grantActions } from './grants/actions.ts'
+import { accessList } from './grants/commands.ts'
 import { grantRoutes } from './grants/routes.ts'
 import { billingJobs } from './jobs.ts'
 import { billingExport, billingPlainPaths, billingTags } from './model.ts'
@@ -36,14 +37,15 @@ type Needs<Plan extends PlanLike> = BillingNeeds<Plan> & {
 /** The billing provider's events, and what users have paid for. */
 export const billingFeature = {
   tables: billingTables,
-  commands: [...billingCommands, ...businessCommands, ...grantCommands],
+  commands: [...billingCommands, ...businessCommands, accessList],
+  actions: [...billingActions, ...grantActions],
   conditions: billingConditions,
   tags: billingTags,
   serverTags: serverBillingTags,
   exportMembers: billingExport,
   plainPaths: billingPlainPaths,
   create<Plan extends PlanLike>(platform: Platform<BillingDb>, needs: Needs<Plan>) {
-    const { config, secrets, now, log } = platform
+    const { config, secrets, now } = platform
     const showsSandbox = config.billingSandbox === 'separate'
     const parts = createBillingParts({
       ...platform,
@@ -73,15 +75,14 @@ export const billingFeature = {
             now,
           }),
         ),
-      serverRoutes: ({ scopeGuard, recordByKey }: ServerContext) =>
+      serverRoutes: ({ scopeGuard }: ServerContext) =>
         serverBillingRoutes({ ...needs, subscription, showsSandbox, scopeGuard }).use(
-          grantRoutes({ grants: parts.grants, scopeGuard, recordByKey }),
+          grantRoutes({ ...parts, scopeGuard }),
         ),
       consoleRoutes: (context: ConsoleContext) =>
         new Elysia({ name: 'billing-console' })
-          .use(billingAdmin({ ...parts, ...needs, ...context, log }))
-          .use(businessAdmin(parts))
-          .use(grantsAdmin({ grants: parts.grants, record: context.record })),
+          .use(billingAdmin({ ...parts, ...needs, ...context }))
+          .use(businessAdmin(parts)),
       jobs: billingJobs(parts),
       userData: {
         billingAliases: {

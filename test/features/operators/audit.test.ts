@@ -73,7 +73,7 @@ test('audits every console action on users, sessions, events, keys and files', a
     [`${userPath}/sessions/${sessions[0]._id}/end`, 'users.end-session'],
     [`${userPath}/sign-out`, 'users.sign-out'],
     ['events/E1/replay', 'events.replay'],
-    ['events/replay', 'events.replay-many', { outcome: 'applied' }],
+    ['events/replay', 'events.replay-matching', { outcome: 'applied' }],
     ['keys/rotate', 'keys.rotate', { use: 'sig', atOnce: false }],
     [`${userPath}/files/${key}/delete`, 'files.delete'],
     [`${userPath}/delete`, 'users.delete', { confirm: 'bob@example.com' }],
@@ -95,7 +95,7 @@ test('audits every console action on users, sessions, events, keys and files', a
     after: { verified: true },
   })
   expect(entryFor('files.delete')).toMatchObject({ target: user._id, before: { key, size: 4 } })
-  expect(entryFor('events.replay-many').after).toMatchObject({
+  expect(entryFor('events.replay-matching').after).toMatchObject({
     outcome: 'applied',
     done: 1,
     failed: 0,

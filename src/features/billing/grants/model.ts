@@ -19,7 +19,7 @@ const active = t.Boolean({ description: 'whether it gives access now', examples:
 const text = (description: string, example: string) =>
   t.String({ description, examples: [example] })
 
-export const IdempotencyKey = t.String({
+const IdempotencyKey = t.String({
   pattern: '^[\\x21-\\x7e]{1,100}$',
   error: 'must be 1 to 100 printable characters without spaces',
   description: 'a retry with the same key gives access once',

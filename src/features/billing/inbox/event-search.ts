@@ -1,4 +1,5 @@
 import { and, asc, desc, eq, inArray, or } from 'drizzle-orm'
+import { AppError } from '../../../lib/errors.ts'
 import { beginsWith, countUpTo, equals } from '../../../platform/db/key-ranges.ts'
 import { findPage } from '../../../platform/lists/find-page.ts'
 import { type Condition, createSources } from '../../../platform/lists/sources.ts'
@@ -81,11 +82,11 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
     return { ...page, events: rows, scannedBackTo: scannedTo?.receivedAt ?? null }
   }
 
-  /** An event by its sender's id, with its body as text; null if it is unknown. */
+  /** An event by its sender's id, with its body as text. Throws 404 if it is unknown. */
   async function show(eventId: string) {
     const isEvent = hasEventId(billingEvents, eventId)
     const [row] = await db.read.select().from(billingEvents).where(isEvent)
-    if (!row) return null
+    if (!row) throw new AppError('not_found', `There is no event ${eventId}.`)
     // Operators' scripts read `lineKey`.
     const { purchaseKey: lineKey, body, ...event } = row
     const signed = await signedRecords.read(event.id)

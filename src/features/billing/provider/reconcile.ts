@@ -35,6 +35,8 @@ type ReconcileReport = {
   /** Whether some customers were not reached: the next call continues there. */
   isIncomplete: boolean
 }
+
+export const NO_PROVIDER_KEY = 'Set RC_API_KEY to refresh purchases from RevenueCat.'
 const PAGE_SIZE = 100
 const MAX_CUSTOMERS_PER_RUN = 2_000
 /** The provider is down, or refuses requests: the next run asks about the same customers. */
