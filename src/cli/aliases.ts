@@ -2,6 +2,9 @@
 const CURRENT_WORDS: Record<string, string> = {
   'events reconcile': 'users refresh-purchases',
   'events retry': 'events replay-matching',
+  'faqs import': 'faqs publish',
+  'plans import': 'plans publish',
+  'settings import': 'settings publish',
   'user note': 'users add-note',
   'webhooks resend': 'deliveries resend',
 }

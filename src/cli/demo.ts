@@ -2,8 +2,8 @@ import { and, eq } from 'drizzle-orm'
 import { RETRY_OF_FAILED_EVENTS } from '../features/billing/jobs.ts'
 import { encodePng } from '../lib/files/png.ts'
 import type { Log } from '../lib/log/log.ts'
-import { differencesBetween, splitDifferences } from '../lib/text/differences.ts'
 import { DAY_MS } from '../lib/time/durations.ts'
+import { auditChange } from '../platform/publications/actions.ts'
 import type { Services } from '../server/services.ts'
 
 const PASSWORD = 'correct horse battery'
@@ -126,14 +126,12 @@ async function publishSettings({ settings, operators }: Services) {
     { changes: { hardPaywall: true }, note: 'Try the hard paywall' },
   ]
   for (const { changes, note } of edits) {
-    const before = await settings.read()
-    await settings.set(changes, { author: 'dana', note })
-    const differences = differencesBetween(before, await settings.read())
+    const change = await settings.set(changes, { author: 'dana', note })
     await operators.audit.record({
       operator: 'dana',
       origin: ORIGIN.ip,
       action: 'settings.publish',
-      ...splitDifferences(differences),
+      ...auditChange(change),
     })
   }
 }

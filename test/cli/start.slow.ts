@@ -226,7 +226,7 @@ test('an import that empties a catalogue needs confirmation, and the log says wh
   await run(['settings', 'set', 'ios.latestVersion=2.4.0'])
   await server.stop()
   const log = await Bun.file(join(homeport.folder, 'log')).text()
-  expect(log).toContain('"command":"settings set","changed":{"ios.latestVersion":"2.4.0"}')
+  expect(log).toContain('"command":"settings set","target":"version 2","ios.latestVersion":"2.4.0"')
 }, 30_000)
 
 test('a server under nohup outlives its terminal', async () => {

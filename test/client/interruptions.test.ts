@@ -90,7 +90,7 @@ test('the settings are those of the signed-in user', async () => {
   await using app = await createTestApp()
   await using server = serveApp(app)
   const { settings } = app.services
-  const { settings: live } = await settings.readLive()
+  const { content: live } = await settings.readLive()
   const rules = { hardPaywall: [{ when: { plans: ['free'] }, value: true }] }
   await settings.publish({ ...live, rules }, { author: null, note: '' })
   const client = createClient({ baseUrl: server.url, env: 'test' })

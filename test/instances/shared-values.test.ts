@@ -30,7 +30,7 @@ testInstances('edits on one instance are visible on the other within a second', 
   const before = await read(there)
   const [plan] = await here.services.plans.list()
   await here.services.plans.archive(plan?.code ?? '')
-  await here.services.content.importFaqs([])
+  await here.services.content.publish([])
   await here.services.settings.set({ supportEmail: 'new@example.com' })
   const refreshed = await here.services.rates.refresh(AbortSignal.timeout(5_000))
   expect(refreshed.outcome).toBe('stored')
@@ -50,7 +50,7 @@ testInstances(
     const before = await read()
     // Both have just cached the former questions.
     for (const { services } of [here, there]) await services.content.readFaqs()
-    await here.services.content.importFaqs([])
+    await here.services.content.publish([])
     expect((await read()).faqs).toBe(before.faqs + 1)
     for (const { services } of [here, there]) expect(await services.content.readFaqs()).toEqual([])
   },
@@ -65,13 +65,13 @@ testInstances(
     await Promise.all([there.services.settings.read(), there.services.content.readFaqs()])
     await here.services.settings.set({ supportEmail: 'new@example.com' })
     await here.services.plans.archive(plan?.code ?? '')
-    await here.services.content.importFaqs([])
+    await here.services.content.publish([])
     for (const { services } of [there, here]) {
-      const { version, settings } = await services.settings.readLive()
-      expect([version, settings.supportEmail]).toEqual([expect.any(Number), 'new@example.com'])
-      const codes = (await services.plans.readLive()).plans.map(({ code }) => code)
+      const { version, content } = await services.settings.readLive()
+      expect([version, content.supportEmail]).toEqual([expect.any(Number), 'new@example.com'])
+      const codes = (await services.plans.readLive()).content.map(({ code }) => code)
       expect(codes).not.toContain(plan?.code)
-      expect((await services.content.readLive()).faqs).toEqual([])
+      expect((await services.content.readLive()).content).toEqual([])
     }
   },
 )
@@ -90,8 +90,8 @@ testInstances(
     })
     const read: string[] = []
     for (const at of times(100)) {
-      const { supportEmail } = await here.services.settings.set({ supportEmail: `e${at}@a.test` })
-      read.push(supportEmail)
+      await here.services.settings.set({ supportEmail: `e${at}@a.test` })
+      read.push((await here.services.settings.read()).supportEmail)
     }
     isOver = true
     await Promise.all(readers)

@@ -247,7 +247,7 @@ test('a plan that includes another product changes the access of its buyers', as
   await follow()
   expect(await news()).toEqual([])
   const [free, month, year] = await app.services.plans.list()
-  await app.services.plans.replace([free, { ...month, otherProductIds: ['lost_product'] }, year])
+  await app.services.plans.publish([free, { ...month, otherProductIds: ['lost_product'] }, year])
   await follow()
   expect(await news()).toMatchObject([
     { userId: user._id, previous: { plan: 'free' }, current: { plan: 'pro_month' } },

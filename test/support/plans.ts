@@ -9,5 +9,5 @@ export async function publishPlans(
   const [free] = (await plans.list()).filter(({ code }) => code === 'free')
   if (!free) throw new Error('the seed has no free plan')
   const { _id, ...fields } = free
-  await plans.replace(wanted.map((plan) => ({ ...fields, ...plan })))
+  await plans.publish(wanted.map((plan) => ({ ...fields, ...plan })))
 }

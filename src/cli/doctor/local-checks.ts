@@ -173,7 +173,7 @@ export function checkSettings({ settingWarnings }: Pick<ServerState, 'settingWar
   const count = others.length === 0 ? '' : ` (and ${others.length} more)`
   return warning(
     `${first.replace(/\.$/, '')}${count}`,
-    'Change it in the console, or see "homeport settings explain" and "homeport plans import".',
+    'Change it in the console, or see "homeport settings explain" and "homeport plans publish".',
   )
 }
 

@@ -1,7 +1,9 @@
-import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
+import type { Feature, Platform } from '../../platform/feature.ts'
 import type { PublicationsDb } from '../../platform/publications/schema.ts'
-import { contentAdmin } from './admin.ts'
+import { publicationViews } from '../../platform/publications/views.ts'
+import { contentActions } from './actions.ts'
 import { contentCommands } from './commands.ts'
+import { FaqImports } from './model.ts'
 import { contentRoutes } from './routes.ts'
 import { type ContentDb, contentTables } from './schema.ts'
 import { createContent } from './service.ts'
@@ -10,12 +12,13 @@ import { createContent } from './service.ts'
 export const contentFeature = {
   tables: contentTables,
   commands: contentCommands,
+  actions: contentActions,
   create(platform: Platform<ContentDb & PublicationsDb & { isShared: boolean }>) {
     const content = createContent(platform)
     return {
       services: { content },
       routes: () => contentRoutes({ content }),
-      consoleRoutes: ({ record }: ConsoleContext) => contentAdmin({ content, record }),
+      consoleRoutes: () => publicationViews('faqs', FaqImports.items, content),
     }
   },
 } satisfies Feature

@@ -144,6 +144,9 @@ export const AUDIT_CSV: Omit<CsvList<Entry>, 'read'> = {
 /** Former names of actions, by which saved views and scripts still filter. */
 const CURRENT_NAMES: Record<string, string> = {
   'users.note': 'users.add-note',
+  'faqs.import': 'faqs.publish',
+  'plans.import': 'plans.publish',
+  'settings.import': 'settings.publish',
   'webhooks.resend': 'deliveries.resend',
   'operators.role': 'operators.change-role',
 }

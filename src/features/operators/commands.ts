@@ -25,7 +25,7 @@ const auditList = dataCommand({
   name: 'audit list',
   summary: 'List the audit log, newest entries first',
   options: [
-    ['--action <action>', 'only this action, such as "settings set"'],
+    ['--action <action>', 'only this action, such as settings.set'],
     ['--operator <name>', 'only actions of this operator'],
     ['--target <target>', 'only actions on this id or name'],
     ['--after <cursor>', 'continue after this cursor from the previous output'],

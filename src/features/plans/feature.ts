@@ -1,5 +1,6 @@
-import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
+import type { Feature, Platform } from '../../platform/feature.ts'
 import type { PublicationsDb } from '../../platform/publications/schema.ts'
+import { plansActions } from './actions.ts'
 import { plansAdmin } from './admin.ts'
 import { plansCommands } from './commands.ts'
 import { plansRoutes } from './routes.ts'
@@ -10,12 +11,13 @@ import { createPlans } from './service.ts'
 export const plansFeature = {
   tables: planTables,
   commands: plansCommands,
+  actions: plansActions,
   create(platform: Platform<PlansDb & PublicationsDb>) {
     const plans = createPlans(platform)
     return {
       services: { plans },
       routes: () => plansRoutes({ plans }),
-      consoleRoutes: ({ record }: ConsoleContext) => plansAdmin({ plans, record }),
+      consoleRoutes: () => plansAdmin({ plans }),
     }
   },
 } satisfies Feature

@@ -1,15 +1,11 @@
-import { and, asc, eq, isNull } from 'drizzle-orm'
+import { asc, eq, isNull } from 'drizzle-orm'
 import { AppError } from '../../lib/errors.ts'
 import { asCurrency } from '../../lib/text/locale.ts'
 import { type LimitPeriod, STANDARD_LIMITS } from '../../lib/text/plan-limits.ts'
 import { DURATION_RULE, readDuration } from '../../lib/time/plan-durations.ts'
 import { check, MAX_INT32 } from '../../lib/validation.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
-import {
-  BY_COMMAND,
-  createPublished,
-  type Publishing,
-} from '../../platform/publications/publications.ts'
+import { createPublished } from '../../platform/publications/publications.ts'
 import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { periodsByName } from './limits.ts'
 import { negotiatePlans, type Plan, type PlanImport, PlanImports, translatePlans } from './model.ts'
@@ -26,25 +22,21 @@ export type Plans = ReturnType<typeof createPlans>
 
 /** The pricing plans, in the order of the import. */
 export function createPlans({ db, now, newId }: PlansDeps) {
-  const publications = createPublished({ db, now }, 'plans')
   const { plans } = db.tables
   const current = db.cached('plans', load)
   const translations = new WeakMap<Plan[], Map<string, ReturnType<typeof translatePlans>>>()
-  const { list: history, find } = publications
-  return {
-    list,
-    listIn,
-    knownLimits,
-    warn,
-    replace,
-    codesToArchive,
-    archive,
-    rollBack,
-    readLive,
-    find,
-    history,
-    seed,
-  }
+  const published = createPublished<PlanImport[]>({
+    db,
+    now,
+    kind: 'plans',
+    load: async (from) => (await load(from)).plans,
+    check: validateImports,
+    async store(tx, wanted) {
+      await replaceAll(tx, wanted)
+      await current.invalidate(tx)
+    },
+  })
+  return { ...published, list, listIn, knownLimits, warn, codesToArchive, archive, seed }
 
   /** The plans on sale with texts in all languages; the same array until they change. */
   async function list() {
@@ -87,42 +79,18 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     return plans
   }
 
-  /**
-   * Replaces the catalogue, matching plans by code, and archives missing plans. Throws `conflict` if it has changed
-   * since version `by.base`.
-   */
-  async function replace(wanted: unknown, by = BY_COMMAND) {
-    const imports = validateImports(wanted)
-    const archived = await publishChange(by, (tx) => replaceAll(tx, imports))
-    return { imported: imports.length, archived }
-  }
-
-  /** Publishes an earlier version as a new one. */
-  async function rollBack(version: number, by = BY_COMMAND) {
-    const earlier = await publications.find(version)
-    return replace(earlier, { ...by, note: by.note || `Rolled back to version ${version}` })
-  }
-
-  /** The catalogue with its version, for editing. Not from the cache, which may be older than the version. */
-  async function readLive() {
-    return { version: await publications.current(), plans: (await load(db.read)).plans }
-  }
-
   /** The codes of the plans that an import would archive. */
   async function codesToArchive(wanted: unknown): Promise<string[]> {
-    const codes = validateImports(wanted).map(({ code }) => code)
-    return (await list()).flatMap(({ code }) => (codes.includes(code) ? [] : [code]))
+    return findMissing(await list(), validateImports(wanted))
   }
 
-  async function archive(code: string) {
-    await publishChange(BY_COMMAND, async (tx) => {
-      const rows = await tx
-        .update(plans)
-        .set({ archivedAt: now() })
-        .where(and(eq(plans.code, code), isNull(plans.archivedAt)))
-        .returning({ id: plans.id })
+  /** Ends the sale of plans. Throws `not_found` if one is not on sale. */
+  function archive(...codes: string[]) {
+    return published.change((before) => {
+      const [unknown] = codes.filter((code) => !before.some((plan) => plan.code === code))
       // Archiving it again would make it the latest archived one, whose purchases it then takes.
-      if (rows.length === 0) throw new AppError('not_found', `No plan ${code} is on sale.`)
+      if (unknown !== undefined) throw new AppError('not_found', `No plan ${unknown} is on sale.`)
+      return before.filter(({ code }) => !codes.includes(code))
     })
   }
 
@@ -131,8 +99,8 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     await replaceAll(tx, validateImports(catalogue))
   }
 
-  async function replaceAll(tx: Tx, imports: PlanImport[]): Promise<string[]> {
-    const codes = new Set(imports.map(({ code }) => code))
+  /** Matches plans by code, and archives missing ones. */
+  async function replaceAll(tx: Tx, imports: PlanImport[]) {
     const taken = new Set((await tx.select({ id: plans.id }).from(plans)).map(({ id }) => id))
     for (const [position, { _id, code, ...fields }] of imports.entries()) {
       const changes = { position, fields, archivedAt: null }
@@ -145,11 +113,9 @@ export function createPlans({ db, now, newId }: PlansDeps) {
         .onConflictDoUpdate({ target: plans.code, set: changes })
     }
     const onSale = await tx.select({ code: plans.code }).from(plans).where(isNull(plans.archivedAt))
-    const missing = onSale.map(({ code }) => code).filter((code) => !codes.has(code))
-    for (const code of missing) {
+    for (const code of findMissing(onSale, imports)) {
       await tx.update(plans).set({ archivedAt: now() }).where(eq(plans.code, code))
     }
-    return missing
   }
 
   async function load(from: Reader) {
@@ -162,16 +128,6 @@ export function createPlans({ db, now, newId }: PlansDeps) {
         .toSorted((a, b) => Number(b.archivedAt) - Number(a.archivedAt))
         .map(planIn),
     }
-  }
-
-  function publishChange<T>(by: Publishing, work: (tx: Tx) => Promise<T>): Promise<T> {
-    return db.write(async (tx) => {
-      await current.invalidate(tx)
-      const { plans: before } = await load(tx)
-      const outcome = await work(tx)
-      await publications.publish(tx, before, (await load(tx)).plans, by)
-      return outcome
-    })
   }
 }
 
@@ -190,6 +146,12 @@ function withNumbers(fields: object) {
 
 function numberOf(name: string, value: unknown): number {
   return name === 'price' ? Number(value) : Math.min(Number(value), MAX_INT32)
+}
+
+/** The codes of those plans that are not among `wanted`. */
+export function findMissing(plans: { code: string }[], wanted: { code: string }[]): string[] {
+  const codes = new Set(wanted.map(({ code }) => code))
+  return plans.map(({ code }) => code).filter((code) => !codes.has(code))
 }
 
 /** Validates an import. Throws `validation_failed`. */

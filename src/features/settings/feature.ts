@@ -1,6 +1,7 @@
 import type { Tx } from '../../platform/db/db.ts'
-import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
+import type { Feature, Platform, RouteContext } from '../../platform/feature.ts'
 import type { PublicationsDb } from '../../platform/publications/schema.ts'
+import { settingsActions } from './actions.ts'
 import { settingsAdmin } from './admin.ts'
 import { settingsCommands } from './commands.ts'
 import { appTags } from './model.ts'
@@ -21,6 +22,7 @@ type Needs = {
 export const settingsFeature = {
   tables: settingsTables,
   commands: settingsCommands,
+  actions: settingsActions,
   tags: appTags,
   create(platform: Platform<SettingsDb & PublicationsDb>, needs: Needs) {
     const { countryHeader } = platform.config
@@ -29,7 +31,7 @@ export const settingsFeature = {
       services: { settings },
       routes: (context: RouteContext) =>
         settingsRoutes({ settings, countryHeader, ...needs, ...context }),
-      consoleRoutes: ({ record }: ConsoleContext) => settingsAdmin({ settings, record }),
+      consoleRoutes: () => settingsAdmin({ settings }),
     }
   },
 } satisfies Feature

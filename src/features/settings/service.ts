@@ -2,11 +2,7 @@ import { eq } from 'drizzle-orm'
 import { AppError, type ErrorDetail } from '../../lib/errors.ts'
 import { check, MAX_INT32 } from '../../lib/validation.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
-import {
-  BY_COMMAND,
-  createPublished,
-  type Publishing,
-} from '../../platform/publications/publications.ts'
+import { createPublished, type Publishing } from '../../platform/publications/publications.ts'
 import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { StoredSettings } from './model.ts'
 import type { Audience } from './rules/conditions.ts'
@@ -33,64 +29,46 @@ export type Settings = ReturnType<typeof createSettings>
 /** The app settings, one row per top-level field. */
 export function createSettings(deps: SettingsDeps) {
   const { db, now, bumpVersion, countryHeader, listPlans } = deps
-  const publications = createPublished({ db, now }, 'settings')
   const { settings } = db.tables
   const current = db.cached('settings', load)
   /** The current settings; the same object until they change. */
   const { read } = current
-  const { list: history, find } = publications
-  return {
-    read,
-    set,
-    unset,
-    publish,
-    rollBack,
-    readLive,
-    find,
-    history,
-    seed,
-    explain,
-    warn,
-    surroundings,
-  }
+  const published = createPublished<StoredSettings>({
+    db,
+    now,
+    kind: 'settings',
+    load,
+    check: checkEdit,
+    warn: () => warn(),
+    async store(tx, values) {
+      await store(tx, values)
+      await bumpVersion(tx)
+      await current.invalidate(tx)
+    },
+  })
+  return { ...published, read, set, unset, seed, explain, warn, surroundings }
 
   /** Changes fields by dotted keys, such as `ios.latestVersion`: all of them, or none. */
-  function set(changes: Record<string, unknown>, by = BY_COMMAND): Promise<StoredSettings> {
-    return change(by, (before) => applyChanges(before, changes))
+  function set(changes: Record<string, unknown>, by?: Publishing) {
+    return published.change((before) => checkEdit(applyChanges(before, changes), before), by)
   }
 
   /** Removes custom settings by their keys, such as `features.newPaywall`. */
-  function unset(keys: string[], by = BY_COMMAND): Promise<StoredSettings> {
-    return change(by, (before) => removeFeatures(before, keys))
-  }
-
-  /** Replaces the settings. Throws `conflict` if they have changed since version `by.base`. */
-  function publish(edited: unknown, by: Publishing): Promise<StoredSettings> {
-    return change(by, () => edited)
-  }
-
-  /** Publishes an earlier version as a new one. */
-  async function rollBack(version: number, by = BY_COMMAND): Promise<StoredSettings> {
-    const earlier = await publications.find(version)
-    return change({ ...by, note: by.note || `Rolled back to version ${version}` }, () => earlier)
-  }
-
-  /** The settings with their version, for editing. Not from the cache, which may be older than the version. */
-  async function readLive() {
-    return { version: await publications.current(), settings: await load(db.read) }
+  function unset(keys: string[], by?: Publishing) {
+    return published.change((before) => checkEdit(removeFeatures(before, keys), before), by)
   }
 
   /** What an audience gets from `edited`, or from the current settings, and why. Changes nothing. */
   async function explain(audience: Audience, edited?: unknown) {
     const stored = await read()
-    const settings = edited === undefined ? stored : checkEdit(stored, edited)
+    const settings = edited === undefined ? stored : checkEdit(edited, stored)
     return explainSettings(listSettings(settings), audience)
   }
 
   /** A sentence for each rule of `edited`, or of the current settings, that can never match. */
   async function warn(edited?: unknown): Promise<string[]> {
     const stored = await read()
-    const settings = edited === undefined ? stored : checkEdit(stored, edited)
+    const settings = edited === undefined ? stored : checkEdit(edited, stored)
     const planCodes = (await listPlans()).map(({ code }) => code)
     return warningsAbout(listSettings(settings), { countryHeader, planCodes })
   }
@@ -99,18 +77,6 @@ export function createSettings(deps: SettingsDeps) {
   async function surroundings() {
     const plans = (await listPlans()).map(({ code, name }) => ({ code, name }))
     return { countryHeader, plans }
-  }
-
-  async function change(by: Publishing, edit: (before: StoredSettings) => unknown) {
-    await db.write(async (tx) => {
-      const before = await load(tx)
-      const after = checkEdit(before, edit(before))
-      await publications.publish(tx, before, after, by)
-      await store(tx, after)
-      await bumpVersion(tx)
-      await current.invalidate(tx)
-    })
-    return read()
   }
 
   /** Stores the seed settings in an empty table, in the caller's transaction. */

@@ -13,10 +13,10 @@ const LINK_SCHEMES = ['https:', 'http:', 'market:', 'itms-apps:']
 const INVALID_LINK = `must be a URL that begins with one of ${LINK_SCHEMES.join(', ')}`
 
 /**
- * Validates an edit and returns the settings, without empty lists of rules. Unchanged links and
- * addresses are not checked again.
+ * Validates an edit and returns the settings, without empty lists of rules. Links and addresses that are unchanged since
+ * `before` are not checked again.
  */
-export function checkEdit(before: StoredSettings, sent: unknown): StoredSettings {
+export function checkEdit(sent: unknown, before: StoredSettings): StoredSettings {
   const edited = withTrimmedAddress(sent)
   const problems = differencesBetween(before, edited).flatMap(({ path, after }) => {
     const rule = /^rules\.(.+)\.\d+$/.exec(path)

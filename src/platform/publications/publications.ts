@@ -8,7 +8,7 @@ import type { PublicationsDb } from './schema.ts'
 export type Publishing = { author: string | null; note: string; base?: number | undefined }
 
 /** For a change made by a command without a note. */
-export const BY_COMMAND: Publishing = { author: null, note: '' }
+const BY_COMMAND: Publishing = { author: null, note: '' }
 
 /** A version and its differences from the one before. */
 export type Publication = {
@@ -19,37 +19,83 @@ export type Publication = {
   differences: Difference[]
 }
 
+/** What has been published as `version`, the content before, and warnings about the new one. */
+export type Change<Content> = {
+  version: number
+  before: Content
+  content: Content
+  warnings: string[]
+}
+
+type PublishedDeps<Content> = {
+  db: PublicationsDb
+  now: () => Date
+  /** `settings`, `plans` or `faqs`. */
+  kind: string
+  load: (from: Reader) => Promise<Content>
+  /** Validates edited content and returns it as it is stored. Throws `validation_failed`. */
+  check: (edited: unknown, before: Content) => Content
+  /** Replaces the stored content, and tells what depends on it. */
+  store: (tx: Tx, content: Content) => Promise<void>
+  /** A sentence for each part of the stored content that has no effect. */
+  warn?: () => Promise<string[]>
+}
+
+export type Published<Content> = ReturnType<typeof createPublished<Content>>
+
 const PAGE_SIZE = 20
 
-/** The versions of one kind of content; apps get the newest. */
-export function createPublished(
-  { db, now }: { db: PublicationsDb; now: () => Date },
-  kind: string,
-) {
+/** Content that is edited as a whole, with all its versions; apps get the newest. */
+export function createPublished<Content>(deps: PublishedDeps<Content>) {
+  const { db, now, kind, load, check, store, warn } = deps
   const { publications } = db.tables
-  return { publish, current, list, find }
+  return { publish, change, rollBack, readLive, history, find }
 
-  /**
-   * Stores `after` as a new version, as part of the change that publishes it. Throws `conflict` when `base` is not the
-   * current version. Content from before versioning becomes version 1.
-   */
-  async function publish(tx: Tx, before: unknown, after: unknown, publishing: Publishing) {
-    const { author, note, base } = publishing
-    const last = await latest(tx)
-    requireBase(base, last ?? 0)
-    if (last === null) {
-      await add(tx, 1, before, null, 'Content from before versioning')
-    }
-    await add(tx, (last ?? 1) + 1, after, author, note)
+  /** Replaces the content. Throws `validation_failed`, and `conflict` if it has changed since version `by.base`. */
+  function publish(edited: unknown, by = BY_COMMAND): Promise<Change<Content>> {
+    return change((before) => check(edited, before), by)
   }
 
-  /** The current version; 0 when there is none yet. */
-  async function current(): Promise<number> {
-    return (await latest(db.read)) ?? 0
+  /** Publishes an earlier version as a new one. */
+  async function rollBack(version: number, by = BY_COMMAND): Promise<Change<Content>> {
+    const note = by.note || `Rolled back to version ${version}`
+    return publish(await find(version), { ...by, note })
+  }
+
+  /**
+   * Stores what `edit` returns as a new version. Throws `conflict` when `base` is not the current version. Content from
+   * before versioning becomes version 1.
+   */
+  async function change(
+    edit: (before: Content) => Content,
+    { author, note, base }: Publishing = BY_COMMAND,
+  ): Promise<Change<Content>> {
+    const published = await db.write(async (tx) => {
+      const before = await load(tx)
+      const edited = edit(before)
+      const last = await latest(tx)
+      requireBase(base, last ?? 0)
+      await store(tx, edited)
+      // Stored content may have more, such as new ids.
+      const content = await load(tx)
+      const version = (last ?? 1) + 1
+      if (last === null) await add(tx, 1, before, null, 'Content from before versioning')
+      await add(tx, version, content, author, note)
+      return { version, before, content }
+    })
+    return { ...published, warnings: (await warn?.()) ?? [] }
+  }
+
+  /**
+   * The content and its version, for editing; version 0 when there is none yet. Not from a cache, which may be older than
+   * the version.
+   */
+  async function readLive(): Promise<{ version: number; content: Content }> {
+    return { version: (await latest(db.read)) ?? 0, content: await load(db.read) }
   }
 
   /** Versions below `before`, newest first, each with its differences. */
-  async function list(before = Number.MAX_SAFE_INTEGER): Promise<{
+  async function history(before = Number.MAX_SAFE_INTEGER): Promise<{
     versions: Publication[]
     next: number | null
   }> {

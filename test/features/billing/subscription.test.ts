@@ -246,7 +246,7 @@ test('negotiates the language of plan texts as the catalogue does', async () => 
   const { accessToken } = await app.register()
   const [first, ...rest] = await app.services.plans.list()
   const texts = { en: 'Free', de: 'Gratis', 'pt-BR': 'Grátis' }
-  await app.services.plans.replace([{ ...first, name: texts }, ...rest])
+  await app.services.plans.publish([{ ...first, name: texts }, ...rest])
   for (const [tag, language, name] of [
     ['pt', 'pt-BR', 'Grátis'],
     ['pt-PT', 'pt-BR', 'Grátis'],

@@ -40,7 +40,7 @@ test('warns once about a product without a plan, and lists it until one includes
   expect(await app.services.listUnmatched()).toEqual([])
   app.clock.now = new Date(ms(1))
   const [free, month, year] = await app.services.plans.list()
-  await app.services.plans.replace([free, { ...month, otherProductIds: ['lost_product'] }, year])
+  await app.services.plans.publish([free, { ...month, otherProductIds: ['lost_product'] }, year])
   expect(await planCode()).toBe('pro_month')
   expect(await named()).toEqual([])
   expect(await app.services.listUnmatched()).toEqual([])

@@ -131,7 +131,7 @@ test.each([
 test('?lang= overrides Accept-Language, and languages match across regions', async () => {
   await using app = await createTestApp()
   const faq = { question: { en: 'Why?', 'pt-BR': 'Por quê?' }, answer: 'Because.', category: 'x' }
-  await app.services.content.importFaqs([faq])
+  await app.services.content.publish([faq])
   const portuguese = await app.ask('GET', `${FAQS}?lang=pt-PT`, {
     headers: { 'accept-language': 'en' },
   })
@@ -155,10 +155,10 @@ test('an import replaces all FAQs, keeps unchanged ones’ ids and raises the co
     answer,
     category,
   }))
-  await app.services.content.importFaqs(stored.toReversed())
+  await app.services.content.publish(stored.toReversed())
   const swapped = (await app.ask('GET', FAQS)).json.response
   expect(swapped).toEqual([second, first])
-  await app.services.content.importFaqs([])
+  await app.services.content.publish([])
   expect((await app.ask('GET', FAQS)).json.response).toEqual([])
   expect((await app.ask('GET', VERSIONS)).json.response.faqs).toBe(3)
 })
@@ -167,15 +167,13 @@ test('imports exported plans, archives missing ones and restores them', async ()
   await using app = await createTestApp()
   const exported = await app.services.plans.list()
   const before = await app.ask('GET', PLANS)
-  expect(await app.services.plans.replace(exported)).toEqual({ imported: 3, archived: [] })
+  const { content } = await app.services.plans.publish(exported)
+  expect(content).toEqual(exported)
   expect((await app.ask('GET', PLANS)).text).toBe(before.text)
   const [free] = exported
-  expect(await app.services.plans.replace([free])).toEqual({
-    imported: 1,
-    archived: ['pro_month', 'pro_year'],
-  })
+  await app.services.plans.publish([free])
   expect((await app.ask('GET', PLANS)).json.response).toHaveLength(1)
-  await app.services.plans.replace(exported)
+  await app.services.plans.publish(exported)
   expect((await app.ask('GET', PLANS)).text).toBe(before.text)
 })
 
@@ -183,7 +181,7 @@ test('refuses inconsistent plans and reports every error', async () => {
   await using app = await createTestApp()
   const [free, month, year] = await app.services.plans.list()
   const wrong = { ...month, currency: 'dollar', paymentPriceId: year?.paymentPriceId }
-  const error = await app.services.plans.replace([free, wrong, year]).catch((thrown) => thrown)
+  const error = await app.services.plans.publish([free, wrong, year]).catch((thrown) => thrown)
   expect(error.details).toEqual([
     { path: 'plans.1.currency', message: 'must be an ISO 4217 code such as usd' },
     { path: 'plans.2.paymentPriceId', message: 'is also used by another plan' },
@@ -195,7 +193,7 @@ test('refuses an invalid catalogue entirely', async () => {
   const before = await app.ask('GET', PLANS)
   const [free, pro] = await app.services.plans.list()
   for (const list of [[free, free], [free, { ...pro, price: -1 }], [{ code: 'x' }], {}, null]) {
-    await expect(app.services.plans.replace(list)).rejects.toBeInstanceOf(AppError)
+    await expect(app.services.plans.publish(list)).rejects.toBeInstanceOf(AppError)
   }
   expect((await app.ask('GET', PLANS)).text).toBe(before.text)
 })

@@ -43,15 +43,15 @@ test('audits a change by a command with the user who ran it', async () => {
       at: app.clock.now,
       operator: null,
       origin: LOCAL_USER,
-      action: 'settings set',
-      target: null,
+      action: 'settings.set',
+      target: 'version 2',
       before: { hardPaywall: false, 'ios.latestVersion': '1.0.0' },
-      after: { changed: { hardPaywall: true, 'ios.latestVersion': '2.4.0' } },
+      after: { hardPaywall: true, 'ios.latestVersion': '2.4.0' },
       requestId: null,
     },
   ])
   const { printed } = await typeCommand(app, 'audit list', [], { action: 'settings set' })
-  expect(printed).toContain(`command\t${LOCAL_USER}\tsettings set`)
+  expect(printed).toContain(`command\t${LOCAL_USER}\tsettings.set`)
 })
 
 test('audits every console action on users, sessions, events, keys and files', async () => {
@@ -180,7 +180,7 @@ test('does not mask features and plans whose names look like secrets', async () 
   expect((await ann.ask('POST', 'plans/publish', { json: edit })).status).toBe(200)
   const { entries } = await ann.read('audit')
   const shown = { 'features.tokenX': on, 'features.token': on, 'features.secretMenu': on }
-  const command = { changed: { 'features.passwordless': true } }
+  const command = { 'features.passwordless': on }
   const created = { secret: { code: 'secret' } }
   expect(entries).toMatchObject([{ after: created }, { after: command }, { after: shown }, {}])
 })

@@ -14,7 +14,7 @@ test.each(['bananas', 'montth', '30d', 'biweekly', 'half year', ''])(
     await using app = await createTestApp()
     const [free, month, year] = await app.services.plans.list()
     const content = [free, { ...month, duration }, year]
-    const error = await app.services.plans.replace(content).catch((thrown) => thrown)
+    const error = await app.services.plans.publish(content).catch((thrown) => thrown)
     expect([error.code, error.details]).toEqual(['validation_failed', [FAULT]])
     const operator = await signInOperator(app)
     const { version: base } = await operator.read('plans')
@@ -28,7 +28,7 @@ test.each(['bananas', 'montth', '30d', 'biweekly', 'half year', ''])(
 test.each(['P1M', 'P30D', 'quarterly', 'lifetime'])('a plan may last %p', async (duration) => {
   await using app = await createTestApp()
   const [free, month, year] = await app.services.plans.list()
-  await app.services.plans.replace([free, { ...month, duration: ` ${duration}` }, year])
+  await app.services.plans.publish([free, { ...month, duration: ` ${duration}` }, year])
   expect((await app.services.plans.list())[1]).toMatchObject({ duration })
 })
 
@@ -46,7 +46,7 @@ test('a stored duration that cannot be read is listed by doctor and the console 
   const plans = (await app.ask('GET', '/api/user/pricing_plans/v1')).json.response
   expect(plans[1].duration).toBe('bananas')
   const [free, month, year] = await app.services.plans.list()
-  await app.services.plans.replace([free, { ...month, duration: 'month' }, year])
+  await app.services.plans.publish([free, { ...month, duration: 'month' }, year])
   expect(await warnings()).toEqual([])
   expect(checkSettings(await app.services.serverState()).state).toBe('ok')
 })
@@ -55,7 +55,7 @@ test('an earlier version with a duration that cannot be read is not published ag
   await using app = await createTestApp()
   await storeDuration(app, 'bananas')
   const [free, month, year] = await app.services.plans.list()
-  await app.services.plans.replace([free, { ...month, duration: 'P1M' }, year])
+  await app.services.plans.publish([free, { ...month, duration: 'P1M' }, year])
   const error = await app.services.plans.rollBack(1).catch((thrown) => thrown)
   expect([error.code, error.details]).toEqual(['validation_failed', [FAULT]])
 })

@@ -6,8 +6,8 @@ test('spaces and empty lines around the ids of products and entitlements are dro
   await using app = await createTestApp()
   const ids = { otherProductIds: ['pro_year ', ''], entitlementIds: [' pro'], capabilities: [''] }
   await publishPlans(app, [{ code: 'pro', paymentProductId: ' pro_month\n', ...ids }])
-  const { plans } = await app.services.plans.readLive()
-  expect(plans[0]).toMatchObject({
+  const { content } = await app.services.plans.readLive()
+  expect(content[0]).toMatchObject({
     paymentProductId: 'pro_month',
     otherProductIds: ['pro_year'],
     entitlementIds: ['pro'],

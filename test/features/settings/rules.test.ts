@@ -200,7 +200,7 @@ test('settings, publications and exports from before there were rules work', asy
     minBuildNumber: 2,
   })
   await publish(app, { termsUrl: rule({}, 'https://example.com/new') } as Rules)
-  expect(await settings.rollBack(2)).not.toHaveProperty('rules')
+  expect((await settings.rollBack(2)).content).not.toHaveProperty('rules')
   expect((await app.ask('GET', PATH)).json.response.termsUrl).toBe('https://example.com/terms')
 })
 
@@ -275,6 +275,6 @@ function rule(when: object, value: unknown) {
 
 async function publish({ services }: TestApp, rules: Rules, changes: Record<string, unknown> = {}) {
   if (Object.keys(changes).length > 0) await services.settings.set(changes)
-  const { settings } = await services.settings.readLive()
-  await services.settings.publish({ ...settings, rules }, { author: null, note: '' })
+  const { content } = await services.settings.readLive()
+  await services.settings.publish({ ...content, rules }, { author: null, note: '' })
 }

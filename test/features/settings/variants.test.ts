@@ -242,8 +242,8 @@ test.each([
 })
 
 async function publish({ services }: TestApp, features: Features) {
-  const { settings } = await services.settings.readLive()
-  await services.settings.publish({ ...settings, features }, { author: null, note: '' })
+  const { content } = await services.settings.readLive()
+  await services.settings.publish({ ...content, features }, { author: null, note: '' })
 }
 
 function isIn(id: string): boolean {

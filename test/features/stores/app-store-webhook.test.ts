@@ -89,9 +89,9 @@ test('a purchase gives the entitlements of its plan, and plan changes apply at o
   const [free, month, year] = await app.services.plans.list()
   const { entitlementIds: _, ...rest } = month as NonNullable<typeof month>
   const sold = { ...rest, otherProductIds: ['com.example.pro'] }
-  await app.services.plans.replace([free, sold, year])
+  await app.services.plans.publish([free, sold, year])
   expect(await entitled()).toEqual(['pro_month', [['pro_month', true]]])
-  await app.services.plans.replace([free, { ...sold, entitlementIds: ['pro', 'export'] }, year])
+  await app.services.plans.publish([free, { ...sold, entitlementIds: ['pro', 'export'] }, year])
   expect(await entitled()).toEqual([
     'pro_month',
     [

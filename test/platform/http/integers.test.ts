@@ -29,7 +29,7 @@ test('numbers that apps cannot read are refused with the reason', async () => {
   expect(settings.set({ 'ios.latestBuildNumber': TOO_LARGE })).rejects.toMatchObject(refused)
   const [plan] = await plans.list()
   for (const field of ['appLimit', 'trialDays', 'apiRequestLimit'])
-    expect(plans.replace([{ ...plan, [field]: 10_000_000_000 }])).rejects.toMatchObject(refused)
+    expect(plans.publish([{ ...plan, [field]: 10_000_000_000 }])).rejects.toMatchObject(refused)
 })
 
 test('numbers that were stored before are replied as the largest that apps can read', async () => {

@@ -82,6 +82,33 @@ test('imports plans with a note, archives them, and rolls back', async () => {
   expect(await plans.list()).toEqual(first)
 })
 
+test('a command is audited like the console, with the differences', async () => {
+  await using app = await createTestApp()
+  const [free, ...others] = await app.services.plans.list()
+  const file = await writeImport(app, JSON.stringify([{ ...free, price: 2 }, ...others]))
+  await typeCommand(app, 'plans publish', [file])
+  await typeCommand(app, 'plans archive', ['pro_year'])
+  await typeCommand(app, 'plans rollback', ['1'], { note: 'Too early' })
+  const { entries } = await app.services.operators.audit.list({})
+  expect(entries).toMatchObject([
+    { action: 'plans.rollback', target: 'version 4', after: { 'free.price': 0 } },
+    { action: 'plans.archive', target: 'pro_year', after: { pro_year: null } },
+    { action: 'plans.publish', target: 'version 2', after: { 'free.price': 2 } },
+  ])
+  const [last] = (await app.services.plans.history()).versions
+  expect(last).toMatchObject({ version: 4, author: null, note: 'Too early' })
+})
+
+test('archives all examples as one version', async () => {
+  await using app = await createTestApp()
+  const { outcome } = await typeCommand(app, 'plans archive', [], { examples: true })
+  expect(outcome).toEqual({ archived: 'free, pro_month, pro_year' })
+  expect(await app.services.plans.readLive()).toEqual({ version: 2, content: [] })
+  const again = await typeCommand(app, 'plans archive', [], { examples: true })
+  expect(again.printed).toBe('Archived no plan.')
+  expect((await app.services.operators.audit.list({})).entries).toHaveLength(1)
+})
+
 test('two imported plans with the same id become two plans', async () => {
   await using app = await createTestApp()
   const [first] = await app.services.plans.list()
@@ -94,12 +121,12 @@ test('two imported plans with the same id become two plans', async () => {
 test('imports FAQs with a note and rolls back', async () => {
   await using app = await createTestApp()
   const { content } = app.services
-  const first = (await content.readLive()).faqs
+  const first = (await content.readLive()).content
   const file = await writeImport(app, JSON.stringify(first.slice(1)))
   await typeCommand(app, 'faqs import', [file], { note: 'One less' })
   expect((await typeCommand(app, 'faqs list', [], { history: true })).printed).toContain('One less')
   await typeCommand(app, 'faqs rollback', ['1'])
-  expect(await content.readLive()).toEqual({ version: 3, faqs: first })
+  expect(await content.readLive()).toEqual({ version: 3, content: first })
   expect(await content.readVersions()).toEqual({ appSetting: 1, faqs: 3 })
 })
 
@@ -110,8 +137,15 @@ test('the console refuses to overwrite a version that a command published in the
   await typeCommand(app, 'settings set', ['hardPaywall=true'])
   const json = { base: version, note: '', content }
   expect((await ann.ask('POST', 'settings/publish', { json })).status).toBe(409)
-  const { entries } = await ann.read('audit?action=settings+set')
-  expect(entries).toMatchObject([{ origin: LOCAL_USER, before: { hardPaywall: false } }])
+  const { entries } = await ann.read('audit?action=settings.set')
+  expect(entries).toMatchObject([
+    {
+      origin: LOCAL_USER,
+      target: 'version 2',
+      before: { hardPaywall: false },
+      after: { hardPaywall: true },
+    },
+  ])
 })
 
 test('each kind has its own versions', async () => {

@@ -138,8 +138,12 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
       const json = { base: 0, note: '', content }
       expect((await ann.ask('POST', `${kind}/publish`, { json })).status).toBe(422)
     }
-    const long = { base: 0, note: 'x'.repeat(501), content: before.edition.content }
-    expect((await ann.ask('POST', `${kind}/publish`, { json: long })).status).toBe(422)
+    const { content } = before.edition
+    for (const json of [
+      { base: 0, note: 'x'.repeat(501), content },
+      { note: 'Without the version that was edited', content },
+    ])
+      expect((await ann.ask('POST', `${kind}/publish`, { json })).status).toBe(422)
     expect(await readEverything(app, ann, kind, path)).toEqual(before)
   })
 
