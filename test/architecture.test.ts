@@ -44,9 +44,7 @@ const DIRECTORIES = `
     features/users/social features/users/two-factor
   lib lib/concurrency lib/crypto lib/files lib/log lib/net lib/passwords lib/text lib/time
   operations operations/console
-  platform
-  platform/actions
-  platform/conditions
+  platform platform/actions platform/conditions
   platform/db platform/db/postgres platform/db/sqlite platform/db/sqlite/background
   platform/encryption
   platform/http platform/http/body platform/http/docs platform/http/language platform/http/pages
