@@ -73,6 +73,7 @@ export const storesFeature = {
           )
       },
       consoleRoutes: (context: ConsoleContext) => storeAdmin({ ...needs, ...context, stores }),
+      queues: stores.play === null ? [] : [stores.play.queue],
       jobs: storeJobs(stores),
       userData: {
         playClaims: {

@@ -9,18 +9,6 @@ function playJobs({ play, pendingClaims }: Stores): Job[] {
   if (play === null) return []
   return [
     {
-      name: 'Google Play purchases',
-      schedule: ['* * * * *'],
-      run: play.queue.drain,
-      isDueAtStart: async () => true,
-    },
-    {
-      name: 'Google Play after the clock was ahead',
-      schedule: [],
-      run: play.purchases.repairTimes,
-      runsAfterSetBack: true,
-    },
-    {
       name: 'Google Play refunds',
       schedule: ['25 */6 * * *'],
       run: async (signal) => void (await play.voided.catchUp(signal)),

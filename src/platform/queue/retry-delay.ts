@@ -12,6 +12,8 @@ type Retries = {
 }
 
 /** How long to wait after a failure, in ms; null after the last one. `failures` counts the earlier ones. */
+export function retryDelay(failures: number, retries: Retries & { thenMs: number }): number
+export function retryDelay(failures: number, retries: Retries): number | null
 export function retryDelay(
   failures: number,
   { delays, thenMs = null, jitter = 0, atLeastMs, random = Math.random }: Retries,

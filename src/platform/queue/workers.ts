@@ -15,7 +15,10 @@ export type Capacity = {
   signal: AbortSignal
 }
 
-type UnderWay = { key: string | null; ended: Promise<unknown> }
+/** `hasSlot` is false for what was claimed elsewhere: it must not keep the queue waiting. */
+type UnderWay = { key: string | null; hasSlot: boolean; ended: Promise<unknown> }
+
+type WorkOn<Result> = (signal: AbortSignal) => Promise<Result>
 
 export type WorkersDeps<Item> = {
   /** For the log, such as `webhook queue`. */
@@ -96,9 +99,8 @@ export function createWorkers<Item>(deps: WorkersDeps<Item>) {
     const keys = woken
     woken = new Set()
     try {
-      while (!isStopped && underWay.size < slots && keys?.size !== 0) {
-        const capacity = { slots: slots - underWay.size, slotsOf, keys, underWay, signal }
-        const claimed = await claim(capacity)
+      while (!isStopped && freeSlots() > 0 && keys?.size !== 0) {
+        const claimed = await claim({ slots: freeSlots(), slotsOf, keys, underWay, signal })
         if (claimed.length === 0) return
         for (const item of claimed) start(item)
       }
@@ -108,30 +110,34 @@ export function createWorkers<Item>(deps: WorkersDeps<Item>) {
     }
   }
 
+  function freeSlots(): number {
+    return slots - [...underWay.values()].filter(({ hasSlot }) => hasSlot).length
+  }
+
   function slotsOf(key: string): number {
     return slotsPerKey(key) - [...underWay.values()].filter((one) => one.key === key).length
   }
 
   function start(item: Item) {
-    run(item, () => work(item, signal)).then(wakeAt, (err) => {
+    run(item, () => work(item, signal), true).then(wakeAt, (err) => {
       if (signal.aborted) return
       log.error({ err, item: idOf(item) }, `an item of the ${name} could not be processed`)
     })
   }
 
   /** Works on an item that was claimed elsewhere, and returns the result. */
-  function run<Result>(item: Item, workOn: (signal: AbortSignal) => Promise<Result>) {
+  function run<Result>(item: Item, workOn: WorkOn<Result>, hasSlot = false): Promise<Result> {
     const [id, key] = [idOf(item), keyOf(item)]
     const ended = attempt(item, workOn).finally(() => {
-      const wasFull = underWay.size >= slots
+      const wasFull = freeSlots() <= 0
       underWay.delete(id)
       wake(wasFull || key === null ? null : [key])
     })
-    underWay.set(id, { key, ended })
+    underWay.set(id, { key, hasSlot, ended })
     return ended
   }
 
-  async function attempt<Result>(item: Item, workOn: (signal: AbortSignal) => Promise<Result>) {
+  async function attempt<Result>(item: Item, workOn: WorkOn<Result>): Promise<Result> {
     try {
       return await workOn(signal)
     } catch (error) {

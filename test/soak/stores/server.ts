@@ -22,7 +22,7 @@ const signal = new AbortController().signal
 const control: Server = {
   async runJobs({ isHourly, isQuarterDaily }) {
     await stores.overdue?.checkDue(signal)
-    await stores.play?.queue.drain()
+    await stores.play?.queue.flush()
     if (isHourly) await stores.history?.catchUp('PRODUCTION', { signal }).catch(() => {})
     if (isQuarterDaily) await stores.play?.voided.catchUp().catch(() => {})
     await eventFolding.retryFailed(signal)

@@ -24,7 +24,7 @@ export async function playOnGooglePlay(setup: PlaySetup, histories: History[]) {
 /** Runs the jobs that ask Google. */
 export async function runPlayJobs({ services: { stores } }: TestApp) {
   await stores.play?.voided.catchUp()
-  await stores.play?.queue.drain()
+  await stores.play?.queue.flush()
 }
 
 /** Buys a subscription, adds it and those that follow it to `subscriptions`, and describes what may happen. */
@@ -53,7 +53,7 @@ export function beginOnGooglePlay(
       // Pub/Sub signs each attempt with a new token.
       const { token } = api.pushOf({})
       for (const json of messages) await expectOk(app.ask('POST', PLAY_PATH, { token, json }))
-      await app.services.stores.play?.queue.drain()
+      await app.services.stores.play?.queue.flush()
     }
   }
 }

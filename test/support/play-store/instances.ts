@@ -29,7 +29,7 @@ export function playOf({ services }: TestApp) {
 }
 
 export function drain(app: TestApp) {
-  return playOf(app).queue.drain()
+  return playOf(app).queue.flush()
 }
 
 /** Makes purchases due, without a request that starts the queue. */

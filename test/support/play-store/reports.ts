@@ -5,7 +5,7 @@ export type PlayWorld = Awaited<ReturnType<typeof createPlayWorld>>
 
 /** Waits until Google was asked about all purchases that are due. */
 export async function drain({ app }: Pick<PlayWorld, 'app'>) {
-  await app.services.stores.play?.queue.drain()
+  await app.services.stores.play?.queue.flush()
 }
 
 /** Delivers notifications in order, and waits after each until Google was asked. */

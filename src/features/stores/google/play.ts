@@ -76,10 +76,9 @@ export function createPlay(deps: PlayDeps) {
     store: play,
     audience,
     purchases,
-    ask,
     queue,
     voided,
-    submit: createPlaySubmissions({ ...deps, packages, purchases, ask, queue }),
+    submit: createPlaySubmissions({ ...deps, packages, purchases, queue }),
     pushAccount,
     /** Null without `PLAY_PUSH_ACCOUNT`, or without an audience. */
     checkPushToken: pushToken?.check ?? null,

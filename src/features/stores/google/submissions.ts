@@ -12,7 +12,6 @@ import type { PlayPurchase } from './api/play-store.ts'
 import type { PendingClaim, PendingClaims } from './refresh/pending-claims.ts'
 import { hashToken, type KnownPurchase, type PlayPurchases, URGENCY } from './refresh/purchases.ts'
 import type { PlayQueue } from './refresh/queue.ts'
-import type { AskGoogle } from './refresh/refresh.ts'
 import { type KnownItem, toPurchaseKey } from './snapshot.ts'
 
 export type PlaySubmission = {
@@ -29,7 +28,6 @@ type PlaySubmissionsDeps = {
   purchases: PlayPurchases
   pendingClaims: PendingClaims
   claims: Claims
-  ask: AskGoogle
   queue: PlayQueue
   ignoresSandbox: boolean
   now: () => Date
@@ -48,7 +46,7 @@ export type SubmitPlayPurchase = ReturnType<typeof createPlaySubmissions>
 
 /** Records and claims Google purchases that apps submit for their users. */
 export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
-  const { db, packages, purchases, pendingClaims, claims, ask, queue, now, log } = deps
+  const { db, packages, purchases, pendingClaims, claims, queue, now, log } = deps
   /** Submissions that Google does not know, and until when (ms) not to ask about them again. */
   const unknown = createRecentMap<string, number>(MAX_UNKNOWN)
   return submit
@@ -90,7 +88,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
         }
         return settled
       })
-      queue.drainInBackground()
+      queue.wake()
       return resultOf(before.items, results.get(userId), heldBy === userId)
     }
     await db.write(async (tx) => {
@@ -100,7 +98,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
     let leased: KnownPurchase | null = null
     try {
       leased = await leaseBefore(deadline, tokenHash)
-      const { answer, items, claimed } = await ask(leased, deadline)
+      const { answer, items, claimed } = await queue.askNow(leased, deadline)
       if (answer.environment === 'SANDBOX' && deps.ignoresSandbox) {
         return ignoredSandbox()
       }
@@ -125,7 +123,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
         return refusal('purchase_gone')
       }
       log.warn({ err: error }, 'a submitted purchase could not be checked with Google')
-      queue.drainInBackground()
+      queue.wake()
       return { ...describe(before?.items[0]), outcome: 'checking' }
     }
   }
@@ -141,7 +139,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
    */
   async function leaseBefore(deadline: AbortSignal, tokenHash: string): Promise<KnownPurchase> {
     for (;;) {
-      const leased = await purchases.leaseOne(tokenHash)
+      const leased = await queue.leaseOne(tokenHash)
       if (leased) return leased
       const isRemoved = (await purchases.find(db.read, tokenHash)) === null
       if (isRemoved) throw new PlayApiError('unknown')

@@ -59,13 +59,13 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
       (await play.purchases.findByLine(id)) ?? (await play.purchases.find(db.read, id))
     const isKnown = purchase !== null && purchase.purchaseToken !== ''
     if (!isKnown) throw new AppError('not_found', NO_TOKEN)
-    const leased = await play.purchases.leaseOne(purchase.tokenHash)
+    const leased = await play.queue.leaseOne(purchase.tokenHash)
     if (leased === null)
       throw new AppError(
         'unavailable',
         'The server is asking about this purchase already. Try again in a minute.',
       )
-    await play.ask(leased).catch((error) => {
+    await play.queue.askNow(leased).catch((error) => {
       throw asReply(error)
     })
   }

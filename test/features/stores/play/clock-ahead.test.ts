@@ -22,7 +22,7 @@ test.each([12 * 60 * MINUTE, 365 * DAY])(
     await report(world, store.buy({ userId }).notification)
     await drain(world)
     expect(await countAsked()).toBe(1)
-    await app.services.stores.play?.purchases.repairTimes()
+    await app.services.stores.play?.queue.repair()
     await pass(world, 20 * MINUTE)
     expect(await countAsked()).toBe(2)
 
@@ -46,7 +46,7 @@ test('a purchase that was leased while the clock was ahead is free again', async
   await play?.purchases.leaseOne(tokenHash ?? '')
   app.clock.advance(-DAY)
   expect(await play?.purchases.leaseOne(tokenHash ?? '')).toBeNull()
-  await play?.purchases.repairTimes()
+  await play?.queue.repair()
   expect(await play?.purchases.leaseOne(tokenHash ?? '')).toMatchObject({ tokenHash })
 })
 

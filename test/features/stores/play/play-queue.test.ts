@@ -83,7 +83,7 @@ test('an app that Google refuses does not keep the purchases of others waiting',
     now: () => app.clock.now,
     log: createLog('silent'),
   })
-  await queue.drain()
+  await queue.flush()
   expect(asked).toHaveLength(10)
 })
 
@@ -99,10 +99,10 @@ test('a reply is dropped if its process was frozen while another one asked', asy
   app.clock.advance(2 * MINUTE)
   const later = await lease()
   if (!frozen || !later) throw new Error('the purchase is not free')
-  await stores.play?.ask(later)
+  await stores.play?.queue.askNow(later)
   const asked = await read()
   app.clock.advance(MINUTE)
-  await expect(stores.play?.ask(frozen)).rejects.toMatchObject({ reason: 'busy' })
+  await expect(stores.play?.queue.askNow(frozen)).rejects.toMatchObject({ reason: 'busy' })
   expect(await read()).toEqual(asked)
 })
 
@@ -270,6 +270,6 @@ test('a server that stops during a request asks again after its start', async ()
   await world.push(store.buy({ userId: world.userId }).notification)
   await until(() => api.asked.length > 0, 'Google is not asked')
   await app.restart()
-  await app.services.stores.play?.queue.drain()
+  await app.services.stores.play?.queue.flush()
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
 })

@@ -53,7 +53,7 @@ export function playRoutes(deps: PlayRoutesDeps) {
       }
       const reply = await receiveDelivery(eventInbox, push.delivery, (tx) => play.apply(tx, push))
       await play.markNotified(push)
-      play.queue.drainInBackground()
+      play.queue.wake()
       return reply
     },
     {

@@ -1,4 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/time/durations.ts'
+import { retryDelay } from '../../../../platform/queue/retry-delay.ts'
 import { OVERDUE_AFTER_MS, OVERDUE_DELAYS_MS } from '../../checks/schedule.ts'
 import type { PlayAnswer } from '../api/answer.ts'
 import type { PlayApiError } from '../api/api-error.ts'
@@ -15,6 +16,11 @@ const OVER = new Set<string | null>(['EXPIRED', 'CANCELLED', 'PENDING_PURCHASE_C
 const MAX_MISSES = 240
 const MAX_DELAY_MS = 6 * HOUR_MS
 const GENERAL_DELAY_MS = 10 * MINUTE_MS
+/** After requests that failed. */
+export const RETRIES = {
+  delays: [1, 2, 4, 8, 16, 32, 64, 128, 256].map((minutes) => minutes * MINUTE_MS),
+  thenMs: MAX_DELAY_MS,
+}
 
 /** When to ask Google next after a reply; `dueAt` is null if nothing can change any more. */
 export function planAfter(answer: PlayAnswer, attempts: number, now: Date) {
@@ -70,8 +76,11 @@ export function planAfterFailure(
 ) {
   const dueIn = (ms: number) => new Date(now.getTime() + ms)
   const isRunning = misses < MAX_MISSES && items.some(({ state }) => !OVER.has(state))
-  const unknownDelay = UNKNOWN_DELAYS_MS[misses] ?? (isRunning ? MAX_DELAY_MS : undefined)
-  if (reason === 'gone' || (reason === 'unknown' && unknownDelay === undefined)) {
+  const unknownDelay = retryDelay(misses, {
+    delays: UNKNOWN_DELAYS_MS,
+    thenMs: isRunning ? MAX_DELAY_MS : null,
+  })
+  if (reason === 'gone' || (reason === 'unknown' && unknownDelay === null)) {
     // Google forgets every subscription that is over.
     const isOver = items.length > 0 && items.every(({ state }) => state === 'EXPIRED')
     const goneAt = isOver ? null : now
@@ -84,13 +93,11 @@ export function planAfterFailure(
     return { dueAt: dueIn(GENERAL_DELAY_MS), attempts: Math.max(attempts, 1) }
   // The whole queue pauses while Google cannot be reached.
   const isGeneral = reason === 'busy' || reason === 'unreachable'
-  const delay = isGeneral ? Math.min(retryDelay(attempts), GENERAL_DELAY_MS) : retryDelay(attempts)
-  return { dueAt: dueIn(delay), attempts: attempts + 1 }
-}
-
-/** Doubles from one minute to six hours, in ms. */
-export function retryDelay(attempts: number): number {
-  return Math.min(MINUTE_MS * 2 ** Math.min(attempts, 16), MAX_DELAY_MS)
+  const delay = retryDelay(attempts, RETRIES)
+  return {
+    dueAt: dueIn(isGeneral ? Math.min(delay, GENERAL_DELAY_MS) : delay),
+    attempts: attempts + 1,
+  }
 }
 
 function endOf({ items }: PlayAnswer): number | null {

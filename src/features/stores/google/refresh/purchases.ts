@@ -88,14 +88,15 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     await tx.delete(playPurchases).where(and(isSame, eq(playPurchases.mark, knownMark)))
   }
 
-  /** Takes up to `limit` due purchases that no other instance is asking about, of apps other than `except`. */
-  async function lease(limit: number, except: string[] = []): Promise<KnownPurchase[]> {
+  /** Takes up to `limit` due purchases that no instance is asking about, of apps other than `except`. */
+  async function lease(limit: number, except: string[] = [], underWay: string[] = []) {
     const taken: KnownPurchase[] = []
     for (const urgency of Object.values(URGENCY)) {
       const isDue = and(
         eq(playPurchases.urgency, urgency),
         lte(playPurchases.dueAt, now()),
-        except.length === 0 ? undefined : notInArray(playPurchases.packageName, except),
+        notInArray(playPurchases.packageName, except),
+        notInArray(playPurchases.tokenHash, underWay),
         isFree(),
       )
       if (taken.length < limit) taken.push(...(await take(isDue, limit - taken.length)))
@@ -140,7 +141,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
   }
 
   /** Makes purchases due and free that may have been asked about, or were to be, while the clock was ahead. */
-  async function repairTimes() {
+  async function repairTimes(underWay: string[]) {
     const at = now()
     const isWaiting = gt(playPurchases.dueAt, at)
     const isRetry = or(
@@ -152,7 +153,8 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     await db.write(async (tx) => {
       await tx.update(playPurchases).set({ dueAt: at }).where(and(isWaiting, isRetry))
       const isLeased = gt(playPurchases.leasedUntil, new Date(at.getTime() + LEASE_MS))
-      await tx.update(playPurchases).set({ leasedUntil: NOT_LEASED }).where(isLeased)
+      const isAbandoned = and(isLeased, notInArray(playPurchases.tokenHash, underWay))
+      await tx.update(playPurchases).set({ leasedUntil: NOT_LEASED }).where(isAbandoned)
     })
   }
 

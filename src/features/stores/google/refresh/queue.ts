@@ -1,6 +1,9 @@
-import { oneAtATime } from '../../../../lib/concurrency/one-at-a-time.ts'
 import type { Log } from '../../../../lib/log/log.ts'
 import { MINUTE_MS } from '../../../../lib/time/durations.ts'
+import { pause } from '../../../../platform/jobs/jobs.ts'
+import { createPause, type Pause } from '../../../../platform/queue/pause.ts'
+import { retryDelay } from '../../../../platform/queue/retry-delay.ts'
+import { type Capacity, createWorkers } from '../../../../platform/queue/workers.ts'
 import { PlayApiError } from '../api/api-error.ts'
 import type { KnownPurchase, PlayPurchases } from './purchases.ts'
 import type { AskGoogle } from './refresh.ts'
@@ -14,55 +17,78 @@ type PlayQueueDeps = {
   log: Log
 }
 
-type Pause = { until: number; ms: number }
-
 export type PlayQueue = ReturnType<typeof createPlayQueue>
 
 const ASKS_PER_SECOND = 20
 const REFUSED_PAUSE_MS = 10 * MINUTE_MS
+/** The pauses of the whole queue, unless Google says how long. */
+const PAUSES = {
+  delays: [1, 2, 4, 8].map((minutes) => minutes * MINUTE_MS),
+  thenMs: 10 * MINUTE_MS,
+}
 const NOT_ACKNOWLEDGED = 'Google does not let the service account acknowledge a purchase'
-const MAX_PAUSE_MS = 10 * MINUTE_MS
 
 /** Asks Google about all due purchases. Several instances may work at once: each purchase is leased. */
 export function createPlayQueue(deps: PlayQueueDeps) {
   const { purchases, ask, now, log, requestsPerSecond = ASKS_PER_SECOND } = deps
-  const stopping = new AbortController()
-  let paused: Pause = { until: 0, ms: 0 }
+  let paused = createPause(0, now)
   /** By package: Google may refuse the account for one app only. */
   const refused = new Map<string, Pause>()
   let failures = 0
-  const drain = oneAtATime(work)
-  return { drain, drainInBackground, stop }
+  let second = { startedAt: 0, asked: 0 }
+  const workers = createWorkers<KnownPurchase>({
+    name: 'queue of Google purchases',
+    slots: requestsPerSecond,
+    idOf: ({ tokenHash }) => tokenHash,
+    claim,
+    work: askAbout,
+    now,
+    log,
+  })
+  return { ...workers, leaseOne, askNow, repair, stop }
 
-  function drainInBackground() {
-    drain().catch((err) => {
-      if (!stopping.signal.aborted)
-        log.error({ err }, 'the queue of Google purchases could not be processed')
-    })
+  /** Takes one purchase, due or not, for `askNow`; null while it is being asked about. */
+  async function leaseOne(tokenHash: string): Promise<KnownPurchase | null> {
+    return workers.underWay.has(tokenHash) ? null : purchases.leaseOne(tokenHash)
+  }
+
+  /** Asks about a purchase that `leaseOne` has returned. Throws `PlayApiError`. */
+  function askNow(purchase: KnownPurchase, deadline?: AbortSignal) {
+    return workers.run(purchase, (stopping) =>
+      ask(purchase, deadline ? AbortSignal.any([deadline, stopping]) : stopping),
+    )
+  }
+
+  async function repair() {
+    await purchases.repairTimes([...workers.underWay.keys()])
   }
 
   /** Aborts the requests under way. The queue is stored, and continues at the next start. */
-  async function stop() {
-    stopping.abort()
-    await drain().catch(() => {})
+  function stop() {
+    return workers.stop(0)
   }
 
-  async function work() {
-    while (!stopping.signal.aborted && !isInForce(paused)) {
-      const startedAt = performance.now()
-      const waiting = [...refused].flatMap(([name, pause]) => (isInForce(pause) ? [name] : []))
-      const batch = await purchases.lease(requestsPerSecond, waiting)
-      if (batch.length === 0) return
-      await Promise.all(batch.map(askAbout))
-      if (batch.length === requestsPerSecond) {
-        await Bun.sleep(Math.max(0, 1_000 - (performance.now() - startedAt)))
-      }
-    }
+  /** The most urgent purchases, no more than Google may be asked about in a second. */
+  async function claim({ slots, underWay, signal }: Capacity): Promise<KnownPurchase[]> {
+    await waitForRate(signal)
+    if (signal.aborted || paused.isInForce()) return []
+    const except = [...refused].flatMap(([name, one]) => (one.isInForce() ? [name] : []))
+    const limit = Math.min(slots, requestsPerSecond - second.asked)
+    const leased = await purchases.lease(limit, except, [...underWay.keys()])
+    second.asked += leased.length
+    return leased
   }
 
-  async function askAbout(purchase: KnownPurchase) {
+  async function waitForRate(signal: AbortSignal) {
+    const leftMs = 1_000 - (performance.now() - second.startedAt)
+    if (leftMs > 0 && second.asked < requestsPerSecond) return
+    await pause(leftMs, signal)
+    second = { startedAt: performance.now(), asked: 0 }
+  }
+
+  async function askAbout(purchase: KnownPurchase, signal: AbortSignal): Promise<null> {
     try {
-      const { fault } = await ask(purchase, stopping.signal)
+      const { fault } = await ask(purchase, signal)
       if (fault === null) {
         failures = 0
         refused.delete(purchase.packageName)
@@ -71,21 +97,11 @@ export function createPlayQueue(deps: PlayQueueDeps) {
       else if (fault.reason === 'refused_key') log.warn({ err: fault }, NOT_ACKNOWLEDGED)
       else pauseAfter(fault, purchase)
     } catch (error) {
-      if (stopping.signal.aborted) return
-      if (error instanceof PlayApiError) pauseAfter(error, purchase)
-      // The lease delays the next attempt.
-      else log.error({ err: error }, 'a Google purchase could not be processed')
+      // The lease delays the next attempt after any other error.
+      if (!(error instanceof PlayApiError)) throw error
+      if (!signal.aborted) pauseAfter(error, purchase)
     }
-  }
-
-  /** A pause that is longer than it was meant to be began while the clock was ahead. */
-  function isInForce({ until, ms }: Pause): boolean {
-    const left = until - now().getTime()
-    return left > 0 && left <= ms
-  }
-
-  function pauseFor(ms: number): Pause {
-    return { until: now().getTime() + ms, ms }
+    return null
   }
 
   /** A fault that concerns all purchases, or all of an app, stops asking about them for a while. */
@@ -94,13 +110,12 @@ export function createPlayQueue(deps: PlayQueueDeps) {
       if (!refused.has(packageName)) {
         log.error({ err: error, packageName }, 'Google refuses to describe the purchases of an app')
       }
-      refused.set(packageName, pauseFor(REFUSED_PAUSE_MS))
+      refused.set(packageName, createPause(REFUSED_PAUSE_MS, now))
       return
     }
     const isGeneral = ['limited', 'busy', 'unreachable'].includes(error.reason)
-    if (!isGeneral || isInForce(paused)) return
-    const doubled = Math.min(MINUTE_MS * 2 ** Math.min(failures, 10), MAX_PAUSE_MS)
-    paused = pauseFor(error.retryAfterMs ?? doubled)
+    if (!isGeneral || paused.isInForce()) return
+    paused = createPause(error.retryAfterMs ?? retryDelay(failures, PAUSES), now)
     if (failures === 0) log.error({ err: error }, 'Google cannot be asked about purchases')
     failures++
   }

@@ -2,6 +2,7 @@ import type { PlayAcknowledge } from '../../../../config/subjects/stores.ts'
 import { sha256 } from '../../../../lib/crypto/hash.ts'
 import type { Json } from '../../../../lib/text/json.ts'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
+import { retryDelay } from '../../../../platform/queue/retry-delay.ts'
 import type { EventInbox } from '../../../billing/inbox/event-inbox.ts'
 import type { Claims } from '../../purchases/claims.ts'
 import type { Statements } from '../../purchases/snapshots.ts'
@@ -12,7 +13,7 @@ import { redactForLog } from '../api/json.ts'
 import type { PlayReply, PlayStore } from '../api/play-store.ts'
 import { playEvent } from '../event.ts'
 import { type KnownItem, readStatements, toPurchaseKey } from '../snapshot.ts'
-import { planAfter, planAfterFailure, planUnacknowledged, retryDelay } from './next-refresh.ts'
+import { planAfter, planAfterFailure, planUnacknowledged, RETRIES } from './next-refresh.ts'
 import type { PendingClaims } from './pending-claims.ts'
 import { hashToken, type KnownPurchase, type PlayPurchases, URGENCY } from './purchases.ts'
 
@@ -135,7 +136,7 @@ export function createAskGoogle(deps: AskingDeps) {
     const needsAcknowledgement =
       !answer.isAcknowledged && ACKNOWLEDGEABLE.includes(answer.state) && items.length > 0
     const retry = {
-      dueAt: new Date(now().getTime() + retryDelay(purchase.attempts)),
+      dueAt: new Date(now().getTime() + retryDelay(purchase.attempts, RETRIES)),
       attempts: purchase.attempts + 1,
       misses: 0,
       urgency: URGENCY.waiting,
