@@ -62,13 +62,13 @@ test('sends one request at a time after time-outs, and more again after successe
     await promise.finally(() => waiting.delete(resolve))
     return new Response()
   })
-  await using app = await createTestApp(ALLOWED, { webhookSending: { timeoutMs: 200 } })
+  await using app = await createTestApp(ALLOWED, { webhookSending: { timeoutMs: TIMEOUT_MS } })
   await addEndpoint(app, receiver.url)
   for (let count = 0; count < 80; count++) await emit(app, CREATED)
   await until(() => receiver.received.length === 9, 'the pause does not end')
   // Eight at first, then a single one.
   const [eighth, ninth] = receiver.received.slice(7)
-  expect((ninth?.at ?? 0) - (eighth?.at ?? 0)).toBeGreaterThan(8 * 200)
+  expect((ninth?.at ?? 0) - (eighth?.at ?? 0)).toBeGreaterThan(8 * TIMEOUT_MS)
   isHanging = false
   await deliverAll(app)
   expect(most).toBe(8)
