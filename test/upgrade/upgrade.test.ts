@@ -1,5 +1,8 @@
+import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { readMigrations } from '../../src/platform/db/migrations.ts'
+import { auditLabels } from '../../src/server/declarations.ts'
 import { typeCommand } from '../support/commands.ts'
 import { archives } from './archive.ts'
 import { findDifferences, openUpgraded, signInAgain, unpackArchive } from './compare.ts'
@@ -19,6 +22,33 @@ test('a rebuild derives purchases from events that were stored before purchases'
   expect(changed.toSorted()).toEqual(keys)
   const { subscriptions } = app.services.db.tables
   expect(await app.services.db.read.$count(subscriptions)).toBe(4)
+})
+
+test('an entry of the audit log is found by the name that it had, and by the one of today', async () => {
+  const { dataDir, record } = await unpackArchive('27')
+  const former = [
+    ['user verify', 'users.verify'],
+    ['user note', 'users.add-note'],
+    ['events retry', 'events.replay-matching'],
+    ['events.reconcile', 'users.refresh-purchases'],
+    ['purchases take-back', 'purchases.unlink'],
+    ['settings import', 'settings.publish'],
+    ['webhooks.resend', 'deliveries.resend'],
+    ['operators.role', 'operators.change-role'],
+  ]
+  using db = new Database(join(dataDir, 'homeport.db'))
+  for (const [name = ''] of former)
+    db.run('INSERT INTO audit_entries (id, at, origin, action) VALUES (?1, 0, ?1, ?1)', [name])
+  db.close()
+  await using app = await openUpgraded(dataDir, record)
+  const { audit } = app.services.operators
+  for (const [name = '', current = ''] of former) {
+    const found = (await audit.list({ action: name })).entries
+    expect(found.map(({ id, action }) => [id, action])).toContainEqual([name, current])
+    expect((await audit.list({ action: current })).entries).toEqual(found)
+  }
+  const { entries } = await audit.list({ limit: 100 })
+  expect(entries.filter(({ action }) => !Object.hasOwn(auditLabels, action))).toEqual([])
 })
 
 test('the schema version before the newest has an archive', () => {

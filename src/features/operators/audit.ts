@@ -1,4 +1,4 @@
-import { and, gte, inArray, lt } from 'drizzle-orm'
+import { and, gte, lt } from 'drizzle-orm'
 import { DAY_MS } from '../../lib/time/durations.ts'
 import { equals } from '../../platform/db/key-ranges.ts'
 import type { CsvList } from '../../platform/lists/csv.ts'
@@ -96,13 +96,9 @@ export function createAudit({ db, retentionDays, now, newId }: AuditDeps) {
 
   function toConditions({ action, operator, target, since, until }: AuditFilter): Condition[] {
     const { at } = auditEntries
-    // Until the last command is an action, one has a space where others have a dot.
-    const isAction = (name: string) => inArray(auditEntries.action, [name, name.replace('.', ' ')])
+    const name = action === undefined ? undefined : toCurrentName(action)
     return [
-      {
-        where: action === undefined ? undefined : isAction(toCurrentName(action)),
-        isIndexed: true,
-      },
+      { where: equals(auditEntries.action, name), isIndexed: true },
       { where: equals(auditEntries.operator, operator), isIndexed: true },
       { where: equals(auditEntries.target, target), isIndexed: true },
       { where: and(since && gte(at, since), until && lt(at, until)), isIndexed: false },
@@ -143,12 +139,18 @@ export const AUDIT_CSV: Omit<CsvList<Entry>, 'read'> = {
 
 /** Former names of actions, by which saved views and scripts still filter. */
 const CURRENT_NAMES: Record<string, string> = {
-  'users.note': 'users.add-note',
+  'events.reconcile': 'users.refresh-purchases',
+  'events.replay-many': 'events.replay-matching',
+  'events.retry': 'events.replay-matching',
   'faqs.import': 'faqs.publish',
-  'plans.import': 'plans.publish',
-  'settings.import': 'settings.publish',
-  'webhooks.resend': 'deliveries.resend',
   'operators.role': 'operators.change-role',
+  'plans.import': 'plans.publish',
+  'purchases.ask': 'purchases.refresh',
+  'purchases.give': 'purchases.link',
+  'purchases.take-back': 'purchases.unlink',
+  'settings.import': 'settings.publish',
+  'users.note': 'users.add-note',
+  'webhooks.resend': 'deliveries.resend',
 }
 
 function toCurrentName(action: string): string {
