@@ -1,27 +1,18 @@
 import { Elysia, t } from 'elysia'
-import { restoreDots } from '../../lib/text/path-segment.ts'
 import type { ConsoleContext } from '../../platform/feature.ts'
-import { json } from '../../platform/http/body/body.ts'
 import { disableIdleTimeout } from '../../platform/http/body/connection-time.ts'
-import { allow, CONSOLE_API, findOperator } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { closedObject, data, oneOf } from '../../platform/http/replies/envelope.ts'
 import { readSlices } from '../../platform/lists/csv.ts'
-import { findPlanTitle } from '../billing/access/access-explanation.ts'
-import type { Catalogue } from '../billing/access/plan-matching.ts'
-import type { PlanLike } from '../billing/access/subscription.ts'
-import { ENVIRONMENTS, storedEnvironment } from '../billing/environment.ts'
-import { MAX_REASON_LENGTH } from '../billing/inbox/support.ts'
+import { ENVIRONMENTS } from '../billing/environment.ts'
 import { type FoundPurchase, PURCHASE_FILTERS, PURCHASE_ORDERS } from './purchases/search.ts'
 import type { Stores } from './stores.ts'
 
 type StoreAdminDeps = {
   stores: Stores
-  /** The user with this id, in the form that the console shows; null for none. */
-  findUser: (userId: string) => Promise<unknown>
   /** The id of the user with an e-mail address, or null. */
   userIdOf: (email: string) => Promise<string | null>
-  listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
-} & Pick<ConsoleContext, 'record' | 'exportCsv' | 'namesOf'>
+} & Pick<ConsoleContext, 'exportCsv' | 'namesOf'>
 
 const PurchasesQuery = closedObject({
   id: t.Optional(t.String({ maxLength: 300 })),
@@ -29,22 +20,6 @@ const PurchasesQuery = closedObject({
   environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'production by default' })),
   sort: t.Optional(oneOf(PURCHASE_ORDERS, { description: 'by transaction id' })),
   after: t.Optional(t.String({ maxLength: 400 })),
-})
-const IdParam = closedObject({ id: t.String({ maxLength: 300 }) })
-const TestBody = closedObject({
-  environment: oneOf(ENVIRONMENTS, { description: 'production or the sandbox' }),
-})
-const ReasonBody = closedObject({ reason: t.String({ maxLength: MAX_REASON_LENGTH }) })
-/** `link`: the id of the link to undo. */
-const TakeBackBody = closedObject({
-  ...ReasonBody.properties,
-  link: t.String({ maxLength: 400 }),
-})
-/** `user`: an id or an e-mail address. A transaction can be in both environments. */
-const GiveBody = closedObject({
-  user: t.String({ maxLength: 320 }),
-  environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'both by default' })),
-  ...ReasonBody.properties,
 })
 
 /** Each purchase takes several queries. */
@@ -56,9 +31,8 @@ const MAX_FOUND = 100
 
 /** Console routes for the stores and their purchases. */
 export function storeAdmin(deps: StoreAdminDeps) {
-  const { stores, findUser, userIdOf, record, exportCsv, namesOf } = deps
-  const { listPlans } = deps
-  const { status, purchaseSearch, actions } = stores
+  const { stores, userIdOf, exportCsv, namesOf } = deps
+  const { status, purchaseSearch } = stores
   return new Elysia({ name: 'store-admin', prefix: CONSOLE_API })
     .get('/stores', async () => data(await status.read()), allow('reader'))
     .get(
@@ -69,24 +43,13 @@ export function storeAdmin(deps: StoreAdminDeps) {
       },
       allow('reader'),
     )
-    .post(
-      '/stores/test',
-      async ({ request, server, body }) => {
-        disableIdleTimeout(request, server)
-        const environment = storedEnvironment(body.environment)
-        const results = await status.test(environment)
-        await record(request, { action: 'stores.test', after: { environment } })
-        return data(results)
-      },
-      { ...json(TestBody), ...allow('operator') },
-    )
     .get(
       '/purchases',
       async ({ request, server, query }) => {
         if (query.id !== undefined) disableIdleTimeout(request, server)
         const { signal } = request
         const { purchases, next } = await listPurchases({ ...query, limit: PAGE_SIZE, signal })
-        return data({ purchases: await withOwners(purchases), next })
+        return data({ purchases: await stores.withOwners(purchases), next })
       },
       { query: PurchasesQuery, ...allow('reader') },
     )
@@ -105,51 +68,6 @@ export function storeAdmin(deps: StoreAdminDeps) {
       },
       { query: PurchasesQuery, ...allow('operator', 'stepUp') },
     )
-    .post(
-      '/purchases/:id/ask',
-      async ({ request, server, params }) => {
-        disableIdleTimeout(request, server)
-        const id = restoreDots(params.id)
-        await actions.ask(id)
-        await record(request, { action: 'purchases.ask', target: id })
-        return data(await withOwners(await purchaseSearch.find(id)))
-      },
-      { params: IdParam, ...allow('operator') },
-    )
-    .post(
-      '/purchases/:id/give',
-      async ({ request, params, body: { user, environment, reason } }) => {
-        const id = restoreDots(params.id)
-        const userId = (await userIdOf(user)) ?? user
-        const [before] = await purchaseSearch.findOrThrow(id, environment)
-        await actions.give(id, userId, { by: findOperator(request).name, reason }, environment)
-        await record(request, {
-          action: 'purchases.give',
-          target: id,
-          before: { userId: before?.userId ?? null },
-          after: { userId },
-        })
-        return data(await withOwners(await purchaseSearch.find(id)))
-      },
-      { params: IdParam, ...json(GiveBody), ...allow('operator', 'stepUp') },
-    )
-    .post(
-      '/purchases/:id/take-back',
-      async ({ request, params, body: { reason, link } }) => {
-        const id = restoreDots(params.id)
-        const [before] = await purchaseSearch.find(id)
-        await actions.takeBack(id, { by: findOperator(request).name, reason }, link)
-        const purchases = await purchaseSearch.find(id)
-        await record(request, {
-          action: 'purchases.take-back',
-          target: id,
-          before: { userId: before?.userId ?? null },
-          after: { userId: purchases[0]?.userId ?? null },
-        })
-        return data(await withOwners(purchases))
-      },
-      { params: IdParam, ...json(TakeBackBody), ...allow('operator', 'stepUp') },
-    )
 
   /** The purchases of a user or with an id, or a page of those that match the filter. */
   async function listPurchases({ id, ...options }: PurchasesPage) {
@@ -159,17 +77,6 @@ export function storeAdmin(deps: StoreAdminDeps) {
     const userId = (await userIdOf(id)) ?? id.trim()
     const theirs = await purchaseSearch.listOf(userId, MAX_FOUND)
     return { purchases: theirs.length > 0 ? theirs : await purchaseSearch.find(id), next: null }
-  }
-
-  async function withOwners(purchases: FoundPurchase[]) {
-    const catalogue = await listPlans([])
-    return Promise.all(
-      purchases.map(async (purchase) => ({
-        ...purchase,
-        plan: findPlanTitle(purchase.state, catalogue),
-        owner: purchase.userId === null ? null : await findUser(purchase.userId),
-      })),
-    )
   }
 }
 

@@ -3,6 +3,7 @@ import type { ConsoleContext, Feature, Platform, RouteContext } from '../../plat
 import { nothing } from '../../platform/user-table.ts'
 import type { StoreSupport } from '../billing/admin.ts'
 import type { Billing } from '../billing/billing.ts'
+import { storeActions } from './actions.ts'
 import { storeAdmin } from './admin.ts'
 import { appleEvent } from './apple/event.ts'
 import { storeCommands } from './commands.ts'
@@ -11,6 +12,7 @@ import { playEvent } from './google/event.ts'
 import { playRoutes } from './google/push/routes.ts'
 import { storeJobs } from './jobs.ts'
 import { storePlainPaths } from './model.ts'
+import { purchaseActions } from './purchases/actions.ts'
 import { purchaseCommands } from './purchases/commands.ts'
 import { NO_APPLE_KEY, NO_PLAY } from './purchases/links.ts'
 import { purchaseRoutes } from './purchases/routes.ts'
@@ -21,8 +23,6 @@ import { createStores, type StoresNeeds } from './stores.ts'
 type Needs = StoresNeeds & {
   billing: Billing
   planSchema: TSchema
-  /** The user with this id, in the form that the console shows; null for none. */
-  findUser: (userId: string) => Promise<unknown>
   /** The id of the user with an e-mail address, or null. */
   userIdOf: (email: string) => Promise<string | null>
 }
@@ -34,6 +34,7 @@ export const storeEventReaders = { app_store: appleEvent, play_store: playEvent 
 export const storesFeature = {
   tables: storeTables,
   commands: [...storeCommands, ...purchaseCommands],
+  actions: [...storeActions, ...purchaseActions],
   conditions: storeConditions,
   plainPaths: storePlainPaths,
   create(platform: Platform<StoresDb>, { billing, ...needs }: Needs) {

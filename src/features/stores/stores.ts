@@ -3,6 +3,7 @@ import type { Log } from '../../lib/log/log.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import type { Limits } from '../../platform/limits/limits.ts'
 import type { ExistingUsers } from '../../platform/user-table.ts'
+import { findPlanTitle } from '../billing/access/access-explanation.ts'
 import type { AccessSettings } from '../billing/access/assessment.ts'
 import type { Catalogue } from '../billing/access/plan-matching.ts'
 import type { PlanLike } from '../billing/access/subscription.ts'
@@ -25,7 +26,7 @@ import { createPendingClaims } from './google/refresh/pending-claims.ts'
 import { createPlayStatus } from './google/status.ts'
 import { createClaims } from './purchases/claims.ts'
 import { createPurchaseActions } from './purchases/links.ts'
-import { createPurchaseSearch } from './purchases/search.ts'
+import { createPurchaseSearch, type FoundPurchase } from './purchases/search.ts'
 import { createStatements } from './purchases/snapshots.ts'
 import { createSubmissions } from './purchases/submissions.ts'
 import type { StoresDb } from './schema.ts'
@@ -37,6 +38,8 @@ export type StoresNeeds = {
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (tx: Tx, userId: string) => Promise<boolean>
   listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
+  /** The user with this id, in the form that the console shows; null for none. */
+  findUser: (userId: string) => Promise<unknown>
   requestsPerSecond?: number | undefined
 }
 
@@ -62,7 +65,7 @@ export type Stores = ReturnType<typeof createStores>
 
 /** The app stores. `history` and `overdue` are null without a key for Apple's API. */
 export function createStores(deps: StoresDeps) {
-  const { db, settings, ignoresSandbox, publicUrl, limits, now, log } = deps
+  const { db, settings, ignoresSandbox, publicUrl, listPlans, findUser, limits, now, log } = deps
   const { appStoreApps: apps, appStoreIssuerId, appStoreKeyId, appStoreKey } = settings
   const verify = createTokenVerifier(settings.appStoreRoot ?? APPLE_ROOT)
   const checks = createStoreChecks(deps)
@@ -101,6 +104,7 @@ export function createStores(deps: StoresDeps) {
   })
   return {
     scheduleCheck,
+    withOwners,
     apps,
     verify,
     claims,
@@ -126,6 +130,18 @@ export function createStores(deps: StoresDeps) {
   /** Schedules a check for the end of the period, in case the notification about it is lost. */
   async function scheduleCheck(tx: Tx, provider: string, event: BillingEvent) {
     if (provider === 'app_store' && event.stated !== null) await checks.schedule(tx, event)
+  }
+
+  /** Adds the plan and the user of each purchase, for the console. */
+  async function withOwners(purchases: FoundPurchase[]) {
+    const catalogue = await listPlans([])
+    return Promise.all(
+      purchases.map(async (purchase) => ({
+        ...purchase,
+        plan: findPlanTitle(purchase.state, catalogue),
+        owner: purchase.userId === null ? null : await findUser(purchase.userId),
+      })),
+    )
   }
 
   function urls() {

@@ -40,7 +40,7 @@ test('undoing a link restores what the events say, also after a rebuild', async 
   await deliver(app, { ...renewal(), app_user_id: bob.user._id })
   expect(await productsOf()).toEqual([])
   expect(await productsOf(bob.user._id)).toEqual(['prod_example_pro'])
-  const [entry] = (await operator.read('audit?action=purchases.take-back')).entries
+  const [entry] = (await operator.read('audit?action=purchases.unlink')).entries
   expect([entry.before, entry.after]).toEqual([{ userId }, { userId: bob.user._id }])
   const { changed } = await app.services.rebuildBilling(AbortSignal.timeout(5_000))
   expect(changed).toEqual([])

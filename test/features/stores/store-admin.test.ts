@@ -66,7 +66,7 @@ test('gives a purchase to the user with an e-mail address', async () => {
     (await olga.ask('POST', path, { json: { user: other.user.email, reason: 'bought' } })).json
       .response,
   ).toEqual([expect.objectContaining({ userId: other.user._id, isClaimed: true })])
-  const { entries, names } = await olga.read('audit?action=purchases.give')
+  const { entries, names } = await olga.read('audit?action=purchases.link')
   expect([entries[0].before, entries[0].after]).toEqual([{ userId }, { userId: other.user._id }])
   expect(Object.keys(names).toSorted()).toEqual([userId, other.user._id].toSorted())
 })

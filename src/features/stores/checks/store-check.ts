@@ -10,3 +10,13 @@ export async function findProblem(work: () => Promise<void>): Promise<string | n
     return error instanceof Error ? error.message : 'unknown'
   }
 }
+
+export function formatChecks(checks: StoreCheck[]): string {
+  return checks
+    .map(({ what, fault }) => (fault === null ? `ok\t${what}` : `FAILED\t${what}: ${fault}`))
+    .join('\n')
+}
+
+export function hasProblem(checks: StoreCheck[]): boolean {
+  return checks.some(({ fault }) => fault !== null)
+}

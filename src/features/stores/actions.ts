@@ -1,0 +1,77 @@
+import { t } from 'elysia'
+import { defineAction } from '../../platform/actions/action.ts'
+import { closedObject, oneOf, time } from '../../platform/http/replies/envelope.ts'
+import { ENVIRONMENTS, storedEnvironment } from '../billing/environment.ts'
+import { formatChecks, hasProblem } from './checks/store-check.ts'
+import { asReply, requireKey } from './purchases/links.ts'
+import type { Stores } from './stores.ts'
+
+const test = defineAction({
+  name: 'stores.test',
+  summary: 'Make Apple send a test notification, and wait for it',
+  label: 'Requested a test notification',
+  role: 'operator',
+  input: closedObject({
+    environment: oneOf(ENVIRONMENTS, { description: 'production or the sandbox' }),
+  }),
+  console: 'stores/test',
+  work: ({ stores }: { stores: Pick<Stores, 'status'> }, { environment }) =>
+    stores.status.test(storedEnvironment(environment)),
+  audit: (_results, { environment }) => ({
+    after: { environment: storedEnvironment(environment) },
+  }),
+  command: {
+    options: [['--sandbox', 'the sandbox instead of production']],
+    read: (_args, { sandbox }) => ({ environment: sandbox ? 'sandbox' : 'production' }) as const,
+    print: formatChecks,
+    isFailure: hasProblem,
+  },
+})
+
+const catchUp = defineAction({
+  name: 'stores.catch-up',
+  summary: "Record notifications and refunds that never arrived, from Apple's and Google's history",
+  label: 'Caught up with the stores',
+  role: 'operator',
+  input: closedObject({
+    since: t.Optional(time('from an earlier time, ISO 8601 (default: where the last run ended)')),
+    sandbox: t.Optional(t.Boolean({ description: 'the sandbox instead of production' })),
+  }),
+  console: null,
+  async work(
+    { stores }: { stores: Pick<Stores, 'apps' | 'history' | 'play'> },
+    { since, sandbox = false },
+    { signal },
+  ) {
+    const { apps, history, play } = stores
+    const refunds = play === null ? null : await play.voided.catchUp(signal).catch(throwAsReply)
+    const isPlayOnly = play !== null && apps.length === 0
+    const caughtUp = isPlayOnly
+      ? { read: 0, added: 0, refused: 0 }
+      : await requireKey(history)
+          .catchUp(storedEnvironment(sandbox ? 'sandbox' : 'production'), {
+            signal,
+            ...(since === undefined ? {} : { since: new Date(since) }),
+          })
+          .catch(throwAsReply)
+    return { ...caughtUp, refunds }
+  },
+  audit: (outcome) => ({ after: outcome }),
+  command: {
+    print: ({ read, added, refused, refunds }) =>
+      [
+        ...(read === 0 && refunds !== null
+          ? []
+          : [
+              `Read ${read} notifications: ${added} were missing${refused === 0 ? '' : `, ${refused} refused`}.`,
+            ]),
+        ...(refunds === null ? [] : [`Google lists ${refunds} refunds.`]),
+      ].join('\n'),
+  },
+})
+
+function throwAsReply(error: unknown): never {
+  throw asReply(error)
+}
+
+export const storeActions = [test, catchUp]

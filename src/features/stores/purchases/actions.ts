@@ -1,0 +1,163 @@
+import { t } from 'elysia'
+import { type Options, prettyJson, UsageError } from '../../../lib/command.ts'
+import { defineAction } from '../../../platform/actions/action.ts'
+import { readInput } from '../../../platform/actions/command-line.ts'
+import { closedObject, nullable, oneOf } from '../../../platform/http/replies/envelope.ts'
+import { ENVIRONMENTS } from '../../billing/environment.ts'
+import { MAX_REASON_LENGTH } from '../../billing/inbox/support.ts'
+import type { Consumption } from '../apple/app-store.ts'
+import type { Stores } from '../stores.ts'
+
+type Needs = {
+  stores: Pick<Stores, 'purchaseSearch' | 'actions' | 'withOwners'>
+  /** The id of the user with an e-mail address, or null. */
+  userIdOf: (email: string) => Promise<string | null>
+}
+
+const PREFERENCES = { decline: 'DECLINE', grant: 'GRANT_FULL', 'grant-prorated': 'GRANT_PRORATED' }
+
+/** `id`: of any of its transactions, or the order number on the receipt. */
+const Purchase = { id: t.String({ maxLength: 300 }) }
+const reason = t.String({ maxLength: MAX_REASON_LENGTH })
+const REASON_OPTION: [string, string] = ['--reason <text>', 'why, for the purchase’s history']
+const RefundAnswer = closedObject({
+  ...Purchase,
+  consented: t.Literal(true, {
+    description: 'the customer has agreed that you tell Apple (required)',
+  }),
+  undelivered: t.Optional(
+    t.Boolean({ description: 'the customer did not get what they paid for' }),
+  ),
+  prefer: t.Optional(
+    oneOf(['decline', 'grant', 'grant-prorated'], {
+      description: 'what you prefer: decline, grant or grant-prorated',
+    }),
+  ),
+})
+
+const refresh = defineAction({
+  name: 'purchases.refresh',
+  summary: 'Ask the store about a purchase now',
+  label: 'Refreshed purchase',
+  role: 'operator',
+  input: closedObject(Purchase),
+  console: 'purchases/:id/ask',
+  work: ({ stores }: Needs, { id }) => stores.actions.ask(id),
+  audit: (purchases, { id }) => ({
+    target: id,
+    after: { statuses: purchases.map(({ status }) => status) },
+  }),
+  show: (purchases, { stores }) => stores.withOwners(purchases),
+  command: { arguments: { id: '<transaction-or-order>' }, print: prettyJson },
+})
+
+const link = defineAction({
+  name: 'purchases.link',
+  summary: 'Link a purchase to a user, or move it, whatever PURCHASE_TRANSFER says',
+  label: 'Linked purchase',
+  role: 'operator',
+  proof: 'stepUp',
+  input: closedObject({
+    ...Purchase,
+    /** An id or an e-mail address. */
+    user: t.String({ maxLength: 320 }),
+    /** A transaction can be in both environments. */
+    environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'both by default' })),
+    reason,
+  }),
+  console: 'purchases/:id/give',
+  async work({ stores, userIdOf }: Needs, { id, user, environment, reason }, { caller }) {
+    const userId = (await userIdOf(user)) ?? user
+    const [before] = await stores.purchaseSearch.findOrThrow(id, environment)
+    await stores.actions.give(id, userId, { by: caller.name, reason }, environment)
+    const purchases = await stores.purchaseSearch.findOrThrow(id)
+    return { userId, before: before?.userId ?? null, purchases }
+  },
+  audit: ({ userId, before }, { id }) => ({
+    target: id,
+    before: { userId: before },
+    after: { userId },
+  }),
+  show: ({ purchases }, { stores }) => stores.withOwners(purchases),
+  command: {
+    arguments: { id: '<transaction-or-order>', user: '<id-or-email>' },
+    options: [REASON_OPTION],
+    read: ([id = '', user = ''], options) => ({ id, user, reason: readReason(options) }),
+    print: ({ userId, purchases }) =>
+      `${purchases.map(({ transactionId }) => transactionId).join(', ')} now belongs to ${userId}.`,
+  },
+})
+
+const unlink = defineAction({
+  name: 'purchases.unlink',
+  summary: 'Undo the latest "purchases link"',
+  label: 'Undid the link of purchase',
+  role: 'operator',
+  proof: 'stepUp',
+  input: closedObject({
+    ...Purchase,
+    /** The id of the link to undo; null: the latest. */
+    link: nullable(t.String({ maxLength: 400 })),
+    reason,
+  }),
+  console: 'purchases/:id/take-back',
+  async work({ stores }: Needs, { id, link, reason }, { caller }) {
+    const [before] = await stores.purchaseSearch.find(id)
+    await stores.actions.takeBack(id, { by: caller.name, reason }, link ?? undefined)
+    return { before: before?.userId ?? null, purchases: await stores.purchaseSearch.find(id) }
+  },
+  audit: ({ before, purchases }, { id }) => ({
+    target: id,
+    before: { userId: before },
+    after: { userId: purchases[0]?.userId ?? null },
+  }),
+  show: ({ purchases }, { stores }) => stores.withOwners(purchases),
+  command: {
+    arguments: { id: '<transaction-or-order>' },
+    options: [REASON_OPTION],
+    read: ([id = ''], options) => ({ id, link: null, reason: readReason(options) }),
+    report: ({ purchases }) => purchases,
+    print: (purchases) =>
+      purchases
+        .map(
+          ({ transactionId, userId }) => `${transactionId} now belongs to ${userId ?? 'no user'}.`,
+        )
+        .join('\n'),
+  },
+})
+
+const answerRefund = defineAction({
+  name: 'purchases.answer-refund',
+  summary: 'Tell Apple how a purchase was used, within 12 hours of a CONSUMPTION_REQUEST event',
+  label: 'Answered the refund request for purchase',
+  role: 'operator',
+  input: RefundAnswer,
+  console: null,
+  work: async ({ stores }: Needs, answer) => ({
+    transactions: await stores.actions.answerRefund(answer.id, toConsumption(answer)),
+  }),
+  audit: (_outcome, answer) => ({ target: answer.id, after: toConsumption(answer) }),
+  command: {
+    arguments: { id: '<transaction>' },
+    read: (args, options) => {
+      if (options['consented']) return readInput(RefundAnswer, ['id'], args, options)
+      throw new UsageError('Apple requires the consent of the customer: --consented.')
+    },
+    print: ({ transactions }) => `Apple has received the answer about ${transactions.join(', ')}.`,
+  },
+})
+
+function toConsumption({ undelivered, prefer }: typeof RefundAnswer.static): Consumption {
+  return {
+    customerConsented: true,
+    deliveryStatus: undelivered ? 'UNDELIVERED_OTHER' : 'DELIVERED',
+    sampleContentProvided: false,
+    ...(prefer && { refundPreference: PREFERENCES[prefer] }),
+  }
+}
+
+function readReason({ reason = 'no reason given' }: Options): string {
+  return String(reason)
+}
+
+export const purchaseActions = [refresh, link, unlink, answerRefund]
