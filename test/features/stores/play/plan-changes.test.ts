@@ -246,7 +246,7 @@ test('a resubscription belongs to the user who has taken over the former purchas
   expect(await listSubscriptions(app, other.user._id)).toMatchObject([{ status: 'active' }, {}])
   const { events } = await app.services.eventSearch.find({ user: other.user._id })
   const [newest] = events
-  const shown = newest && (await app.services.eventSearch.show(newest.id))
+  const shown = newest && (await app.services.eventSearch.show(newest.eventId))
   expect(JSON.stringify(shown)).not.toContain(userId)
   expect(again.purchase.externalAccountIdentifiers).toEqual({
     obfuscatedExternalAccountId: other.user._id,
