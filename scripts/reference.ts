@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import { describeDefault, listDocumented, toSentence } from '../src/config/reference.ts'
+import type { AnyAction } from '../src/platform/actions/action.ts'
+import { toCommands } from '../src/platform/actions/command-line.ts'
 import { type Condition, findLimit } from '../src/platform/conditions/condition.ts'
-import { conditions } from '../src/server/declarations.ts'
+import { actions, conditions } from '../src/server/declarations.ts'
 import { ROOT } from './root.ts'
 
 /** A server cannot tell that it is down, nor which versions others run. */
@@ -29,6 +31,7 @@ export async function references(): Promise<Record<string, string>> {
   const [introduction = ''] = page.split('\n## ')
   return {
     'docs/settings.md': settingsPage(introduction),
+    'docs/actions.md': actionsPage(),
     '.env.example': exampleEnvironment(),
     'docs/monitoring/alerts.yml': `${[PROMETHEUS_ONLY, ...conditions.map(toPrometheusAlert)].join('\n')}\n`,
   }
@@ -44,6 +47,40 @@ function settingsPage(introduction: string): string {
     return [`## ${subject}`, '', '| Variable | Default | Meaning |', '| --- | --- | --- |', ...rows]
   })
   return `${[introduction.trim(), ...sections.map((lines) => lines.join('\n'))].join('\n\n')}\n`
+}
+
+/** What operators can change, and how. */
+function actionsPage(): string {
+  const rows = actions
+    .toSorted((one, other) => one.name.localeCompare(other.name))
+    .map((action) => {
+      const cells = [`\`${action.name}\``, action.summary, ...callsOf(action), rightsOf(action)]
+      return `| ${cells.join(' | ')} |`
+    })
+  return `# What operators can change
+
+Each action has one name in the audit log, however it is called: as a command, in the console, or by the [server API](server-api.md) with an API key of the
+scope. "Proof" means a passkey or a code used in the last ten minutes. Commands run as the user who runs the server, who may do all of them.
+
+| Action | | Command | Server API | In the console |
+| --- | --- | --- | --- | --- |
+${rows.join('\n')}
+`
+}
+
+function callsOf(action: AnyAction): string[] {
+  const [command] = toCommands([action])
+  const { server } = action
+  const words = command && `${command.name} ${command.arguments ?? ''}`.trim()
+  return [
+    words ? `\`${words}\`` : '',
+    server ? `\`${server.method.toUpperCase()} ${server.path}\` (${server.scope})` : '',
+  ]
+}
+
+function rightsOf({ console: path, role, proof }: AnyAction): string {
+  if (path === null) return ''
+  return `${role}s${proof ? ', with a proof' : ''}`
 }
 
 /** All settings as an environment file in which each is a comment. */
