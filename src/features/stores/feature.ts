@@ -74,7 +74,7 @@ export const storesFeature = {
           )
       },
       consoleRoutes: (context: ConsoleContext) => storeAdmin({ ...needs, ...context, stores }),
-      queues: stores.play === null ? [] : [stores.play.queue],
+      queues: [stores.play, stores.overdue].flatMap((part) => part?.queue ?? []),
       jobs: storeJobs(stores),
       userData: {
         playClaims: {

@@ -23,14 +23,9 @@ function playJobs({ play, pendingClaims }: Stores): Job[] {
   ]
 }
 
-function appleJobs({ history, overdue }: Stores): Job[] {
-  if (history === null || overdue === null) return []
+function appleJobs({ history }: Stores): Job[] {
+  if (history === null) return []
   return [
-    {
-      name: 'store checks',
-      schedule: ['*/5 * * * *'],
-      run: overdue.checkDue,
-    },
     {
       name: 'App Store history',
       schedule: ['15 * * * *'],

@@ -94,8 +94,7 @@ export function createStores(deps: StoresDeps) {
   })
   const playStatus = createPlayStatus({ play, storeApps, publicUrl, now })
   const overdue =
-    appStore &&
-    createOverdue({ ...deps, ...claims, checks, appStore, recordStatement: statements.record })
+    appStore && createOverdue({ ...deps, ...claims, appStore, recordStatement: statements.record })
   const purchaseSearch = createPurchaseSearch({
     ...deps,
     claims,

@@ -21,7 +21,7 @@ const signal = new AbortController().signal
 
 const control: Server = {
   async runJobs({ isHourly, isQuarterDaily }) {
-    await stores.overdue?.checkDue(signal)
+    await stores.overdue?.queue.flush()
     await stores.play?.queue.flush()
     if (isHourly) await stores.history?.catchUp('PRODUCTION', { signal }).catch(() => {})
     if (isQuarterDaily) await stores.play?.voided.catchUp().catch(() => {})

@@ -1,5 +1,9 @@
+import { asc, eq, gt, inArray, or, type SQL } from 'drizzle-orm'
 import type { Log } from '../../../lib/log/log.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
+import { createPause } from '../../../platform/queue/pause.ts'
+import { createQueue, type Leased } from '../../../platform/queue/queue.ts'
+import type { Capacity } from '../../../platform/queue/workers.ts'
 import { isPseudonym } from '../../billing/inbox/erasure.ts'
 import type { Purchase } from '../../billing/purchases/purchase.ts'
 import { parsePurchaseKey } from '../../billing/purchases/purchase-key.ts'
@@ -8,69 +12,102 @@ import type { AppStore } from '../apple/app-store.ts'
 import type { Claims } from '../purchases/claims.ts'
 import type { RecordStatement } from '../purchases/snapshots.ts'
 import type { StoresDb } from '../schema.ts'
-import { OVERDUE_AFTER_MS, OVERDUE_DELAYS_MS, type StoreChecks } from './schedule.ts'
+import { OVERDUE_AFTER_MS, OVERDUE_DELAYS_MS } from './schedule.ts'
 
 type OverdueDeps = Pick<Claims, 'claimantOf' | 'purchaseOf'> & {
   db: StoresDb
   appStore: AppStore
-  checks: StoreChecks
   recordStatement: RecordStatement
   now: () => Date
   log: Log
 }
 
 export type Overdue = ReturnType<typeof createOverdue>
-type Check = Awaited<ReturnType<StoreChecks['listDue']>>[number]
+type Check = Leased<{ id: string; attempts: number; isTokenUnset: boolean }>
 
-const MAX_PER_RUN = 500
+/** Longer than the timeouts of all requests about one purchase. */
+const LEASE_MS = 5 * MINUTE_MS
 /** Apple tries to charge a customer for 60 days. */
 const GIVE_UP_AFTER_MS = 61 * DAY_MS
 const UNREACHABLE_DELAY_MS = 10 * MINUTE_MS
+/** How long all checks wait after a fault that concerns them all. */
+const PAUSE_MS = 5 * MINUTE_MS
 
 /** Asks the store about purchases whose period has ended without news. */
 export function createOverdue(deps: OverdueDeps) {
-  const { db, appStore, checks, recordStatement, claimantOf, purchaseOf, now, log } = deps
-  return { checkDue, ask }
+  const { db, appStore, recordStatement, claimantOf, purchaseOf, now, log } = deps
+  const { storeChecks } = db.tables
+  let paused = createPause(0, now)
+  const queue = createQueue({
+    db,
+    name: 'queue of App Store checks',
+    table: storeChecks,
+    id: storeChecks.purchaseKey,
+    slots: 1,
+    leaseMs: LEASE_MS,
+    findDue,
+    load: (tx, ids) =>
+      tx
+        .select({
+          id: storeChecks.purchaseKey,
+          attempts: storeChecks.attempts,
+          isTokenUnset: storeChecks.isTokenUnset,
+        })
+        .from(storeChecks)
+        .where(inArray(storeChecks.purchaseKey, ids)),
+    work: check,
+    // The first check is due at a time of the store's clock.
+    isRepaired: or(gt(storeChecks.attempts, 0), eq(storeChecks.isTokenUnset, true)),
+    now,
+    log,
+  })
+  return { queue, ask }
 
-  /** Makes the checks that are due. Stops when the store refuses the key or limits requests. */
-  async function checkDue(signal: AbortSignal) {
-    for (const check of await checks.listDue(now(), MAX_PER_RUN)) {
-      if (signal.aborted) return
-      try {
-        await make(check, signal)
-      } catch (error) {
-        if (!(error instanceof AppleApiError)) throw error
-        log.warn({ err: error }, 'a purchase could not be checked with the App Store')
-        if (error.reason === 'rejected') {
-          await scheduleNext(check)
-          continue
-        }
-        const retryAt = error.retryAt ?? new Date(now().getTime() + UNREACHABLE_DELAY_MS)
-        await checks.postpone(check.purchaseKey, check.dueAt, { dueAt: retryAt })
-        return
-      }
-    }
+  async function findDue(isDue: SQL, { slots }: Capacity): Promise<string[]> {
+    if (paused.isInForce()) return []
+    const rows = await db.read
+      .select({ id: storeChecks.purchaseKey })
+      .from(storeChecks)
+      .where(isDue)
+      .orderBy(asc(storeChecks.dueAt))
+      .limit(slots)
+    return rows.map(({ id }) => id)
   }
 
-  async function make(check: Check, signal: AbortSignal) {
-    const { purchaseKey, isTokenUnset } = check
-    const before = await purchaseOf(db.read, purchaseKey)
-    const isDue = isTokenUnset || (before !== null && isOverdue(before, now()))
-    if (isDue) await ask(purchaseKey, signal)
-    if (isTokenUnset) await tellOwner(purchaseKey)
-    await scheduleNext(check)
+  /** Asks about a purchase if that is still needed, and schedules the next check. */
+  async function check(item: Check, signal: AbortSignal): Promise<Date | null> {
+    const before = await purchaseOf(db.read, item.id)
+    try {
+      if (item.isTokenUnset || (before !== null && isOverdue(before, now())))
+        await ask(item.id, signal)
+      if (item.isTokenUnset) await tellOwner(item.id)
+    } catch (error) {
+      if (!(error instanceof AppleApiError) || signal.aborted) throw error
+      log.warn({ err: error }, 'a purchase could not be checked with the App Store')
+      if (error.reason !== 'rejected') return postpone(item, error.retryAt)
+    }
+    return scheduleNext(item, before)
+  }
+
+  /** The store refuses the key, limits requests or cannot be reached: all checks wait. */
+  async function postpone(item: Check, retryAt: Date | null): Promise<Date> {
+    const at = now().getTime()
+    paused = createPause(retryAt === null ? PAUSE_MS : retryAt.getTime() - at, now)
+    const dueAt = retryAt ?? new Date(at + UNREACHABLE_DELAY_MS)
+    await db.write((tx) => queue.finish(tx, item, { dueAt }))
+    return dueAt
   }
 
   /** Moves a check to its next time, or removes it when there is none. */
-  async function scheduleNext({ purchaseKey, dueAt, attempts }: Check) {
-    const purchase = await purchaseOf(db.read, purchaseKey)
-    const next = purchase && nextCheckOf(purchase, attempts, now())
-    if (next === null) return checks.remove(purchaseKey, dueAt)
-    await checks.postpone(purchaseKey, dueAt, {
-      dueAt: next,
-      attempts: attempts + 1,
-      isTokenUnset: false,
-    })
+  async function scheduleNext(item: Check, before: Purchase | null): Promise<Date | null> {
+    const purchase = await purchaseOf(db.read, item.id)
+    // The checks are counted from the end of the period, and the store may have reported another one.
+    const isNews = (purchase && endOf(purchase)) !== (before && endOf(before))
+    const attempts = isNews ? 0 : item.attempts
+    const dueAt = purchase && nextCheckOf(purchase, attempts, now())
+    const next = { attempts: isNews ? 0 : attempts + 1, isTokenUnset: false }
+    await db.write((tx) => queue.finish(tx, item, dueAt && { ...next, dueAt }))
+    return dueAt
   }
 
   /** Records what the store says about a purchase now. Returns whether it knows the purchase. */

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, lt, lte, sql } from 'drizzle-orm'
+import { and, eq, gt, lt, sql } from 'drizzle-orm'
 import { HOUR_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { prepareUpsert } from '../../../platform/db/prepared.ts'
@@ -30,7 +30,7 @@ export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }
       .returning({ purchaseKey: storeChecks.purchaseKey }),
   )
   const upsert = prepareUpsert(db, storeChecks)
-  return { schedule, listDue, postpone, remove, scheduleClaimCheck, hasProductionChecks }
+  return { schedule, scheduleClaimCheck, hasProductionChecks }
 
   /** Schedules a check for the end of the period that a store's event describes. */
   async function schedule(tx: Tx, event: BillingEvent) {
@@ -65,16 +65,6 @@ export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }
     return row !== undefined && readPurchase(row.state).stated?.transactionId === transactionId
   }
 
-  /** The checks due at `now`, the oldest first. */
-  function listDue(now: Date, limit: number) {
-    return db.read
-      .select()
-      .from(storeChecks)
-      .where(lte(storeChecks.dueAt, now))
-      .orderBy(asc(storeChecks.dueAt))
-      .limit(limit)
-  }
-
   /** Whether a check of any production purchase is scheduled. */
   async function hasProductionChecks(): Promise<boolean> {
     const isProduction = and(
@@ -82,28 +72,6 @@ export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }
       lt(storeChecks.purchaseKey, 'PRODUCTION}'),
     )
     return (await db.read.select().from(storeChecks).where(isProduction).limit(1)).length > 0
-  }
-
-  /** Moves a check to `next`, unless a new period has moved it since it was listed with `dueAt`. */
-  async function postpone(
-    purchaseKey: string,
-    dueAt: Date,
-    next: Partial<typeof storeChecks.$inferInsert>,
-  ) {
-    await db.write(async (tx) => {
-      await tx
-        .update(storeChecks)
-        .set(next)
-        .where(and(eq(storeChecks.purchaseKey, purchaseKey), eq(storeChecks.dueAt, dueAt)))
-    })
-  }
-
-  async function remove(purchaseKey: string, dueAt: Date) {
-    await db.write(async (tx) => {
-      await tx
-        .delete(storeChecks)
-        .where(and(eq(storeChecks.purchaseKey, purchaseKey), eq(storeChecks.dueAt, dueAt)))
-    })
   }
 
   /** Schedules an immediate check, which also tells the store who owns the purchase. */
