@@ -43,7 +43,7 @@ testInstances(
       `${Math.round(DELIVERIES / seconds)} per second, ${refused.length} refused, longest ${Math.round(Math.max(...durations))} ms`,
     )
     expect(refused).toEqual([])
-    for (const { services } of both) await services.backlog.drain()
+    for (const { services } of both) await services.backlog.flush()
     expect((await here.services.eventSearch.countStored()).events).toBe(fixture.length)
     expect(await accessByStore(here)).toEqual(accessByModel(fixture.map(logged), USERS, NOW))
     const { changed } = await here.services.rebuildBilling(AbortSignal.timeout(20_000))

@@ -25,7 +25,7 @@ export async function storedSums({ services: { db } }: TestApp): Promise<string[
 /** The figures on a day, once further events are counted. */
 export async function figuresAfter(app: TestApp, events: EventFixture[], day: number, query = {}) {
   for (const event of events) await receive(app, event)
-  await app.services.backlog.drain()
+  await app.services.backlog.flush()
   await count(app)
   app.clock.now = new Date(ms(day))
   return await app.services.figures.read(query)

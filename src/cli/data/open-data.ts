@@ -97,7 +97,6 @@ async function openLocked(
   opening.defer(() => services.imageQueue.stop())
   opening.defer(() => services.mailer.close())
   opening.defer(async () => void (await services.stopQueues()))
-  opening.defer(() => services.backlog.stop())
   await seed(services)
   await services.users.clearUnreadableSecrets(replaced.map(({ name }) => name))
   if (migrated.length > 0 || wasMigrated) {

@@ -93,7 +93,7 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     onAssigned: counting.markChanged,
     ...(sizes ? { sizes } : {}),
   })
-  const backlog = createBacklog({ db, projection, log })
+  const backlog = createBacklog({ ...deps, projection })
   const signedRecords = createSignedRecords({ ...deps, days: settings.storeRecordDays })
   const erasure = createErasure({ ...deps, projection, eventLog, backlog, signedRecords })
   const transactions = createTransactions(db, eventLog)

@@ -83,6 +83,7 @@ export const billingFeature = {
         new Elysia({ name: 'billing-console' })
           .use(billingAdmin({ ...parts, ...needs, ...context }))
           .use(businessAdmin(parts)),
+      queues: [parts.backlog],
       jobs: billingJobs(parts),
       userData: {
         billingAliases: {

@@ -4,7 +4,6 @@ import type { Counting } from './business/counting.ts'
 import type { EventFolding } from './inbox/event-folding.ts'
 import type { SignedRecords } from './inbox/signed-records.ts'
 import type { Transactions } from './inbox/transactions.ts'
-import type { Backlog } from './projection/backlog.ts'
 import type { Reconcile } from './provider/reconcile.ts'
 
 export const RETRY_OF_FAILED_EVENTS = 'failed billing events'
@@ -13,7 +12,6 @@ const SHARE_PER_RUN = 1 / 24
 
 type BillingJobsDeps = {
   eventFolding: Pick<EventFolding, 'retryFailed'>
-  backlog: Backlog
   /** Null without an API key. */
   reconcile: Reconcile | null
   accessStates: Pick<AccessStates, 'announceDue' | 'followPlans' | 'compareAgain'>
@@ -24,7 +22,7 @@ type BillingJobsDeps = {
 }
 
 export function billingJobs(deps: BillingJobsDeps): Job[] {
-  const { eventFolding, backlog, reconcile, signedRecords, clearOldTelemetry, accessStates } = deps
+  const { eventFolding, reconcile, signedRecords, clearOldTelemetry, accessStates } = deps
   const { transactions, counting } = deps
   return [
     ...(reconcile ? [reconcileJob(reconcile)] : []),
@@ -32,12 +30,6 @@ export function billingJobs(deps: BillingJobsDeps): Job[] {
       name: RETRY_OF_FAILED_EVENTS,
       schedule: ['*/10 * * * *'],
       run: async (signal) => void (await eventFolding.retryFailed(signal)),
-    },
-    {
-      name: 'billing backlog',
-      schedule: ['*/10 * * * *'],
-      run: backlog.drain,
-      isDueAtStart: async () => true,
     },
     {
       name: 'expired access',

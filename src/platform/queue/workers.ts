@@ -64,7 +64,7 @@ export function createWorkers<Item>(deps: WorkersDeps<Item>) {
   function wake(keys: string[] | null = null) {
     noteWake(keys)
     claimDue().catch((err) => {
-      if (!isStopped) log.error({ err }, `the ${name} cannot be read`)
+      if (!isStopped) log.error({ err }, `the ${name} could not be processed`)
     })
   }
 

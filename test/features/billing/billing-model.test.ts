@@ -115,7 +115,7 @@ test(`stored purchases agree with the model and with a rebuild, with duplicate d
       for (const event of events) await receive(app, event)
       for (const event of events.slice(0, 2)) await receive(app, event)
       // Stale work may still be pending.
-      await app.services.backlog.drain()
+      await app.services.backlog.flush()
       expect(await accessByStore(app)).toEqual(accessByModel(events.map(logged), USERS, NOW))
       const { changed } = await app.services.rebuildBilling(AbortSignal.timeout(10_000))
       expect(changed).toEqual([])
@@ -135,7 +135,7 @@ test(`late events, even overridden ones, give the same state as a full fold ${fa
     fc.asyncProperty(onePurchase, async (events) => {
       await clearBilling(app)
       for (const event of events) await receive(app, event)
-      await backlog.drain()
+      await backlog.flush()
       const log = events.map(logged)
       expect(await accessByStore(app)).toEqual(accessByModel(log, USERS, NOW))
       const stored = await Promise.all(IDS.map((id) => storedPurchases(app, id)))
@@ -163,9 +163,9 @@ test.each([
         for (const event of events) {
           await receive(app, event)
           // Stale work is done before the next event, or only at the end.
-          if (random.next().value === 0) await backlog.drain()
+          if (random.next().value === 0) await backlog.flush()
         }
-        await backlog.drain()
+        await backlog.flush()
         expect(await accessByStore(app)).toEqual(accessByModel(events.map(logged), USERS, NOW))
         expect(await db.read.$count(db.tables.stalePurchases)).toBe(0)
         expect(await db.read.$count(db.tables.staleCustomers)).toBe(0)

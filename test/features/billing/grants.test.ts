@@ -151,7 +151,7 @@ test('the export has granted access with its reason, and deletion removes the re
   expect(exported['subscription']).toMatchObject({ subscriptions: [{ store: 'PROMOTIONAL' }] })
   const { db, backlog, deleteAccount } = app.services
   await deleteAccount(userId)
-  await backlog.drain()
+  await backlog.flush()
   const { billingEvents, subscriptions } = db.tables
   const events = await db.read.select().from(billingEvents)
   const states = await db.read.select().from(subscriptions)

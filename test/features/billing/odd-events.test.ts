@@ -163,7 +163,7 @@ test('a transfer of 1,200 ids moves the purchase of the last one', async () => {
   const ids = Array.from({ length: 1_200 }, (_, at) => `old-${at}`)
   await deliver(app, purchase('old-1199'))
   await deliver(app, { type: 'TRANSFER', at: 1, transferred_from: ids, transferred_to: ['new'] })
-  await app.services.backlog.drain()
+  await app.services.backlog.flush()
   const { subscriptions } = await app.services.subscription.readForExport('new', 'production')
   expect(subscriptions).toMatchObject([{ status: 'active' }])
 })

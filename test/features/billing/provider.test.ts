@@ -113,7 +113,7 @@ test('does not ask about a deleted user', async () => {
   const { accessToken: token, user } = await app.register()
   await deliver(app, purchase(user._id))
   await app.ask('DELETE', '/api/user/profile/v1', { token })
-  await app.services.backlog.drain()
+  await app.services.backlog.flush()
   await app.services.reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))
   expect(asked).toEqual([])
 })

@@ -122,7 +122,7 @@ test('when one of a customer’s two users is deleted, the other keeps the purch
   await deliver(app, { ...purchase(bob.user._id), aliases: [ann.user._id] })
   const { accessToken: token } = ann
   expect((await app.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
-  await app.services.backlog.drain()
+  await app.services.backlog.flush()
   expect((await read(app, bob.accessToken)).json.response.entitlements).toMatchObject([
     { active: true },
   ])
@@ -162,7 +162,7 @@ test('deleting an account pseudonymizes earlier and later events and keeps the p
   })
   const { db } = app.services
   // On a slow machine the fold continues after the reply.
-  await app.services.backlog.drain()
+  await app.services.backlog.flush()
   const everything = JSON.stringify([
     await log(app),
     await db.read.select().from(db.tables.billingAliases),

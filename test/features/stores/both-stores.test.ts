@@ -66,7 +66,7 @@ async function check(histories: History[]) {
   await app.services.stores.history?.catchUp('PRODUCTION', { signal: AbortSignal.timeout(60_000) })
   await runPlayJobs(app)
   await runPlayJobs(app)
-  await app.services.backlog.drain()
+  await app.services.backlog.flush()
   const { subscriptions } = await app.services.subscription.readForExport(user._id, 'production')
   const at = app.clock.now.getTime()
   const active = subscriptions.filter(

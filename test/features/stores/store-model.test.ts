@@ -53,7 +53,7 @@ async function check(
   Object.defineProperty(clock, 'now', { get: () => app.clock.now })
   const subscriptions = await playInAppStore(app, store, histories)
   await heal(app, subscriptions)
-  await app.services.backlog.drain()
+  await app.services.backlog.flush()
   const now = app.clock.now.getTime()
   const purchases = await readPurchases(app)
   for (const bought of subscriptions) {

@@ -26,7 +26,7 @@ const control: Server = {
     if (isHourly) await stores.history?.catchUp('PRODUCTION', { signal }).catch(() => {})
     if (isQuarterDaily) await stores.play?.voided.catchUp().catch(() => {})
     await eventFolding.retryFailed(signal)
-    await backlog.drain()
+    await backlog.flush()
   },
   submit: ({ userId, purchases }) => stores.submit({ userId, ip: userId }, purchases, false),
   async readAccess({ userIds }) {

@@ -57,7 +57,7 @@ export function createErasure(deps: ErasureDeps) {
     }
     const purchaseKeys = new Set(rows.flatMap(({ purchaseKey }) => purchaseKey ?? []))
     await projection.restart(tx, [...purchaseKeys])
-    tx.afterCommit(backlog.drainInBackground)
+    backlog.wakeAfter(tx)
   }
 
   /** A customer has the id of one of its users. If other users share it, it takes one of their ids. */

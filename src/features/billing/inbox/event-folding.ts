@@ -140,7 +140,7 @@ export function createEventFolding(deps: EventFoldingDeps) {
   }
 
   async function apply(tx: Tx, event: OrderedEvent, id: string, isNew: boolean) {
-    if (await projection.apply(tx, event, id, isNew)) tx.afterCommit(backlog.drainInBackground)
+    if (await projection.apply(tx, event, id, isNew)) backlog.wakeAfter(tx)
   }
 
   async function markFailed(tx: Tx, id: string, failure: unknown) {

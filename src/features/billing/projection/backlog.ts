@@ -1,9 +1,10 @@
-import { oneAtATime } from '../../../lib/concurrency/one-at-a-time.ts'
 import type { Log } from '../../../lib/log/log.ts'
+import { pause } from '../../../platform/jobs/jobs.ts'
+import { createWorkers } from '../../../platform/queue/workers.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Projection } from './projection.ts'
 
-type BacklogDeps = { db: BillingDb; projection: Projection; log: Log }
+type BacklogDeps = { db: BillingDb; projection: Projection; now: () => Date; log: Log }
 
 export type Backlog = ReturnType<typeof createBacklog>
 
@@ -11,30 +12,25 @@ export type Backlog = ReturnType<typeof createBacklog>
 const PAUSE_SLICES = 2
 const MAX_PAUSE_MS = 100
 
-/** Processes the projection's stale work in slices, so that other work is not delayed. */
-export function createBacklog({ db, projection, log }: BacklogDeps) {
-  let stopped = false
-  const drain = oneAtATime(work)
-  return { drainInBackground, drain, stop }
+/**
+ * Processes the projection's stale work in slices, so that other work is not delayed. A slice needs no lease, because it
+ * is one change: it is the claim, and what is left to do is to wait before the next one.
+ */
+export function createBacklog({ db, projection, now, log }: BacklogDeps) {
+  return createWorkers<number>({
+    name: 'billing backlog',
+    slots: 1,
+    idOf: () => 'pause',
+    claim: processSlice,
+    work: async (pauseMs, signal) => pause(pauseMs, signal).then(() => null),
+    now,
+    log,
+  })
 
-  /** Starts working in the background. */
-  function drainInBackground() {
-    drain().catch((err) => {
-      if (!stopped) log.error({ err }, 'the billing backlog could not be processed')
-    })
-  }
-
-  /** Waits for the current slice. The remaining work is stored, and continues at the next start. */
-  async function stop() {
-    stopped = true
-    await drain().catch(() => {})
-  }
-
-  async function work() {
-    for (;;) {
-      const start = performance.now()
-      if (stopped || !(await db.write(projection.runSlice))) return
-      await Bun.sleep(Math.min(PAUSE_SLICES * (performance.now() - start), MAX_PAUSE_MS))
-    }
+  /** Returns the pause before the next slice; none if no work is left. */
+  async function processSlice(): Promise<number[]> {
+    const start = performance.now()
+    if (!(await db.write(projection.runSlice))) return []
+    return [Math.min(PAUSE_SLICES * (performance.now() - start), MAX_PAUSE_MS)]
   }
 }

@@ -83,7 +83,7 @@ test('counting step by step gives the figures of a rebuild, whatever happens in 
         await receive(app, event)
         await happen(app, random.next().value, event)
       }
-      await app.services.backlog.drain()
+      await app.services.backlog.flush()
       await count(app)
       const counted = await storedSums(app)
       await app.services.rebuildBilling(AbortSignal.timeout(10_000))
@@ -96,7 +96,7 @@ test('counting step by step gives the figures of a rebuild, whatever happens in 
 async function happen(app: TestApp, step: string, { id = '', app_user_id: user }: EventFixture) {
   const { services } = app
   if (step === 'count') await count(app)
-  if (step === 'drain') await services.backlog.drain()
+  if (step === 'drain') await services.backlog.flush()
   if (step === 'replay') await services.eventFolding.replay(id)
   if (step === 'erase' && typeof user === 'string') {
     await services.db.write((tx) => services.erasure.eraseUser(tx, user))

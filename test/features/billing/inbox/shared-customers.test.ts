@@ -25,7 +25,7 @@ test.each([true, false])(
     const exported = await app.services.exportData(ann._id)
     expect((exported['billingEvents'] as unknown[]).length).toBe(2)
     expect((await app.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
-    await app.services.backlog.drain()
+    await app.services.backlog.flush()
     expect(await tablesWith(app, [ann._id, ANN])).toEqual([])
     const { changed } = await app.services.rebuildBilling(AbortSignal.timeout(10_000))
     expect(changed).toEqual([])

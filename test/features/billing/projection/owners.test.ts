@@ -69,7 +69,7 @@ test.each<[string, EventFixture[], string]>([
   await using app = await createTestApp()
   app.clock.now = new Date(ms(50))
   for (const event of events) await receive(app, event)
-  await app.services.backlog.drain()
+  await app.services.backlog.flush()
   expect(await customerIds(app)).toEqual([owner])
   expect((await app.services.rebuildBilling(AbortSignal.timeout(5_000))).changed).toEqual([])
 })

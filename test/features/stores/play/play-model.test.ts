@@ -33,7 +33,7 @@ async function check(histories: History[]) {
   app.clock.now = new Date(app.clock.now.getTime() + 8 * DAY)
   await runPlayJobs(app)
   await runPlayJobs(app)
-  await app.services.backlog.drain()
+  await app.services.backlog.flush()
   const now = app.clock.now.getTime()
   const purchases = await readPurchases(app)
   for (const bought of subscriptions) {
