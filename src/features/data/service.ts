@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto/hash.ts'
 import { AppError, accountDeleted, notFound } from '../../lib/errors.ts'
+import { mergePatch } from '../../lib/text/json.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import { prepareFind, prepareUpsert } from '../../platform/db/prepared.ts'
 import type { ExistingUsers } from '../../platform/user-table.ts'
@@ -186,19 +187,4 @@ function preconditionFailed(): AppError {
 function documentTooLarge(): AppError {
   const message = `The data must not exceed ${MAX_DOCUMENT_BYTES} bytes in total.`
   return new AppError('payload_too_large', message)
-}
-
-/** Applies a merge patch (RFC 7396): `null` removes a member, anything but an object replaces it. */
-function mergePatch(target: unknown, patch: JsonObject): JsonObject {
-  const merged = new Map(isObject(target) ? Object.entries(target) : [])
-  for (const [name, change] of Object.entries(patch)) {
-    if (change === null) merged.delete(name)
-    else merged.set(name, isObject(change) ? mergePatch(merged.get(name), change) : change)
-  }
-  // Unlike an assignment, this makes `__proto__` an ordinary member.
-  return Object.fromEntries(merged)
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,7 +1,7 @@
 import type { TString } from '@sinclair/typebox'
 import { type Static, type TSchema, t } from 'elysia'
 import { inLanguage } from '../../lib/text/local-text.ts'
-import { LIMIT_PERIODS } from '../../lib/text/plan-limits.ts'
+import { LIMIT_PERIODS, limitsByName } from '../../lib/text/plan-limits.ts'
 import { createNegotiator, LocalText } from '../../platform/http/language/local-text.ts'
 import {
   closedObject,
@@ -11,7 +11,6 @@ import {
   oneOf,
   openEnum,
 } from '../../platform/http/replies/envelope.ts'
-import { limitsByName } from './limits.ts'
 
 const text = (description: string, example: string) =>
   t.String({ maxLength: 500, description, examples: [example] })

@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, gt, isNull, lt, lte, or } from 'drizzle-orm'
 import { type AppError, invalidField, notFound } from '../../lib/errors.ts'
 import type { LimitPeriod } from '../../lib/text/plan-limits.ts'
+import { MAX_EXTENSION_MS, periodAt, type Renewal } from '../../lib/time/limit-period.ts'
 import { repeatInBatches } from '../../platform/db/batched-changes.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import {
@@ -11,7 +12,6 @@ import {
   toLimitState,
 } from './consumption.ts'
 import { type Counter, createCounters, toMonth } from './counters.ts'
-import { MAX_EXTENSION_MS, periodAt, type Renewal } from './period.ts'
 import { createPurchaseCounters } from './purchase-counters.ts'
 import type { UsageDb } from './schema.ts'
 

@@ -3,7 +3,7 @@ export const LIMIT_PERIODS = ['month', 'day', 'total'] as const
 export type LimitPeriod = (typeof LIMIT_PERIODS)[number]
 
 /** The standard limits, which every plan has, with their periods. */
-export const STANDARD_PERIODS = {
+const STANDARD_PERIODS = {
   seatLimit: 'total',
   appLimit: 'total',
   keywordLimit: 'total',
@@ -23,3 +23,29 @@ export function listStandardLimits(plan: StandardLimits): StandardLimits {
 }
 
 export const STANDARD_LIMITS = Object.keys(STANDARD_PERIODS) as (keyof StandardLimits)[]
+
+/** The limits of a plan, standard and custom. */
+type Limits = StandardLimits & { limits?: Record<string, number | null> }
+type PlanWithLimits = Limits & { limitPeriods?: Record<string, LimitPeriod> }
+
+/** All limits of a plan by name, standard and custom; null: unlimited. */
+export function limitsByName(plan: Limits): Record<string, number | null> {
+  return { ...listStandardLimits(plan), ...plan.limits }
+}
+
+/** All limits of a plan with their periods. */
+export function findPlanLimits(plan: PlanWithLimits) {
+  const periods = periodsByName(plan)
+  return Object.entries(limitsByName(plan)).map(([name, limit]) => {
+    return { name, period: periods[name] ?? ('month' as const), limit }
+  })
+}
+
+/** The periods of all limits of a plan, by name. Plans in replies list every limit in `limits`. */
+export function periodsByName({ limits = {}, limitPeriods = {} }: PlanWithLimits) {
+  // A limit may have the name of an inherited member, such as `constructor`.
+  const periodOf = (name: string) =>
+    (Object.hasOwn(limitPeriods, name) && limitPeriods[name]) || 'month'
+  const own = Object.keys(limits).map((name) => [name, periodOf(name)])
+  return { ...Object.fromEntries(own), ...STANDARD_PERIODS } as Record<string, LimitPeriod>
+}

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { computeRenewal } from '../../../src/features/billing/purchases/access.ts'
 import type { Purchase } from '../../../src/features/billing/purchases/purchase.ts'
-import { periodAt } from '../../../src/features/usage/period.ts'
+import { periodAt } from '../../../src/lib/time/limit-period.ts'
 
 const day = (text: string) => new Date(`${text}T00:00:00Z`)
 

@@ -1,5 +1,5 @@
-import type { LimitPeriod } from '../../lib/text/plan-limits.ts'
-import { addMonths, DAY_MS } from '../../lib/time/durations.ts'
+import type { LimitPeriod } from '../text/plan-limits.ts'
+import { addMonths, DAY_MS } from './durations.ts'
 
 /** The current period of a limit; `endsAt` null: never. Periods begin at midnight UTC. */
 export type PeriodBounds = { startsAt: Date; endsAt: Date | null }
