@@ -4,6 +4,7 @@ import type { AnyAction } from '../src/platform/actions/action.ts'
 import { toCommands } from '../src/platform/actions/command-line.ts'
 import { type Condition, findLimit } from '../src/platform/conditions/condition.ts'
 import { actions, conditions } from '../src/server/declarations.ts'
+import { describeOperations } from './client-operations.ts'
 import { ROOT } from './root.ts'
 
 /** A server cannot tell that it is down, nor which versions others run. */
@@ -34,6 +35,7 @@ export async function references(): Promise<Record<string, string>> {
     'docs/actions.md': actionsPage(),
     '.env.example': exampleEnvironment(),
     'docs/monitoring/alerts.yml': `${[PROMETHEUS_ONLY, ...conditions.map(toPrometheusAlert)].join('\n')}\n`,
+    'src/client/testing/operations.json': await describeOperations(),
   }
 }
 

@@ -16,7 +16,7 @@ const APPS = ['testing-app.ts', 'react-app.ts']
 /** The complete examples in TypeScript, by page. */
 const EXAMPLES = {
   'client.md': ['sign-in.ts', 'session-storage.ts'],
-  'client-testing.md': ['trial.test.ts', 'picture.ts'],
+  'client-testing.md': ['trial.test.ts'],
   'client-react.md': ['app.tsx', 'sign-in-form.tsx', 'paywall.tsx', 'account.tsx', 'app.test.tsx'],
 }
 /** The packages and globals of the app that the examples use. */
@@ -70,7 +70,7 @@ test(
     expect(await compile(['globals.d.ts', ...names], 'bundler')).toBe('')
     await writeFile(join(app, 'signs-in.ts'), SIGN_IN_SCRIPT)
     const { stdout, stderr } = Bun.spawnSync([process.execPath, 'signs-in.ts'], { cwd: app })
-    const printed = ['guest', 'email', 'email', 'That is not correct. Try again.', 'dot.webp']
+    const printed = ['guest', 'email', 'email', 'That is not correct. Try again.', 'photo.webp']
     expect([stdout.toString(), stderr.toString()]).toEqual([`${printed.join('\n')}\n`, ''])
   },
   COMPILER_TIMEOUT_MS,
@@ -80,7 +80,6 @@ test(
 const SIGN_IN_SCRIPT = `
 import { createClient } from 'homeport-client'
 import { createFakeServer } from 'homeport-client/testing'
-import { picture } from './picture'
 import { continueAsGuest, describeError, signInWithCode, signInWithPassword } from './sign-in'
 
 const server = createFakeServer()
@@ -94,7 +93,8 @@ await api.logout()
 const ask = async () => twoFactorCode
 console.log((await signInWithPassword(api, bob.email, 'correct horse battery', ask)).loginType)
 await signInWithPassword(api, bob.email, 'wrong', ask).catch((error) => console.log(describeError(error)))
-const upload = { type: 'publicAsset', targetType: 'webp', files: [picture] } as const
+const files = [{ name: 'a.png', data: new Uint8Array([65]) }]
+const upload = { type: 'publicAsset', files } as const
 for (const { fileName } of await api.uploadAttachments(upload)) console.log(fileName)`
 
 /** What the compiler says with strict settings. */

@@ -57,7 +57,7 @@ async function routesRequestedBy(name: string): Promise<string[]> {
 }
 
 describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
-  test('a user registers, edits the profile, uploads files, reads app data and deletes the account', async () => {
+  test('a user registers, edits the profile, reads app data and deletes the account', async () => {
     await using app = await open()
     const { client } = clientOf(app, { env, device: 'Ann’s 📱 100 %', language: 'de' })
     const registered = await client.register({ ...LOGIN, name: 'Ann' })
@@ -67,21 +67,6 @@ describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
       'Zoë 🌊',
     )
 
-    const data = new TextEncoder().encode('line one\nline two')
-    const files = [
-      { name: 'notes "1".txt', type: 'text/plain', data },
-      new File([data], 'b.txt', { type: 'text/plain' }),
-    ]
-    const stored = await client.uploadAttachments({ type: 'supportTicket', files })
-    expect(stored.map(({ fileName }) => fileName)).toEqual(['notes "1".txt', 'b.txt'])
-    const key = stored[0]?.key ?? ''
-    expect(await client.readAttachment({ key })).toMatchObject({ size: data.length })
-    expect(await (await app.app.handle(new Request(stored[0]?.url ?? ''))).text()).toBe(
-      'line one\nline two',
-    )
-    const listed = await client.listAttachments({ limit: 1 })
-    expect([listed.attachments.length, listed.next === null]).toEqual([1, false])
-    await client.deleteAttachment({ key })
     expect((await client.listSessions()).map(({ device }) => device)).toEqual(['Ann’s 📱 100 %'])
     expect((await client.readSubscription()).entitlements).toEqual([])
     expect((await client.readAppSettings()).hardPaywall).toBeBoolean()
@@ -233,24 +218,6 @@ describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
     app.clock.advance(16 * 60_000)
     await client.login(LOGIN)
     expect((await client.readProfile()).email).toBe(EMAIL)
-  })
-
-  test('an upload whose reply is lost is not stored twice', async () => {
-    await using app = await open()
-    const { client, network } = clientOf(app, { env })
-    await client.register(LOGIN)
-    const files = [{ name: 'a.txt', data: new TextEncoder().encode('once') }]
-    const upload = () =>
-      client.uploadAttachments({ type: 'supportTicket', files, idempotencyKey: 'same' })
-    network.interceptor = {
-      reply() {
-        throw new TypeError('connection reset')
-      },
-    }
-    await expect(upload()).rejects.toMatchObject({ code: 'network_error' })
-    network.interceptor = {}
-    expect(await upload()).toHaveLength(1)
-    expect((await client.listAttachments()).attachments).toHaveLength(1)
   })
 })
 

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test'
-import { runInNewContext } from 'node:vm'
 import type { Credentials, UploadInput } from '../../src/client/client.ts'
 import { createTestApp, PASSWORD } from '../support/app.ts'
 import { BACKENDS } from '../support/backends.ts'
@@ -9,39 +8,6 @@ const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 const PLAIN = { env: 'test' }
 
 describe.each(BACKENDS)('$name:', ({ open }) => {
-  test.each<[string, () => unknown]>([
-    [
-      'a typed array from another realm',
-      () => runInNewContext('new Uint8Array([1, 116, 101]).subarray(1)'),
-    ],
-    [
-      'an ArrayBuffer from another realm',
-      () => runInNewContext('new Uint8Array([116, 101]).buffer'),
-    ],
-    ['a DataView', () => new DataView(new Uint8Array([116, 101]).buffer)],
-  ])('%s is uploaded', async (_name, make) => {
-    await using app = await open()
-    const { client } = await signedIn(app, PLAIN)
-    const files = [{ name: 'a.txt', type: 'text/plain', data: make() as Uint8Array }]
-    const [stored] = await client.uploadAttachments({ type: 'supportTicket', files })
-    expect(await client.readAttachment({ key: stored?.key ?? '' })).toMatchObject({ size: 2 })
-  })
-
-  test('a blob: URL is read as a file', async () => {
-    await using app = await open()
-    const { client, network } = await signedIn(app, PLAIN)
-    const uri = URL.createObjectURL(new Blob(['text']))
-    const send = network.fetch
-    const fetch = async (url: string, init?: RequestInit) =>
-      url.startsWith('blob:') ? globalThis.fetch(url) : send(url, init)
-    const other = clientOf(app, { ...PLAIN, fetch })
-    await other.client.startAsGuest()
-    const files = [{ uri, name: 'a.txt', type: 'text/plain' }]
-    const [stored] = await other.client.uploadAttachments({ type: 'supportTicket', files })
-    expect(await other.client.readAttachment({ key: stored?.key ?? '' })).toMatchObject({ size: 4 })
-    expect((await client.listAttachments()).attachments).toEqual([])
-  })
-
   test.each([200, 401, 409, 429, 503])(
     'logout succeeds on the device even if an intermediary replies %d',
     async (status) => {

@@ -12,7 +12,7 @@ const PLAIN = { env: 'test' }
 const DAY_MS = 86_400_000
 
 describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
-  test('links in mails verify, reset and change the address, once and in time', async () => {
+  test('links in mails verify the address and reset the password, once and in time', async () => {
     await using app = await open()
     const { client } = clientOf(app, PLAIN)
     await client.register(LOGIN)
@@ -22,26 +22,18 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
     expect((await client.readProfile()).emailVerified).toBe(true)
     expect(await codeOf(client.resendVerification())).toBe('conflict')
 
-    await client.changeEmail({ password: PASSWORD, email: 'new@example.com' })
-    const [change, cancel] = [await app.nextToken('new@example.com'), await app.nextToken(EMAIL)]
-    await client.cancelEmailChange({ token: cancel })
-    expect(await codeOf(client.verifyEmail({ token: change }))).toBe('unauthenticated')
-    await client.changeEmail({ password: PASSWORD, email: 'new@example.com' })
-    await client.verifyEmail({ token: await app.nextToken('new@example.com') })
-    expect((await client.readProfile()).email).toBe('new@example.com')
-
     await client.forgotPassword({ email: 'nobody@example.com' })
-    await client.forgotPassword({ email: 'NEW@example.com' })
-    const reset = await app.nextToken('new@example.com')
+    await client.forgotPassword({ email: 'ANN@example.com' })
+    const reset = await app.nextToken(EMAIL)
     const weak = await failureOf(client.resetPassword({ token: reset, newPassword: 'password1' }))
     expect([weak.code, weak.message]).toEqual(['validation_failed', 'The password is too common.'])
     await client.resetPassword({ token: reset, newPassword: NEW_PASSWORD })
     expect(await codeOf(client.readProfile())).toBe('unauthenticated')
-    await client.login({ email: 'new@example.com', password: NEW_PASSWORD })
+    await client.login({ email: EMAIL, password: NEW_PASSWORD })
     // A user may ask for few e-mails in an hour.
     app.clock.advance(61 * 60_000)
-    await client.forgotPassword({ email: 'new@example.com' })
-    const late = await app.nextToken('new@example.com')
+    await client.forgotPassword({ email: EMAIL })
+    const late = await app.nextToken(EMAIL)
     app.clock.advance(31 * 60_000)
     expect(await codeOf(client.resetPassword({ token: late, newPassword: NEW_PASSWORD }))).toBe(
       'unauthenticated',
@@ -144,7 +136,7 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
     expect((await client.readProfile()).email).toBe(EMAIL)
   })
 
-  test('social sign-in creates, links and unlinks accounts', async () => {
+  test('social sign-in creates and links accounts', async () => {
     await using app = await open()
     const { client } = clientOf(app, PLAIN)
     const signIn = async (email: string, emailVerified = true, other = client) => {
@@ -155,7 +147,6 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
     const guest = await client.startAsGuest()
     const created = await signIn('ann@gmail.com')
     expect(created).toMatchObject({ _id: guest.user._id, loginType: 'google', emailVerified: true })
-    expect(await codeOf(client.unlinkProvider({ provider: 'apple' }))).toBe('not_found')
     await client.logout()
     expect((await signIn('ann@gmail.com'))?._id).toBe(guest.user._id)
     await client.logout()
@@ -164,14 +155,11 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
     await client.logout()
     const stranger = await signIn('bob@gmail.com', false)
     expect([stranger?._id === user._id, stranger?.emailVerified]).toEqual([false, false])
-    expect(await codeOf(client.unlinkProvider({ provider: 'google' }))).toBe('conflict')
     await client.logout()
     await client.login({ email: 'bob@gmail.com', password: PASSWORD })
     await client.verifyEmail({ token: await app.nextToken('bob@gmail.com') })
     const carl = clientOf(app, PLAIN).client
     expect((await signIn('BOB@gmail.com', true, carl))?._id).toBe(user._id)
-    await client.unlinkProvider({ provider: 'google' })
-    expect(await codeOf(carl.readProfile())).toBe('unauthenticated')
   })
 
   test('a code sent by e-mail signs in, once and in time, and creates the account', async () => {

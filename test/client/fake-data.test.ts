@@ -77,43 +77,6 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
     })
   })
 
-  test('files have types, names, pages and a quota', async () => {
-    await using app = await open()
-    const { client } = clientOf(app, PLAIN)
-    await client.register(LOGIN)
-    const upload = (name: string, text: string, type: 'supportTicket' | 'publicAsset') =>
-      client.uploadAttachments({ type, files: [{ name, data: new TextEncoder().encode(text) }] })
-    expect(await codeOf(upload('a.png', 'text', 'publicAsset'))).toBe('unsupported_media_type')
-    expect(await codeOf(upload('a.bin', '\0\u0001', 'supportTicket'))).toBe(
-      'unsupported_media_type',
-    )
-    expect(await codeOf(client.uploadAttachments({ type: 'supportTicket', files: [] }))).toBe(
-      'validation_failed',
-    )
-    const [json] = await upload('../b.c.html', '{"a":1}', 'supportTicket')
-    expect(json).toMatchObject({ fileName: 'b.c.json', itemType: 'application/json' })
-    app.clock.advance(1)
-    await upload('.txt', 'text', 'supportTicket')
-    app.clock.advance(1)
-    await upload('c.txt', 'text', 'supportTicket')
-    expect(await codeOf(upload('d.txt', 'text', 'supportTicket'))).toBe('quota_exceeded')
-    const first = await client.listAttachments({ limit: 2 })
-    const second = await client.listAttachments({ limit: 2, after: first.next ?? '' })
-    const names = [first, second].map(({ attachments }) =>
-      attachments.map(({ fileName }) => fileName),
-    )
-    expect([names, second.next]).toEqual([[['c.txt', 'txt.txt'], ['b.c.json']], null])
-    expect(await codeOf(client.listAttachments({ limit: 101 }))).toBe('validation_failed')
-    expect(await codeOf(client.listAttachments({ after: 'x' }))).toBe('validation_failed')
-    const key = json?.key ?? ''
-    expect(await codeOf(client.changeProfile({ profile: { avatarKey: key } }))).toBe(
-      'validation_failed',
-    )
-    await client.deleteAttachment({ key })
-    expect(await codeOf(client.readAttachment({ key }))).toBe('not_found')
-    expect(await codeOf(client.deleteAttachment({ key }))).toBe('not_found')
-  })
-
   test('the profile has defaults, and null restores them', async () => {
     await using app = await open()
     const { client } = clientOf(app, { ...PLAIN, language: 'pt-br, en' })
@@ -193,34 +156,6 @@ test.each(STATES)('a purchase that is %s, with %d days left, reads the same', as
     }
   }
 })
-
-test('the export has the same members', async () => {
-  const [real, fake] = await Promise.all(SCRIPTED_BACKENDS.map(({ open }) => read(open)))
-  expect(fake).toEqual(real as object)
-
-  async function read(open: (typeof SCRIPTED_BACKENDS)[0]['open']) {
-    await using app = await open()
-    const { client } = clientOf(app, PLAIN)
-    const { user } = await client.register(LOGIN)
-    await app.grant(user, 'active', app.clock.now.getTime() + DAY_MS)
-    await client.patchData({ a: 1 })
-    const files = [{ name: 'a.txt', data: new TextEncoder().encode('text') }]
-    await client.uploadAttachments({ type: 'supportTicket', files })
-    const { billingEvents: _events, ...rest } = await client.exportData()
-    return typesIn(rest)
-  }
-})
-
-/** The names and types of all members, and those of the first item of each list. */
-function typesIn(value: unknown): unknown {
-  if (Array.isArray(value)) return value.slice(0, 1).map(typesIn)
-  if (typeof value !== 'object' || value === null) return typeof value
-  return Object.fromEntries(
-    Object.entries(value)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, one]) => [name, typesIn(one)]),
-  )
-}
 
 test('settings that are not given keep their values, also within a platform', async () => {
   const server = createFakeServer({

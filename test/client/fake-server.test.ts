@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { type ApiError, createClient, type UserProfile } from '../../src/client/client.ts'
+import {
+  type ApiError,
+  createClient,
+  type UploadFile,
+  type UserProfile,
+} from '../../src/client/client.ts'
 import { createFakeServer, type FakeServer, UNSUPPORTED } from '../../src/client/testing/testing.ts'
 import { codeOf } from '../support/network.ts'
 
@@ -190,13 +195,19 @@ test('an upload reports its progress', async () => {
   expect([seen.length, seen.at(-1)]).toEqual([2, 1])
 })
 
-test('a file on a phone can be uploaded without the phone', async () => {
-  const { client } = await signedIn(createFakeServer())
-  const files = [{ uri: 'file:///photo.jpg', name: 'photo.jpg', type: 'image/jpeg' }]
-  const [photo] = await client.uploadAttachments({ type: 'publicAsset', files })
-  expect(photo?.itemType).toBe('image/jpeg')
-  const { profile } = await client.changeProfile({ profile: { avatarKey: photo?.key ?? '' } })
-  expect(profile.avatarUrl).toBe(photo?.url ?? '')
+test('records the files of an upload, also those on a phone, whose content it cannot see', async () => {
+  const server = createFakeServer()
+  const { client } = await signedIn(server)
+  const upload = async (file: UploadFile) => {
+    await client.uploadAttachments({ type: 'publicAsset', files: [file] })
+    return server.requests.at(-1)?.files
+  }
+  const onPhone = { uri: 'file:///photo.jpg', name: 'photo.jpg', type: 'image/jpeg' }
+  expect(await upload(onPhone)).toMatchObject([{ type: 'image/jpeg', size: 0 }])
+  const data = new DataView(new Uint8Array([116, 101]).buffer) as unknown as Uint8Array
+  expect(await upload({ name: 'A%20B.txt', type: 'text/plain', data })).toEqual([
+    { name: 'A%20B.txt', type: 'text/plain', size: 2 },
+  ])
 })
 
 describe('submitted purchases', () => {

@@ -217,12 +217,12 @@ describe('useUpload', () => {
     await hook.until(({ progress }) => progress !== null && progress.sent === progress.total)
     expect(hook.current.isLoading).toBe(true)
     await hook.until(({ isLoading }) => !isLoading)
-    const done = { isLoading: false, progress: null, data: [{ fileName: 'a.txt' }] }
+    const done = { isLoading: false, progress: null, data: [{ fileName: 'photo.webp' }] }
     expect(hook.current).toMatchObject(done)
     await hook.unmount()
   })
 
-  test('sends again what may have been stored already, and it is stored once', async () => {
+  test('sends again what may have been stored already, with the same key', async () => {
     const { client, server, ann, signIn } = openWorld()
     await signIn(ann)
     const hook = await renderHook(useUpload, { client, live: false })
@@ -231,13 +231,15 @@ describe('useUpload', () => {
     const failed = { data: undefined, progress: null, error: { code: 'network_error' } }
     expect(hook.current).toMatchObject(failed)
     await act(() => hook.current.retry())
-    expect(hook.current).toMatchObject({ data: [{ fileName: 'a.txt' }], error: null })
-    expect((await client.listAttachments()).attachments).toHaveLength(1)
+    expect(hook.current).toMatchObject({ data: [{ fileName: 'photo.webp' }], error: null })
+    const uploads = server.requests.filter(({ operation }) => operation === 'uploadAttachments')
+    const keys = uploads.map(({ headers }) => headers['idempotency-key'])
+    expect([keys.length, new Set(keys).size]).toEqual([2, 1])
     await hook.unmount()
   })
 
   test('the next user neither sees nor sends the files of the last one', async () => {
-    const { client, server, ann, signIn } = openWorld()
+    const { client, server, ann, signIn, countReads } = openWorld()
     await signIn(ann)
     const hook = await renderHook(useUpload, { client, live: false })
     server.fail('uploadAttachments', { code: 'network_error' })
@@ -247,7 +249,7 @@ describe('useUpload', () => {
     await act(() => client.startAsGuest())
     expect(hook.current.error).toBeNull()
     expect(await hook.current.retry()).toBeNull()
-    expect((await client.listAttachments()).attachments).toEqual([])
+    expect(countReads('uploadAttachments')).toBe(1)
     await hook.unmount()
   })
 

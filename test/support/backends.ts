@@ -45,15 +45,16 @@ type Backend = {
 const REAL: Backend = { name: 'server', env: 'test', open: openReal }
 const FAKE: Backend = { name: 'fake server', env: 'test', open: async () => openFake() }
 
+const SEALING: Backend = { ...REAL, name: 'sealing server', env: 'production' }
+
+/** The real server, with plain and with sealed payloads. */
+export const SERVERS: Backend[] = [REAL, SEALING]
+
 /** The real server and the fake one, which must not behave differently. */
 export const BACKENDS: Backend[] = [REAL, FAKE]
 
 /** Like `BACKENDS`, and the real server with sealed payloads. */
-export const BACKENDS_AND_SEALED: Backend[] = [
-  REAL,
-  { ...REAL, name: 'sealing server', env: 'production' },
-  FAKE,
-]
+export const BACKENDS_AND_SEALED: Backend[] = [...SERVERS, FAKE]
 
 export async function openReal(...options: Parameters<typeof createTestApp>): Promise<World> {
   const app: TestApp = await createTestApp(...options)

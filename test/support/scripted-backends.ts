@@ -82,7 +82,7 @@ async function openScriptedServer(): Promise<ScriptedWorld> {
 function openScriptedFake(): ScriptedWorld {
   const texts = { capabilities: ['trackApp'], features: ['One app'] }
   const plans = PLANS.map((plan) => ({ ...texts, ...plan }))
-  const world = openFake({ plans, quota: { files: 3, bytes: 2 ** 30 } })
+  const world = openFake({ plans })
   const { server } = world
   return Object.assign(world, {
     nextToken: async (email: string) => {

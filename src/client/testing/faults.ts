@@ -1,27 +1,6 @@
 import { type ErrorCode, STATUS } from '../../lib/errors.ts'
-import type { ErrorDetail } from '../api-error.ts'
-import { isOperation, type Operation } from './operations.ts'
-
-/** How requests fail. */
-export type Fault = {
-  /**
-   * An error code of the server, or what the client detects: `network_error`, `timeout` (no reply before the client's
-   * timeout) or `reply_invalid` (the reply of a hotel network). Without one, the request succeeds after the `delay`.
-   */
-  code?: ErrorCode | 'network_error' | 'timeout' | 'reply_invalid'
-  message?: string
-  /** The HTTP status; that of the code by default. */
-  status?: number
-  details?: ErrorDetail[]
-  /** Seconds, for `Retry-After`. */
-  retryAfter?: number
-  /** How many requests fail; 1 by default. The client tries reads three times after `network_error` and `unavailable`. */
-  times?: number
-  /** Whether the server carries the request out, and only the reply is lost or wrong. */
-  tookEffect?: boolean
-  /** Milliseconds of real time before the reply. */
-  delay?: number
-}
+import { type Operation, requireOperation } from './operations.ts'
+import type { Fault } from './types.ts'
 
 /** A fault of the network: the request gets no reply. */
 type Outcome = { fault: Fault; respond: (reply: () => Promise<Response>) => Promise<Response> }
@@ -34,8 +13,7 @@ export function createFaults() {
   /** Fails the next requests of an operation, of a route such as `GET /api/user/profile/v1`, or all of them (`*`). */
   function add(target: Operation | (string & {}), fault: Fault): () => void {
     const isRoute = target === '*' || /^[A-Z]+ \//.test(target)
-    if (!isRoute && !isOperation(target))
-      throw new TypeError(`The fake server has no operation ${target}.`)
+    if (!isRoute) requireOperation(target)
     const added = { target, fault, left: fault.times ?? 1 }
     faults.push(added)
     return () => {

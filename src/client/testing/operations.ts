@@ -1,115 +1,70 @@
-import type { Client } from '../client.ts'
-import type { Session } from '../models.ts'
-import type { FakeRequest } from './requests.ts'
-
-type RefreshExchange = { refresh: (input: { refreshToken: string }) => Promise<Session> }
+import type { Client, Session } from '../client.ts'
+import table from './operations.json' with { type: 'json' }
 
 /** Functions of the client that send no request of their own. */
 type LocalFunction = 'isSignedIn' | 'accessToken' | 'onAuthChange' | 'onChange'
 
-type Functions = Omit<Client, LocalFunction | 'refresh'> & RefreshExchange
+export type Functions = Omit<Client, LocalFunction | 'refresh'> & {
+  refresh: (input: { refreshToken: string }) => Promise<Session>
+}
 
 /** Operations of the server that the fake does not support, with their routes. */
 export const UNSUPPORTED = {
-  startPasskeySignIn: 'POST /api/auth/passkey/v1/sign_in/options',
   signInWithPasskey: 'POST /api/auth/passkey/v1/sign_in',
-  listPasskeys: 'GET /api/auth/passkey/v1',
-  startPasskeyRegistration: 'POST /api/auth/passkey/v1/options',
-  addPasskey: 'POST /api/auth/passkey/v1',
-  renamePasskey: 'PATCH /api/auth/passkey/v1',
-  removePasskey: 'DELETE /api/auth/passkey/v1',
 } as const satisfies Partial<Record<keyof Client, string>>
 
 type Supported = Exclude<keyof Functions, keyof typeof UNSUPPORTED>
 
-/** The operations of the fake server: the client's functions, the stream of `onChange`, and the download of a file. */
-export type Operation = Supported | 'streamChanges' | 'readFile'
+/** The operations of the fake server: the client's functions, and the stream of `onChange`. */
+export type Operation = Supported | 'streamChanges'
 
-/** Handles a request whose input has the type of the client's function. */
-type Handler<K extends Supported> = (
-  input: Parameters<Functions[K]>[0] & object,
-  request: FakeRequest,
-) => Awaited<ReturnType<Functions[K]>> | ReturnType<Functions[K]>
+/** What the client's functions return. */
+export type ReplyTo = { [Name in Supported]: Awaited<ReturnType<Functions[Name]>> }
 
-export type Handlers = { [K in Supported]: Handler<K> }
+/** Operations that reply with the example of the API's document, whatever happened before. */
+export const WITH_EXAMPLE = [
+  'addPasskey',
+  'cancelEmailChange',
+  'changeEmail',
+  'deleteAttachment',
+  'exportData',
+  'listAttachments',
+  'listPasskeys',
+  'readAttachment',
+  'removePasskey',
+  'renamePasskey',
+  'startPasskeyRegistration',
+  'startPasskeySignIn',
+  'unlinkProvider',
+  'uploadAttachments',
+] as const satisfies Supported[]
 
-/** Several operations, for a file that handles some of them. */
-export type HandlersFor<K extends Supported> = Pick<Handlers, K>
+/** Operations whose replies depend on what happened before. */
+export type Handled = Exclude<Supported, (typeof WITH_EXAMPLE)[number]>
 
-/**
- * An operation per line: its name, `!` if it needs no access token, its method, its path after `/api/`, and the texts
- * that its input must have.
- */
-const OPERATIONS = `register ! POST auth/register/v1 email password
-login ! POST auth/login/v1 email password
-passTwoFactor ! POST auth/login/v1/two_factor challengeToken code
-signInSocially ! POST auth/social/v1 provider idToken
-unlinkProvider  DELETE auth/social/v1 provider
-requestEmailCode ! POST auth/email_code/v1 email
-signInWithEmailCode ! POST auth/email_code/v1/verify requestToken code
-startAsGuest ! POST auth/guest/v1
-refresh ! POST auth/refresh/v1 refreshToken
-logout  POST auth/logout/v1
-listSessions  GET auth/sessions/v1
-endSession  DELETE auth/sessions/v1 id
-changePassword  PATCH auth/password/v1 currentPassword newPassword
-forgotPassword ! POST auth/password/v1/forgot email
-resetPassword ! POST auth/password/v1/reset token newPassword
-verifyEmail ! POST auth/email/v1/verify token
-resendVerification  POST auth/email/v1/resend
-changeEmail  POST auth/email/v1/change email
-cancelEmailChange ! POST auth/email/v1/cancel token
-setUpTwoFactor  POST auth/two_factor/v1
-confirmTwoFactor  POST auth/two_factor/v1/confirm code
-renewRecoveryCodes  POST auth/two_factor/v1/recovery_codes code
-disableTwoFactor  DELETE auth/two_factor/v1 code
-readProfile  GET user/profile/v1
-changeProfile  PATCH user/profile/v1
-deleteProfile  DELETE user/profile/v1
-exportData  GET user/export/v1
-readData  GET user/data/v1
-replaceData  PUT user/data/v1
-patchData  PATCH user/data/v1
-uploadAttachments  POST user/attachments/v1 type
-listAttachments  GET user/attachments/v1
-deleteAttachment  DELETE user/attachments/v1 key
-readAttachment  GET user/attachments/v1/download key
-readSubscription  GET user/subscription/v1
-readUsage  GET user/usage/v1
-submitPurchases  POST user/purchases/v1
-readAppSettings ! GET user/app_settings/v1
-readPricingPlans ! GET user/pricing_plans/v1
-readCurrencyRates ! GET user/currency_rates/v1
-readContentVersions ! GET user/content_version/v1
-readFaqs ! GET user/faqs/v1
-streamChanges  GET user/changes/v1`
-
-type Route = { name: string; isPublic: boolean; texts: string[] }
-
-const FILE: Route = { name: 'readFile', isPublic: true, texts: [] }
-
-const ROUTES = new Map(
-  OPERATIONS.split('\n').map((line): [string, Route] => {
-    const [name = '', flag, method, path, ...texts] = line.split(' ')
-    return [`${method} /api/${path}`, { name, isPublic: flag === '!', texts }]
-  }),
-)
-const UNSUPPORTED_NAMES = new Map(
-  Object.entries<string>(UNSUPPORTED).map(([name, route]) => [route, name]),
-)
-const NAMES = new Set(
-  [...ROUTES.values(), FILE].map(({ name }) => name).concat(Object.keys(UNSUPPORTED)),
-)
-
-/** Whether a test may name the operation. */
-export function isOperation(name: string): boolean {
-  return NAMES.has(name)
+/** An operation of the server, as `scripts/client-operations.ts` takes it from the API's document. */
+export type Row = {
+  /** Its method and path. */
+  route: string
+  /** Whether the route reads an access token; `optional`: a request without one is accepted. */
+  token: 'none' | 'optional' | 'required'
+  /** The texts that the input must have. */
+  texts?: string[]
+  /** The body of a reply, for the operations in `WITH_EXAMPLE`. */
+  example?: unknown
 }
 
-/** The operation at a route; without `isSupported`, only its name, or the route of an unknown one. */
-export function operationAt(method: string, path: string): Route & { isSupported: boolean } {
-  const route = `${method} ${path}`
-  const found = path.startsWith('/files/') ? FILE : ROUTES.get(route)
-  const name = UNSUPPORTED_NAMES.get(route) ?? route
-  return { name, isPublic: true, texts: [], ...found, isSupported: found !== undefined }
+const OPERATIONS = new Map(Object.entries(table as Record<string, Row>))
+
+/** Throws unless the server has the operation that a test names. */
+export function requireOperation(name: string) {
+  if (!OPERATIONS.has(name)) throw new TypeError(`The fake server has no operation ${name}.`)
+}
+
+export type NamedOperation = Row & { name: string }
+
+/** The operation at a route; null for an unknown one. */
+export function findOperation(route: string): NamedOperation | null {
+  const found = [...OPERATIONS].find(([, row]) => row.route === route)
+  return found ? { name: found[0], ...found[1] } : null
 }

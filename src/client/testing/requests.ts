@@ -1,23 +1,9 @@
-/** A file of an upload. `bytes` is empty if the platform would read the file from the phone. */
-export type SentFile = { name: string; type: string; bytes: Uint8Array }
+import type { SentRequest } from './types.ts'
 
-/** A request that the app has sent, for assertions. */
-export type SentRequest = {
-  /** The name of the client's function, such as `readProfile`. */
-  operation: string
-  method: string
-  path: string
-  query: Record<string, string>
-  headers: Record<string, string>
-  /** The JSON of the body; null if there is none. */
-  body: unknown
-  /** The files of an upload. */
-  files: { name: string; type: string; size: number }[]
-}
+type SentFile = SentRequest['files'][number]
 
 /** A request as the handlers see it. */
-export type FakeRequest = Pick<SentRequest, 'query' | 'headers' | 'path'> & {
-  files: SentFile[]
+export type FakeRequest = Pick<SentRequest, 'query' | 'headers'> & {
   signal: AbortSignal | null | undefined
   /** The signed-in user and session; empty without a token. */
   userId: string
@@ -26,11 +12,12 @@ export type FakeRequest = Pick<SentRequest, 'query' | 'headers' | 'path'> & {
 
 /** The part of a form that is used here; React Native's has `getParts`. */
 type Form = {
-  getParts?: () => { uri?: string; name?: string; type?: string }[]
+  getParts?: () => { name?: string; type?: string }[]
   entries?: () => Iterable<[string, unknown]>
 }
 
-const PHONE_FILE = { name: 'file.jpg', type: 'image/jpeg', bytes: new Uint8Array() }
+/** The name and type of a file whose form does not tell them. */
+const PHONE_FILE = { name: 'file.jpg', type: 'image/jpeg', size: 0 }
 
 /** Headers in any form that `fetch` accepts. */
 export function toHeaderRecord(init: RequestInit['headers']): Record<string, string> {
@@ -50,20 +37,20 @@ export async function readBody(
   contentType: string,
 ): Promise<{ json: unknown; files: SentFile[]; size: number }> {
   if (isForm(body)) {
-    const files = await filesOf(body)
-    return { json: null, files, size: files.reduce((sum, { bytes }) => sum + bytes.length, 0) }
+    const files = listFiles(body)
+    return { json: null, files, size: files.reduce((sum, { size }) => sum + size, 0) }
   }
-  const bytes = await bytesOf(body)
+  const bytes = await readBytes(body)
   const [, boundary] = /^multipart\/form-data;.*boundary="?([^";]+)/.exec(contentType) ?? []
   const files = boundary === undefined ? [] : parseForm(bytes, boundary)
-  return { json: files.length > 0 ? null : jsonOf(bytes), files, size: bytes.length }
+  return { json: files.length > 0 ? null : parseJson(bytes), files, size: bytes.length }
 }
 
 function isForm(body: unknown): body is Form {
   return typeof (body as { append?: unknown } | null)?.append === 'function'
 }
 
-function jsonOf(bytes: Uint8Array): unknown {
+function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes))
   } catch {
@@ -71,7 +58,7 @@ function jsonOf(bytes: Uint8Array): unknown {
   }
 }
 
-async function bytesOf(body: unknown): Promise<Uint8Array> {
+async function readBytes(body: unknown): Promise<Uint8Array> {
   if (typeof body === 'string') return new TextEncoder().encode(body)
   // Not `instanceof`: the bytes may come from another realm, as in Jest.
   if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
@@ -80,23 +67,18 @@ async function bytesOf(body: unknown): Promise<Uint8Array> {
   return new Uint8Array(blob.arrayBuffer ? await blob.arrayBuffer() : (body as ArrayBuffer))
 }
 
-async function filesOf(form: Form): Promise<SentFile[]> {
-  if (form.getParts) {
-    return form.getParts().map(({ name = 'file', type = '' }) => ({ ...PHONE_FILE, name, type }))
-  }
-  const values = Array.from(form.entries?.() ?? [], ([, value]) => value)
-  return Promise.all(
-    values.map(async (value) => {
-      // Outside of React Native, a form turns `{ uri }` into text.
-      if (typeof value === 'string') return PHONE_FILE
-      const { name = 'file', type } = value as File
-      return { name, type, bytes: await bytesOf(value) }
-    }),
-  )
+function listFiles(form: Form): SentFile[] {
+  const parts = form.getParts?.() ?? Array.from(form.entries?.() ?? [], ([, value]) => value)
+  return parts.map((part) => {
+    // Outside of React Native, a form turns `{ uri }` into text.
+    if (typeof part === 'string') return PHONE_FILE
+    const { name = 'file', type = '', size = 0 } = part as Partial<SentFile>
+    return { name, type, size }
+  })
 }
 
 /** Decodes a name that may be percent-encoded. */
-function decoded(name: string): string {
+export function decodeName(name: string): string {
   try {
     return decodeURIComponent(name)
   } catch {
@@ -118,11 +100,7 @@ function parseForm(bytes: Uint8Array, boundary: string): SentFile[] {
     const head = new TextDecoder().decode(bytes.subarray(Math.max(at, 0), start))
     const [, name = ''] = /filename="((?:\\.|[^"\\])*)"/.exec(head) ?? []
     const [, type = ''] = /content-type: *([^\r]+)/i.exec(head) ?? []
-    files.push({
-      name: decoded(name.replace(/\\(.)/g, '$1')),
-      type,
-      bytes: bytes.subarray(start + 4, end),
-    })
+    files.push({ name: decodeName(name.replace(/\\(.)/g, '$1')), type, size: end - start - 4 })
     at = end
   }
 }

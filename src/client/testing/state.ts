@@ -1,6 +1,7 @@
-import type { UserProfile } from '../models.ts'
+import { AppError, accountDeleted } from '../../lib/errors.ts'
+import type { SubscriptionLine, UserProfile } from '../models.ts'
 import type { Change, JsonObject } from '../user-data.ts'
-import { emailTaken, failure } from './failure.ts'
+import type { Mail, UserReference } from './types.ts'
 
 /** A user of the fake server. Times are in ms since 1970. */
 export type User = {
@@ -17,97 +18,59 @@ export type User = {
   currency: string
   avatarKey: string | null
   onboardingCompleted: boolean
-  createdAt: number
-  updatedAt: number
   /** Whether a two-factor secret waits for its first code. */
   hasSecret: boolean
   twoFactorSince: number | null
   recoveryCodes: string[]
-  identities: Identity[]
-  /** When each device was last seen, by its name. */
-  devices: Map<string, number>
-  files: StoredFile[]
-  uploads: { idempotencyKey: string; fingerprint: string; keys: string[]; expiresAt: number }[]
+  /** The linked identities: the provider and the id at the provider. */
+  identities: string[]
+  /** The names of the devices that have signed in. */
+  devices: Set<string>
   purchases: Purchase[]
   documents: { app: Document; server: Document }
-  used: { name: string; startsAt: number; used: number }[]
-  /** The latest change of each kind. */
-  changes: Map<Change['kind'], { id: number; at: number }>
+  /** How much of the limits is used, by their names and the starts of the periods. */
+  used: Map<string, number>
+  /** The latest change of each kind, by its number. */
+  changes: Map<Change['kind'], number>
 }
 
-type Identity = {
-  provider: 'google' | 'apple' | 'oidc'
-  subject: string
-  email: string | null
-  createdAt: number
-}
-
-export type StoredFile = {
-  key: string
-  type: string
-  fileName: string
-  itemType: string
-  size: number
-  createdAt: number
-  bytes: Uint8Array
-  width?: number
-  height?: number
-}
-
-/** A purchase in a store. Times are in ms; null: never. */
+/** A purchase in a store. Times are in ms; infinite: never. */
 export type Purchase = {
   entitlement: string
-  productId: string
-  store: string
   environment: string
   transactionId: string
-  periodType: string
   purchasedAt: number
-  expiresAt: number | null
-  graceExpiresAt: number | null
-  willRenew: boolean
-  cancelReason?: string
-  unsubscribeDetectedAt?: number
-  billingIssueDetectedAt?: number
-  refundedAt?: number
+  expiresAt: number
+  /** 0 without a grace period. */
+  graceExpiresAt: number
   /** When something other than the end of the period has ended it. */
-  endedAt: number | null
-  pausedAt?: number
-  autoResumeAt?: number
+  endedAt: number
+  /** What a reply says about it whatever the time is. */
+  details: Details
 }
+
+type Details = Pick<SubscriptionLine, 'store' | 'periodType' | 'willRenew'> & {
+  productId: string
+} & Partial<SubscriptionLine>
 
 type Document = { content: JsonObject; updatedAt: number | null }
-
-/** An e-mail that the server has sent. */
-export type Mail = {
-  to: string
-  /** `verify-email`, `reset-password`, `email-code` … */
-  kind: string
-  /** The six digits to type in, if it contains any. */
-  code?: string
-  /** The `token` of the link, if it contains one. */
-  token?: string
-}
 
 type Clock = { now: number }
 
 export type State = ReturnType<typeof createState>
-/** Identifies a user: the id, the address, or what a function has returned. */
-export type UserReference = string | { _id: string }
 
 /** The users of the fake server, its clock and its mails. */
 export function createState(clock: Clock, url: string) {
   const users = new Map<string, User>()
   const mails: Mail[] = []
   const listeners: ((userId: string | null, kind: Change['kind']) => void)[] = []
+  const changesForAll: User['changes'] = new Map()
   let ids = 0
-  let changeIds = 0
-  const changesForAll = new Map<Change['kind'], { id: number; at: number }>()
+  let changes = 0
   return {
     users,
     mails,
     clock,
-    url,
     newId,
     addUser,
     find,
@@ -117,9 +80,9 @@ export function createState(clock: Clock, url: string) {
     requireFreeEmail,
     recordChange,
     changesFor: (user: User) => new Map([...changesForAll, ...user.changes]),
-    lastChange: () => changeIds,
+    countChanges: () => changes,
     onChange: (listener: (typeof listeners)[number]) => void listeners.push(listener),
-    describe,
+    toProfile,
     lastMailed,
   }
 
@@ -129,7 +92,6 @@ export function createState(clock: Clock, url: string) {
   }
 
   function addUser(fields: Partial<User> & Pick<User, 'loginType'>): User {
-    const at = clock.now
     const user: User = {
       id: newId(),
       email: null,
@@ -142,21 +104,17 @@ export function createState(clock: Clock, url: string) {
       currency: 'usd',
       avatarKey: null,
       onboardingCompleted: false,
-      createdAt: at,
-      updatedAt: at,
       hasSecret: false,
       twoFactorSince: null,
       recoveryCodes: [],
       identities: [],
-      devices: new Map(),
-      files: [],
-      uploads: [],
+      devices: new Set(),
       purchases: [],
       documents: {
         app: { content: {}, updatedAt: null },
         server: { content: {}, updatedAt: null },
       },
-      used: [],
+      used: new Map(),
       changes: new Map(),
       ...fields,
     }
@@ -166,14 +124,14 @@ export function createState(clock: Clock, url: string) {
 
   function find(id: string): User {
     const user = users.get(id)
-    if (!user) throw failure('unauthenticated', 'This account no longer exists.')
+    if (!user) throw accountDeleted(id)
     return user
   }
 
   function findByEmail(email: string): User | undefined {
-    const key = emailKeyOf(email)
+    const key = toEmailKey(email)
     return [...users.values()].find(
-      (user) => user.ownsEmail && user.email !== null && emailKeyOf(user.email) === key,
+      (user) => user.ownsEmail && user.email !== null && toEmailKey(user.email) === key,
     )
   }
 
@@ -187,37 +145,39 @@ export function createState(clock: Clock, url: string) {
 
   /** The newest code, or token of a link, that an address has received. */
   function lastMailed(name: 'code' | 'token', to: string): string {
-    const key = emailKeyOf(to)
-    const found = mails.findLast((mail) => emailKeyOf(mail.to) === key && mail[name] !== undefined)
+    const key = toEmailKey(to)
+    const found = mails.findLast((mail) => toEmailKey(mail.to) === key && mail[name] !== undefined)
     if (found?.[name] !== undefined) return found[name]
     throw new TypeError(`The fake server has sent no e-mail with a ${name} to ${to}.`)
   }
 
   function requireFreeEmail(email: string) {
-    if (findByEmail(email)) throw emailTaken()
+    if (!findByEmail(email)) return
+    const message = 'An account with this e-mail address already exists: sign in instead.'
+    throw new AppError('email_taken', message)
   }
 
   /** Changes what the user's apps see of the account. */
-  function update(user: User, changes: Partial<User>) {
-    const isSame = Object.entries(changes).every(
+  function update(user: User, fields: Partial<User>) {
+    const isSame = Object.entries(fields).every(
       ([name, value]) => user[name as keyof User] === value,
     )
     if (isSame) return
-    Object.assign(user, changes, { updatedAt: clock.now })
+    Object.assign(user, fields)
     recordChange(user.id, 'profile')
   }
 
   /** Tells the user's apps that something has changed; `userId` null: every user's. */
   function recordChange(userId: string | null, kind: Change['kind']) {
-    const change = { id: ++changeIds, at: clock.now }
-    if (userId === null) changesForAll.set(kind, change)
-    else users.get(userId)?.changes.set(kind, change)
+    const changed = userId === null ? changesForAll : users.get(userId)?.changes
+    changed?.set(kind, ++changes)
     for (const listener of listeners) listener(userId, kind)
   }
 
-  function describe(user: User): UserProfile {
-    const { name, locale, timezone, currency, avatarKey } = user
+  function toProfile(user: User): UserProfile {
+    const { name, locale, timezone, currency, avatarKey, recoveryCodes } = user
     const enabled = user.twoFactorSince !== null
+    const methods = enabled ? ['totp', 'recovery_code'] : []
     return {
       _id: user.id,
       loginType: user.loginType,
@@ -230,25 +190,17 @@ export function createState(clock: Clock, url: string) {
         currency,
         avatarUrl: avatarKey && `${url}/files/${avatarKey}`,
       },
-      twoFactor: {
-        enabled,
-        methods: enabled ? ['totp', 'recovery_code'] : [],
-        recoveryCodesLeft: user.recoveryCodes.length,
-      },
+      twoFactor: { enabled, methods, recoveryCodesLeft: recoveryCodes.length },
       onboardingCompleted: user.onboardingCompleted,
     }
   }
 }
 
-function emailKeyOf(email: string): string {
+function toEmailKey(email: string): string {
   return email.normalize('NFKC').toLowerCase()
 }
 
-/** ISO 8601; null for never. */
-export function iso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
-}
-
-export function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
+/** ISO 8601; null for never: null, or infinite. */
+export function toIso(ms: number | null): string | null {
+  return ms === null || ms === Infinity ? null : new Date(ms).toISOString()
 }

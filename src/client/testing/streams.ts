@@ -13,7 +13,7 @@ export function createStreams(state: State, sessions: Sessions) {
   state.onChange((userId, kind) => {
     for (const stream of [...streams])
       if (userId === null || stream.userId === userId)
-        stream.send(eventOf(kind, state.lastChange()))
+        stream.send(formatEvent(kind, state.countChanges()))
   })
   sessions.onEnd(({ id }) => {
     for (const stream of [...streams]) {
@@ -29,9 +29,7 @@ export function createStreams(state: State, sessions: Sessions) {
     const lastId = headers['last-event-id']
     const changes = state.changesFor(state.find(userId))
     const missed =
-      lastId === undefined
-        ? []
-        : KINDS.filter((kind) => (changes.get(kind)?.id ?? 0) > Number(lastId))
+      lastId === undefined ? [] : KINDS.filter((kind) => (changes.get(kind) ?? 0) > Number(lastId))
     const encoder = new TextEncoder()
     const stream: Stream = { userId, sessionId, send: () => {}, end: () => {} }
     const body = new ReadableStream<Uint8Array>({
@@ -42,8 +40,8 @@ export function createStreams(state: State, sessions: Sessions) {
         stream.send = (text) => controller.enqueue(encoder.encode(text))
         stream.end = () => finish(() => controller.close())
         signal?.addEventListener('abort', () => finish(() => controller.error(signal.reason)))
-        for (const kind of missed) stream.send(eventOf(kind))
-        stream.send(`retry: ${RETRY_MS}\n${eventOf('ready', state.lastChange())}`)
+        for (const kind of missed) stream.send(formatEvent(kind))
+        stream.send(`retry: ${RETRY_MS}\n${formatEvent('ready', state.countChanges())}`)
       },
       cancel: () => void streams.delete(stream),
     })
@@ -57,6 +55,6 @@ export function createStreams(state: State, sessions: Sessions) {
   }
 }
 
-function eventOf(name: string, id?: number): string {
+function formatEvent(name: string, id?: number): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: {}\n\n`
 }

@@ -26,7 +26,7 @@ export const STANDARD_LIMITS = Object.keys(STANDARD_PERIODS) as (keyof StandardL
 
 /** The limits of a plan, standard and custom. */
 type Limits = StandardLimits & { limits?: Record<string, number | null> }
-type PlanWithLimits = Limits & { limitPeriods?: Record<string, LimitPeriod> }
+export type PlanWithLimits = Limits & { limitPeriods?: Record<string, LimitPeriod> }
 
 /** All limits of a plan by name, standard and custom; null: unlimited. */
 export function limitsByName(plan: Limits): Record<string, number | null> {

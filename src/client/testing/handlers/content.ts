@@ -1,57 +1,15 @@
-import type { AppSettings, CurrencyRates, Faq, PlanLimits, PricingPlan } from '../../models.ts'
-import { failure } from '../failure.ts'
-import type { HandlersFor } from '../operations.ts'
+import settingsOfNewServer from '../../../../data/seed/settings.json' with { type: 'json' }
+import { AppError } from '../../../lib/errors.ts'
+import { limitsByName } from '../../../lib/text/plan-limits.ts'
+import type { AppSettings, CurrencyRates, Faq, PricingPlan } from '../../models.ts'
+import type { Handlers } from '../handler-types.ts'
 import type { State } from '../state.ts'
+import type { Content } from '../types.ts'
 
-/** The public data of the fake server. What is missing has the values of a new real server. */
-export type Content = {
-  /** Also within `ios`, `android` and `features`, missing fields keep their values. */
-  settings?: { [Name in keyof AppSettings]?: Partial<AppSettings[Name]> }
-  /** Plans by their codes; by default `free` and `pro`. */
-  plans?: (Partial<PricingPlan> & { code: string })[]
-  /** Questions and answers; by default none. */
-  faqs?: (Partial<Faq> & Pick<Faq, 'question' | 'answer'>)[]
-  /** Null: the server has no rates yet, which apps see as `unavailable`. */
-  rates?: Partial<CurrencyRates> | null
-}
+type PlanInput = NonNullable<Content['plans']>[number]
+type FaqInput = NonNullable<Content['faqs']>[number]
 
-type Operation =
-  | 'readAppSettings'
-  | 'readPricingPlans'
-  | 'readCurrencyRates'
-  | 'readContentVersions'
-  | 'readFaqs'
-
-const VERSIONS = {
-  latestVersion: '1.0.0',
-  latestBuildNumber: 1,
-  supportedVersion: '1.0.0',
-  supportedBuildNumber: 1,
-}
-const SETTINGS: AppSettings = {
-  supportEmail: 'support@example.com',
-  playStoreLink: 'https://play.google.com/store/apps/details?id=com.example.app',
-  appStoreLink: 'https://apps.apple.com/app/id000000000',
-  termsUrl: 'https://example.com/terms',
-  privacyUrl: 'https://example.com/privacy',
-  ios: VERSIONS,
-  android: VERSIONS,
-  underMaintenance: false,
-  hardPaywall: false,
-}
-const LIMITS: PlanLimits = {
-  seatLimit: 1,
-  appLimit: 1,
-  keywordLimit: 10,
-  apiRequestLimit: 0,
-  competitorLimitPerApp: 1,
-  aiMonthlyCreditLimit: 0,
-  storefrontLimit: 1,
-}
-/** The names of the limits that every plan has. */
-export const LIMIT_NAMES = Object.keys(LIMITS) as (keyof PlanLimits)[]
-
-const PLANS: NonNullable<Content['plans']> = [
+const PLANS: PlanInput[] = [
   { code: 'free', name: 'Free' },
   {
     code: 'pro',
@@ -64,32 +22,49 @@ const PLANS: NonNullable<Content['plans']> = [
     aiMonthlyCreditLimit: 100,
   },
 ]
-
-function mergeSettings(before: AppSettings, changes: Content['settings']): AppSettings {
-  const merged = { ...before, ...changes } as AppSettings
-  for (const name of ['ios', 'android', 'features'] as const)
-    if (changes?.[name]) Object.assign(merged, { [name]: { ...before[name], ...changes[name] } })
-  return merged
+/** A plan that costs nothing and allows little. */
+const PLAN: Omit<PricingPlan, '_id' | 'code' | 'name' | 'limits'> = {
+  type: 'subscription',
+  duration: 'month',
+  source: 'none',
+  paymentProductId: '',
+  paymentPriceId: '',
+  trialDays: 0,
+  capabilities: [],
+  price: 0,
+  currency: 'usd',
+  isEnterprise: false,
+  description: '',
+  badge: '',
+  highlighted: false,
+  features: [],
+  seatLimit: 1,
+  appLimit: 1,
+  keywordLimit: 10,
+  apiRequestLimit: 0,
+  competitorLimitPerApp: 1,
+  aiMonthlyCreditLimit: 0,
+  storefrontLimit: 1,
 }
 
 /** Settings, plans, questions and rates. */
 export function createContent({ newId, recordChange, clock }: State, seed: Content) {
   const versions = { appSetting: 1, faqs: 1 }
-  let settings = mergeSettings(SETTINGS, seed.settings)
-  let plans = (seed.plans ?? PLANS).map(planOf)
-  let faqs = (seed.faqs ?? []).map(faqOf)
-  let rates = ratesOf(seed.rates === undefined ? {} : seed.rates)
-  const handlers: HandlersFor<Operation> = {
+  let settings = mergeSettings(settingsOfNewServer, seed.settings)
+  let plans = (seed.plans ?? PLANS).map(toPlan)
+  let faqs = (seed.faqs ?? []).map(toFaq)
+  let rates = toRates(seed.rates === undefined ? {} : seed.rates)
+  const handlers = {
     readAppSettings: () => settings,
     readPricingPlans: () => plans,
     readContentVersions: () => versions,
     readFaqs: () => faqs,
     readCurrencyRates() {
       if (rates) return rates
-      throw failure('unavailable', 'There are no currency rates yet. Try again later.')
+      throw new AppError('unavailable', 'There are no currency rates yet. Try again later.')
     },
-  }
-  return { handlers, readPlans: (): PricingPlan[] => plans, change }
+  } satisfies Partial<Handlers>
+  return { handlers, readPlans: () => plans, change }
 
   /** Publishes other content; what is missing stays. */
   function change(content: Content) {
@@ -98,45 +73,32 @@ export function createContent({ newId, recordChange, clock }: State, seed: Conte
       versions.appSetting++
       recordChange(null, 'settings')
     }
-    if (content.plans) plans = content.plans.map(planOf)
-    if (content.rates !== undefined) rates = ratesOf(content.rates)
+    if (content.plans) plans = content.plans.map(toPlan)
+    if (content.rates !== undefined) rates = toRates(content.rates)
     if (!content.faqs) return
-    faqs = content.faqs.map(faqOf)
+    faqs = content.faqs.map(toFaq)
     versions.faqs++
   }
 
-  function faqOf(faq: NonNullable<Content['faqs']>[number]): Faq {
+  function toFaq(faq: FaqInput): Faq {
     return { _id: newId(), category: '', ...faq }
   }
 
-  function ratesOf(wanted: Partial<CurrencyRates> | null): CurrencyRates | null {
-    if (wanted === null) return null
+  function toRates(rates: Content['rates']): CurrencyRates | null {
+    if (!rates) return null
     const updatedAt = new Date(clock.now).toISOString()
-    return { baseCode: 'USD', rates: { USD: 1, EUR: 0.9 }, updatedAt, ...wanted }
+    return { baseCode: 'USD', rates: { USD: 1, EUR: 0.9 }, updatedAt, ...rates }
   }
 
-  function planOf(wanted: NonNullable<Content['plans']>[number]): PricingPlan {
-    const plan = {
-      _id: newId(),
-      name: wanted.code,
-      type: 'subscription',
-      duration: 'month',
-      source: 'none',
-      paymentProductId: '',
-      paymentPriceId: '',
-      trialDays: 0,
-      capabilities: [],
-      price: 0,
-      currency: 'usd',
-      isEnterprise: false,
-      description: '',
-      badge: '',
-      highlighted: false,
-      features: [],
-      ...LIMITS,
-      ...wanted,
-    }
-    const standard = LIMIT_NAMES.map((name) => [name, plan[name]])
-    return { ...plan, limits: { ...Object.fromEntries(standard), ...wanted.limits } }
+  function toPlan(input: PlanInput): PricingPlan {
+    const plan = { _id: newId(), name: input.code, ...PLAN, ...input }
+    return { ...plan, limits: limitsByName(plan) }
   }
+}
+
+function mergeSettings(before: AppSettings, changes: Content['settings']): AppSettings {
+  const merged = { ...before, ...changes } as AppSettings
+  for (const name of ['ios', 'android', 'features'] as const)
+    if (changes?.[name]) Object.assign(merged, { [name]: { ...before[name], ...changes[name] } })
+  return merged
 }

@@ -1,49 +1,50 @@
+import { AppError, invalidField } from '../../../lib/errors.ts'
+import { mergePatch } from '../../../lib/text/json.ts'
 import type { UserData } from '../../models.ts'
 import type { JsonObject } from '../../user-data.ts'
-import { failure, invalidField } from '../failure.ts'
-import type { HandlersFor } from '../operations.ts'
-import { iso, type State, type User, type UserReference } from '../state.ts'
+import type { Handlers } from '../handler-types.ts'
+import type { FakeRequest } from '../requests.ts'
+import { type State, toIso, type User } from '../state.ts'
+import type { UserReference } from '../types.ts'
 
 const MAX_BYTES = 64 * 1024
 
 /** The documents of the app and its servers. */
 export function createDocuments({ find, clock, resolve, recordChange }: State) {
-  const handlers: HandlersFor<'readData' | 'replaceData' | 'patchData'> = {
+  const handlers = {
     readData: (_input, { userId }) => read(find(userId)),
-    replaceData: (data, { userId, query }) => change(userId, query['version'], data, () => data),
-    patchData: (patch, { userId, query }) =>
-      change(userId, query['version'], patch, (before) => mergePatch(before, patch)),
-  }
-  return { handlers, setServerData, exportOf }
+    replaceData: (data, request) => change(request, data, () => data),
+    patchData: (patch, request) => change(request, patch, (before) => mergePatch(before, patch)),
+  } satisfies Partial<Handlers>
+  return { handlers, setServerData }
 
   function read({ documents: { app, server } }: User): UserData {
     return {
       data: app.content,
-      version: versionOf(app.content),
-      updatedAt: iso(app.updatedAt),
+      version: computeVersion(app.content),
+      updatedAt: toIso(app.updatedAt),
       serverData: server.content,
-      serverVersion: versionOf(server.content),
+      serverVersion: computeVersion(server.content),
     }
   }
 
   function change(
-    userId: string,
-    version: string | undefined,
+    { userId, query }: FakeRequest,
     input: JsonObject,
     edit: (before: JsonObject) => JsonObject,
   ): UserData {
     const user = find(userId)
     if (Array.isArray(input)) throw invalidField('body', 'must be an object')
     const { content } = user.documents.app
-    if (version !== undefined && version !== versionOf(content)) {
-      throw failure(
-        'precondition_failed',
-        'The data has changed in the meantime. Load it again, then repeat the change.',
-      )
+    const { version = computeVersion(content) } = query
+    if (version !== computeVersion(content)) {
+      const message = 'The data has changed in the meantime. Load it again, then repeat the change.'
+      throw new AppError('precondition_failed', message)
     }
     const edited = edit(content)
     if (new TextEncoder().encode(JSON.stringify(edited)).length > MAX_BYTES) {
-      throw failure('payload_too_large', `The data must not exceed ${MAX_BYTES} bytes in total.`)
+      const message = `The data must not exceed ${MAX_BYTES} bytes in total.`
+      throw new AppError('payload_too_large', message)
     }
     store(user, 'app', edited)
     return read(user)
@@ -55,37 +56,14 @@ export function createDocuments({ find, clock, resolve, recordChange }: State) {
   }
 
   function store(user: User, author: 'app' | 'server', content: JsonObject) {
-    if (versionOf(content) === versionOf(user.documents[author].content)) return
+    if (computeVersion(content) === computeVersion(user.documents[author].content)) return
     user.documents[author] = { content, updatedAt: clock.now }
     recordChange(user.id, 'data')
   }
-
-  function exportOf({ documents }: User) {
-    return (['app', 'server'] as const).flatMap((author) => {
-      const { content, updatedAt } = documents[author]
-      return updatedAt === null
-        ? []
-        : [{ author, content, updatedAt: new Date(updatedAt).toISOString() }]
-    })
-  }
-}
-
-/** Applies a merge patch (RFC 7396). */
-function mergePatch(target: unknown, patch: JsonObject): JsonObject {
-  const merged = new Map(isObject(target) ? Object.entries(target) : [])
-  for (const [name, change] of Object.entries(patch)) {
-    if (change === null) merged.delete(name)
-    else merged.set(name, isObject(change) ? mergePatch(merged.get(name), change) : change)
-  }
-  return Object.fromEntries(merged)
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Equal content has equal versions. */
-function versionOf(content: JsonObject): string {
+function computeVersion(content: JsonObject): string {
   let [left, right] = [0xdeadbeef, 0x41c6ce57]
   for (const character of JSON.stringify(content)) {
     const code = character.codePointAt(0) ?? 0

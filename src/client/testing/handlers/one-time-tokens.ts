@@ -1,10 +1,9 @@
+import { MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { State } from '../state.ts'
 
 /** What a link, a code or a challenge is for, and for how many minutes it is valid. */
 const LIFETIME_MINUTES = {
   'verify-email': 24 * 60,
-  'change-email': 24 * 60,
-  'cancel-email-change': 24 * 60,
   'reset-password': 30,
   'email-code': 10,
   'two-factor': 5,
@@ -17,18 +16,13 @@ type Token = {
   userId: string
   email: string | null
   code: string
+  /** The guest whose token was sent with the first step. */
   bearerId: string
   failures: number
   expiresAt: number
 }
 
 const MAX_FAILURES = 5
-const SEVERAL_ALLOWED: Purpose[] = [
-  'two-factor',
-  'cancel-email-change',
-  'reset-password',
-  'email-code',
-]
 
 export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 
@@ -36,22 +30,18 @@ export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 export function createOneTimeTokens({ clock }: State) {
   const tokens = new Map<string, Token>()
   let count = 0
-  return { issue, find, consume, countFailure, revoke, listOf, remove: dropAllOf }
+  return { issue, find, consume, countFailure, revoke, remove }
 
-  /** Voids earlier tokens for the same purpose and owner, unless several are allowed. */
+  /** A user has only one link for verifying an address: the latest. */
   function issue(
     purpose: Purpose,
     owner: Partial<Pick<Token, 'userId' | 'email' | 'bearerId' | 'code'>>,
   ): string {
     const { userId = '', email = null, bearerId = '', code = '' } = owner
-    const isSame = (other: Token) =>
-      other.purpose === purpose &&
-      (userId === ''
-        ? other.email?.toLowerCase() === email?.toLowerCase()
-        : other.userId === userId)
-    if (!SEVERAL_ALLOWED.includes(purpose)) drop(isSame)
+    if (purpose === 'verify-email')
+      drop((token) => token.userId === userId && isVerification(token))
     const token = `fake-${purpose}-${++count}`
-    const expiresAt = clock.now + LIFETIME_MINUTES[purpose] * 60_000
+    const expiresAt = clock.now + LIFETIME_MINUTES[purpose] * MINUTE_MS
     tokens.set(token, { purpose, userId, email, bearerId, code, failures: 0, expiresAt })
     return token
   }
@@ -76,18 +66,18 @@ export function createOneTimeTokens({ clock }: State) {
 
   /** Voids what a thief could have requested. */
   function revoke(userId: string) {
-    drop((token) => token.userId === userId && token.purpose !== 'verify-email')
+    drop((token) => token.userId === userId && !isVerification(token))
   }
 
-  function dropAllOf(userId: string) {
+  function remove(userId: string) {
     drop((token) => token.userId === userId)
-  }
-
-  function listOf(userId: string) {
-    return [...tokens.values()].filter((token) => token.userId === userId)
   }
 
   function drop(isDropped: (token: Token) => boolean) {
     for (const [name, token] of tokens) if (isDropped(token)) tokens.delete(name)
   }
+}
+
+function isVerification({ purpose }: Token): boolean {
+  return purpose === 'verify-email'
 }

@@ -1,129 +1,68 @@
-import type { UserExport } from '../../client.ts'
-import type { ActiveSubscription, ProfileChanges, SubscriptionLine } from '../../models.ts'
-import { invalidField } from '../failure.ts'
-import type { HandlersFor } from '../operations.ts'
+import { findActiveSubscriptions } from '../../../lib/active-subscriptions.ts'
+import type { ErrorDetail } from '../../../lib/errors.ts'
+import { asCurrency, asLocale, asTimezone } from '../../../lib/text/locale.ts'
+import type { ProfileChanges } from '../../models.ts'
+import type { Handlers } from '../handler-types.ts'
 import type { FakeRequest } from '../requests.ts'
-import { iso, isoTime, type State, type User } from '../state.ts'
-import { asCurrency, asLocale, asTimezone, checkFields } from '../validation.ts'
-import type { OneTimeTokens } from './one-time-tokens.ts'
-import type { Sessions } from './sessions.ts'
+import type { State, User } from '../state.ts'
+import { checkFields } from '../validation.ts'
+import type { AccountSecurity } from './account-security.ts'
+import type { Purchases } from './purchases.ts'
 import { readLocale } from './sign-in.ts'
 
-type ProfileDeps = {
-  state: State
-  sessions: Sessions
-  tokens: OneTimeTokens
-  deleteUser: (user: User) => void
-  /** The parts of an export that other files know. */
-  exportOthers: (
-    user: User,
-  ) => Omit<
-    UserExport,
-    'user' | 'account' | 'identities' | 'sessions' | 'devices' | 'pending' | 'changes'
-  >
+type ProfileDeps = { state: State; purchases: Purchases; security: AccountSecurity }
+
+/** How the texts of a profile are read. */
+const TEXTS = {
+  name: {
+    parse: (name: string) => ([...name].length <= 100 ? name : null),
+    expected: 'text of at most 100 characters, or null',
+  },
+  locale: { parse: asLocale, expected: 'a BCP 47 language tag such as en' },
+  timezone: { parse: asTimezone, expected: 'an IANA time zone such as Europe/Berlin' },
+  currency: { parse: asCurrency, expected: 'an ISO 4217 code such as usd' },
 }
+const RESET = { name: null, locale: null, timezone: null, currency: null, avatarKey: null }
 
-type Operation = 'readProfile' | 'changeProfile' | 'deleteProfile' | 'exportData'
-
-/** Profiles, and all data of an account. */
-export function createProfiles(deps: ProfileDeps) {
-  const { state, sessions, tokens, deleteUser, exportOthers } = deps
-  const { find, update, describe } = state
-  const handlers: HandlersFor<Operation> = {
-    readProfile: (_input, { userId }) => describe(find(userId)),
-    changeProfile,
+/** Profiles, and the deletion of accounts. */
+export function createProfiles({ state, purchases, security }: ProfileDeps) {
+  const { find, update, toProfile } = state
+  return {
+    readProfile: (_input, { userId }) => toProfile(find(userId)),
+    changeProfile(changes, request) {
+      const user = find(request.userId)
+      update(user, readChanges(changes, request))
+      return toProfile(user)
+    },
     deleteProfile(_input, { userId }) {
       const user = find(userId)
-      const activeSubscriptions = activeIn(exportOthers(user).subscription.subscriptions)
-      deleteUser(user)
+      const activeSubscriptions = findActiveSubscriptions(purchases.read(user).subscriptions)
+      security.deleteUser(user)
       const message = 'The account and everything in it have been deleted.'
       return activeSubscriptions.length === 0 ? { message } : { message, activeSubscriptions }
     },
-    exportData: (_input, { userId }) => exportUser(find(userId)),
-  }
-  return handlers
-
-  function changeProfile({ profile, onboardingCompleted }: ProfileChanges, request: FakeRequest) {
-    const user = find(request.userId)
-    const wanted =
-      profile === null
-        ? { name: null, locale: null, timezone: null, currency: null, avatarKey: null }
-        : { ...profile }
-    const { locale, timezone } = readLocale(request)
-    const faults: { path: string; message: string }[] = []
-    const text = (
-      name: 'name' | 'locale' | 'timezone' | 'currency',
-      normalize: (value: string) => string | null,
-      fallback: string,
-      expected = 'text',
-    ) => {
-      const value = wanted[name]
-      if (value === undefined) return {}
-      const normal = value === null ? fallback : normalize(value)
-      if (normal === null) faults.push({ path: `profile.${name}`, message: `must be ${expected}` })
-      return { [name]: normal }
-    }
-    const limited = (name: string) => ([...name].length <= 100 ? name : null)
-    const changes = {
-      ...text('name', limited, '', 'text of at most 100 characters, or null'),
-      ...text('locale', asLocale, locale, 'a BCP 47 language tag such as en'),
-      ...text('timezone', asTimezone, timezone, 'an IANA time zone such as Europe/Berlin'),
-      ...text('currency', asCurrency, 'usd', 'an ISO 4217 code such as usd'),
-      ...(wanted.avatarKey === undefined ? {} : { avatarKey: wanted.avatarKey }),
-      ...(onboardingCompleted === undefined
-        ? {}
-        : { onboardingCompleted: onboardingCompleted ?? false }),
-    }
-    checkFields(...faults)
-    const isOwn = ({ key, type }: User['files'][number]) =>
-      key === wanted.avatarKey && type === 'publicAsset'
-    if (wanted.avatarKey && !user.files.some(isOwn))
-      throw invalidField('profile.avatarKey', 'must be the key of one of your public images')
-    update(user, changes)
-    return describe(user)
-  }
-
-  function exportUser(user: User): UserExport {
-    const { createdAt, updatedAt, emailVerifiedAt, twoFactorSince, password } = user
-    return {
-      user: describe(user),
-      account: {
-        createdAt: isoTime(createdAt),
-        updatedAt: isoTime(updatedAt),
-        emailVerifiedAt: iso(emailVerifiedAt),
-        twoFactorSince: iso(twoFactorSince),
-        hasPassword: password !== null,
-        lastSeenAt: sessions.list(user.id, '')[0]?.lastUsedAt ?? null,
-        platform: null,
-        country: null,
-      },
-      identities: user.identities.map((identity) => ({
-        ...identity,
-        holdsGrant: false,
-        createdAt: isoTime(identity.createdAt),
-      })),
-      sessions: sessions.list(user.id, ''),
-      devices: [...user.devices].map(([device, at]) => ({ device, seenAt: isoTime(at) })),
-      pending: tokens.listOf(user.id).map(({ purpose, email, expiresAt }) => {
-        return { purpose, email, expiresAt: isoTime(expiresAt) }
-      }),
-      ...exportOthers(user),
-      changes: [...user.changes].map(([kind, { at }]) => ({ kind, at: isoTime(at) })),
-    }
-  }
+  } satisfies Partial<Handlers>
 }
 
-const MANAGEMENT_PAGES: Record<string, string> = {
-  APP_STORE: 'https://apps.apple.com/account/subscriptions',
-  PLAY_STORE: 'https://play.google.com/store/account/subscriptions',
-}
-
-/** The subscriptions that go on at their stores. */
-function activeIn(lines: SubscriptionLine[]): ActiveSubscription[] {
-  return lines.flatMap(({ store, productId, status, expiresAt, effectiveEndAt, willRenew }) => {
-    if (/^(expired|refunded|consumed)$/.test(status) || expiresAt === null) return []
-    const renews = willRenew || /^(paused|in_grace_period|in_billing_retry)$/.test(status)
-    const managementUrl = MANAGEMENT_PAGES[store ?? ''] ?? null
-    return { store, productId, expiresAt: effectiveEndAt, willRenew: renews, managementUrl }
-  })
+/** What changes in the account; null restores the default. Throws `validation_failed` with all invalid fields. */
+function readChanges(
+  { profile, onboardingCompleted }: ProfileChanges,
+  request: FakeRequest,
+): Partial<User> {
+  const { avatarKey, ...texts } = profile === null ? RESET : { ...profile }
+  const defaults = { name: '', currency: 'usd', ...readLocale(request) }
+  const changes: Partial<User> = {}
+  const invalid: ErrorDetail[] = []
+  for (const name of ['name', 'locale', 'timezone', 'currency'] as const) {
+    const text = texts[name]
+    if (text === undefined) continue
+    const { parse, expected } = TEXTS[name]
+    const value = text === null ? defaults[name] : parse(text)
+    if (value === null) invalid.push({ path: `profile.${name}`, message: `must be ${expected}` })
+    else changes[name] = value
+  }
+  checkFields(...invalid)
+  if (avatarKey !== undefined) changes.avatarKey = avatarKey
+  if (onboardingCompleted !== undefined) changes.onboardingCompleted = onboardingCompleted ?? false
+  return changes
 }

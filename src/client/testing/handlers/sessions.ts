@@ -1,7 +1,9 @@
+import { AppError, notFound } from '../../../lib/errors.ts'
+import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { Device, Session } from '../../models.ts'
-import { failure, notFound, notSignedIn } from '../failure.ts'
-import type { FakeRequest } from '../requests.ts'
-import { isoTime, type State, type User } from '../state.ts'
+import { notSignedIn } from '../failure.ts'
+import { decodeName, type FakeRequest } from '../requests.ts'
+import type { State, User } from '../state.ts'
 
 /** A chain of refresh tokens. `firstUsedAt`: by the generation of the token. */
 type StoredSession = {
@@ -15,7 +17,6 @@ type StoredSession = {
 }
 
 const ACCESS_SECONDS = 900
-const DAY_MS = 86_400_000
 const IDLE_MS = 60 * DAY_MS
 const MAX_MS = 365 * DAY_MS
 const MAX_SESSIONS = 20
@@ -27,7 +28,7 @@ const OVERLAP_MS = 5_000
 export type Sessions = ReturnType<typeof createSessions>
 
 /** Sessions that expire, rotate their refresh tokens and detect stolen ones as the real server does. */
-export function createSessions({ users, find, clock, newId, mails, describe }: State) {
+export function createSessions({ users, find, clock, newId, mails, toProfile }: State) {
   const sessions = new Map<string, StoredSession>()
   const endListeners: ((session: StoredSession) => void)[] = []
   return {
@@ -45,15 +46,15 @@ export function createSessions({ users, find, clock, newId, mails, describe }: S
   function open(user: User, { headers }: Pick<FakeRequest, 'headers'>): Session {
     const own = [...sessions.values()].filter(({ userId }) => userId === user.id)
     if (own.length >= MAX_SESSIONS && own[0]) end(own[0].id)
-    const device = decoded(headers['device'] ?? '') || 'ios'
+    const device = decodeName(headers['device'] ?? '') || 'ios'
     if (user.devices.size > 0 && !user.devices.has(device) && user.email !== null)
       mails.push({ to: user.email, kind: 'new-device' })
-    user.devices.set(device, clock.now)
-    const at = clock.now
-    const times = { createdAt: at, lastUsedAt: at }
-    const session = { id: newId(), userId: user.id, device, ...times }
-    sessions.set(session.id, { ...session, firstUsedAt: [null], repeatedGeneration: null })
-    return replyOf(session.id, 0)
+    user.devices.add(device)
+    const id = newId()
+    const times = { createdAt: clock.now, lastUsedAt: clock.now }
+    const use = { firstUsedAt: [null], repeatedGeneration: null }
+    sessions.set(id, { id, userId: user.id, device, ...times, ...use })
+    return toReply(id, 0)
   }
 
   /** The user and session of an access token. Throws `token_expired`, `unauthenticated`. */
@@ -61,8 +62,7 @@ export function createSessions({ users, find, clock, newId, mails, describe }: S
     const { kind, id, generation, expiresAt } = parse(token)
     const session = sessions.get(id)
     if (kind !== 'access' || generation >= (session?.firstUsedAt.length ?? 0)) throw notSignedIn()
-    if (expiresAt <= clock.now)
-      throw failure('token_expired', 'The access token has expired: refresh it.')
+    if (expiresAt <= clock.now) throw tokenExpired()
     if (!session || isTooOld(session)) throw notSignedIn()
     markUsed(session, generation)
     return { userId: session.userId, sessionId: id }
@@ -87,21 +87,20 @@ export function createSessions({ users, find, clock, newId, mails, describe }: S
     if (generation === session.firstUsedAt.length - 1) {
       markUsed(session, generation)
       session.firstUsedAt.push(null)
-      return replyOf(id, generation + 1)
+      return toReply(id, generation + 1)
     }
     const usedAt = session.firstUsedAt[generation + 1] ?? null
     if (usedAt !== null) checkRepetition(session, generation, now - usedAt)
-    return replyOf(id, generation + 1)
+    return toReply(id, generation + 1)
   }
 
   /** Ends the session if a token is used again too late, or for the second time in a row. */
   function checkRepetition(session: StoredSession, generation: number, age: number) {
     const isSecondInRow = session.repeatedGeneration === generation - 1
     if (isSecondInRow && age <= OVERLAP_MS) {
-      throw failure(
-        'conflict',
-        'Another process of the app has just refreshed this session: use the tokens that it stored.',
-      )
+      const message =
+        'Another process of the app has just refreshed this session: use the tokens that it stored.'
+      throw new AppError('conflict', message)
     }
     if (isSecondInRow || age > RETRY_WINDOW_MS) {
       end(session.id)
@@ -118,14 +117,14 @@ export function createSessions({ users, find, clock, newId, mails, describe }: S
     session.lastUsedAt = clock.now
   }
 
-  function replyOf(id: string, generation: number): Session {
+  function toReply(id: string, generation: number): Session {
     const { userId } = sessions.get(id) as StoredSession
     return {
       accessToken: `fake-access.${id}.${generation}.${clock.now + ACCESS_SECONDS * 1000}`,
       refreshToken: `fake-refresh.${id}.${generation}`,
       tokenType: 'Bearer',
       expiresIn: ACCESS_SECONDS,
-      user: describe(find(userId)),
+      user: toProfile(find(userId)),
     }
   }
 
@@ -138,8 +137,8 @@ export function createSessions({ users, find, clock, newId, mails, describe }: S
       .map(({ id, device, createdAt, lastUsedAt }) => ({
         _id: id,
         device,
-        createdAt: isoTime(createdAt),
-        lastUsedAt: isoTime(lastUsedAt),
+        createdAt: new Date(createdAt).toISOString(),
+        lastUsedAt: new Date(lastUsedAt).toISOString(),
         current: id === currentId,
       }))
   }
@@ -169,10 +168,7 @@ function parse(token: unknown) {
   return { kind, id, generation: Number(generation), expiresAt: Number(expiresAt) }
 }
 
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+function tokenExpired(): AppError {
+  const denial = { reason: 'expired' } as const
+  return new AppError('token_expired', 'The access token has expired: refresh it.', { denial })
 }

@@ -112,7 +112,7 @@ export function oneModelOf<T extends Record<string, TSchema>>(
 export const Message = closedObject(
   {
     code: SuccessCode,
-    message: t.String({ description: 'a sentence for users', examples: ['Signed out.'] }),
+    message: t.String({ description: 'a sentence for users', examples: ['Done.'] }),
   },
   'Message',
   'a reply without data',

@@ -1,0 +1,50 @@
+import type { State, User } from '../state.ts'
+import type { OneTimeTokens } from './one-time-tokens.ts'
+import type { Sessions } from './sessions.ts'
+
+type SecurityDeps = { state: State; sessions: Sessions; tokens: OneTimeTokens }
+
+export type AccountSecurity = ReturnType<typeof createAccountSecurity>
+
+/** What a change of ownership does to an account: it ends sessions, removes what a stranger has set up, moves data. */
+export function createAccountSecurity({ state, sessions, tokens }: SecurityDeps) {
+  const { users, find, recordChange, clock } = state
+  return { secure, removeUntrusted, mergeGuest, deleteUser }
+
+  /** Ends a user's sessions but one, and voids what a thief could have requested. */
+  function secure(userId: string, keptSession: string | null) {
+    sessions.endAll(userId, keptSession)
+    tokens.revoke(userId)
+    const user = find(userId)
+    if (user.twoFactorSince === null) user.hasSecret = false
+  }
+
+  /** Removes what a stranger may have set up before the address was verified. */
+  function removeUntrusted(user: User) {
+    if (user.emailVerifiedAt !== null) return
+    const off = { hasSecret: false, twoFactorSince: null, recoveryCodes: [], identities: [] }
+    Object.assign(user, off)
+  }
+
+  /** Moves a guest's data to the account that the guest signs in to. */
+  function mergeGuest(guestId: string, user: User) {
+    const guest = users.get(guestId)
+    if (guest?.loginType !== 'guest' || guest === user) return
+    user.purchases.push(...guest.purchases)
+    for (const author of ['app', 'server'] as const) {
+      const { content, updatedAt } = guest.documents[author]
+      if (updatedAt === null) continue
+      const merged = { ...content, ...user.documents[author].content }
+      user.documents[author] = { content: merged, updatedAt: clock.now }
+    }
+    for (const [key, used] of guest.used) user.used.set(key, (user.used.get(key) ?? 0) + used)
+    for (const kind of guest.changes.keys()) recordChange(user.id, kind)
+    deleteUser(guest)
+  }
+
+  function deleteUser({ id }: User) {
+    sessions.endAll(id)
+    tokens.remove(id)
+    users.delete(id)
+  }
+}

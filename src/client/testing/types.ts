@@ -1,0 +1,174 @@
+import type { ErrorCode } from '../../lib/errors.ts'
+import type { ErrorDetail } from '../api-error.ts'
+import type { AppSettings, CurrencyRates, Faq, PricingPlan, UserProfile } from '../models.ts'
+import type { JsonObject } from '../user-data.ts'
+import type { Operation, ReplyTo } from './operations.ts'
+
+/** The public data of the fake server. What is missing has the values of a new real server. */
+export type Content = {
+  /** Also within `ios`, `android` and `features`, missing fields keep their values. */
+  settings?: { [Name in keyof AppSettings]?: Partial<AppSettings[Name]> }
+  /** Plans by their codes; by default `free` and `pro`. */
+  plans?: (Partial<PricingPlan> & { code: string })[]
+  /** Questions and answers; by default none. */
+  faqs?: (Partial<Faq> & Pick<Faq, 'question' | 'answer'>)[]
+  /** Null: the server has no rates yet, which apps see as `unavailable`. */
+  rates?: Partial<CurrencyRates> | null
+}
+
+export type FakeServerOptions = Content & {
+  /** The address of the fake server; `https://fake.homeport.test` by default. */
+  url?: string
+  /** The time at which the virtual clock stands; the real time by default. */
+  now?: Date | string | number
+}
+
+/** A user to add. */
+export type FakeUser = {
+  email?: string
+  /** Without one, the user signs in by e-mail code or socially. */
+  password?: string
+  name?: string
+  /** True by default. */
+  emailVerified?: boolean
+  /** Whether two-factor is on; its code is `twoFactorCode`. */
+  twoFactor?: boolean
+}
+
+/** Identifies a user: the id, the address, or what a function has returned. */
+export type UserReference = string | { _id: string }
+
+/** The identity in an id token of Google or Apple. */
+export type FakeIdentity = {
+  provider: 'google' | 'apple' | 'oidc'
+  /** The id of the user at the provider; by default, derived from the address. */
+  subject?: string
+  email?: string
+  /** Whether the provider has verified the address; true by default. */
+  emailVerified?: boolean
+  name?: string
+}
+
+/** The states of a purchase that `grantSubscription` can set. */
+export type SubscriptionState =
+  | 'active'
+  | 'trial'
+  | 'grace_period'
+  | 'billing_retry'
+  | 'cancelled'
+  | 'paused'
+  | 'expired'
+  | 'refunded'
+  | 'lifetime'
+
+/** What a user has bought. */
+export type SubscriptionGrant = {
+  /** The id of the entitlement; `pro` by default. */
+  entitlement?: string
+  /** `active` by default: access until `expiresAt`. It does not renew: grant it again. */
+  state?: SubscriptionState
+  /** When the period ends (or ended, for `expired`); 30 days from now by default. Never for `lifetime`. */
+  expiresAt?: Date | string | number
+  /** The product of the plan whose code is the entitlement, by default, else the entitlement. */
+  productId?: string
+  /** `APP_STORE` by default. */
+  store?: string
+  environment?: 'production' | 'sandbox'
+}
+
+/** An e-mail that the server has sent. */
+export type Mail = {
+  to: string
+  /** `verify-email`, `reset-password`, `email-code` … */
+  kind: string
+  /** The six digits to type in, if it contains any. */
+  code?: string
+  /** The `token` of the link, if it contains one. */
+  token?: string
+}
+
+/** How far to move the clock. */
+export type Duration = Partial<Record<'days' | 'hours' | 'minutes' | 'seconds' | 'ms', number>>
+
+/** How requests fail. */
+export type Fault = {
+  /**
+   * An error code of the server, or what the client detects: `network_error`, `timeout` (no reply before the client's
+   * timeout) or `reply_invalid` (the reply of a hotel network). Without one, the request succeeds after the `delay`.
+   */
+  code?: ErrorCode | 'network_error' | 'timeout' | 'reply_invalid'
+  message?: string
+  /** The HTTP status; that of the code by default. */
+  status?: number
+  details?: ErrorDetail[]
+  /** Seconds, for `Retry-After`. */
+  retryAfter?: number
+  /** How many requests fail; 1 by default. The client tries reads three times after `network_error` and `unavailable`. */
+  times?: number
+  /** Whether the server carries the request out, and only the reply is lost or wrong. */
+  tookEffect?: boolean
+  /** Milliseconds of real time before the reply. */
+  delay?: number
+}
+
+/** A request that the app has sent, for assertions. */
+export type SentRequest = {
+  /** The name of the client's function, such as `readProfile`. */
+  operation: string
+  method: string
+  path: string
+  query: Record<string, string>
+  headers: Record<string, string>
+  /** The JSON of the body; null if there is none. */
+  body: unknown
+  /** The files of an upload. */
+  files: { name: string; type: string; size: number }[]
+}
+
+/** Homeport in memory, for the tests of an app. */
+export type FakeServer = {
+  /** The `baseUrl` for `createClient`. */
+  url: string
+  /** The `fetch` for `createClient`. */
+  fetch: (url: string, init?: RequestInit) => Promise<Response>
+  /** The virtual clock for `createClient`, in ms since 1970. */
+  now: () => number
+  /** Moves the virtual clock: tokens, sessions, links and purchases expire. */
+  advance: (duration: Duration) => void
+  /** Adds an account, signed in nowhere. */
+  addUser: (user: FakeUser) => UserProfile
+  /** The users, guests included, in the order in which they were created. */
+  listUsers: () => UserProfile[]
+  /** Returns an id token for `signInSocially`. */
+  issueIdToken: (identity: FakeIdentity) => string
+  /** The code that authenticator apps would show. */
+  twoFactorCode: string
+  /** Ends all sessions of a user, or of all users, as if from another device. */
+  endSessions: (user?: UserReference) => void
+  /** Sets what a user has bought. It replaces a purchase of the same product. */
+  grantSubscription: (user: UserReference, grant?: SubscriptionGrant) => void
+  /** Returns a `signedTransaction` or `purchaseToken` for `submitPurchases`. */
+  issuePurchase: (grant?: SubscriptionGrant) => string
+  /** Sets what a user has used of limits in their current periods. */
+  setUsage: (user: UserReference, amounts: Record<string, number>) => void
+  /** Stores the document that the app's own servers write. */
+  setServerData: (user: UserReference, data: JsonObject) => void
+  /** Publishes other settings, plans, questions or rates. */
+  changeContent: (content: Content) => void
+  /** Sets what an operation replies with from now on, whatever it is sent. Returns a function that undoes it. */
+  reply: <Name extends keyof ReplyTo>(operation: Name, value: ReplyTo[Name]) => () => void
+  /** Makes the next requests of an operation, of a route or of all (`*`) fail. Returns a function that undoes it. */
+  fail: (target: Operation | (string & {}), fault: Fault) => () => void
+  /** Ends the connections of `onChange`, as a lost network does. */
+  cutConnections: () => void
+  /** How many connections of `onChange` are open. */
+  countConnections: () => number
+  /** The e-mails that were sent, oldest first. */
+  mails: Mail[]
+  /** The newest code that an address has received. Throws if there is none. */
+  lastCode: (email: string) => string
+  /** The newest `token` of a link that an address has received. Throws if there is none. */
+  lastToken: (email: string) => string
+  /** The requests of the app, oldest first. */
+  requests: SentRequest[]
+}
