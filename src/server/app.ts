@@ -21,6 +21,7 @@ import { metricsRoute } from '../platform/http/metrics.ts'
 import { isForConsole } from '../platform/http/pages/console-page.ts'
 import { home } from '../platform/http/pages/home.ts'
 import { errors, findAllowedMethods } from '../platform/http/replies/errors.ts'
+import type { CountryOf } from '../platform/http/request/client-address.ts'
 import { host } from '../platform/http/request/host.ts'
 import { singleParameters } from '../platform/http/request/query.ts'
 import { observe, requestInfo } from '../platform/http/request/request-log.ts'
@@ -63,7 +64,8 @@ export function createApp(services: Services) {
   const app = new Elysia({ normalize: false, handler: { standardHostname: isTls } })
   const translator = createTranslator(translations)
   const isFromProxy = (request: Request) => services.isFromProxy(request, app.server)
-  const api = createApi(services, translator, isFromProxy)
+  const countryOf = (request: Request) => services.countryOf(request, app.server)
+  const api = createApi(services, translator, isFromProxy, countryOf)
   const isRequired = config.payloadEncryption === 'required'
   const uploadPath = ATTACHMENTS_PATH
   const about = { version: VERSION, server: config.baseUrl ?? '/' }
@@ -172,9 +174,14 @@ function createServerApi(services: Services, isFromProxy: FromProxy): AnyElysia 
 }
 
 /** The documented routes, which apps and the billing provider call. */
-function createApi(services: Services, translator: Translator, isFromProxy: FromProxy): AnyElysia {
+function createApi(
+  services: Services,
+  translator: Translator,
+  isFromProxy: FromProxy,
+  countryOf: CountryOf,
+): AnyElysia {
   const { languageOf, translate } = translator
-  const { config, checkSession, ipOf, countryOf, publicKeys } = services
+  const { config, checkSession, ipOf, publicKeys } = services
   const context: RouteContext = {
     signedIn: authenticate(checkSession),
     checkSession,

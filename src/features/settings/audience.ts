@@ -1,4 +1,3 @@
-import type { Server } from 'bun'
 import { AppError } from '../../lib/errors.ts'
 import { plainVersion } from '../../lib/text/versions.ts'
 import { readToken, type Session } from '../../platform/http/authenticate.ts'
@@ -34,11 +33,7 @@ export function createAudienceReader(deps: AudienceDeps) {
   }
   return { read, headersFor }
 
-  async function read(
-    request: Request,
-    server: Server<unknown> | null,
-    traits: Trait[],
-  ): Promise<Audience> {
+  async function read(request: Request, traits: Trait[]): Promise<Audience> {
     const { headers } = request
     const userId = traits.some((trait) => trait === 'plan' || trait === 'id')
       ? await userIdOf(request)
@@ -47,7 +42,7 @@ export function createAudienceReader(deps: AudienceDeps) {
       platform: statedPlatform(headers) ?? platformOfDevice(headers),
       version: plainVersion(optionalHeader(headers, 'app-version') ?? ''),
       languages: readLanguages(headers),
-      country: countryOf(request, server),
+      country: countryOf(request),
       plan: userId !== null && traits.includes('plan') ? await planOf(userId) : null,
       // The user's id if signed in, so that all of the user's devices get the same values.
       id: userId ?? optionalHeader(headers, 'device-id')?.slice(0, 200) ?? null,

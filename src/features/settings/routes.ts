@@ -1,4 +1,3 @@
-import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import { varyBy } from '../../platform/http/cors.ts'
 import { DataOf, responses } from '../../platform/http/replies/envelope.ts'
@@ -24,11 +23,11 @@ export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings:
   const audienceReader = createAudienceReader(deps)
   return new Elysia({ name: 'settings' }).get(
     '/api/user/app_settings/v1',
-    async ({ request, server, set }) => {
+    async ({ request, set }) => {
       const stored = await settings.read()
       const { ruled, traits } = rulesBySettings.get(stored) ?? cacheRules(stored)
       if (ruled.length === 0) return sendPublic(render(stored), { request, set }, MAX_AGE_SECONDS)
-      const audience = await audienceReader.read(request, server as Server<unknown> | null, traits)
+      const audience = await audienceReader.read(request, traits)
       const reply = render(stored, JSON.stringify(overridesFor(ruled, audience)))
       for (const header of audienceReader.headersFor(traits, request)) varyBy(set, header)
       // A cache in front of the proxy that adds the country cannot tell the countries apart.

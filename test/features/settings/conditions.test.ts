@@ -208,7 +208,7 @@ test('treats a refused session as anonymous, but not one that cannot be checked'
       planOf: async () => 'pro',
     })
     const headers = { authorization: 'Bearer a.b.c', 'device-id': 'device' }
-    return audience.read(new Request('http://localhost/', { headers }), null, ['id'])
+    return audience.read(new Request('http://localhost/', { headers }), ['id'])
   }
   const refused = new AppError('unauthenticated', 'x', { denial: { reason: 'forged' } })
   expect((await readAudience(refused)).id).toBe('device')

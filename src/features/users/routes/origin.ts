@@ -20,7 +20,7 @@ export function createOriginOf({ ipOf, countryOf, baseUrlOf }: Origins) {
     return {
       ip,
       device: {
-        ...readDevice(request, countryOf(request, server)),
+        ...readDevice(request, countryOf(request)),
         ...(ip === UNKNOWN_ADDRESS ? {} : { ip }),
       },
       token: readToken(request.headers.get('authorization')),

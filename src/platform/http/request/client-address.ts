@@ -143,7 +143,7 @@ function clientKey(address: Address | null): string {
 }
 
 /** The country code that a proxy reports for a request, in capitals; null without one. */
-export type CountryOf = (request: Request, server: Server<unknown> | null) => string | null
+export type CountryOf = (request: Request) => string | null
 
 /**
  * Any client can send `header`, so it is used only when a trusted proxy sends it. `header` is null
@@ -152,9 +152,9 @@ export type CountryOf = (request: Request, server: Server<unknown> | null) => st
 export function createCountryOf(
   header: string | null,
   { isFromProxy, log }: { isFromProxy: RequestCheck; log: Log },
-): CountryOf {
+) {
   let hasWarned = false
-  return (request, server) => {
+  return (request: Request, server: Server<unknown> | null): string | null => {
     const country = header === null ? null : request.headers.get(header)
     if (country === null) return null
     if (isFromProxy(request, server)) return country.toUpperCase()
