@@ -16,17 +16,15 @@ export type CheckSession = (accessToken: string, sealed: boolean) => Promise<Ses
 
 /**
  * Reads the bearer token of the Authorization header; the scheme is case-insensitive. The plugin would accept a token
- * in the query as well, so it gets a random parameter name.
+ * in the query as well, so it gets a random parameter name. Use it in a `guard`: Elysia would copy the headers of requests
+ * to all other routes, too.
  */
 export function bearerToken() {
   return new Elysia({ name: 'bearer-token' })
-    .derive({ as: 'global' }, ({ headers }) => {
-      const { authorization } = headers
-      if (authorization === undefined) return {}
+    .onTransform({ as: 'global' }, function keepToken({ headers }) {
       // The plugin accepts headers that `readToken` refuses.
-      const token = readToken(authorization)
+      const token = readToken(headers['authorization'] ?? null)
       headers['authorization'] = token === null ? '' : `Bearer ${token}`
-      return {}
     })
     .use(bearer({ extract: { header: 'Bearer', query: crypto.randomUUID(), body: '' } }))
 }
@@ -38,7 +36,7 @@ export function readToken(authorization: string | null): string | null {
 
 /** Adds the route option `signedIn: true`, which requires a signed-in user and provides `session`. */
 export function authenticate(checkSession: CheckSession) {
-  return new Elysia({ name: 'authenticate', seed: checkSession }).use(bearerToken()).macro({
+  return new Elysia({ name: 'authenticate', seed: checkSession }).macro({
     signedIn: {
       detail: { security: [{ bearer: [] }] },
       ...beforeBody(check),

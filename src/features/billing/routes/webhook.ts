@@ -30,39 +30,41 @@ type WebhookRoutesDeps = {
 
 /** The webhook of the billing provider. */
 export function webhookRoutes({ eventInbox, tokens, signingSecret, now }: WebhookRoutesDeps) {
-  return new Elysia({ name: 'billing-webhook' }).use(bearerToken()).post(
-    WEBHOOK_PATH,
-    async ({ bearer, request }) => {
-      try {
-        authorize(bearer)
-      } catch (error) {
-        await markIfStray(request, (body) => readEvent(body, new Uint8Array()) !== null)
-        throw error
-      }
-      const bytes = await readBody(request, MAX_BODY_BYTES)
-      if (signingSecret !== null) verify(request, bytes, signingSecret)
-      const delivery = readDelivery(readJson(bytes), bytes)
-      if (delivery === null) throw malformed('The body needs an `event` with a `type`.')
-      if (usesReservedId(delivery.event))
-        throw malformed('This event type or id is reserved for Homeport.')
-      return receiveDelivery(eventInbox, delivery)
-    },
-    {
-      parse: 'none',
-      response: responses(Message, 400, 401, 413, 415),
-      detail: {
-        tags: ['Webhook'],
-        operationId: 'receiveBillingEvent',
-        security: [{ webhook: [] }],
-        summary: 'Receive a billing event',
-        description:
-          'For the billing provider only, with its own token. Replies 200 once the event is stored durably, with the code `ok`, `duplicate` or `ignored`.',
-        requestBody: {
-          required: true,
-          content: { 'application/json': { schema: BillingDelivery as object } },
+  return new Elysia({ name: 'billing-webhook' }).guard({}, (app) =>
+    app.use(bearerToken()).post(
+      WEBHOOK_PATH,
+      async ({ bearer, request }) => {
+        try {
+          authorize(bearer)
+        } catch (error) {
+          await markIfStray(request, (body) => readEvent(body, new Uint8Array()) !== null)
+          throw error
+        }
+        const bytes = await readBody(request, MAX_BODY_BYTES)
+        if (signingSecret !== null) verify(request, bytes, signingSecret)
+        const delivery = readDelivery(readJson(bytes), bytes)
+        if (delivery === null) throw malformed('The body needs an `event` with a `type`.')
+        if (usesReservedId(delivery.event))
+          throw malformed('This event type or id is reserved for Homeport.')
+        return receiveDelivery(eventInbox, delivery)
+      },
+      {
+        parse: 'none',
+        response: responses(Message, 400, 401, 413, 415),
+        detail: {
+          tags: ['Webhook'],
+          operationId: 'receiveBillingEvent',
+          security: [{ webhook: [] }],
+          summary: 'Receive a billing event',
+          description:
+            'For the billing provider only, with its own token. Replies 200 once the event is stored durably, with the code `ok`, `duplicate` or `ignored`.',
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: BillingDelivery as object } },
+          },
         },
       },
-    },
+    ),
   )
 
   /** Compares all tokens, so that the response time reveals nothing. */

@@ -53,7 +53,7 @@ export function createGuests(deps: GuestsDeps) {
   }
 
   /** The id of the bearer token's user, who may be a guest; null without a token. */
-  async function bearerUserId(token: string | undefined, sealed: boolean): Promise<string | null> {
+  async function bearerUserId(token: string | null, sealed: boolean): Promise<string | null> {
     return token ? (await checkSession(token, sealed)).userId : null
   }
 
@@ -61,7 +61,7 @@ export function createGuests(deps: GuestsDeps) {
    * Like `bearerUserId`, but null for a refused token: apps send whatever token they have with a
    * sign-in, even an expired one.
    */
-  function bearerUserIdIfValid(token: string | undefined, sealed: boolean): Promise<string | null> {
+  function bearerUserIdIfValid(token: string | null, sealed: boolean): Promise<string | null> {
     return bearerUserId(token, sealed).catch((error) => {
       const isRefused =
         error instanceof AppError && (error.denial || error.code === 'encryption_required')

@@ -1,10 +1,9 @@
 import { Elysia } from 'elysia'
 import { json } from '../../../platform/http/body/body.ts'
-import { isSealed } from '../../../platform/http/body/opened-request.ts'
 import { DataOf, data, responses } from '../../../platform/http/replies/envelope.ts'
 import { EmailCodeAnswerBody, EmailCodeBody, EmailCodeReply, SignInReply } from '../model.ts'
 import { OPTIONAL_GUEST_TOKEN, type UserRoutesDeps } from './deps.ts'
-import { createOriginOf, readLocale } from './origin.ts'
+import { createOriginOf, readBearer, readLocale } from './origin.ts'
 
 const PATH = '/api/auth/email_code/v1'
 const tags = ['Signing in']
@@ -35,12 +34,12 @@ export function emailCodeRoutes({ users, signedIn, ...origins }: UserRoutesDeps)
     )
     .post(
       `${PATH}/verify`,
-      async ({ body: { name = '', ...answer }, request, server, bearer }) =>
+      async ({ body: { name = '', ...answer }, request, server }) =>
         emailCodes.signInWith(
           answer,
           { name, ...readLocale(request) },
           originOf(request, server),
-          await guests.bearerUserId(bearer, isSealed(request)),
+          await guests.bearerUserId(...readBearer(request)),
         ),
       {
         ...json(EmailCodeAnswerBody),

@@ -1,4 +1,5 @@
 import { readToken } from '../../../platform/http/authenticate.ts'
+import { isSealed } from '../../../platform/http/body/opened-request.ts'
 import {
   type CountryOf,
   type IpOf,
@@ -27,6 +28,11 @@ export function createOriginOf({ ipOf, countryOf, baseUrlOf }: Origins) {
       baseUrl: baseUrlOf(request),
     }
   }
+}
+
+/** The arguments of `bearerUserId`. */
+export function readBearer(request: Request): [token: string | null, sealed: boolean] {
+  return [readToken(request.headers.get('authorization')), isSealed(request)]
 }
 
 /** The locale and time zone that the device reports. */

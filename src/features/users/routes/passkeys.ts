@@ -1,7 +1,6 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { Elysia, t } from 'elysia'
 import { json } from '../../../platform/http/body/body.ts'
-import { isSealed } from '../../../platform/http/body/opened-request.ts'
 import {
   DataOf,
   data,
@@ -21,7 +20,7 @@ import {
   RequestOptions,
 } from '../passkeys/model.ts'
 import { OPTIONAL_GUEST_TOKEN, type UserRoutesDeps } from './deps.ts'
-import { createOriginOf } from './origin.ts'
+import { createOriginOf, readBearer } from './origin.ts'
 
 const PATH = '/api/auth/passkey/v1'
 const tags = ['Signing in']
@@ -44,12 +43,12 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
     })
     .post(
       `${PATH}/sign_in`,
-      async ({ body: { credential }, request, server, bearer }) =>
+      async ({ body: { credential }, request, server }) =>
         data(
           await passkeyLogin.login(
             credential as AuthenticationResponseJSON,
             originOf(request, server),
-            await guests.bearerUserIdIfValid(bearer, isSealed(request)),
+            await guests.bearerUserIdIfValid(...readBearer(request)),
           ),
         ),
       {

@@ -1,6 +1,5 @@
 import { Elysia } from 'elysia'
 import { json, readBody, readJson } from '../../../platform/http/body/body.ts'
-import { isSealed } from '../../../platform/http/body/opened-request.ts'
 import {
   DataOf,
   data,
@@ -20,7 +19,7 @@ import {
 } from '../model.ts'
 import { APPLE_ACCOUNT_PATH, AppleAccountNotification } from '../social/model.ts'
 import { OPTIONAL_GUEST_TOKEN, type UserRoutesDeps } from './deps.ts'
-import { createOriginOf, readLocale } from './origin.ts'
+import { createOriginOf, readBearer, readLocale } from './origin.ts'
 
 const tags = ['Signing in']
 /** Apple's notifications have about 1 kB. */
@@ -35,12 +34,12 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
     .use(signedIn)
     .post(
       '/api/auth/register/v1',
-      async ({ body: { name = '', ...login }, request, server, bearer }) =>
+      async ({ body: { name = '', ...login }, request, server }) =>
         data(
           await passwordLogin.register(
             { ...login, name, ...readLocale(request) },
             originOf(request, server),
-            await bearerUserId(bearer, isSealed(request)),
+            await bearerUserId(...readBearer(request)),
           ),
         ),
       {
@@ -58,12 +57,12 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
     )
     .post(
       '/api/auth/login/v1',
-      async ({ body: { email, password }, request, server, bearer }) =>
+      async ({ body: { email, password }, request, server }) =>
         passwordLogin.login(
           email,
           password,
           originOf(request, server),
-          await bearerUserIdIfValid(bearer, isSealed(request)),
+          await bearerUserIdIfValid(...readBearer(request)),
         ),
       {
         ...json(LoginBody),
@@ -80,13 +79,13 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
     )
     .post(
       '/api/auth/login/v1/two_factor',
-      async ({ body: { challengeToken, code }, request, server, bearer }) =>
+      async ({ body: { challengeToken, code }, request, server }) =>
         data(
           await signIn.passChallenge(
             challengeToken,
             code,
             originOf(request, server),
-            await bearerUserIdIfValid(bearer, isSealed(request)),
+            await bearerUserIdIfValid(...readBearer(request)),
           ),
         ),
       {
@@ -104,12 +103,12 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
     )
     .post(
       '/api/auth/social/v1',
-      async ({ body: { name = '', ...login }, request, server, bearer }) =>
+      async ({ body: { name = '', ...login }, request, server }) =>
         socialLogin.login(
           login,
           { name, ...readLocale(request) },
           originOf(request, server),
-          await bearerUserId(bearer, isSealed(request)),
+          await bearerUserId(...readBearer(request)),
         ),
       {
         ...json(SocialBody),

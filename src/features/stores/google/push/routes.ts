@@ -33,44 +33,46 @@ type PlayRoutesDeps = {
 export function playRoutes(deps: PlayRoutesDeps) {
   const { eventInbox, play, ipOf } = deps
   const failures = createFailureLimit({ ...deps, max: MAX_FAILURES })
-  return new Elysia({ name: 'play' }).use(bearerToken()).post(
-    PLAY_PATH,
-    async ({ bearer, request, server }) => {
-      try {
-        if (!play?.checkPushToken) throw notSetUp(play === null)
-        failures.countFailure(request, ipOf(request, server as Server<unknown> | null))
-        await play.checkPushToken(bearer)
-      } catch (error) {
-        await markIfStray(request, (body) => readPush(toObject(body)) !== null)
-        throw error
-      }
-      failures.release(request)
-      const body = toObject(readJson(await readBody(request, MAX_BODY_BYTES)))
-      const push = readPush(body)
-      if (push === null) throw wrongForm(body)
-      if (!play.isOurs(push)) {
-        return message('The notification is about another app or subscription.', 'ignored')
-      }
-      const reply = await receiveDelivery(eventInbox, push.delivery, (tx) => play.apply(tx, push))
-      await play.markNotified(push)
-      play.queue.wake()
-      return reply
-    },
-    {
-      parse: 'none',
-      response: responses(Message, 400, 401, 413, 415, 429),
-      detail: {
-        tags: ['Webhook'],
-        operationId: 'receivePlayNotification',
-        summary: 'Receive a Google Play notification',
-        description:
-          'For Pub/Sub only, with a token of the configured service account. Replies 200 once the notification is stored durably; the server then asks Google about the purchase. Codes: `ok`, `duplicate` or `ignored`.',
-        requestBody: {
-          required: true,
-          content: { 'application/json': { schema: PlayPush as object } },
+  return new Elysia({ name: 'play' }).guard({}, (app) =>
+    app.use(bearerToken()).post(
+      PLAY_PATH,
+      async ({ bearer, request, server }) => {
+        try {
+          if (!play?.checkPushToken) throw notSetUp(play === null)
+          failures.countFailure(request, ipOf(request, server as Server<unknown> | null))
+          await play.checkPushToken(bearer)
+        } catch (error) {
+          await markIfStray(request, (body) => readPush(toObject(body)) !== null)
+          throw error
+        }
+        failures.release(request)
+        const body = toObject(readJson(await readBody(request, MAX_BODY_BYTES)))
+        const push = readPush(body)
+        if (push === null) throw wrongForm(body)
+        if (!play.isOurs(push)) {
+          return message('The notification is about another app or subscription.', 'ignored')
+        }
+        const reply = await receiveDelivery(eventInbox, push.delivery, (tx) => play.apply(tx, push))
+        await play.markNotified(push)
+        play.queue.wake()
+        return reply
+      },
+      {
+        parse: 'none',
+        response: responses(Message, 400, 401, 413, 415, 429),
+        detail: {
+          tags: ['Webhook'],
+          operationId: 'receivePlayNotification',
+          summary: 'Receive a Google Play notification',
+          description:
+            'For Pub/Sub only, with a token of the configured service account. Replies 200 once the notification is stored durably; the server then asks Google about the purchase. Codes: `ok`, `duplicate` or `ignored`.',
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: PlayPush as object } },
+          },
         },
       },
-    },
+    ),
   )
 }
 
