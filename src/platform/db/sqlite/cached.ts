@@ -6,8 +6,10 @@ export function createCached<T>(read: Reader, load: (from: Reader) => Promise<T>
   return { read: () => readOrLoad(read), readIn: readOrLoad, invalidate }
 
   function readOrLoad(from: Reader): Promise<T> {
-    current ??= load(from)
-    current.catch(forget)
+    if (current === null) {
+      current = load(from)
+      current.catch(forget)
+    }
     return current
   }
 
