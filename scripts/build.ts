@@ -29,6 +29,9 @@ export const TARGETS = {
   'macos-arm64': { platform: 'darwin-arm64', target: 'bun-darwin-arm64' },
 } as const
 
+/** Renamed identifiers break @elysiajs/bearer at run time. */
+export const MINIFY = { syntax: true, whitespace: true, identifiers: false }
+
 const DIST = join(ROOT, 'dist')
 
 /** A thread has its own entry point. */
@@ -41,8 +44,7 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
   const result = await buildInDist({
     entrypoints: ['src/main.ts', READER_THREAD].map((path) => join(ROOT, path)),
     plugins: [embedNative(platform, folderOf), hidePaths(), leaveOutUnused(), compressDocs()],
-    // Renamed identifiers break @elysiajs/bearer at run time.
-    minify: { syntax: true, whitespace: true, identifiers: false },
+    minify: MINIFY,
     sourcemap: 'linked',
     bytecode: true,
     format: 'esm',

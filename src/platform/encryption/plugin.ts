@@ -62,11 +62,11 @@ export function encryption(deps: EncryptionDeps) {
       .onStart((app) => {
         server = app.server
       })
-      .onRequest(({ request }) => {
+      .onRequest(function refuse({ request }) {
         if (refusals.has(request)) throw refusals.get(request)
       })
       // Requests without a route never get here.
-      .onTransform({ as: 'global' }, async ({ request }) => {
+      .onTransform({ as: 'global' }, async function claim({ request }) {
         await claims.get(request)?.()
       })
       .wrap((next, request) => {

@@ -42,8 +42,9 @@ export function authenticate(checkSession: CheckSession) {
       ...beforeBody(check),
       // Before validation, so that anonymous clients learn nothing about a route's fields.
       transform: check,
-      resolve: ({ request }) => {
-        return { session: requestInfo(request).session as Session }
+      resolve: function findSession({ request }) {
+        const { session } = requestInfo(request)
+        return { session: session as Session }
       },
     },
   })

@@ -16,20 +16,29 @@ const ORIGIN_FORMAT = /^[a-z][a-z0-9+.-]*:\/\/[\w.:[\]-]+$/
 /** Allows web clients of `origins` (https://fetch.spec.whatwg.org, §3.2). No cookies are used. */
 export function cors({ origins, log }: { origins: string[]; log: Log }) {
   const refused = createRecentMap<string, true>(MAX_LOGGED_ORIGINS)
-  return new Elysia({ name: 'cors' }).onRequest(({ request: { method, headers }, set }) => {
+  return new Elysia({ name: 'cors' }).onRequest(function allow({ request, set }) {
+    if (allowOrigin(request, set)) return new Response(null, { status: 204 })
+    return undefined
+  })
+
+  /** Returns whether the request is a preflight, and allowed. */
+  function allowOrigin({ method, headers }: Request, set: Context['set']): boolean {
+    if (origins.length === 0 && method !== 'OPTIONS') return false
     const origin = headers.get('origin')
-    if (origins.length === 0 && method !== 'OPTIONS') return
     if (origins.length > 0) varyBy(set, 'Origin')
-    if (origin === null) return
-    if (!origins.includes(origin)) return logRefusal(origin, method)
+    if (origin === null) return false
+    if (!origins.includes(origin)) {
+      logRefusal(origin, method)
+      return false
+    }
     set.headers['access-control-allow-origin'] = origin
     set.headers['access-control-expose-headers'] = REPLY_HEADERS
-    if (method !== 'OPTIONS' || !headers.has('access-control-request-method')) return
+    if (method !== 'OPTIONS' || !headers.has('access-control-request-method')) return false
     set.headers['access-control-allow-methods'] = METHODS
     set.headers['access-control-allow-headers'] = REQUEST_HEADERS
     set.headers['access-control-max-age'] = MAX_AGE_SECONDS
-    return new Response(null, { status: 204 })
-  })
+    return true
+  }
 
   /** Logs the reason, because the browser only reports a network error. */
   function logRefusal(sent: string, method: string) {

@@ -46,11 +46,13 @@ export function createTranslator(byLanguage: Record<string, Sentences>) {
 export function translatedReplies({ translateAll }: Pick<Translator, 'translateAll'>) {
   return new Elysia({ name: 'translated-replies' }).onAfterHandle(
     { as: 'scoped' },
-    ({ responseValue, request, set }) => {
-      if (!isMessage(responseValue)) return
-      const { language, translated } = translateAll([responseValue.message], request)
-      set.headers['content-language'] = language
-      return { ...responseValue, message: translated[0] }
+    function translateMessage({ responseValue, request, set }) {
+      if (isMessage(responseValue)) {
+        const { language, translated } = translateAll([responseValue.message], request)
+        set.headers['content-language'] = language
+        return { ...responseValue, message: translated[0] }
+      }
+      return undefined
     },
   )
 }

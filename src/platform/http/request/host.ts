@@ -7,7 +7,7 @@ const PROBES = /^\/(health|ready)$/
 
 /** Refuses requests whose URL could be parsed in different ways. Runs before any check of the path. */
 export function host() {
-  return new Elysia({ name: 'host' }).onRequest(({ request }) => {
+  return new Elysia({ name: 'host' }).onRequest(function requireHost({ request }) {
     // Two Host headers arrive joined.
     const hasTwoHosts = request.headers.get('host')?.includes(',')
     if (

@@ -11,16 +11,19 @@ export function openQuery<T extends Record<string, TSchema>>(properties: T) {
 export function singleParameters(app: AnyElysia) {
   return new Elysia({ name: 'single-parameters' }).onBeforeHandle(
     { as: 'global' },
-    ({ request, route }) => {
+    function requireSingle({ request, route }) {
       const repeated = findRepeated(readTarget(request).split('?')[1])
-      if (repeated.length === 0) return
-      const method = request.method === 'HEAD' ? 'GET' : request.method
-      const known = app.routes.find((one) => one.path === route && one.method === method)
-      const declared = (known?.hooks['query'] as TSchema | undefined)?.['properties'] ?? {}
-      const name = repeated.find((one) => Object.hasOwn(declared, one))
-      if (name !== undefined) throw invalidField(name, 'must be sent only once')
+      if (repeated.length > 0) refuseDeclared(repeated, request, route)
     },
   )
+
+  function refuseDeclared(repeated: string[], request: Request, route: string) {
+    const method = request.method === 'HEAD' ? 'GET' : request.method
+    const known = app.routes.find((one) => one.path === route && one.method === method)
+    const declared = (known?.hooks['query'] as TSchema | undefined)?.['properties'] ?? {}
+    const name = repeated.find((one) => Object.hasOwn(declared, one))
+    if (name !== undefined) throw invalidField(name, 'must be sent only once')
+  }
 }
 
 /** The parameters that occur more than once. */

@@ -26,7 +26,7 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 export function observe({ log, metrics, isTls }: ObserveDeps) {
   const logRequest = createLineWriter(log)
   return new Elysia({ name: 'observe' })
-    .onRequest(({ request, set }) => {
+    .onRequest(function begin({ request, set }) {
       set.headers['x-request-id'] = recordRequest(request).id
       set.headers['x-content-type-options'] = 'nosniff'
       set.headers['cache-control'] = 'no-store'
