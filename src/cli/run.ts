@@ -42,7 +42,7 @@ export async function run(argv: string[]): Promise<number> {
       console.log(settingsHelp())
       return EXIT.done
     }
-    const words = replaceFormerWords(expandHelp(argv, commands))
+    const words = replaceFormerWords(expandHelp(replaceFormerWords(argv), commands))
     requireKnownCommand(words, commands)
     const program = createProgram(neededFor(words), async (command, args, builder) => {
       exitCode = await runCommand(command, args, builder.opts() as Options, program)

@@ -37,7 +37,7 @@ test('every command accepts --yes and --json', async () => {
 
 test('commands that end sessions or remove an account ask for confirmation', async () => {
   const riskyCommands = commands.filter((command) => 'risk' in command).map(({ name }) => name)
-  for (const name of ['user sign-out', 'user delete', 'operators remove', 'operators reset'])
+  for (const name of ['users sign-out', 'users delete', 'operators remove', 'operators reset'])
     expect(riskyCommands).toContain(name)
   await using homeport = await installExecutable()
   const { run } = homeport
@@ -70,8 +70,8 @@ test('names the local user who runs a command', () => {
 })
 
 test.each([
-  [['help', 'user', 'lst'], 'There is no command user lst'],
-  [['user', 'help', 'lst'], 'There is no command user lst'],
+  [['help', 'users', 'lst'], 'There is no command users lst'],
+  [['users', 'help', 'lst'], 'There is no command users lst'],
   [['help', 'nix'], 'There is no command nix'],
 ])('help for an unknown command exits 2: %j', async (args, reason) => {
   const { exitCode, stderr } = await homeport.run(args)
@@ -81,10 +81,11 @@ test.each([
 test('help for a command shows its usage', async () => {
   for (const args of [
     ['help', 'user', 'list'],
+    ['users', 'help', 'list'],
     ['user', 'help', 'list'],
   ]) {
     const { exitCode, stdout } = await homeport.run(args)
-    expect([exitCode, stdout]).toEqual([0, expect.stringContaining('Usage: homeport user list')])
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining('Usage: homeport users list')])
   }
 })
 
@@ -146,9 +147,9 @@ test('the shell completes commands, their groups and their options', async () =>
     return (await Bun.$`bash -c ${`${script}\n${line}`}`.text()).trim()
   }
   expect(await complete('stat')).toBe('status')
-  expect(await complete('user', 's')).toBe('show send-verification sign-out subscription')
+  expect(await complete('users', 's')).toBe('show send-verification sign-out subscription')
   expect(await complete('events', 'list', '--limit', '5', '--conf')).toBe('--conflicting')
-  expect(await complete('user', 'sign-out', '--y')).toBe('--yes')
+  expect(await complete('users', 'sign-out', '--y')).toBe('--yes')
   for (const shell of ['zsh', 'fish'].filter((name) => Bun.which(name))) {
     const printed = await homeport.run(['completion', shell])
     expect([shell, await checkSyntax(shell, printed.stdout)]).toEqual([shell, ''])
