@@ -48,7 +48,7 @@ const set = defineAction({
       ...readInput(Reason, [], [], options),
       texts: Object.fromEntries(pairs.map(parsePair)),
     }),
-    report: (change) => describeValues(change),
+    report: describeValues,
     print: formatLines,
   },
 })
@@ -65,13 +65,14 @@ const unset = defineAction({
   audit: (change) => auditChange(change),
   command: {
     arguments: { keys: '<key...>' },
-    report: (change) => describeValues(change),
+    report: describeValues,
     print: formatLines,
   },
 })
 
 /** The default values by key, and the warnings about the rules if there are any. */
-function describeValues({ content, warnings }: Change<StoredSettings>): Record<string, unknown> {
+async function describeValues({ content }: Change<StoredSettings>, { settings }: Needs) {
+  const warnings = await settings.warn()
   return { ...flatten(content), ...(warnings.length > 0 ? { warnings } : {}) }
 }
 

@@ -39,7 +39,6 @@ export function createSettings(deps: SettingsDeps) {
     kind: 'settings',
     load,
     check: checkEdit,
-    warn: () => warn(),
     async store(tx, values) {
       await store(tx, values)
       await bumpVersion(tx)

@@ -20,7 +20,7 @@ type PublishedKind<Needs, Content, Report> = {
   /** A warning about what a file would remove. */
   risk?: (needs: Needs, input: { content: unknown }) => Promise<string | null>
   /** What the commands report. */
-  report: (change: Change<Content>) => Report
+  report: (change: Change<Content>, needs: Needs) => Report | Promise<Report>
   print: (report: Report, verb: string) => string
 }
 
@@ -59,7 +59,7 @@ export function publicationActions<Needs, Content, Report>(
         content: await readJsonFile(file),
       }),
       ...(risk && { risk }),
-      report: (change) => report(change),
+      report,
       print: (reported) => print(reported, 'Imported'),
     },
   })
@@ -80,7 +80,7 @@ export function publicationActions<Needs, Content, Report>(
         ...readInput(Reason, [], [], options),
         version: readVersion(version),
       }),
-      report: (change) => report(change),
+      report,
       print: (reported) => print(reported, 'Published'),
     },
   })

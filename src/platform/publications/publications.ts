@@ -19,13 +19,8 @@ export type Publication = {
   differences: Difference[]
 }
 
-/** What has been published as `version`, the content before, and warnings about the new one. */
-export type Change<Content> = {
-  version: number
-  before: Content
-  content: Content
-  warnings: string[]
-}
+/** What a change has published as `version`, and the content before. */
+export type Change<Content> = { version: number; before: Content; content: Content }
 
 type PublishedDeps<Content> = {
   db: PublicationsDb
@@ -37,8 +32,6 @@ type PublishedDeps<Content> = {
   check: (edited: unknown, before: Content) => Content
   /** Replaces the stored content, and tells what depends on it. */
   store: (tx: Tx, content: Content) => Promise<void>
-  /** A sentence for each part of the stored content that has no effect. */
-  warn?: () => Promise<string[]>
 }
 
 export type Published<Content> = ReturnType<typeof createPublished<Content>>
@@ -47,7 +40,7 @@ const PAGE_SIZE = 20
 
 /** Content that is edited as a whole, with all its versions; apps get the newest. */
 export function createPublished<Content>(deps: PublishedDeps<Content>) {
-  const { db, now, kind, load, check, store, warn } = deps
+  const { db, now, kind, load, check, store } = deps
   const { publications } = db.tables
   return { publish, change, rollBack, readLive, history, find }
 
@@ -66,11 +59,11 @@ export function createPublished<Content>(deps: PublishedDeps<Content>) {
    * Stores what `edit` returns as a new version. Throws `conflict` when `base` is not the current version. Content from
    * before versioning becomes version 1.
    */
-  async function change(
+  function change(
     edit: (before: Content) => Content,
     { author, note, base }: Publishing = BY_COMMAND,
   ): Promise<Change<Content>> {
-    const published = await db.write(async (tx) => {
+    return db.write(async (tx) => {
       const before = await load(tx)
       const edited = edit(before)
       const last = await latest(tx)
@@ -83,7 +76,6 @@ export function createPublished<Content>(deps: PublishedDeps<Content>) {
       await add(tx, version, content, author, note)
       return { version, before, content }
     })
-    return { ...published, warnings: (await warn?.()) ?? [] }
   }
 
   /**
