@@ -4,12 +4,10 @@ import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { data } from '../../platform/http/replies/envelope.ts'
 import type { Rates } from './service.ts'
 
-const REFRESH_TIMEOUT_MS = 30_000
+type RatesAdminDeps = { rates: Rates } & Pick<ConsoleContext, 'exportCsv'>
 
-type RatesAdminDeps = { rates: Rates } & Pick<ConsoleContext, 'record' | 'exportCsv'>
-
-/** Shows and refreshes the currency rates. */
-export function ratesAdmin({ rates, record, exportCsv }: RatesAdminDeps) {
+/** Shows the currency rates. */
+export function ratesAdmin({ rates, exportCsv }: RatesAdminDeps) {
   return new Elysia({ name: 'rates-admin', prefix: `${CONSOLE_API}/rates` })
     .get('', async () => data(await describeRates(rates)), allow('reader'))
     .get(
@@ -22,15 +20,6 @@ export function ratesAdmin({ rates, record, exportCsv }: RatesAdminDeps) {
         return exportCsv(context, { name: 'rates', columns: RATE_COLUMNS, read })
       },
       allow('reader'),
-    )
-    .post(
-      '/refresh',
-      async ({ request }) => {
-        const outcome = await rates.refresh(AbortSignal.timeout(REFRESH_TIMEOUT_MS))
-        await record(request, { action: 'rates.refresh', after: outcome })
-        return data(outcome)
-      },
-      allow('operator'),
     )
 }
 

@@ -1,13 +1,17 @@
+import { MINUTE_MS } from '../../lib/time/durations.ts'
 import { highest } from '../../platform/conditions/measure.ts'
 import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
+import type { Job } from '../../platform/jobs/jobs.ts'
+import { rateActions } from './actions.ts'
 import { ratesAdmin } from './admin.ts'
 import { ratesCommands } from './commands.ts'
-import { rateJobs } from './jobs.ts'
 import { createFeeds } from './providers.ts'
 import { ratesRoutes } from './routes.ts'
 import { type RatesDb, rateTables } from './schema.ts'
-import { createRates } from './service.ts'
+import { createRates, type Rates } from './service.ts'
 import type { Peg } from './table.ts'
+
+const MAX_JITTER_MS = 5 * MINUTE_MS
 
 type Needs = {
   /** The currencies whose rates are fixed by law. */
@@ -18,6 +22,7 @@ type Needs = {
 export const ratesFeature = {
   tables: rateTables,
   commands: ratesCommands,
+  actions: rateActions,
   conditions: [
     {
       name: 'rates-old',
@@ -38,7 +43,17 @@ export const ratesFeature = {
       services: { rates },
       routes: () => ratesRoutes({ rates }),
       consoleRoutes: (context: ConsoleContext) => ratesAdmin({ rates, ...context }),
-      jobs: rateJobs({ rates }),
+      jobs: rates.isRefreshed ? [refreshJob(rates)] : [],
     }
   },
 } satisfies Feature
+
+function refreshJob(rates: Rates): Job {
+  return {
+    name: 'rates',
+    schedule: ['15,45 14-17 * * MON-FRI', '20 6 * * *'],
+    run: rates.refreshWithRetries,
+    isDueAtStart: rates.isDue,
+    jitter: MAX_JITTER_MS,
+  }
+}
