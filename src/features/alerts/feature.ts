@@ -1,6 +1,7 @@
 import type { Condition } from '../../platform/conditions/condition.ts'
 import type { ReadMetric } from '../../platform/conditions/measurements.ts'
-import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
+import type { Feature, Platform } from '../../platform/feature.ts'
+import { alertActions } from './actions.ts'
 import { alertsAdmin } from './admin.ts'
 import { alertCommands } from './commands.ts'
 import { type AlertsDb, alertTables } from './schema.ts'
@@ -17,12 +18,13 @@ type Needs = {
 export const alertsFeature = {
   tables: alertTables,
   commands: alertCommands,
+  actions: alertActions,
   create(platform: Platform<AlertsDb>, needs: Needs) {
     const hasAddress = platform.config.alertEmail !== null
     const alerts: Alerts = createAlerts({ ...platform, ...needs, hasAddress })
     return {
       services: { alerts },
-      consoleRoutes: ({ record }: ConsoleContext) => alertsAdmin({ alerts, record }),
+      consoleRoutes: () => alertsAdmin({ alerts }),
       jobs: [
         {
           name: 'alerts',

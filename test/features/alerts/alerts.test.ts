@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
+import { typeCommand } from '../../support/commands.ts'
+import { signInOperator } from '../../support/operator.ts'
 import { startSmtp } from '../../support/smtp.ts'
 
 const MINUTE = 60_000
@@ -149,6 +151,25 @@ test('a threshold must be a number, and a rule must exist', async () => {
   await using it = await setUp()
   await expect(it.alerts.set('disk-low', { threshold: -1 })).rejects.toThrow('invalid')
   await expect(it.alerts.set('unknown', { isOn: true })).rejects.toThrow('no alert rule unknown')
+})
+
+test('the console and a command set a rule alike', async () => {
+  await using it = await setUp()
+  const ann = await signInOperator(it.app)
+  const json = { isOn: false, threshold: 5_000 }
+  const saved = await ann.ask('POST', 'alerts/rules/disk-low', { json })
+  expect(saved.json.response).toEqual(json)
+  const { printed } = await typeCommand(it.app, 'alerts set', ['disk-low'], {
+    on: true,
+    threshold: 'default',
+  })
+  const { threshold } = (await it.rule('disk-low')) ?? {}
+  expect(printed).toBe(`disk-low is on, with the threshold ${threshold}.`)
+  const { entries } = await ann.read('audit?action=alerts.set')
+  expect(entries).toMatchObject([
+    { target: 'disk-low', before: json, after: { isOn: true, threshold } },
+    { target: 'disk-low', before: { isOn: true, threshold }, after: json },
+  ])
 })
 
 test('a test alert arrives', async () => {
