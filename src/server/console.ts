@@ -73,7 +73,7 @@ function createAdmin(services: Services, isFromProxy: FromProxy) {
     .use(guard)
     .use(consoleActions(actions, { services, log: services.log, ...context }))
     .get(`${CONSOLE_API}/declarations`, () => data({ labels: auditLabels }), allow('reader'))
-    .use(keysAdmin({ ...services, record, exportCsv }))
+    .use(keysAdmin({ ...services, exportCsv }))
     .use(backupsAdmin({ ...services, record, exportCsv }))
     .use(healthAdmin({ ...services, version: BUILD, isSignedIn }))
     .use(metricsAdmin(services))

@@ -10,7 +10,7 @@ import { createPasswords, PASSWORD_COSTS } from '../lib/passwords/passwords.ts'
 import { DAY_MS } from '../lib/time/durations.ts'
 import type { Columns, UsersTable } from '../platform/db/columns.ts'
 import type { OpenDb } from '../platform/db/db.ts'
-import { keyCommands } from '../platform/encryption/commands.ts'
+import { keyActions, keyCommands } from '../platform/encryption/commands.ts'
 import { createReplayGuard } from '../platform/encryption/replay-guard.ts'
 import { type EncryptionDb, encryptionTables } from '../platform/encryption/schema.ts'
 import type { Declarations } from '../platform/feature.ts'
@@ -41,6 +41,7 @@ export const platformDeclarations = {
     ...encryptionTables(columns),
   }),
   commands: keyCommands,
+  actions: keyActions,
   translations: { de: httpGerman },
 } satisfies Declarations
 

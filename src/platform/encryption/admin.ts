@@ -1,25 +1,13 @@
-import { Elysia, t } from 'elysia'
-import type { KeyRing } from '../../lib/crypto/key-ring.ts'
-import { json } from '../http/body/body.ts'
-import { allow, CONSOLE_API, type RecordAction } from '../http/console-guard.ts'
-import { closedObject, data, oneOf } from '../http/replies/envelope.ts'
+import { Elysia } from 'elysia'
+import { allow, CONSOLE_API } from '../http/console-guard.ts'
+import { data } from '../http/replies/envelope.ts'
 import type { ExportCsv } from '../lists/csv.ts'
-import { describeKeys, ROTATION_EFFECTS } from './commands.ts'
+import { describeKeys, type KeyRings, ROTATION_EFFECTS } from './commands.ts'
 
-type KeysAdminDeps = {
-  encryptionKeys: KeyRing
-  signingKeys: KeyRing
-  record: RecordAction
-  exportCsv: ExportCsv
-}
+type KeysAdminDeps = KeyRings & { exportCsv: ExportCsv }
 
-const Rotation = closedObject({
-  use: oneOf(['enc', 'sig'], { description: 'the use of the key' }),
-  atOnce: t.Boolean(),
-})
-
-/** Routes to list and rotate the keys. */
-export function keysAdmin({ record, exportCsv, ...rings }: KeysAdminDeps) {
+/** Routes to list the keys. */
+export function keysAdmin({ exportCsv, ...rings }: KeysAdminDeps) {
   return new Elysia({ name: 'keys-admin', prefix: `${CONSOLE_API}/keys` })
     .get('', () => data({ keys: describeKeys(rings), lost: ROTATION_EFFECTS }), allow('reader'))
     .get(
@@ -29,15 +17,6 @@ export function keysAdmin({ record, exportCsv, ...rings }: KeysAdminDeps) {
         return exportCsv(context, { name: 'keys', columns: COLUMNS, read })
       },
       allow('reader'),
-    )
-    .post(
-      '/rotate',
-      async ({ request, body: { use, atOnce } }) => {
-        await { enc: rings.encryptionKeys, sig: rings.signingKeys }[use].rotate(atOnce)
-        await record(request, { action: 'keys.rotate', target: use, after: { atOnce } })
-        return data(describeKeys(rings))
-      },
-      { ...json(Rotation), ...allow('operator', 'stepUp') },
     )
 }
 

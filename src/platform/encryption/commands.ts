@@ -1,9 +1,10 @@
+import { t } from 'elysia'
 import { dataCommand, UsageError } from '../../lib/command.ts'
 import type { KeyRing } from '../../lib/crypto/key-ring.ts'
+import { defineAction } from '../actions/action.ts'
+import { closedObject, oneOf } from '../http/replies/envelope.ts'
 
-type Use = 'sig' | 'enc'
-type Needs = { encryptionKeys: KeyRing; signingKeys: KeyRing }
-type Rotation = { use: Use; atOnce: boolean }
+export type KeyRings = { encryptionKeys: KeyRing; signingKeys: KeyRing }
 
 /** The consequences of replacing all keys of a use immediately. */
 export const ROTATION_EFFECTS = {
@@ -14,45 +15,51 @@ export const ROTATION_EFFECTS = {
 const keysList = dataCommand({
   name: 'keys list',
   summary: 'List the public keys by thumbprint; apps may pin those with use enc',
-  work: async (services: Needs) => describeKeys(services),
-  print: asLines,
+  work: async (services: KeyRings) => describeKeys(services),
+  print: formatKeys,
 })
 
-const keysRotate = dataCommand({
-  name: 'keys rotate',
+const rotate = defineAction({
+  name: 'keys.rotate',
   summary: 'Create a new key, which is published now and used after 24 hours',
-  options: [
-    [
-      '--use <use>',
-      'enc: seals payloads; the old key is accepted for 30 more days. sig: signs access tokens; the old key is accepted until its tokens have expired',
-    ],
-    ['--now', 'use it now and reject all other keys immediately'],
-  ],
-  input: (_args, { use, now }): Rotation => {
-    if (use !== 'enc' && use !== 'sig') {
-      throw new UsageError('Specify the use: keys rotate --use enc or --use sig')
-    }
-    return { use, atOnce: now === true }
-  },
-  risk: async (_services: Needs, { use, atOnce }) =>
-    atOnce
-      ? `All other keys with use ${use} are rejected immediately: ${ROTATION_EFFECTS[use]}.`
-      : null,
-  work: async (services: Needs, { use, atOnce }: Rotation) => {
-    await ringsOf(services)[use].rotate(atOnce)
+  label: 'Rotated key',
+  role: 'operator',
+  proof: 'stepUp',
+  input: closedObject({
+    use: oneOf(['enc', 'sig'], { description: 'the use of the key' }),
+    atOnce: t.Boolean(),
+  }),
+  console: 'keys/rotate',
+  async work(services: KeyRings, { use, atOnce }) {
+    const ring = use === 'enc' ? services.encryptionKeys : services.signingKeys
+    await ring.rotate(atOnce)
     return describeKeys(services)
   },
-  print: asLines,
-  changes: (_keys, rotation) => rotation,
+  audit: (_keys, { use, atOnce }) => ({ target: use, after: { atOnce } }),
+  command: {
+    options: [
+      [
+        '--use <use>',
+        'enc: seals payloads; the old key is accepted for 30 more days. sig: signs access tokens; the old key is accepted until its tokens have expired',
+      ],
+      ['--now', 'use it now and reject all other keys immediately'],
+    ],
+    read(_args, { use, now }) {
+      if (use !== 'enc' && use !== 'sig')
+        throw new UsageError('Specify the use: keys rotate --use enc or --use sig')
+      return { use, atOnce: now === true } as const
+    },
+    risk: async (_services: KeyRings, { use, atOnce }) =>
+      atOnce
+        ? `All other keys with use ${use} are rejected immediately: ${ROTATION_EFFECTS[use]}.`
+        : null,
+    print: formatKeys,
+  },
 })
 
-function ringsOf({ encryptionKeys, signingKeys }: Needs) {
-  return { enc: encryptionKeys, sig: signingKeys }
-}
-
 /** All accepted keys of both uses. */
-export function describeKeys(services: Needs) {
-  return Object.entries(ringsOf(services)).flatMap(([use, ring]) =>
+export function describeKeys({ encryptionKeys, signingKeys }: KeyRings) {
+  return Object.entries({ enc: encryptionKeys, sig: signingKeys }).flatMap(([use, ring]) =>
     ring.list().map(({ jwk, state, from, until }) => ({
       use,
       state,
@@ -64,7 +71,7 @@ export function describeKeys(services: Needs) {
   )
 }
 
-function asLines(keys: ReturnType<typeof describeKeys>): string {
+function formatKeys(keys: ReturnType<typeof describeKeys>): string {
   const lines = keys.map(({ use, state, kid, from, until }) => {
     const times = [from && `from ${from}`, until && `until ${until}`].filter(Boolean)
     return [use, state.padEnd(8), kid, ...times].join('  ')
@@ -72,4 +79,5 @@ function asLines(keys: ReturnType<typeof describeKeys>): string {
   return lines.join('\n')
 }
 
-export const keyCommands = [keysList, keysRotate]
+export const keyCommands = [keysList]
+export const keyActions = [rotate]

@@ -1,18 +1,15 @@
 import { expect } from 'bun:test'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { keyCommands } from '../../../src/platform/encryption/commands.ts'
+import { UsageError } from '../../../src/lib/command.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
-import { LOCAL_USER } from '../../support/commands.ts'
+import { typeCommand } from '../../support/commands.ts'
 import { onSqlite } from '../../support/databases.ts'
 import { messagesFor } from '../../support/messages.ts'
 
-const [keysList, keysRotate] = keyCommands as [(typeof keyCommands)[0], (typeof keyCommands)[0]]
 const HOUR = 60 * 60 * 1000
 const SETTINGS = '/api/user/app_settings/v1'
 const head = { htu: SETTINGS }
-
-const context = { user: LOCAL_USER, record: async () => {} }
 
 onSqlite('it reads the key files')(
   'publishes a new key a day before its use, and accepts the old one for 30 more days',
@@ -50,16 +47,17 @@ onSqlite('it reads the key files')(
     await using app = await createTestApp()
     const old = await messagesFor(app)
     await app.services.encryptionKeys.rotate(false)
-    const rotated = await keysRotate.work(
-      app.services,
-      { use: 'enc', atOnce: true } as never,
-      context,
-    )
+    const { printed } = await typeCommand(app, 'keys rotate', [], { use: 'enc', now: true })
     expect(await readKeyFile(app)).toHaveLength(1)
     expect((await old.get(SETTINGS, old.seal({ head }))).json.code).toBe('encryption_unknown_key')
     const [kid] = await publishedKids(app)
     expect(kid).not.toBe(old.publicKey.kid)
-    expect(keysRotate.print(rotated as never)).toContain(`enc  current   ${kid}`)
+    expect(printed).toContain(`enc  current   ${kid}`)
+    const { entries } = await app.services.operators.audit.list({})
+    expect(entries).toMatchObject([
+      { action: 'keys.rotate', target: 'enc', after: { atOnce: true } },
+    ])
+    await expect(typeCommand(app, 'keys rotate', [], { now: true })).rejects.toThrow(UsageError)
   },
 )
 
@@ -78,12 +76,8 @@ onSqlite('it reads the key files')(
     const path = join(app.dataDir, 'secrets', 'encryption-keys.json')
     expect((await stat(path)).mode & 0o777).toBe(0o600)
     const jwk: { d: string } = await Bun.file(path).json()
-    const printed = keysList.print(
-      (await keysList.work(app.services, undefined as never, context)) as never,
-    )
-    const shown =
-      JSON.stringify(await keysList.work(app.services, undefined as never, context)) + printed
-    expect(shown).not.toContain(jwk.d)
+    const { outcome, printed } = await typeCommand(app, 'keys list')
+    expect(JSON.stringify(outcome) + printed).not.toContain(jwk.d)
   },
 )
 
