@@ -73,16 +73,6 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
       },
       { params: FileParams, ...allow('operator', 'stepUp') },
     )
-    .post(
-      '/people/:id/files/:key/delete',
-      async ({ request, params: { id, key } }) => {
-        const { size } = await attachments.describe(id, key, '')
-        await attachments.remove(id, key)
-        await record(request, { action: 'files.delete', target: id, before: { key, size } })
-        return data(null)
-      },
-      { params: FileParams, ...allow('operator', 'stepUp') },
-    )
 
   /** The storage used, with the names of the largest users. */
   async function readUsage() {

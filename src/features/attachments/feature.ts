@@ -4,6 +4,7 @@ import { highest } from '../../platform/conditions/measure.ts'
 import type { OpenDb, Tx } from '../../platform/db/db.ts'
 import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
 import { byForeignKey, type ExistingUsers, nothing } from '../../platform/user-table.ts'
+import { attachmentActions } from './actions.ts'
 import { attachmentsAdmin } from './admin.ts'
 import { attachmentCommands } from './commands.ts'
 import { createImageQueue } from './images/image-queue.ts'
@@ -11,13 +12,13 @@ import { createVariants } from './images/variants.ts'
 import { attachmentJobs } from './jobs.ts'
 import { createListing } from './listing.ts'
 import { attachmentExport, attachmentTags } from './model.ts'
-import { createOrphans, createRowSearch } from './orphans.ts'
 import { attachmentRoutes } from './routes.ts'
 import { type AttachmentsDb, attachmentTables } from './schema.ts'
 import { createAttachments } from './service.ts'
 import { createDiskSpace } from './storage/disk-space.ts'
 import { createConfiguredFiles, createStoreClient } from './storage/file-settings.ts'
 import { createFileUrls } from './storage/file-urls.ts'
+import { createOrphans, createRowSearch } from './storage/orphans.ts'
 import { createUrlSigner } from './storage/signed-url.ts'
 import { createStoreOwner } from './storage/store-owner.ts'
 import { attachmentGerman } from './translations.ts'
@@ -40,6 +41,7 @@ type Needs = {
 export const attachmentsFeature = {
   tables: attachmentTables,
   commands: attachmentCommands,
+  actions: attachmentActions,
   conditions: [
     {
       name: 'files-undeletable',

@@ -1,5 +1,5 @@
 import type { Job } from '../../platform/jobs/jobs.ts'
-import type { Orphans } from './orphans.ts'
+import type { Orphans } from './storage/orphans.ts'
 import type { IdempotencyStore } from './upload/idempotency.ts'
 import type { Staging } from './upload/staging.ts'
 

@@ -62,6 +62,10 @@ test('commands show what is stored, and delete a file by its owner’s address',
   expect(printed).toContain(user._id)
   await typeCommand(app, 'files delete', [user.email, key])
   expect((await typeCommand(app, 'files usage')).printed).not.toContain(user._id)
+  const { entries } = await app.services.operators.audit.list({})
+  expect(entries).toMatchObject([
+    { action: 'files.delete', target: user._id, before: { key, size: 4 } },
+  ])
 })
 
 test('the link to a file does not lead to the console’s own port', async () => {

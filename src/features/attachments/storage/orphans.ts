@@ -1,10 +1,10 @@
 import { asc, gt, inArray } from 'drizzle-orm'
-import { hasReplacedData, KEPT_MS } from '../../lib/files/replaced-data.ts'
-import type { Log } from '../../lib/log/log.ts'
-import { HOUR_MS } from '../../lib/time/durations.ts'
-import { toOriginalKey } from './images/variants.ts'
-import type { AttachmentsDb } from './schema.ts'
-import type { Files } from './storage/files.ts'
+import { hasReplacedData, KEPT_MS } from '../../../lib/files/replaced-data.ts'
+import type { Log } from '../../../lib/log/log.ts'
+import { HOUR_MS } from '../../../lib/time/durations.ts'
+import { toOriginalKey } from '../images/variants.ts'
+import type { AttachmentsDb } from '../schema.ts'
+import type { Files } from './files.ts'
 
 export type Orphans = ReturnType<typeof createOrphans>
 
