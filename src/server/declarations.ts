@@ -16,6 +16,7 @@ import { usageFeature } from '../features/usage/feature.ts'
 import { usersFeature } from '../features/users/feature.ts'
 import { webhooksFeature } from '../features/webhooks/feature.ts'
 import { SERVER_CONDITIONS } from '../operations/conditions.ts'
+import { backupActions } from '../operations/console/backups.ts'
 import { toCommands } from '../platform/actions/command-line.ts'
 import type { Columns } from '../platform/db/columns.ts'
 import type { Declarations, Feature } from '../platform/feature.ts'
@@ -98,7 +99,7 @@ export const commands = declared.flatMap(({ commands, actions = [] }) => [
 ])
 
 /** What operators can change. */
-export const actions = declared.flatMap((feature) => feature.actions ?? [])
+export const actions = [...declared.flatMap((feature) => feature.actions ?? []), ...backupActions]
 
 /** What each entry of the audit log says was done, by its name. */
 export const auditLabels: Record<string, string> = {

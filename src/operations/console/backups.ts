@@ -1,7 +1,7 @@
 import type { BunFile } from 'bun'
 import { Elysia, t } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
-import type { Log } from '../../lib/log/log.ts'
+import { defineAction } from '../../platform/actions/action.ts'
 import {
   allow,
   CONSOLE_API,
@@ -9,7 +9,6 @@ import {
   type RecordAction,
 } from '../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../platform/http/replies/envelope.ts'
-import { progressReply } from '../../platform/http/replies/progress-reply.ts'
 import type { ExportCsv } from '../../platform/lists/csv.ts'
 
 /**
@@ -44,22 +43,52 @@ export type Backups = {
   open: (name: string) => Promise<BunFile | Response | null>
 }
 
-const NameParam = closedObject({ name: t.String({ maxLength: 100 }) })
+const BackupParams = closedObject({ name: t.String({ maxLength: 100 }) })
 
-type BackupsAdminDeps = {
-  backups: Backups | null
-  record: RecordAction
-  exportCsv: ExportCsv
-  log: Log
-}
+type Needs = { backups: Backups | null }
 
-/** Routes to create, verify and download backups. Only the command line restores them. */
-export function backupsAdmin({ backups, record, exportCsv, log }: BackupsAdminDeps) {
+const make = defineAction({
+  name: 'backups.make',
+  summary: 'Make a backup',
+  label: 'Created backup',
+  role: 'operator',
+  input: closedObject({}),
+  console: 'backups',
+  hasProgress: true,
+  // It continues when the browser disconnects.
+  work: ({ backups }: Needs, _input, { onProgress }) =>
+    requireBackups(backups).make((bytes) => onProgress({ bytes })),
+  audit: ({ name }) => ({ target: name }),
+  command: null,
+})
+
+const verify = defineAction({
+  name: 'backups.verify',
+  summary: 'Read a whole backup, and check that it is intact',
+  label: 'Verified backup',
+  role: 'operator',
+  input: BackupParams,
+  console: 'backups/:name/verify',
+  hasProgress: true,
+  async work({ backups }: Needs, { name }, { signal }) {
+    await requireBackups(backups).verify(name, signal)
+    return { name }
+  },
+  audit: ({ name }) => ({ target: name }),
+  command: null,
+})
+
+export const backupActions = [make, verify]
+
+type BackupsAdminDeps = Needs & { record: RecordAction; exportCsv: ExportCsv }
+
+/** Routes to list and download backups. Only the command line restores them. */
+export function backupsAdmin({ backups, record, exportCsv }: BackupsAdminDeps) {
   return new Elysia({ name: 'backups-admin', prefix: `${CONSOLE_API}/backups` })
     .get(
       '',
       async ({ request }) => {
-        const { folder, ...list } = await requireBackups().list()
+        const { folder, ...list } = await requireBackups(backups).list()
         return data({ ...list, folder: findOperator(request).role === 'owner' ? folder : null })
       },
       allow('reader'),
@@ -67,39 +96,15 @@ export function backupsAdmin({ backups, record, exportCsv, log }: BackupsAdminDe
     .get(
       '/export.csv',
       (context) => {
-        const read = async () => (await requireBackups().list()).backups
+        const read = async () => (await requireBackups(backups).list()).backups
         return exportCsv(context, { name: 'backups', columns: COLUMNS, read })
       },
       allow('reader'),
     )
-    .post(
-      '',
-      ({ request, server, set }) =>
-        progressReply<{ bytes: number }, { name: string }>(
-          { request, server, set, log },
-          async (onProgress) => {
-            // The backup continues when the browser disconnects.
-            const made = await requireBackups().make((bytes) => onProgress({ bytes }))
-            await record(request, { action: 'backups.make', target: made.name })
-            return made
-          },
-        ),
-      allow('operator'),
-    )
-    .post(
-      '/:name/verify',
-      ({ request, server, set, params: { name } }) =>
-        progressReply({ request, server, set, log }, async (_onProgress, signal) => {
-          await requireBackups().verify(name, signal)
-          await record(request, { action: 'backups.verify', target: name })
-          return { name }
-        }),
-      { params: NameParam, ...allow('operator') },
-    )
     .get(
       '/:name/download',
       async ({ request, set, params: { name } }) => {
-        const file = await requireBackups().open(name)
+        const file = await requireBackups(backups).open(name)
         if (!file) throw new AppError('not_found', `There is no backup ${name}.`)
         await record(request, { action: 'backups.download', target: name })
         set.headers['content-disposition'] = `attachment; filename="${name}"`
@@ -107,13 +112,14 @@ export function backupsAdmin({ backups, record, exportCsv, log }: BackupsAdminDe
         return file
       },
       // A backup may contain all secrets, unencrypted.
-      { params: NameParam, ...allow('owner', 'stepUp') },
+      { params: BackupParams, ...allow('owner', 'stepUp') },
     )
+}
 
-  function requireBackups(): Backups {
-    if (backups !== null) return backups
-    throw new AppError('unavailable', 'Only the running server can make backups.')
-  }
+/** Throws `unavailable` in a command that runs without a server. */
+function requireBackups(backups: Backups | null): Backups {
+  if (backups !== null) return backups
+  throw new AppError('unavailable', 'Only the running server can make backups.')
 }
 
 /** The columns of an exported list. */
