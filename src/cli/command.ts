@@ -24,27 +24,12 @@ export async function executeCommand(
   input: unknown,
   user: string,
 ): Promise<unknown> {
-  const before = await command.before?.(services, input)
   const record = async (entry: AuditEntry) => {
     const { target, after } = entry
     services.log.info({ command: command.name, target, ...after }, 'operator change')
     await services.operators.audit.record({ operator: null, origin: user, ...entry })
   }
-  const outcome = (await command.work(services, input, { user, record })) ?? null
-  const after = command.changes?.(outcome, input)
-  if (after) {
-    services.log.info({ command: command.name, ...after }, 'operator change')
-    const target = command.target?.(outcome, input)
-    await services.operators.audit.record({
-      operator: null,
-      origin: user,
-      action: command.name,
-      ...(target === undefined ? {} : { target }),
-      ...(before ? { before } : {}),
-      after,
-    })
-  }
-  return outcome
+  return (await command.work(services, input, { user, record })) ?? null
 }
 
 /** Performs each step of a command, and returns its result. */

@@ -58,12 +58,6 @@ export type DataCommand<
   risk?(services: Services, input: Input): Promise<string | null>
   /** The outcome as text; with `--json` the outcome itself is printed. */
   print(outcome: Result): string
-  /** What the operator has changed, for the log and the audit log; null for nothing. */
-  changes?(outcome: Outcome, input: Input): Record<string, unknown> | null
-  /** The values before the change. */
-  before?(services: Services, input: Input): Promise<Record<string, unknown> | null>
-  /** The id or name of what was changed. */
-  target?(outcome: Outcome, input: Input): string
   /** Whether the outcome is a failure: exit 1. */
   isFailure?(outcome: Result): boolean
 }

@@ -1,14 +1,19 @@
 import { describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { t } from 'elysia'
 import { UsageError } from '../../src/lib/command.ts'
 import { ROLES } from '../../src/lib/roles.ts'
 import { describeOptions, readInput, toCommands } from '../../src/platform/actions/command-line.ts'
+import { CONSOLE_API } from '../../src/platform/http/console-guard.ts'
 import { closedObject, integer, oneOf } from '../../src/platform/http/replies/envelope.ts'
-import { actions } from '../../src/server/declarations.ts'
+import { createConsoleApp } from '../../src/server/app.ts'
+import { actions, auditLabels } from '../../src/server/declarations.ts'
 import { createTestApp } from '../support/app.ts'
 import { signInOperator } from '../support/operator.ts'
 
 const MINUTE = 60_000
+/** An entry that is recorded without an action. */
+const ENTRY = /\baction: '([a-z-]+\.[a-z-]+)'/g
 const offered = actions.filter(({ console: path }) => path !== null)
 
 describe('the console', () => {
@@ -51,6 +56,24 @@ test('no two actions share a name, a path or the words of a command', () => {
     commands,
   ])
     expect(new Set<unknown>(values).size).toBe(values.length)
+})
+
+test('every entry of the audit log has a label', async () => {
+  const root = join(import.meta.dir, '../../src')
+  const recorded = []
+  for await (const path of new Bun.Glob('{features,operations,cli}/**/*.ts').scan(root))
+    for (const [, name] of (await Bun.file(join(root, path)).text()).matchAll(ENTRY))
+      recorded.push(name)
+  expect(recorded.length).toBeGreaterThan(5)
+  expect(recorded.filter((name) => !Object.hasOwn(auditLabels, name ?? ''))).toEqual([])
+})
+
+test('the console changes things only by actions, apart from signing in and one’s own views', async () => {
+  await using app = await createTestApp()
+  const posts = createConsoleApp(app.services).routes.filter(({ method }) => method === 'POST')
+  const paths = posts.map(({ path }) => path.replace(`${CONSOLE_API}/`, ''))
+  const others = paths.filter((path) => !offered.some((one) => one.console === path))
+  expect(others.filter((path) => !/^(login|me)(\/|$)/.test(path))).toEqual([])
 })
 
 describe('a command line', () => {
