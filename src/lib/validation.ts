@@ -32,6 +32,21 @@ TypeRegistry.Set<TSchema>(TEXT, (schema, value) => {
   )
 })
 
+/** The kind of object that is checked once: see `checkedOnce`. */
+const UNCHANGING = 'Unchanging'
+const checkedWith = new WeakMap<object, TSchema>()
+TypeRegistry.Set<TSchema>(UNCHANGING, (schema, value) => {
+  if (checkedWith.get(value as object) === schema) return true
+  const isValid = Value.Check({ ...schema, [Kind]: 'Object' }, value)
+  if (isValid) checkedWith.set(value as object, schema)
+  return isValid
+})
+
+/** The same schema for objects that never change, such as cached ones: each is checked once. */
+export function checkedOnce<T extends TSchema>(schema: T): T {
+  return { ...schema, [Kind]: UNCHANGING }
+}
+
 /** Makes a schema count the lengths of texts in code points. */
 export function countCodePoints<T extends TSchema>(schema: T): T {
   const { minLength, maxLength, pattern, format, error } = schema

@@ -1,4 +1,5 @@
 import { type TSchema, t } from 'elysia'
+import { checkedOnce } from '../../lib/validation.ts'
 import { LanguageQuery } from '../../platform/http/language/local-text.ts'
 import {
   closedObject,
@@ -178,7 +179,10 @@ export function SubscriptionReplyOf<Plan extends TSchema>(Plan: Plan) {
         description: 'each entitlement once; check these for access',
       }),
       subscriptions: t.Array(SubscriptionLine, { description: 'the purchases, best first' }),
-      plan: nullable(Plan, 'the plan of the best active purchase, else the plan `free`, else null'),
+      plan: nullable(
+        checkedOnce(Plan),
+        'the plan of the best active purchase, else the plan `free`, else null',
+      ),
       limits: nullable(Limits, 'the limits of the plan; null without a plan'),
     },
     'Subscription',
