@@ -168,8 +168,10 @@ export function isoTime(ms: number | null): string | null {
 }
 
 /** A five-digit year means never. */
+const FOREVER_MS = Date.UTC(10_000, 0)
+
 export function isEffectivelyForever(ms: number): boolean {
-  return ms >= Date.UTC(10_000, 0)
+  return ms >= FOREVER_MS
 }
 
 /** `6 July 2026, 14:00 UTC`. */

@@ -40,12 +40,16 @@ export function assessWithPlans<T extends Purchase>(
   return placeGrants(sorted, findPlan, priceOf)
 }
 
-/** Returns the price of a purchase in the currency of all, or 0 for each if there is no rate for one of them. */
+/**
+ * Returns the price of a purchase in the currency of all, or 0 for each if there is no rate for one of them or nothing to
+ * compare.
+ */
 function comparePrices(
   purchases: Purchase[],
   findPlan: FindPlan,
   rates: Record<string, number> = {},
 ): (purchase: Purchase) => number {
+  if (purchases.length < 2) return () => 0
   const offerOf = (purchase: Purchase) => {
     const { price, currency = '' } = findPlan(purchase) ?? { price: purchase.price, currency: USD }
     return { price: price ?? 0, currency: currency.toUpperCase() }
