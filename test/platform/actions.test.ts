@@ -73,7 +73,7 @@ test('the console changes things only by actions, apart from signing in and oneâ
   const posts = createConsoleApp(app.services).routes.filter(({ method }) => method === 'POST')
   const paths = posts.map(({ path }) => path.replace(`${CONSOLE_API}/`, ''))
   const others = paths.filter((path) => !offered.some((one) => one.console === path))
-  expect(others.filter((path) => !/^(login|me)(\/|$)/.test(path))).toEqual([])
+  expect(others.filter((path) => !/^(login|me|preview)(\/|$)/.test(path))).toEqual([])
 })
 
 describe('a command line', () => {
