@@ -1,59 +1,41 @@
 import type { Config } from '../config/config.ts'
+import type { ImageQueue } from '../features/attachments/images/image-queue.ts'
+import type { DiskSpace } from '../features/attachments/storage/disk-space.ts'
+import type { Files } from '../features/attachments/storage/files.ts'
+import type { StoreOwner } from '../features/attachments/storage/store-owner.ts'
+import type { Figures } from '../features/billing/business/figures.ts'
+import type { EventSearch } from '../features/billing/inbox/event-search.ts'
+import type { Plans } from '../features/plans/service.ts'
+import type { Rates } from '../features/rates/service.ts'
+import type { Settings } from '../features/settings/service.ts'
+import type { Users } from '../features/users/users.ts'
+import type { Webhooks } from '../features/webhooks/webhooks.ts'
 import type { Log } from '../lib/log/log.ts'
 import type { OpenDb } from '../platform/db/db.ts'
+import type { Registry } from '../platform/metrics/registry.ts'
+import type { HistoryDb } from '../platform/metrics/schema.ts'
 import type { HostState } from './host-state.ts'
 
-/** Everything that monitoring reads. */
-export type MonitoringDeps = {
-  config: Pick<Config, 'dataDir' | 'instance' | 'filesUrl'>
-  db: Pick<OpenDb<unknown>, 'place' | 'size' | 'probe' | 'writeStats' | 'clockSkew'>
+/** The services that monitoring reads. */
+export type Monitored = {
+  config: Config
+  db: OpenDb<unknown> & HistoryDb
+  registry: Registry
   version: string
   /** When the server started; null for a command that runs without one. */
   servingSince: Date | null
-  users: { count: () => Promise<{ users: number; sessions: number }> }
-  eventSearch: {
-    countStored: () => Promise<{ events: number; failed: number }>
-    countFailed: () => Promise<number>
-  }
-  stores: {
-    health: {
-      notificationAges: () => Promise<Record<string, number>>
-      historyLags: () => Promise<Record<string, number>>
-      isKeyRefused: () => Promise<boolean | null>
-      playNotificationAges: () => Promise<Record<string, number>>
-      isPlayAccountRefused: () => boolean | null
-      countPlayWaiting: () => Promise<number | null>
-      unacknowledgedAge: () => Promise<number | null>
-    }
-  }
+  users: Users
+  eventSearch: EventSearch
+  figures: Figures
   outbox: { count: () => Promise<number> }
-  webhooks: {
-    health: {
-      /** Attempts since the start, by outcome. */
-      attempts: () => Record<string, number>
-      queueAge: () => Promise<number>
-      countFailed: () => Promise<number>
-      listFailed: () => Promise<{ id: string; host: string; reason: string | null }[]>
-    }
-  }
-  /** `updatedAt`: when the rates in use were published; `isStale` is null when they are not refreshed. */
-  rates: {
-    readIfServed: () => Promise<{ updatedAt: string } | null>
-    isStale: (() => Promise<boolean>) | null
-  }
-  /** Throws an error that gives the reason when nothing can be stored. */
-  probeStorage: () => Promise<void>
-  /** `describe`: why this server may not delete from the object store; null if it may. */
-  storeOwner: { describe: () => Promise<string | null> }
-  orphans: { countDeleted: () => number; countUndeletable: () => number }
-  imageQueue: { isFailing: () => boolean; countUnfinished: () => number }
-  /** `warn`: a sentence for each rule of the app's settings that can never match. */
-  settings: { warn: () => Promise<string[]>; read: () => Promise<object> }
-  /** `warn`: a sentence for each plan whose duration cannot be read. */
-  plans: { warn: () => Promise<string[]>; list: () => Promise<{ code: string }[]> }
-  /** `unconverted`: the currencies of payments without a rate. */
-  figures: { read: (query: object) => Promise<{ unconverted: string[] }> }
-  changes: { countStreams: () => number }
+  webhooks: Webhooks
+  rates: Rates
+  settings: Settings
+  plans: Plans
+  space: DiskSpace
+  files: Files
+  storeOwner: StoreOwner
+  imageQueue: ImageQueue
   host: HostState
   now: () => Date
   log: Log

@@ -2,14 +2,11 @@ import { WEBHOOK_PATH } from '../features/billing/model.ts'
 import { describeExamples } from '../lib/example-content.ts'
 import { CONSOLE_API } from '../platform/http/console-guard.ts'
 import type { Requester } from '../platform/http/request/request-log.ts'
-import { createMetrics } from '../platform/metrics/metrics.ts'
-import type { Registry, RequestLabels } from '../platform/metrics/registry.ts'
-import type { HistoryDb } from '../platform/metrics/schema.ts'
+import type { RequestLabels } from '../platform/metrics/registry.ts'
 import { createSlowest } from '../platform/metrics/slowest.ts'
 import { createRecorder } from '../platform/metrics/snapshots.ts'
-import type { MonitoringDeps } from './monitored.ts'
+import type { Monitored } from './monitored.ts'
 import { createReadiness } from './readiness.ts'
-import { createReadings } from './readings.ts'
 import { createStatus } from './status.ts'
 
 /** The billing provider's last accepted and last refused delivery; each is null until there is one. */
@@ -18,8 +15,8 @@ export type DeliveryRecord = {
   refused: { at: string; status: number; code: string } | null
 }
 
-/** Readiness, status and metrics of the service, and the history of its traffic. */
-export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb; registry: Registry }) {
+/** Readiness and status of the service, and the history of its traffic. */
+export function createMonitoring(deps: Monitored) {
   const { config, db, registry, host, now } = deps
   const { readiness, faults } = createReadiness(deps)
   const deliveries: DeliveryRecord = { acceptedAt: null, refused: null }
@@ -33,12 +30,9 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb; registr
     servingSince: deps.servingSince,
     now,
   })
-  const status = createStatus({ ...deps, endpoints: recorder.tallies.list }, readiness)
+  const status = createStatus(deps, readiness, recorder.tallies.list)
   const slowest = createSlowest(now)
-  const readings = createReadings(deps, readiness)
-  const { render, read } = createMetrics(readings, config.instance)
-  const metrics = { observeRequest, countDenial: registry.countDenial, render, read }
-  return { metrics, recorder, slowest, readiness, status, serverState }
+  return { observeRequest, recorder, slowest, readiness, status, serverState }
 
   function observeRequest(
     labels: RequestLabels,
@@ -66,7 +60,7 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb; registr
   async function serverState() {
     return {
       ready: await readiness(),
-      faults: faults(),
+      faults,
       ...(await host.backup()),
       delivery: deliveries,
       storeProblem: await deps.storeOwner.describe().catch(() => null),

@@ -3,7 +3,7 @@ import { freeSpace } from '../lib/files/free-space.ts'
 import type { Readiness } from '../platform/http/health.ts'
 import type { Tallies } from '../platform/metrics/tallies.ts'
 import { groupByEndpoint, isCalledByApps } from './endpoints.ts'
-import type { MonitoringDeps } from './monitored.ts'
+import type { Monitored } from './monitored.ts'
 
 const SLOWEST = 3
 
@@ -14,24 +14,25 @@ export type Status = Awaited<ReturnType<ReturnType<typeof createStatus>>>
  * null while it does not respond.
  */
 export function createStatus(
-  deps: MonitoringDeps & { endpoints: Tallies['list'] },
+  deps: Monitored,
   readiness: () => Promise<Readiness>,
+  endpoints: Tallies['list'],
 ) {
   const { version, servingSince, db, now } = deps
   const { dataDir } = deps.config
   return async () => {
     const { bytes: freeBytes } = await freeSpace(dataDir)
     // Read concurrently, so that we wait for an unresponsive database only once.
-    const [parts, users, events, messagesWaiting, databaseBytes, rates, backup, endpoints] =
+    const [parts, users, events, messagesWaiting, databaseBytes, rates, backup, recent] =
       await Promise.all([
         readiness(),
-        orNull(deps.users.count()),
+        orNull(deps.users.directory.count()),
         orNull(deps.eventSearch.countStored()),
         orNull(deps.outbox.count()),
         orNull(db.size()),
         orNull(deps.rates.readIfServed()),
         deps.host.backup(),
-        orNull(deps.endpoints(1)),
+        orNull(endpoints(1)),
       ])
     // The readiness may be a second old.
     const ready = users === null ? { ...parts, database: 'failing' as const } : parts
@@ -53,7 +54,7 @@ export function createStatus(
       ratesAgeHours: rates && ageInHours(rates.updatedAt),
       /** Of the last hour. */
       slowestEndpoints:
-        endpoints && groupByEndpoint(endpoints.figures).filter(isCalledByApps).slice(0, SLOWEST),
+        recent && groupByEndpoint(recent.figures).filter(isCalledByApps).slice(0, SLOWEST),
     }
   }
 

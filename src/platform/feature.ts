@@ -16,6 +16,8 @@ import type { CountryOf, IpOf } from './http/request/client-address.ts'
 import type { Job } from './jobs/jobs.ts'
 import type { Limits } from './limits/limits.ts'
 import type { ExportCsv } from './lists/csv.ts'
+import type { MetricList } from './metrics/metrics.ts'
+import type { Registry } from './metrics/registry.ts'
 import type { ServedQueue } from './queue/jobs.ts'
 import type { UserTable } from './user-table.ts'
 
@@ -36,6 +38,8 @@ export type Declarations = {
   auditEvents?: Record<string, string>
   /** What operators should know about. */
   conditions?: readonly Condition[]
+  /** What `/metrics` shows; each names the services that it reads. */
+  metrics?: MetricList<never>
   /** Translations of sentences that users see, by language. */
   translations?: Record<string, Sentences>
   /** The tags of its routes in the OpenAPI document, with their descriptions. */
@@ -70,6 +74,7 @@ export type Platform<Database extends Db<unknown>> = {
   log: Log
   now: () => Date
   newId: () => string
+  registry: Registry
   limits: Limits
   passwords: Passwords
   /** The app's name in mails, passkeys and authenticator apps. */

@@ -15,7 +15,6 @@ import { storesFeature } from '../features/stores/feature.ts'
 import { usageFeature } from '../features/usage/feature.ts'
 import { usersFeature } from '../features/users/feature.ts'
 import { webhooksFeature } from '../features/webhooks/feature.ts'
-import { SERVER_CONDITIONS } from '../operations/conditions.ts'
 import { backupActions } from '../operations/console/backups.ts'
 import { toCommands } from '../platform/actions/command-line.ts'
 import type { Columns } from '../platform/db/columns.ts'
@@ -87,10 +86,14 @@ export const UserExport = closedObject(
 )
 
 /** What operators should know about, also as alerts of Prometheus. */
-export const conditions = [
-  ...SERVER_CONDITIONS,
-  ...declared.flatMap((feature) => feature.conditions ?? []),
-]
+export const conditions = declared.flatMap((feature) => feature.conditions ?? [])
+
+type MetricOf<F> = F extends { metrics: infer Metrics } ? Metrics[keyof Metrics] : never
+
+/** What `/metrics` shows. */
+export const metrics = merge<MetricOf<(typeof FEATURES)[number]>>(
+  FEATURES.map((feature) => ('metrics' in feature ? feature.metrics : undefined)),
+)
 
 /** The features' commands for the command line. */
 export const commands = declared.flatMap(({ commands, actions = [] }) => [

@@ -26,7 +26,6 @@ import { findPlanLimits } from '../lib/text/plan-limits.ts'
 import type { ReadMetric } from '../platform/conditions/measurements.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { FeatureParts } from '../platform/feature.ts'
-import type { Observation } from '../platform/metrics/registry.ts'
 import { publicUrl } from '../platform/public-url.ts'
 import { createAnnouncements } from './announcements.ts'
 import { conditions, type Tables, UserExport } from './declarations.ts'
@@ -49,8 +48,6 @@ export type FeaturesDeps = {
   /** How webhooks are sent; set only by tests. */
   webhookSending?: Pick<WebhooksDeps, 'resolve' | 'timeoutMs' | 'ca' | 'random'> | undefined
   readMetric: ReadMetric
-  /** Counts an attempt of a webhook or a billing event, by the endpoint's id or the provider's name. */
-  observe: (kind: 'webhook' | 'billing', name: string, observation: Observation) => void
 }
 
 type ServerPlatform = Awaited<ReturnType<typeof createPlatform<OpenDb<Tables>>>>
@@ -120,7 +117,6 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     isUser: accounts.exists,
     isUserIn: accounts.existsIn,
     onAccessChange: (tx, change) => announcements.accessChanged(tx, change),
-    observeEvent: (provider, figures) => deps.observe('billing', provider, figures),
     readRates: rates.services.rates.readDays,
     countingDelayMs: deps.countingDelayMs,
     sizes: deps.foldingSizes,
@@ -174,7 +170,6 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
   const apiKeys = apiKeysFeature.create(platform)
   const webhooks = webhooksFeature.create(platform, {
     alertOperators: users.services.users.alertOperators,
-    observeAttempt: (id, figures) => deps.observe('webhook', id, figures),
     sending: deps.webhookSending,
   })
   const alerts = alertsFeature.create(platform, {

@@ -8,6 +8,8 @@ import type { Log } from '../lib/log/log.ts'
 import type { PasswordCost } from '../lib/passwords/argon2.ts'
 import { createPasswords, PASSWORD_COSTS } from '../lib/passwords/passwords.ts'
 import { DAY_MS } from '../lib/time/durations.ts'
+import { SERVER_CONDITIONS } from '../operations/conditions.ts'
+import { SERVER_METRICS } from '../operations/metrics.ts'
 import type { Columns, UsersTable } from '../platform/db/columns.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import { keyActions, keyCommands } from '../platform/encryption/commands.ts'
@@ -25,13 +27,15 @@ import {
 import type { Job } from '../platform/jobs/jobs.ts'
 import { createLimits } from '../platform/limits/limits.ts'
 import { type LimitsDb, limitTables } from '../platform/limits/schema.ts'
+import { createRegistry } from '../platform/metrics/registry.ts'
+import { requestMetrics } from '../platform/metrics/request-metrics.ts'
 import { historyTables } from '../platform/metrics/schema.ts'
 import { createMailer, findGreeting } from '../platform/outbox/mailer.ts'
 import { outboxTables } from '../platform/outbox/schema.ts'
 import { publicUrl } from '../platform/public-url.ts'
 import { publicationTables } from '../platform/publications/schema.ts'
 
-/** The platform's own declarations. */
+/** The declarations of the platform and the server. */
 export const platformDeclarations = {
   tables: (columns: Columns, users: UsersTable) => ({
     ...publicationTables(columns),
@@ -42,6 +46,8 @@ export const platformDeclarations = {
   }),
   commands: keyCommands,
   actions: keyActions,
+  conditions: SERVER_CONDITIONS,
+  metrics: { ...requestMetrics, ...SERVER_METRICS },
   translations: { de: httpGerman },
 } satisfies Declarations
 
@@ -115,6 +121,7 @@ export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb
     log,
     now,
     newId,
+    registry: createRegistry(),
     limits,
     passwords: createPasswords(passwordCost, log, passwordQueueLimit),
     appName,

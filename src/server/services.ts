@@ -4,15 +4,15 @@ import { type HostState, NO_HOST_STATE } from '../operations/host-state.ts'
 import { createMonitoring } from '../operations/monitoring.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { Job, JobRun } from '../platform/jobs/jobs.ts'
-import { createRegistry } from '../platform/metrics/registry.ts'
+import { createMetrics } from '../platform/metrics/metrics.ts'
 import { queueJobs } from '../platform/queue/jobs.ts'
 import { BUILD } from '../version.ts'
-import type { Tables } from './declarations.ts'
+import { metrics as declaredMetrics, type Tables } from './declarations.ts'
 import { createFeatures, type FeaturesDeps } from './features.ts'
 import { createPlatform, type PlatformDeps } from './platform.ts'
 
 export type ServicesDeps = PlatformDeps<OpenDb<Tables>> &
-  Omit<FeaturesDeps, 'readMetric' | 'observe'> & {
+  Omit<FeaturesDeps, 'readMetric'> & {
     /** When the server that uses these services started; null for a command that runs without a server. */
     servingSince?: Date | null
     host?: HostState
@@ -29,30 +29,24 @@ export type Services = Awaited<ReturnType<typeof createServices>>
 /** Creates the platform, the features and the monitoring of both. */
 export async function createServices(deps: ServicesDeps) {
   const { secrets: _secrets, ...platform } = await createPlatform(deps)
-  const registry = createRegistry()
   const { parts, services } = createFeatures(
     { ...platform, secrets: deps.secrets },
     {
       ...deps,
-      readMetric: (name) => monitoring.metrics.read(name),
-      observe: (kind, name, observation) => registry.observe(`${kind} ${name}`, observation),
+      readMetric: (name) => metrics.read(name),
     },
   )
-  const { users, rates, space, files } = services
-  const monitoring = createMonitoring({
+  const monitored = {
     ...platform,
     ...services,
-    registry,
     version: BUILD,
     servingSince: deps.servingSince ?? null,
-    users: users.directory,
-    rates: rates.isRefreshed ? rates : { ...rates, isStale: null },
-    probeStorage: async () => {
-      await space.probe()
-      await files.probe()
-    },
     host: deps.host ?? NO_HOST_STATE,
-  })
+  }
+  const { observeRequest, ...monitoring } = createMonitoring(monitored)
+  const { readiness } = monitoring
+  const { instance } = platform.config
+  const metrics = createMetrics(declaredMetrics, { ...monitored, readiness }, instance)
   // The clock is checked against the newest sample. A sample written by a wrong clock would make
   // that clock look right, so the job waits while the clock is in doubt.
   const samples: Job = {
@@ -67,6 +61,7 @@ export async function createServices(deps: ServicesDeps) {
     ...platform,
     ...services,
     ...monitoring,
+    metrics: { ...metrics, observeRequest, countDenial: platform.registry.countDenial },
     parts,
     jobs: [
       ...queueJobs(queues),
@@ -75,7 +70,7 @@ export async function createServices(deps: ServicesDeps) {
       samples,
     ],
     stopQueues: () => Promise.all(queues.map(({ stop }) => stop())),
-    checkSession: users.sessions.check,
+    checkSession: services.users.sessions.check,
     liveLines: deps.liveLines ?? createLiveLines(),
     jobRuns: deps.jobRuns ?? new Map<string, JobRun | null>(),
     backups: deps.backups ?? null,

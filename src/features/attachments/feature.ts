@@ -3,6 +3,7 @@ import { newKey } from '../../lib/ids.ts'
 import { highest } from '../../platform/conditions/measure.ts'
 import type { OpenDb, Tx } from '../../platform/db/db.ts'
 import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
+import { counter, gauge } from '../../platform/metrics/metrics.ts'
 import { byForeignKey, type ExistingUsers, nothing } from '../../platform/user-table.ts'
 import { attachmentActions } from './actions.ts'
 import { attachmentsAdmin } from './admin.ts'
@@ -18,7 +19,7 @@ import { createAttachments } from './service.ts'
 import { createDiskSpace } from './storage/disk-space.ts'
 import { createConfiguredFiles, createStoreClient } from './storage/file-settings.ts'
 import { createFileUrls } from './storage/file-urls.ts'
-import { createOrphans, createRowSearch } from './storage/orphans.ts'
+import { createOrphans, createRowSearch, type Orphans } from './storage/orphans.ts'
 import { createUrlSigner } from './storage/signed-url.ts'
 import { createStoreOwner } from './storage/store-owner.ts'
 import { attachmentGerman } from './translations.ts'
@@ -36,6 +37,8 @@ type Needs = {
   /** Clears the owner's avatar if it is the image being deleted. */
   clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
 }
+
+type Measured = { imageQueue: ReturnType<typeof createImageQueue>; orphans: Orphans }
 
 /** Users' files: uploads, images in other sizes, and the disk or bucket that stores them. */
 export const attachmentsFeature = {
@@ -55,6 +58,20 @@ export const attachmentsFeature = {
       unit: 'files',
     },
   ],
+  metrics: {
+    homeport_pictures_unfinished: gauge(
+      'Images waiting or being processed',
+      ({ imageQueue }: Measured) => imageQueue.countUnfinished(),
+    ),
+    homeport_files_without_row_deleted_total: counter(
+      'Files that the hourly search found without a row and deleted',
+      ({ orphans }: Measured) => orphans.countDeleted(),
+    ),
+    homeport_files_undeletable: gauge(
+      'Files without a row that could not be deleted',
+      ({ orphans }: Measured) => orphans.countUndeletable(),
+    ),
+  },
   translations: { de: attachmentGerman },
   tags: attachmentTags,
   exportMembers: attachmentExport,

@@ -2,6 +2,7 @@ import type { StoreSettings } from '../../config/subjects/stores.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { HOUR_MS } from '../../lib/time/durations.ts'
 import type { Tx } from '../../platform/db/db.ts'
+import type { Registry } from '../../platform/metrics/registry.ts'
 import type { ExistingUsers } from '../../platform/user-table.ts'
 import { createAccessSearch } from './access/access-search.ts'
 import { type AccessChange, createAccessStates } from './access/access-states.ts'
@@ -18,7 +19,7 @@ import { createCounting } from './business/counting.ts'
 import { createFigures } from './business/figures.ts'
 import { createGrants } from './grants/grants.ts'
 import { createErasure } from './inbox/erasure.ts'
-import type { BillingEvent, EventFigures } from './inbox/event.ts'
+import type { BillingEvent } from './inbox/event.ts'
 import { createEventFolding } from './inbox/event-folding.ts'
 import { createEventInbox } from './inbox/event-inbox.ts'
 import { createEventLog, type EventReaders } from './inbox/event-log.ts'
@@ -50,7 +51,6 @@ export type BillingNeeds<Plan extends PlanLike> = {
   claimantOf: (purchaseKey: string) => Promise<string | null>
   /** Who linked the purchase to its user; null if support did not, or the user has submitted it since. */
   linkOf: (purchaseKey: string) => Promise<(Support & { id: string; at: string }) | null>
-  observeEvent: (provider: string, figures: EventFigures) => void
   readRates: ReadRates
   /** Overridden only in tests. */
   countingDelayMs?: number | undefined
@@ -66,6 +66,7 @@ type BillingPartsDeps<Plan extends PlanLike> = BillingNeeds<Plan> & {
   settings: StoreSettings
   showsSandbox: boolean
   ratesBase: string
+  registry: Registry
   now: () => Date
   newId: () => string
   log: Log

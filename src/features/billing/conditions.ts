@@ -1,5 +1,23 @@
 import type { Condition } from '../../platform/conditions/condition.ts'
 import { highest, refusedDeliveries } from '../../platform/conditions/measure.ts'
+import { gauge, type MetricList } from '../../platform/metrics/metrics.ts'
+import type { Registry } from '../../platform/metrics/registry.ts'
+import { countDeliveries } from '../../platform/metrics/request-metrics.ts'
+import type { EventSearch } from './inbox/event-search.ts'
+import { DELIVERY_CODES, WEBHOOK_PATH } from './model.ts'
+
+/** The metrics of billing events. */
+export const billingMetrics: MetricList<{ eventSearch: EventSearch; registry: Registry }> = {
+  homeport_billing_deliveries_total: countDeliveries(
+    'Deliveries from the billing provider, by reply code',
+    WEBHOOK_PATH,
+    DELIVERY_CODES,
+  ),
+  homeport_billing_events_failed: gauge(
+    'Billing events that could not be applied: see "homeport events list --failed"',
+    ({ eventSearch }) => eventSearch.countFailed(),
+  ),
+}
 
 /** What needs attention about the billing provider. */
 export const billingConditions: Condition[] = [

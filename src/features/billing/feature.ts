@@ -14,7 +14,7 @@ import { type BillingNeeds, createBillingParts } from './billing.ts'
 import { businessAdmin } from './business/admin.ts'
 import { businessCommands } from './business/commands.ts'
 import { billingCommands } from './commands.ts'
-import { billingConditions } from './conditions.ts'
+import { billingConditions, billingMetrics } from './conditions.ts'
 import { grantActions } from './grants/actions.ts'
 import { accessList } from './grants/commands.ts'
 import { grantRoutes } from './grants/routes.ts'
@@ -40,6 +40,7 @@ export const billingFeature = {
   commands: [...billingCommands, ...businessCommands, accessList],
   actions: [...billingActions, ...grantActions],
   conditions: billingConditions,
+  metrics: billingMetrics,
   tags: billingTags,
   serverTags: serverBillingTags,
   exportMembers: billingExport,

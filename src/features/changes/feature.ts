@@ -1,8 +1,9 @@
 import type { Feature, Platform, RouteContext } from '../../platform/feature.ts'
+import { gauge } from '../../platform/metrics/metrics.ts'
 import { changesExport } from './model.ts'
 import { changesRoutes } from './routes.ts'
 import { type ChangesDb, changeTables } from './schema.ts'
-import { createChanges } from './service.ts'
+import { type Changes, createChanges } from './service.ts'
 import { changesGerman } from './translations.ts'
 
 type Needs = {
@@ -14,6 +15,11 @@ type Needs = {
 export const changesFeature = {
   tables: changeTables,
   commands: [],
+  metrics: {
+    homeport_open_streams: gauge('Open streams of changes', ({ changes }: { changes: Changes }) =>
+      changes.countStreams(),
+    ),
+  },
   translations: { de: changesGerman },
   exportMembers: changesExport,
   create(platform: Platform<ChangesDb & { isShared: boolean }>, needs: Needs) {

@@ -2,6 +2,7 @@ import { MINUTE_MS } from '../../lib/time/durations.ts'
 import { highest } from '../../platform/conditions/measure.ts'
 import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
 import type { Job } from '../../platform/jobs/jobs.ts'
+import { gauge } from '../../platform/metrics/metrics.ts'
 import { rateActions } from './actions.ts'
 import { ratesAdmin } from './admin.ts'
 import { ratesCommands } from './commands.ts'
@@ -36,6 +37,15 @@ export const ratesFeature = {
       unit: 'days',
     },
   ],
+  metrics: {
+    homeport_rates_age_seconds: gauge(
+      'Age of the currency rates in use',
+      async ({ rates, now }: { rates: Rates; now: () => Date }) => {
+        const served = rates.isRefreshed ? await rates.readIfServed() : null
+        return served && Math.round((now().getTime() - Date.parse(served.updatedAt)) / 1000)
+      },
+    ),
+  },
   create(platform: Platform<RatesDb>, { pegs }: Needs) {
     const feeds = createFeeds(platform.config)
     const rates = createRates({ ...platform, feeds, baseCode: platform.config.ratesBase, pegs })

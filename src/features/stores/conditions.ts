@@ -1,8 +1,61 @@
 import type { Condition } from '../../platform/conditions/condition.ts'
 import { highest, refusedDeliveries } from '../../platform/conditions/measure.ts'
+import { gauge, type MetricList } from '../../platform/metrics/metrics.ts'
+import type { Registry } from '../../platform/metrics/registry.ts'
+import { countDeliveries } from '../../platform/metrics/request-metrics.ts'
+import { DELIVERY_CODES } from '../billing/model.ts'
+import type { createStoreHealth } from './checks/health.ts'
+import { APP_STORE_PATH, PLAY_PATH } from './model.ts'
+
+type Needs = { stores: { health: ReturnType<typeof createStoreHealth> }; registry: Registry }
 
 const REFUSED = 'malformed_request|unauthenticated|forbidden|unavailable|webhook_not_configured'
 const HOURS = { per: 3_600 }
+
+/** The metrics of the App Store and Google Play. */
+export const storeMetrics: MetricList<Needs> = {
+  homeport_app_store_deliveries_total: countDeliveries(
+    'Notifications from the App Store, by reply code',
+    APP_STORE_PATH,
+    [...DELIVERY_CODES, 'forbidden'],
+  ),
+  homeport_app_store_notification_age_seconds: gauge(
+    'Time since the last notification of an app; absent while no purchase is due to renew or end',
+    ({ stores }) => stores.health.notificationAges(),
+    'app',
+  ),
+  homeport_app_store_history_lag_seconds: gauge(
+    "Time since the end of the part of Apple's history that was read, per app",
+    ({ stores }) => stores.health.historyLags(),
+    'app',
+  ),
+  homeport_app_store_key_refused: gauge(
+    '1 when Apple refused the API key in production at the last call; absent without purchases',
+    ({ stores }) => stores.health.isKeyRefused(),
+  ),
+  homeport_play_deliveries_total: countDeliveries(
+    'Notifications from Google Play, by reply code',
+    PLAY_PATH,
+    DELIVERY_CODES,
+  ),
+  homeport_play_notification_age_seconds: gauge(
+    'Time since the last notification of an app on Google Play',
+    ({ stores }) => stores.health.playNotificationAges(),
+    'app',
+  ),
+  homeport_play_account_refused: gauge(
+    '1 when Google refused the service account at the last call',
+    ({ stores }) => stores.health.isPlayAccountRefused(),
+  ),
+  homeport_play_purchases_waiting: gauge(
+    'Purchases due to be refreshed from Google',
+    ({ stores }) => stores.health.countPlayWaiting(),
+  ),
+  homeport_play_unacknowledged_age_seconds: gauge(
+    'Age of the oldest purchase that is not acknowledged; Google refunds it after three days',
+    ({ stores }) => stores.health.unacknowledgedAge(),
+  ),
+}
 
 /** What needs attention about the App Store and Google Play. */
 export const storeConditions: Condition[] = [

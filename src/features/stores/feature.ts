@@ -7,7 +7,7 @@ import { storeActions } from './actions.ts'
 import { storeAdmin } from './admin.ts'
 import { appleEvent } from './apple/event.ts'
 import { storeCommands } from './commands.ts'
-import { storeConditions } from './conditions.ts'
+import { storeConditions, storeMetrics } from './conditions.ts'
 import { playEvent } from './google/event.ts'
 import { playRoutes } from './google/push/routes.ts'
 import { storeJobs } from './jobs.ts'
@@ -36,6 +36,7 @@ export const storesFeature = {
   commands: [...storeCommands, ...purchaseCommands],
   actions: [...storeActions, ...purchaseActions],
   conditions: storeConditions,
+  metrics: storeMetrics,
   plainPaths: storePlainPaths,
   create(platform: Platform<StoresDb>, { billing, ...needs }: Needs) {
     const { config, secrets, now, limits } = platform

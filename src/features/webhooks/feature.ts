@@ -5,7 +5,7 @@ import { nothing } from '../../platform/user-table.ts'
 import { webhookActions } from './actions.ts'
 import { webhooksAdmin } from './admin.ts'
 import { webhookCommands } from './commands.ts'
-import { webhookConditions } from './health.ts'
+import { webhookConditions, webhookMetrics } from './health.ts'
 import { type WebhooksDb, webhookTables } from './schema.ts'
 import type { Failure } from './sending/results.ts'
 import { serverWebhookTags } from './server/model.ts'
@@ -15,7 +15,6 @@ import { createWebhooks, type Webhooks, type WebhooksDeps } from './webhooks.ts'
 type Needs = {
   /** Queues an e-mail to the operators, if they have an address. */
   alertOperators: (tx: Tx, subject: string, text: string) => Promise<void>
-  observeAttempt: WebhooksDeps['observeAttempt']
   /** Overridden only in tests. */
   sending?: Pick<WebhooksDeps, 'resolve' | 'timeoutMs' | 'ca' | 'random'> | undefined
 }
@@ -31,16 +30,16 @@ export const webhooksFeature = {
   commands: webhookCommands,
   actions: webhookActions,
   conditions: webhookConditions,
+  metrics: webhookMetrics,
   serverTags: serverWebhookTags,
   create(platform: Platform<WebhooksDb>, needs: Needs) {
-    const { alertOperators, observeAttempt, sending = {} } = needs
+    const { alertOperators, sending = {} } = needs
     const { config, secrets } = platform
     const webhooks = createWebhooks({
       ...platform,
       ...sending,
       sealKey: secrets.sealKey,
       allowsPrivate: config.webhooksAllowPrivate,
-      observeAttempt,
       notifyDisabled: (tx, host, reason) =>
         alertOperators(
           tx,

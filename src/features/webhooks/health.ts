@@ -2,10 +2,13 @@ import { and, asc, eq, isNotNull, isNull, lte } from 'drizzle-orm'
 import type { Condition } from '../../platform/conditions/condition.ts'
 import { growthWithout, highest } from '../../platform/conditions/measure.ts'
 import { countUpTo } from '../../platform/db/key-ranges.ts'
+import { counter, gauge, type MetricList } from '../../platform/metrics/metrics.ts'
 import { withoutQuery } from './endpoints.ts'
 import type { WebhooksDb } from './schema.ts'
 
 type HealthDeps = { db: WebhooksDb; counts: Record<string, number>; now: () => Date }
+
+type Needs = { webhooks: { health: ReturnType<typeof createWebhookHealth> } }
 
 const MAX_COUNTED = 1_000
 
@@ -73,6 +76,23 @@ export function createWebhookHealth({ db, counts, now }: HealthDeps) {
         reason: disabledReason,
       }))
   }
+}
+
+/** The metrics of webhooks. */
+export const webhookMetrics: MetricList<Needs> = {
+  homeport_webhook_attempts_total: counter(
+    'Attempts to deliver a webhook, by outcome',
+    ({ webhooks }) => webhooks.health.attempts(),
+    'outcome',
+  ),
+  homeport_webhook_queue_age_seconds: gauge(
+    'How long the oldest webhook delivery has been due',
+    ({ webhooks }) => webhooks.health.queueAge(),
+  ),
+  homeport_webhook_endpoints_failed: gauge(
+    'Webhook endpoints that were disabled because they failed',
+    ({ webhooks }) => webhooks.health.countFailed(),
+  ),
 }
 
 /** What needs attention about webhooks. */

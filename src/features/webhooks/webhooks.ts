@@ -1,6 +1,7 @@
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log/log.ts'
 import type { Tx } from '../../platform/db/db.ts'
+import type { Registry } from '../../platform/metrics/registry.ts'
 import { createDeliveries } from './deliveries.ts'
 import { createEmitter } from './emit.ts'
 import { createEndpoints } from './endpoints.ts'
@@ -8,7 +9,7 @@ import { createWebhookHealth } from './health.ts'
 import { createRetention } from './retention.ts'
 import type { WebhooksDb } from './schema.ts'
 import { createAttempt } from './sending/attempt.ts'
-import { type AttemptFigures, createDeliveryQueue } from './sending/queue.ts'
+import { createDeliveryQueue } from './sending/queue.ts'
 import { createResults, type Failure } from './sending/results.ts'
 import { createTargets, type Resolve, resolveHost } from './sending/target.ts'
 
@@ -19,7 +20,7 @@ export type WebhooksDeps = {
   allowsPrivate: boolean
   /** Tells operators about an endpoint that was disabled, as part of the change. */
   notifyDisabled: (tx: Tx, host: string, reason: Failure) => Promise<void>
-  observeAttempt: (endpointId: string, figures: AttemptFigures) => void
+  registry: Pick<Registry, 'observe'>
   now: () => Date
   newId: () => string
   log: Log

@@ -6,7 +6,7 @@ import { addToTally, type Failure, newTally, type RunningTally, toStored } from 
 export type RequestLabels = { method: string; route: string; status: number; code: string }
 
 /** An attempt of a webhook or a billing event. */
-export type Observation = {
+type Observation = {
   /** In the unit of the tally's times; null adds nothing to them. */
   value: number | null
   failure: Failure

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createMetrics } from '../../../src/platform/metrics/metrics.ts'
+import { createMetrics, gauge } from '../../../src/platform/metrics/metrics.ts'
 import { createTestApp } from '../../support/app.ts'
 import { serveApp } from '../../support/served.ts'
 
@@ -103,10 +103,10 @@ test('a metric that cannot be read is left out, and the others are there', async
   const fail = async () => {
     throw new Error('the database is unavailable')
   }
-  const metrics = createMetrics([
-    { name: 'homeport_lost', help: 'Lost', read: fail },
-    { name: 'homeport_kept', help: 'Kept', read: () => 7 },
-  ])
+  const metrics = createMetrics(
+    { homeport_lost: gauge('Lost', fail), homeport_kept: gauge('Kept', () => 7) },
+    {},
+  )
   const { text } = await metrics.render()
   expect(text).toContain('homeport_kept 7\n')
   expect(text).not.toContain('homeport_lost')
@@ -114,7 +114,7 @@ test('a metric that cannot be read is left out, and the others are there', async
 
 test('quotes the values of labels, and adds the instance to each', async () => {
   const read = () => ({ 'a "b" \\ c': 1 })
-  const metric = { name: 'homeport_quoted', help: 'Quoted', label: 'of', read }
-  const { text } = await createMetrics([metric], 'one').render()
+  const metrics = { homeport_quoted: gauge('Quoted', read, 'of') }
+  const { text } = await createMetrics(metrics, {}, 'one').render()
   expect(text).toContain('homeport_quoted{of="a \\"b\\" \\\\ c",homeport_instance="one"} 1\n')
 })

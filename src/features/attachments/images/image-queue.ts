@@ -19,7 +19,7 @@ type ImageQueueDeps = {
 /** The client that an image is made for. `userId`: the uploader; null for a variant, which needs no sign-in. */
 export type Requester = { ip: string; userId: string | null }
 
-type ImageQueue = ReturnType<typeof createImageQueue>
+export type ImageQueue = ReturnType<typeof createImageQueue>
 export type MakeImage = ImageQueue['make']
 
 /** Ten seconds per image (`docs/internal/faults.md`, row 111). */

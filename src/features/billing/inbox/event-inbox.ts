@@ -1,6 +1,8 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
+import type { Registry } from '../../../platform/metrics/registry.ts'
+import type { Failure } from '../../../platform/metrics/tallies.ts'
 import {
   canAffectAccess,
   computeOrderingTime,
@@ -9,7 +11,7 @@ import {
 } from '../purchases/event-order.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Erasure } from './erasure.ts'
-import { type BillingEvent, type Delivery, type EventFigures, readDelivery } from './event.ts'
+import { type BillingEvent, type Delivery, readDelivery } from './event.ts'
 import type { EventFolding } from './event-folding.ts'
 import type { SignedRecords } from './signed-records.ts'
 import type { Transactions } from './transactions.ts'
@@ -24,8 +26,7 @@ type EventInboxDeps = {
   transactions: Pick<Transactions, 'add'>
   /** Sandbox events are recorded but change nothing. */
   ignoresSandbox: boolean
-  /** Counts a delivery for the metrics. */
-  observeEvent: (provider: string, figures: EventFigures) => void
+  registry: Pick<Registry, 'observe'>
   now: () => Date
   newId: () => string
 }
@@ -41,7 +42,7 @@ export type EventInbox = ReturnType<typeof createEventInbox>
 /** Records the events that the billing provider and the stores deliver, and Homeport's own. Rows are never removed. */
 export function createEventInbox(deps: EventInboxDeps) {
   const { db, erasure, onApplied, signedRecords, transactions, now, newId } = deps
-  const { ignoresSandbox, observeEvent } = deps
+  const { ignoresSandbox, registry } = deps
   const { fold, foldOrMarkFailed } = deps.folding
   const { billingEvents } = db.tables
   const findEvent = db.prepareWrite((tx) =>
@@ -91,7 +92,7 @@ export function createEventInbox(deps: EventInboxDeps) {
     inSameTransaction: (tx: Tx) => Promise<void> = async () => {},
   ): Promise<DeliveryResult> {
     const { provider, event } = delivery
-    let failure: EventFigures['failure'] = null
+    let failure: Failure = null
     const receiveWith = (foldEvent: FoldEvent) =>
       db.write(async (tx) => {
         failure = event.problem?.outcome === 'failed' ? 'hard' : null
@@ -110,7 +111,8 @@ export function createEventInbox(deps: EventInboxDeps) {
       return receiveWith(foldOrMarkFailed)
     })
     const delay = event.at === null ? null : Math.max(0, now().getTime() - event.at) / 1000
-    observeEvent(provider, { value: result === 'duplicate' ? null : delay, failure })
+    const value = result === 'duplicate' ? null : delay
+    registry.observe(`billing ${provider}`, { value, failure })
     return result
   }
 

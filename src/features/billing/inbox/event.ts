@@ -147,9 +147,6 @@ export type Delivery = {
   hash: string
 }
 
-/** `value`: seconds from the event to its first delivery. `hard`: it could not be applied, `soft`: it conflicts. */
-export type EventFigures = { value: number | null; failure: 'soft' | 'hard' | null }
-
 /** Reads a delivery from the billing provider; null if its body has no event. */
 export function readDelivery(body: unknown, bytes: Uint8Array): Delivery | null {
   const event = readEvent(body, bytes)

@@ -1,6 +1,7 @@
 import { and, asc, eq, inArray, isNull, type SQL } from 'drizzle-orm'
 import type { Log } from '../../../lib/log/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
+import type { Registry } from '../../../platform/metrics/registry.ts'
 import { createQueue, type Leased } from '../../../platform/queue/queue.ts'
 import type { Capacity } from '../../../platform/queue/workers.ts'
 import type { WebhooksDb } from '../schema.ts'
@@ -9,15 +10,11 @@ import { createPaces } from './pace.ts'
 import type { Results } from './results.ts'
 import { MAX_DELAY_MS } from './schedule.ts'
 
-/** The duration is null without a reply. */
-export type AttemptFigures = { value: number | null; failure: 'soft' | 'hard' | null }
-
 type DeliveryQueueDeps = {
   db: WebhooksDb
   attempt: Attempt
   results: Results
-  /** Counts an attempt for the metrics; `soft` failures are retried. */
-  observeAttempt: (endpointId: string, figures: AttemptFigures) => void
+  registry: Pick<Registry, 'observe'>
   now: () => Date
   log: Log
   timeoutMs?: number | undefined
@@ -33,7 +30,7 @@ const LEASE_MS = 30_000
 
 /** The durable queue of deliveries. Each endpoint has its own slots and its own pace. */
 export function createDeliveryQueue(deps: DeliveryQueueDeps) {
-  const { db, attempt, results, observeAttempt, now, log } = deps
+  const { db, attempt, results, registry, now, log } = deps
   const { webhookEndpoints, webhookMessages, webhookDeliveries } = db.tables
   const paces = createPaces(deps.timeoutMs ?? TIMEOUT_MS)
   const pauses = new Set<Promise<unknown>>()
@@ -123,7 +120,8 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps) {
     const dueAt = isCurrent ? next.dueAt : null
     const failure = outcome === 'delivered' ? null : dueAt === null ? 'hard' : 'soft'
     const hasReply = status !== null || outcome === 'timeout'
-    observeAttempt(endpoint.id, { value: hasReply ? duration : null, failure })
+    const value = hasReply ? duration : null
+    registry.observe(`webhook ${endpoint.id}`, { value, failure })
     if (dueAt !== null) {
       log.info(
         { endpoint: endpoint.id, delivery: id, outcome, status, ms: duration },
