@@ -34,7 +34,7 @@ export async function references(): Promise<Record<string, string>> {
     'docs/settings.md': settingsPage(introduction),
     'docs/actions.md': actionsPage(),
     '.env.example': exampleEnvironment(),
-    'docs/monitoring/alerts.yml': `${[PROMETHEUS_ONLY, ...conditions.map(toPrometheusAlert)].join('\n')}\n`,
+    'docs/monitoring/alerts.yml': `${[PROMETHEUS_ONLY, ...Object.entries(conditions).map(toPrometheusAlert)].join('\n')}\n`,
     'src/client/testing/operations.json': await describeOperations(),
   }
 }
@@ -96,13 +96,13 @@ function exampleEnvironment(): string {
 }
 
 /** The alert of Prometheus for a condition, in YAML. */
-function toPrometheusAlert(condition: Condition): string {
-  const { name, title, advice, severity, minutes, measure, limit } = condition
+function toPrometheusAlert([name, condition]: [string, Condition]): string {
+  const { title, advice, severity, minutes, measure, limit } = condition
   const beyond = `${'above' in limit ? '>' : '<'} ${findLimit(condition)}`
   const pascalCase = name.replace(/(^|-)(\w)/g, (_, _dash, letter) => letter.toUpperCase())
   return `      - alert: Homeport${pascalCase}
         expr: ${quote(measure.promql(beyond))}
-${minutes === 0 ? '' : `        for: ${minutes}m\n`}        labels: { severity: ${severity} }
+${minutes === undefined ? '' : `        for: ${minutes}m\n`}        labels: { severity: ${severity} }
         annotations:
           summary: ${quote(title)}
           description: ${quote(advice)}`

@@ -5,7 +5,7 @@ import type { DataCommand } from '../lib/command.ts'
 import type { Log } from '../lib/log/log.ts'
 import type { Passwords } from '../lib/passwords/passwords.ts'
 import type { AnyAction } from './actions/action.ts'
-import type { Condition } from './conditions/condition.ts'
+import type { ConditionList } from './conditions/condition.ts'
 import type { Columns, UsersTable } from './db/columns.ts'
 import type { Db } from './db/db.ts'
 import type { RecordByKey, ScopeGuard } from './http/api-key-guard.ts'
@@ -37,7 +37,7 @@ export type Declarations = {
   /** Labels of entries in the audit log that are no action, by their names; the target follows. */
   auditEvents?: Record<string, string>
   /** What operators should know about. */
-  conditions?: readonly Condition[]
+  conditions?: ConditionList
   /** What `/metrics` shows; each names the services that it reads. */
   metrics?: MetricList<never>
   /** Translations of sentences that users see, by language. */

@@ -86,7 +86,7 @@ export const UserExport = closedObject(
 )
 
 /** What operators should know about, also as alerts of Prometheus. */
-export const conditions = declared.flatMap((feature) => feature.conditions ?? [])
+export const conditions = merge(declared.map((feature) => feature.conditions))
 
 type MetricOf<F> = F extends { metrics: infer Metrics } ? Metrics[keyof Metrics] : never
 

@@ -1,4 +1,4 @@
-import type { Condition } from '../../platform/conditions/condition.ts'
+import type { ConditionList } from '../../platform/conditions/condition.ts'
 import type { ReadMetric } from '../../platform/conditions/measurements.ts'
 import type { Feature, Platform } from '../../platform/feature.ts'
 import { alertActions } from './actions.ts'
@@ -9,7 +9,7 @@ import { type Alerts, createAlerts } from './service.ts'
 
 type Needs = {
   readMetric: ReadMetric
-  conditions: readonly Condition[]
+  conditions: ConditionList
   alertOperators: Parameters<typeof createAlerts>[0]['alertOperators']
   announce: Parameters<typeof createAlerts>[0]['announce']
 }

@@ -2,7 +2,12 @@ import { eq } from 'drizzle-orm'
 import { AppError, invalidField } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
-import { type Condition, findLimit, holdsWith } from '../../platform/conditions/condition.ts'
+import {
+  type Condition,
+  type ConditionList,
+  findLimit,
+  holdsWith,
+} from '../../platform/conditions/condition.ts'
 import { createMeasurements, type ReadMetric } from '../../platform/conditions/measurements.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import type { AlertsDb } from './schema.ts'
@@ -20,7 +25,7 @@ type Alert = {
 type AlertsDeps = {
   db: AlertsDb
   readMetric: ReadMetric
-  conditions: readonly Condition[]
+  conditions: ConditionList
   /** Queues an e-mail to the operators, if they have an address. */
   alertOperators: (tx: Tx, subject: string, text: string) => Promise<void>
   /** Tells webhook endpoints that an alert fires or is resolved. */
@@ -39,12 +44,16 @@ export type Alerts = ReturnType<typeof createAlerts>
 /** How long a firing alert's condition must no longer hold before it is resolved. */
 const CALM_MS = 5 * MINUTE_MS
 
+/** The rule of a condition, by its name. */
+type Rule = Condition & { name: string }
+
 /** `lastHere`: when this instance last measured, before `at`, that the condition holds. */
 type Measured = { value: number | null; at: Date; lastHere: Date | undefined }
 
 /** Tells operators once when something needs their attention, and once when it no longer does. */
 export function createAlerts(deps: AlertsDeps) {
-  const { db, readMetric, conditions, alertOperators, announce, hasAddress, now, log } = deps
+  const { db, readMetric, alertOperators, announce, hasAddress, now, log } = deps
+  const rules = Object.entries(deps.conditions).map(([name, one]): Rule => ({ name, ...one }))
   const { alerts } = db.tables
   const measurements = createMeasurements(readMetric, now)
   /** The rules whose condition this instance has measured to hold, and when it last did. */
@@ -54,8 +63,8 @@ export function createAlerts(deps: AlertsDeps) {
   /** Measures every rule that is on, and tells operators what has changed. */
   async function evaluate() {
     const rows = await readRows()
-    const changed: { rule: Condition; measured: Measured }[] = []
-    for (const rule of conditions) {
+    const changed: { rule: Rule; measured: Measured }[] = []
+    for (const rule of rules) {
       const row = rows.get(rule.name) ?? defaultRow(rule)
       if (!row.isOn) continue
       const value = await measure(rule)
@@ -83,7 +92,7 @@ export function createAlerts(deps: AlertsDeps) {
   }
 
   /** Undefined if it cannot be measured: then its alert stays as it is. */
-  async function measure(rule: Condition): Promise<number | null | undefined> {
+  async function measure(rule: Rule): Promise<number | null | undefined> {
     return rule.measure.read(measurements, now()).catch((err) => {
       log.warn({ rule: rule.name, err }, 'an alert rule could not be measured')
       return undefined
@@ -91,7 +100,7 @@ export function createAlerts(deps: AlertsDeps) {
   }
 
   /** Each instance measures itself, and they share the state: a condition holds while it does at any of them. */
-  function stateAfter(rule: Condition, row: Row, { value, at, lastHere }: Measured): Row {
+  function stateAfter(rule: Rule, row: Row, { value, at, lastHere }: Measured): Row {
     // A time in the future is from a clock that was ahead.
     const since = (stored: Date | null) => (stored !== null && stored <= at ? stored : at)
     const holds = holdsWith(rule, value, row.threshold ?? findLimit(rule))
@@ -102,7 +111,8 @@ export function createAlerts(deps: AlertsDeps) {
     const breachedSince = holds ? since(row.breachedSince) : null
     if (row.firedAt === null) {
       const isDue =
-        breachedSince !== null && at.getTime() - breachedSince.getTime() >= rule.minutes * MINUTE_MS
+        breachedSince !== null &&
+        at.getTime() - breachedSince.getTime() >= (rule.minutes ?? 0) * MINUTE_MS
       return {
         ...row,
         value,
@@ -118,8 +128,9 @@ export function createAlerts(deps: AlertsDeps) {
     return isOver ? { ...next, firedAt: null, calmSince: null } : { ...next, calmSince }
   }
 
-  async function tell(tx: Tx, rule: Condition, { firedAt, value, threshold }: Row) {
-    const { name, title, severity, advice, unit } = rule
+  async function tell(tx: Tx, rule: Rule, { firedAt, value, threshold }: Row) {
+    const { name, title, severity, advice } = rule
+    const { unit = '' } = rule.limit
     const limit = threshold ?? findLimit(rule)
     const alert = { rule: name, title, severity, value, threshold: limit, unit }
     await announce(tx, firedAt === null ? 'alert.resolved' : 'alert.fired', alert)
@@ -131,16 +142,16 @@ export function createAlerts(deps: AlertsDeps) {
   /** The rules with their settings and states, and whether anybody has an address for alerts. */
   async function list() {
     const rows = await readRows()
-    const rules = conditions.map((rule) => {
+    const shown = rules.map((rule) => {
       const row = rows.get(rule.name) ?? defaultRow(rule)
-      const { name, title, advice, severity, minutes, unit } = rule
+      const { name, title, advice, severity, minutes = 0 } = rule
       return {
         name,
         title,
         advice,
         severity,
         minutes,
-        unit,
+        unit: rule.limit.unit ?? '',
         isMinimum: 'below' in rule.limit,
         isOn: row.isOn,
         threshold: row.threshold ?? findLimit(rule),
@@ -150,12 +161,12 @@ export function createAlerts(deps: AlertsDeps) {
         firedAt: row.firedAt?.toISOString() ?? null,
       }
     })
-    return { hasAddress, rules }
+    return { hasAddress, rules: shown }
   }
 
   /** Turns a rule on or off, or changes its threshold; null restores the default. Throws `not_found`. */
   async function set(name: string, { isOn, threshold }: Setting) {
-    const rule = conditions.find((one) => one.name === name)
+    const rule = rules.find((one) => one.name === name)
     if (!rule) throw new AppError('not_found', `There is no alert rule ${name}.`)
     if (typeof threshold === 'number' && !(Number.isFinite(threshold) && threshold >= 0))
       throw invalidField('threshold', 'must be a number of 0 or more')
@@ -196,7 +207,7 @@ export function createAlerts(deps: AlertsDeps) {
     return new Map((await db.read.select().from(alerts)).map((row) => [row.rule, row]))
   }
 
-  async function findRow(tx: Tx, rule: Condition): Promise<Row> {
+  async function findRow(tx: Tx, rule: Rule): Promise<Row> {
     const [row] = await tx.select().from(alerts).where(eq(alerts.rule, rule.name))
     return row ?? defaultRow(rule)
   }
@@ -207,7 +218,7 @@ export function createAlerts(deps: AlertsDeps) {
   }
 }
 
-function defaultRow({ name }: Condition): Row {
+function defaultRow({ name }: Rule): Row {
   const unset = {
     threshold: null,
     breachedSince: null,

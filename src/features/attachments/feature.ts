@@ -45,19 +45,16 @@ export const attachmentsFeature = {
   tables: attachmentTables,
   commands: attachmentCommands,
   actions: attachmentActions,
-  conditions: [
-    {
-      name: 'files-undeletable',
+  conditions: {
+    'files-undeletable': {
       title: 'Files without a row cannot be deleted',
       advice:
         'The log names each, with the reason. In a store, allow the key DeleteObject, and end the Object Lock or retention of the objects. On a disk, check the owner of DATA_DIR/files.',
       severity: 'warn',
-      minutes: 0,
       measure: highest('homeport_files_undeletable'),
-      limit: { above: 0 },
-      unit: 'files',
+      limit: { above: 0, unit: 'files' },
     },
-  ],
+  },
   metrics: {
     homeport_pictures_unfinished: gauge(
       'Images waiting or being processed',

@@ -1,4 +1,4 @@
-import type { Condition } from '../../platform/conditions/condition.ts'
+import type { ConditionList } from '../../platform/conditions/condition.ts'
 import { highest, refusedDeliveries } from '../../platform/conditions/measure.ts'
 import { gauge, type MetricList } from '../../platform/metrics/metrics.ts'
 import type { Registry } from '../../platform/metrics/registry.ts'
@@ -20,25 +20,20 @@ export const billingMetrics: MetricList<{ eventSearch: EventSearch; registry: Re
 }
 
 /** What needs attention about the billing provider. */
-export const billingConditions: Condition[] = [
-  {
-    name: 'billing-events-failed',
+export const billingConditions: ConditionList = {
+  'billing-events-failed': {
     title: 'Billing events could not be applied',
     advice: 'They are stored and retried. "homeport events list --failed" lists them.',
     severity: 'page',
     minutes: 15,
     measure: highest('homeport_billing_events_failed'),
-    limit: { above: 0 },
-    unit: 'events',
+    limit: { above: 0, unit: 'events' },
   },
-  {
-    name: 'billing-refused',
+  'billing-refused': {
     title: "The billing provider's deliveries are refused",
     advice: `Code unauthenticated: the provider's token is not WEBHOOK_TOKEN. "homeport doctor" says more.`,
     severity: 'page',
-    minutes: 0,
     measure: refusedDeliveries('homeport_billing_deliveries_total', '!ok|duplicate|ignored|stray'),
-    limit: { above: 0 },
-    unit: 'in two hours',
+    limit: { above: 0, unit: 'in two hours' },
   },
-]
+}

@@ -24,19 +24,16 @@ export const ratesFeature = {
   tables: rateTables,
   commands: ratesCommands,
   actions: rateActions,
-  conditions: [
-    {
-      name: 'rates-old',
+  conditions: {
+    'rates-old': {
       title: 'The currency rates are old',
       advice: '"homeport rates refresh" tries again and says what fails.',
       severity: 'warn',
-      minutes: 0,
       // Around Easter, the European Central Bank publishes none for five days.
       measure: highest('homeport_rates_age_seconds', { per: 86_400 }),
-      limit: { above: 6 },
-      unit: 'days',
+      limit: { above: 6, unit: 'days' },
     },
-  ],
+  },
   metrics: {
     homeport_rates_age_seconds: gauge(
       'Age of the currency rates in use',

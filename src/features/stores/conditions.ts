@@ -1,4 +1,4 @@
-import type { Condition } from '../../platform/conditions/condition.ts'
+import type { ConditionList } from '../../platform/conditions/condition.ts'
 import { highest, refusedDeliveries } from '../../platform/conditions/measure.ts'
 import { gauge, type MetricList } from '../../platform/metrics/metrics.ts'
 import type { Registry } from '../../platform/metrics/registry.ts'
@@ -58,60 +58,45 @@ export const storeMetrics: MetricList<Needs> = {
 }
 
 /** What needs attention about the App Store and Google Play. */
-export const storeConditions: Condition[] = [
-  {
-    name: 'app-store-refused',
+export const storeConditions: ConditionList = {
+  'app-store-refused': {
     title: 'Notifications from the App Store are refused',
     advice:
       'Code forbidden: the app is not in APP_STORE_APPS. Code malformed_request: choose version 2 of the notifications in App Store Connect. Code unauthenticated: Apple has not signed them.',
     severity: 'page',
-    minutes: 0,
     measure: refusedDeliveries('homeport_app_store_deliveries_total', REFUSED),
-    limit: { above: 10 },
-    unit: 'in two hours',
+    limit: { above: 10, unit: 'in two hours' },
   },
-  {
-    name: 'app-store-silent',
+  'app-store-silent': {
     title: 'The App Store has not sent a notification',
     advice: '"homeport stores test" makes Apple send one and reports the result.',
     severity: 'warn',
-    minutes: 0,
     measure: highest('homeport_app_store_notification_age_seconds', HOURS),
-    limit: { above: 72 },
-    unit: 'hours',
+    limit: { above: 72, unit: 'hours' },
   },
-  {
-    name: 'app-store-history-old',
+  'app-store-history-old': {
     title: 'The history of the App Store has not been read',
     advice: 'Lost notifications are not found. "homeport stores check" says why.',
     severity: 'warn',
-    minutes: 0,
     measure: highest('homeport_app_store_history_lag_seconds', HOURS),
-    limit: { above: 6 },
-    unit: 'hours',
+    limit: { above: 6, unit: 'hours' },
   },
-  {
-    name: 'app-store-key-refused',
+  'app-store-key-refused': {
     title: 'Apple refuses the API key',
     advice: '"homeport stores check" says what to check.',
     severity: 'page',
     minutes: 30,
     measure: highest('homeport_app_store_key_refused'),
     limit: { above: 0 },
-    unit: '',
   },
-  {
-    name: 'play-refused',
+  'play-refused': {
     title: 'Notifications from Google Play are refused',
     advice: '"homeport stores check" says why. Pub/Sub repeats them for seven days.',
     severity: 'page',
-    minutes: 0,
     measure: refusedDeliveries('homeport_play_deliveries_total', REFUSED),
-    limit: { above: 10 },
-    unit: 'in two hours',
+    limit: { above: 10, unit: 'in two hours' },
   },
-  {
-    name: 'play-account-refused',
+  'play-account-refused': {
     title: 'Google refuses the service account',
     advice:
       'Purchases are not acknowledged meanwhile, and Google refunds them after three days. Run "homeport stores check".',
@@ -119,48 +104,36 @@ export const storeConditions: Condition[] = [
     minutes: 30,
     measure: highest('homeport_play_account_refused'),
     limit: { above: 0 },
-    unit: '',
   },
-  {
-    name: 'play-unacknowledged',
+  'play-unacknowledged': {
     title: 'A purchase on Google Play is not acknowledged',
     advice:
       'Google refunds it after three days. "homeport purchases list --unacknowledged" lists such purchases.',
     severity: 'warn',
-    minutes: 0,
     measure: highest('homeport_play_unacknowledged_age_seconds', HOURS),
-    limit: { above: 24 },
-    unit: 'hours',
+    limit: { above: 24, unit: 'hours' },
   },
-  {
-    name: 'play-refunds-soon',
+  'play-refunds-soon': {
     title: 'Google will soon refund a purchase',
     advice:
       '"homeport purchases list --unacknowledged" lists such purchases. Check PLAY_ACKNOWLEDGE.',
     severity: 'page',
-    minutes: 0,
     measure: highest('homeport_play_unacknowledged_age_seconds', HOURS),
-    limit: { above: 48 },
-    unit: 'hours',
+    limit: { above: 48, unit: 'hours' },
   },
-  {
-    name: 'play-silent',
+  'play-silent': {
     title: 'Google Play has not sent a notification',
     advice: 'Send a test notification in the Play Console. An app with few purchases may be quiet.',
     severity: 'warn',
-    minutes: 0,
     measure: highest('homeport_play_notification_age_seconds', HOURS),
-    limit: { above: 72 },
-    unit: 'hours',
+    limit: { above: 72, unit: 'hours' },
   },
-  {
-    name: 'play-queue-long',
+  'play-queue-long': {
     title: 'Many purchases are waiting for Google',
     advice: 'Google is busy or limits requests: the log says which.',
     severity: 'warn',
     minutes: 30,
     measure: highest('homeport_play_purchases_waiting'),
-    limit: { above: 1_000 },
-    unit: 'purchases',
+    limit: { above: 1_000, unit: 'purchases' },
   },
-]
+}

@@ -1,10 +1,9 @@
-import type { Condition } from '../../platform/conditions/condition.ts'
+import type { ConditionList } from '../../platform/conditions/condition.ts'
 import { growth } from '../../platform/conditions/measure.ts'
 
 /** What needs attention about users. */
-export const userConditions: Condition[] = [
-  {
-    name: 'sign-ins-refused',
+export const userConditions: ConditionList = {
+  'sign-ins-refused': {
     title: 'Many sign-ins fail',
     advice:
       'Someone may be guessing passwords. Failed attempts are slowed down for each account and network.',
@@ -13,7 +12,6 @@ export const userConditions: Condition[] = [
     measure: growth('homeport_denials_total', 10, {
       reason: 'wrong_password|wrong_code|unknown_account',
     }),
-    limit: { above: 600 },
-    unit: 'in ten minutes',
+    limit: { above: 600, unit: 'in ten minutes' },
   },
-]
+}

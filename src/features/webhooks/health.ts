@@ -1,5 +1,5 @@
 import { and, asc, eq, isNotNull, isNull, lte } from 'drizzle-orm'
-import type { Condition } from '../../platform/conditions/condition.ts'
+import type { ConditionList } from '../../platform/conditions/condition.ts'
 import { growthWithout, highest } from '../../platform/conditions/measure.ts'
 import { countUpTo } from '../../platform/db/key-ranges.ts'
 import { counter, gauge, type MetricList } from '../../platform/metrics/metrics.ts'
@@ -96,19 +96,15 @@ export const webhookMetrics: MetricList<Needs> = {
 }
 
 /** What needs attention about webhooks. */
-export const webhookConditions: Condition[] = [
-  {
-    name: 'webhook-disabled',
+export const webhookConditions: ConditionList = {
+  'webhook-disabled': {
     title: 'A webhook endpoint was disabled because it failed',
     advice: '"homeport webhooks list" names it. Repair the receiver, then enable the endpoint.',
     severity: 'warn',
-    minutes: 0,
     measure: highest('homeport_webhook_endpoints_failed'),
-    limit: { above: 0 },
-    unit: 'endpoints',
+    limit: { above: 0, unit: 'endpoints' },
   },
-  {
-    name: 'webhooks-failing',
+  'webhooks-failing': {
     title: 'Webhook deliveries fail',
     advice:
       '"homeport webhooks deliveries --state waiting" lists them, "homeport webhooks show ID" says why.',
@@ -120,17 +116,14 @@ export const webhookConditions: Condition[] = [
       { outcome: '!delivered' },
       { outcome: 'delivered' },
     ),
-    limit: { above: 10 },
-    unit: 'failed attempts in an hour, none delivered',
+    limit: { above: 10, unit: 'failed attempts in an hour, none delivered' },
   },
-  {
-    name: 'webhooks-late',
+  'webhooks-late': {
     title: 'Webhook deliveries are late',
     advice: 'An endpoint replies too slowly for its number of events.',
     severity: 'warn',
     minutes: 10,
     measure: highest('homeport_webhook_queue_age_seconds', { per: 60 }),
-    limit: { above: 5 },
-    unit: 'minutes',
+    limit: { above: 5, unit: 'minutes' },
   },
-]
+}

@@ -1,22 +1,22 @@
 import type { Measure } from './measure.ts'
 
-/** Something that operators should know about while it holds. Its names are also those of the alerts of Prometheus. */
+/** Something that operators should know about while it holds. */
 export type Condition = {
-  name: string
   /** What is wrong, as the subject of an e-mail. */
   title: string
   /** What to do. */
   advice: string
   /** `page`: act at once. */
   severity: 'page' | 'warn'
-  /** How long it must hold before it is reported. */
-  minutes: number
+  /** How long it must hold before it is reported; at once if it is not set. */
+  minutes?: number
   measure: Measure
-  /** It holds while the measured value is beyond this; operators may set another limit. */
-  limit: { above: number } | { below: number }
-  /** The unit of the value and the limit; empty for a state. */
-  unit: string
+  /** It holds while the measured value is beyond this; operators may set another limit. A state has no unit. */
+  limit: ({ above: number } | { below: number }) & { unit?: string }
 }
+
+/** Conditions by name, which is also that of the alert of Prometheus. */
+export type ConditionList = Record<string, Condition>
 
 /** The default limit. */
 export function findLimit({ limit }: Condition): number {
