@@ -64,7 +64,8 @@ export function share(name: string, minutes: number, labels: Labels): Measure {
   return {
     read: async (m) => {
       const total = await m.increase(name, minutes)
-      return total === 0 ? null : ((await m.increase(name, minutes, labels)) / total) * 100
+      const part = await m.increase(name, minutes, labels)
+      return total === 0 ? null : (part / total) * 100
     },
     promql: (beyond) =>
       `100 * ${increase(name, minutes, labels)} / ${increase(name, minutes)} ${beyond}`,
@@ -100,8 +101,10 @@ export function growthWithout(
   others: Labels,
 ): Measure {
   return {
-    read: async (m) =>
-      (await m.increase(name, minutes, others)) > 0 ? 0 : await m.increase(name, minutes, labels),
+    read: async (m) => {
+      const without = await m.increase(name, minutes, labels)
+      return (await m.increase(name, minutes, others)) > 0 ? 0 : without
+    },
     promql: (beyond) =>
       `${increase(name, minutes, labels)} ${beyond} and ${increase(name, minutes, others)} == 0`,
   }

@@ -13,7 +13,7 @@ export type Measurements = {
   highest: (name: string, labels?: Labels) => Promise<number | null>
   /** The lowest current value. */
   lowest: (name: string, labels?: Labels) => Promise<number | null>
-  /** How much a counter has grown in the last minutes, or since the start. `part`: of a histogram. */
+  /** How much a counter has grown in the last minutes, or since it was asked first. `part`: of a histogram. */
   increase: (name: string, minutes: number, labels?: Labels, part?: string) => Promise<number>
   /** When a counter last grew in the last two hours, in ms; 0 if it did not. */
   lastIncrease: (name: string, labels: Labels) => Promise<number>
@@ -24,7 +24,7 @@ type Reading = { at: number; total: number }
 /** The longest window of a condition. */
 const MAX_WINDOW_MS = 2 * 60 * MINUTE_MS
 
-/** Measures this process. The readings of counters are kept in memory, so windows begin at the start. */
+/** Measures this process. Keeps the readings of counters in memory: ask for each every minute, from the start. */
 export function createMeasurements(readMetric: ReadMetric, now: () => Date): Measurements {
   const readings = new Map<string, Reading[]>()
   return { highest, lowest, increase, lastIncrease }
