@@ -3,7 +3,7 @@ import { describeDefault, listDocumented, toSentence } from '../src/config/refer
 import type { AnyAction } from '../src/platform/actions/action.ts'
 import { toCommands } from '../src/platform/actions/command-line.ts'
 import { type Condition, findLimit } from '../src/platform/conditions/condition.ts'
-import { actions, conditions } from '../src/server/declarations.ts'
+import { actions, conditions, metrics } from '../src/server/declarations.ts'
 import { describeOperations } from './client-operations.ts'
 import { ROOT } from './root.ts'
 
@@ -34,6 +34,7 @@ export async function references(): Promise<Record<string, string>> {
     'docs/settings.md': settingsPage(introduction),
     'docs/actions.md': actionsPage(),
     '.env.example': exampleEnvironment(),
+    'docs/monitoring.md': await monitoringPage(),
     'docs/monitoring/alerts.yml': `${[PROMETHEUS_ONLY, ...Object.entries(conditions).map(toPrometheusAlert)].join('\n')}\n`,
     'src/client/testing/operations.json': await describeOperations(),
   }
@@ -93,6 +94,14 @@ function exampleEnvironment(): string {
   ])
   const lines = ['# Copy to .env and set what you need. docs/settings.md says more.']
   return `${[lines, ...sections].map((section) => section.join('\n')).join('\n\n')}\n`
+}
+
+/** The page with the table of all metrics. */
+async function monitoringPage(): Promise<string> {
+  const page = await Bun.file(join(ROOT, 'docs/monitoring.md')).text()
+  const rows = Object.entries(metrics).map(([name, { help }]) => `| \`${name}\` | ${help} |\n`)
+  const table = `| Metric | Meaning |\n| --- | --- |\n${rows.join('')}`
+  return page.replace(/\| Metric \| Meaning \|\n(\|.*\n)+/, () => table)
 }
 
 /** The alert of Prometheus for a condition, in YAML. */

@@ -50,14 +50,14 @@ export const SERVER_METRICS: MetricList<Needs> = {
   ),
   homeport_mails_waiting: gauge('Queued e-mails', ({ outbox }) => outbox.count()),
   homeport_backup_age_seconds: gauge(
-    'Age of the newest backup in BACKUP_DIR',
+    'Age of the newest backup in BACKUP_DIR; absent without one',
     async ({ host, now }) => {
       const { newestAt } = await host.backup()
       return newestAt && Math.round((now().getTime() - newestAt.getTime()) / 1000)
     },
   ),
   homeport_certificate_expiry_timestamp_seconds: gauge(
-    'When the certificate in use expires, in seconds since 1970',
+    'When the certificate in use expires, in seconds since 1970; absent unless Homeport serves TLS',
     ({ host }) => {
       const validTo = host.certificate?.().validTo ?? null
       return validTo && validTo.getTime() / 1000

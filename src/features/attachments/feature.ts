@@ -65,7 +65,7 @@ export const attachmentsFeature = {
       ({ orphans }: Measured) => orphans.countDeleted(),
     ),
     homeport_files_undeletable: gauge(
-      'Files without a row that could not be deleted',
+      'Files without a row that could not be deleted, for example because of an Object Lock',
       ({ orphans }: Measured) => orphans.countUndeletable(),
     ),
   },

@@ -16,8 +16,9 @@ export const changesFeature = {
   tables: changeTables,
   commands: [],
   metrics: {
-    homeport_open_streams: gauge('Open streams of changes', ({ changes }: { changes: Changes }) =>
-      changes.countStreams(),
+    homeport_open_streams: gauge(
+      'Apps that are connected for changes; each takes a file descriptor',
+      ({ changes }: { changes: Changes }) => changes.countStreams(),
     ),
   },
   translations: { de: changesGerman },

@@ -36,7 +36,7 @@ export const ratesFeature = {
   },
   metrics: {
     homeport_rates_age_seconds: gauge(
-      'Age of the currency rates in use',
+      'Age of the currency rates in use; absent when they are not refreshed',
       async ({ rates, now }: { rates: Rates; now: () => Date }) => {
         const served = rates.isRefreshed ? await rates.readIfServed() : null
         return served && Math.round((now().getTime() - Date.parse(served.updatedAt)) / 1000)

@@ -20,17 +20,17 @@ export const storeMetrics: MetricList<Needs> = {
     [...DELIVERY_CODES, 'forbidden'],
   ),
   homeport_app_store_notification_age_seconds: gauge(
-    'Time since the last notification of an app; absent while no purchase is due to renew or end',
+    'Time since the last notification of each app, in production; absent while no purchase is due to renew or end, and before the first one',
     ({ stores }) => stores.health.notificationAges(),
     'app',
   ),
   homeport_app_store_history_lag_seconds: gauge(
-    "Time since the end of the part of Apple's history that was read, per app",
+    "Time since the end of the part of Apple's history that was read, per app, in production; absent without a key",
     ({ stores }) => stores.health.historyLags(),
     'app',
   ),
   homeport_app_store_key_refused: gauge(
-    '1 when Apple refused the API key in production at the last call; absent without purchases',
+    '1 when Apple refused the API key at the last call; absent without a key, and while no purchase in production is due to be checked',
     ({ stores }) => stores.health.isKeyRefused(),
   ),
   homeport_play_deliveries_total: countDeliveries(
@@ -39,7 +39,7 @@ export const storeMetrics: MetricList<Needs> = {
     DELIVERY_CODES,
   ),
   homeport_play_notification_age_seconds: gauge(
-    'Time since the last notification of an app on Google Play',
+    'Time since the last notification of each app from Google Play; absent before the first one',
     ({ stores }) => stores.health.playNotificationAges(),
     'app',
   ),

@@ -5,6 +5,7 @@ import { countUpTo } from '../../platform/db/key-ranges.ts'
 import { counter, gauge, type MetricList } from '../../platform/metrics/metrics.ts'
 import { withoutQuery } from './endpoints.ts'
 import type { WebhooksDb } from './schema.ts'
+import { OUTCOMES } from './sending/attempt.ts'
 
 type HealthDeps = { db: WebhooksDb; counts: Record<string, number>; now: () => Date }
 
@@ -81,12 +82,12 @@ export function createWebhookHealth({ db, counts, now }: HealthDeps) {
 /** The metrics of webhooks. */
 export const webhookMetrics: MetricList<Needs> = {
   homeport_webhook_attempts_total: counter(
-    'Attempts to deliver a webhook, by outcome',
+    `Attempts to deliver a webhook, by outcome: ${OUTCOMES.join(', ')}`,
     ({ webhooks }) => webhooks.health.attempts(),
     'outcome',
   ),
   homeport_webhook_queue_age_seconds: gauge(
-    'How long the oldest webhook delivery has been due',
+    'How long the oldest delivery to an enabled endpoint has been due; 0 while none waits',
     ({ webhooks }) => webhooks.health.queueAge(),
   ),
   homeport_webhook_endpoints_failed: gauge(

@@ -5,11 +5,11 @@ import { LIMITS, type Registry, type RequestSeries, startAtZero } from './regist
 export const requestMetrics: MetricList<{ registry: Registry }> = {
   homeport_http_request_duration_seconds: {
     type: 'histogram',
-    help: 'Time from the request, without the arrival of a JSON body, to its reply',
+    help: 'Time from the request, without the arrival of a JSON body, to its reply; by method, route pattern, status and code of the reply',
     read: ({ registry }) => registry.requests().flatMap(toValues),
   },
   homeport_http_replies_total: counter(
-    'Replies, by status class',
+    'Replies, by status class such as 2xx',
     ({ registry }) => countReplies(registry),
     'class',
   ),
