@@ -2,6 +2,7 @@ import { dataCommand, EXIT, UsageError } from '../lib/command.ts'
 import { megabytes } from '../lib/text/format-bytes.ts'
 import type { Status } from '../operations/status.ts'
 import { readMigrations } from '../platform/db/migrations.ts'
+import { isReady } from '../platform/http/health.ts'
 import { findConsoleUrl } from '../platform/public-url.ts'
 import type { Services } from '../server/services.ts'
 import { BUILD, BUILD_INFO, SHARP_VERSION, VERSION } from '../version.ts'
@@ -80,7 +81,7 @@ export const health: LocalCommand = {
     }
     const parts = answer.outcome as Awaited<ReturnType<Services['readiness']>>
     writeOutcome(json, parts, readinessCommand.print(parts))
-    return parts.database === 'ok' && parts.storage === 'ok' ? EXIT.done : EXIT.failed
+    return isReady(parts) ? EXIT.done : EXIT.failed
   },
 }
 

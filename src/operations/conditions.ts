@@ -8,13 +8,14 @@ import {
   share,
   shareOver,
 } from '../platform/conditions/measure.ts'
+import { SKEW_WARNING_MS } from '../platform/jobs/jobs.ts'
 
 const DURATIONS = 'homeport_http_request_duration_seconds'
 /** Uploads and files take as long as the network does. */
 const NOT_FILES = { route: '!/api/user/attachments.*|/files/.*' }
 
 /** What needs attention about the machine and the server. */
-export const SERVER_CONDITIONS: ConditionList = {
+export const SERVER_CONDITIONS = {
   errors: {
     title: 'Many replies are server errors',
     advice:
@@ -81,7 +82,7 @@ export const SERVER_CONDITIONS: ConditionList = {
     severity: 'warn',
     minutes: 5,
     measure: farthest('homeport_clock_skew_seconds'),
-    limit: { above: 5, unit: 'seconds' },
+    limit: { above: SKEW_WARNING_MS / 1000, unit: 'seconds' },
   },
   'mails-waiting': {
     title: 'E-mails are queued and not sent',
@@ -108,4 +109,4 @@ export const SERVER_CONDITIONS: ConditionList = {
     measure: highestOrMissing('homeport_backup_age_seconds', { per: 3_600 }),
     limit: { above: 48, unit: 'hours' },
   },
-}
+} satisfies ConditionList

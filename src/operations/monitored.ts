@@ -1,8 +1,4 @@
 import type { Config } from '../config/config.ts'
-import type { ImageQueue } from '../features/attachments/images/image-queue.ts'
-import type { DiskSpace } from '../features/attachments/storage/disk-space.ts'
-import type { Files } from '../features/attachments/storage/files.ts'
-import type { StoreOwner } from '../features/attachments/storage/store-owner.ts'
 import type { Figures } from '../features/billing/business/figures.ts'
 import type { EventSearch } from '../features/billing/inbox/event-search.ts'
 import type { Plans } from '../features/plans/service.ts'
@@ -32,10 +28,6 @@ export type Monitored = {
   rates: Rates
   settings: Settings
   plans: Plans
-  space: DiskSpace
-  files: Files
-  storeOwner: StoreOwner
-  imageQueue: ImageQueue
   host: HostState
   now: () => Date
   log: Log

@@ -5,8 +5,7 @@ import type { Requester } from '../platform/http/request/request-log.ts'
 import type { RequestLabels } from '../platform/metrics/registry.ts'
 import { createSlowest } from '../platform/metrics/slowest.ts'
 import { createRecorder } from '../platform/metrics/snapshots.ts'
-import type { Monitored } from './monitored.ts'
-import { createReadiness } from './readiness.ts'
+import { createReadiness, type ReadinessDeps } from './readiness.ts'
 import { createStatus } from './status.ts'
 
 /** The billing provider's last accepted and last refused delivery; each is null until there is one. */
@@ -16,7 +15,7 @@ export type DeliveryRecord = {
 }
 
 /** Readiness and status of the service, and the history of its traffic. */
-export function createMonitoring(deps: Monitored) {
+export function createMonitoring(deps: ReadinessDeps) {
   const { config, db, registry, host, now } = deps
   const { readiness, faults } = createReadiness(deps)
   const deliveries: DeliveryRecord = { acceptedAt: null, refused: null }

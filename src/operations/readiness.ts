@@ -1,6 +1,17 @@
+import type { ImageQueue } from '../features/attachments/images/image-queue.ts'
+import type { DiskSpace } from '../features/attachments/storage/disk-space.ts'
+import type { Files } from '../features/attachments/storage/files.ts'
+import type { StoreOwner } from '../features/attachments/storage/store-owner.ts'
 import { withTimeout } from '../lib/concurrency/with-timeout.ts'
 import type { ComponentState, Readiness } from '../platform/http/health.ts'
 import type { Monitored } from './monitored.ts'
+
+export type ReadinessDeps = Monitored & {
+  space: DiskSpace
+  files: Files
+  storeOwner: StoreOwner
+  imageQueue: ImageQueue
+}
 
 type Component = Exclude<keyof Readiness, 'instance'>
 
@@ -10,7 +21,7 @@ const PROBE_LIFETIME_MS = 1_000
 const PROBE_TIMEOUT_MS = 2_000
 
 /** The state of each component. A change to or from `failing` is logged. */
-export function createReadiness(deps: Monitored) {
+export function createReadiness(deps: ReadinessDeps) {
   const { config, db, space, files, storeOwner, imageQueue, rates, host, log } = deps
   const probeDatabase = reuse(() => db.probe())
   const probeStorage = reuse(async () => {

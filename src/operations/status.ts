@@ -1,6 +1,6 @@
 import { AppError } from '../lib/errors.ts'
 import { freeSpace } from '../lib/files/free-space.ts'
-import type { Readiness } from '../platform/http/health.ts'
+import { isReady, type Readiness } from '../platform/http/health.ts'
 import type { Tallies } from '../platform/metrics/tallies.ts'
 import { groupByEndpoint, isCalledByApps } from './endpoints.ts'
 import type { Monitored } from './monitored.ts'
@@ -36,11 +36,10 @@ export function createStatus(
       ])
     // The readiness may be a second old.
     const ready = users === null ? { ...parts, database: 'failing' as const } : parts
-    const isReady = ready.database === 'ok' && ready.storage === 'ok'
     return {
       version,
       since: servingSince?.toISOString() ?? null,
-      isReady: isReady && servingSince !== null,
+      isReady: isReady(ready) && servingSince !== null,
       ready,
       ...(users ?? { users: null, sessions: null }),
       ...(events ?? { events: null, failed: null }),

@@ -19,7 +19,6 @@ import { data } from '../platform/http/replies/envelope.ts'
 import { requestInfo } from '../platform/http/request/request-log.ts'
 import { createBaseUrlOf, type FromProxy } from '../platform/http/request/request-url.ts'
 import { createCsvExport } from '../platform/lists/csv.ts'
-import { BUILD } from '../version.ts'
 import { actions, auditLabels } from './declarations.ts'
 import type { Services } from './services.ts'
 
@@ -75,7 +74,7 @@ function createAdmin(services: Services, isFromProxy: FromProxy) {
     .get(`${CONSOLE_API}/declarations`, () => data({ labels: auditLabels }), allow('reader'))
     .use(keysAdmin({ ...services, exportCsv }))
     .use(backupsAdmin({ ...services, record, exportCsv }))
-    .use(healthAdmin({ ...services, version: BUILD, isSignedIn }))
+    .use(healthAdmin({ ...services, isSignedIn }))
     .use(metricsAdmin(services))
   for (const { consoleRoutes } of services.parts)
     if (consoleRoutes) admin.use(consoleRoutes(context))

@@ -58,8 +58,7 @@ export async function createServices(deps: ServicesDeps) {
   }
   const queues = parts.flatMap((part) => part.queues ?? [])
   return {
-    ...platform,
-    ...services,
+    ...monitored,
     ...monitoring,
     metrics: { ...metrics, observeRequest, countDenial: platform.registry.countDenial },
     parts,

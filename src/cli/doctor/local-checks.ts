@@ -10,6 +10,7 @@ import {
 import { APPLE_ACCOUNT_PATH } from '../../features/users/social/model.ts'
 import { type FreeSpace, freeSpace } from '../../lib/files/free-space.ts'
 import { megabytes } from '../../lib/text/format-bytes.ts'
+import { SERVER_CONDITIONS } from '../../operations/conditions.ts'
 import { withoutPassword } from '../../platform/db/postgres/open.ts'
 import { countAppliedMigrations, isIntact } from '../../platform/db/sqlite/open.ts'
 import { SKEW_WARNING_MS } from '../../platform/jobs/jobs.ts'
@@ -22,7 +23,7 @@ import { type Check, type Finding, failed, ok, warning } from './check.ts'
 import { checkBackup, checkDeliveries, checkWebhooks, type ServerState } from './server-state.ts'
 
 /** Each file takes one inode, including the database's temporary files. */
-const LOW_INODES = 10_000
+const LOW_INODES = SERVER_CONDITIONS['inodes-low'].limit.below
 
 /** The checks of this machine and its data. */
 export function localChecks(config: Config, state: ServerState | null): Check[] {

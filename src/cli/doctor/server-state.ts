@@ -2,7 +2,8 @@ import { stat } from 'node:fs/promises'
 import type { Config } from '../../config/config.ts'
 import { isSecureInTransit } from '../../config/values.ts'
 import { dataCommand } from '../../lib/command.ts'
-import { DAY_MS, HOUR_MS } from '../../lib/time/durations.ts'
+import { HOUR_MS } from '../../lib/time/durations.ts'
+import { SERVER_CONDITIONS } from '../../operations/conditions.ts'
 import type { DeliveryRecord } from '../../operations/monitoring.ts'
 import type { Services } from '../../server/services.ts'
 import { type BackupPlace, findBackupPlace, newestBackup } from '../backup/backups.ts'
@@ -27,7 +28,7 @@ export async function askServerState(config: Config): Promise<ServerState | null
   return (answer?.outcome as ServerState | undefined) ?? null
 }
 
-const OLD_BACKUP_MS = 2 * DAY_MS
+const OLD_BACKUP_MS = SERVER_CONDITIONS['backup-old'].limit.above * HOUR_MS
 
 /** Checks that there is a recent backup and that the schedule works. */
 export async function checkBackup(config: Config, server: ServerState | null): Promise<Finding> {

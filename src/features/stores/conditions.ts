@@ -4,10 +4,10 @@ import { gauge, type MetricList } from '../../platform/metrics/metrics.ts'
 import type { Registry } from '../../platform/metrics/registry.ts'
 import { countDeliveries } from '../../platform/metrics/request-metrics.ts'
 import { DELIVERY_CODES } from '../billing/model.ts'
-import type { createStoreHealth } from './checks/health.ts'
 import { APP_STORE_PATH, PLAY_PATH } from './model.ts'
+import type { Stores } from './stores.ts'
 
-type Needs = { stores: { health: ReturnType<typeof createStoreHealth> }; registry: Registry }
+type Needs = { stores: Stores; registry: Registry }
 
 const REFUSED = 'malformed_request|unauthenticated|forbidden|unavailable|webhook_not_configured'
 const HOURS = { per: 3_600 }
@@ -45,11 +45,11 @@ export const storeMetrics: MetricList<Needs> = {
   ),
   homeport_play_account_refused: gauge(
     '1 when Google refused the service account at the last call',
-    ({ stores }) => stores.health.isPlayAccountRefused(),
+    ({ stores }) => stores.play?.store.isKeyRefused() ?? null,
   ),
   homeport_play_purchases_waiting: gauge(
     'Purchases due to be refreshed from Google',
-    ({ stores }) => stores.health.countPlayWaiting(),
+    async ({ stores }) => (await stores.play?.purchases.countDue()) ?? null,
   ),
   homeport_play_unacknowledged_age_seconds: gauge(
     'Age of the oldest purchase that is not acknowledged; Google refunds it after three days',

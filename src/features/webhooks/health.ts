@@ -16,7 +16,7 @@ const MAX_COUNTED = 1_000
 /** The state of webhooks, for metrics, the console and `doctor`. */
 export function createWebhookHealth({ db, counts, now }: HealthDeps) {
   const { webhookEndpoints, webhookDeliveries } = db.tables
-  return { attempts: () => counts, queueAge, countFailed, listFailed, countWaiting }
+  return { attempts: () => counts, queueAge, listFailed, countWaiting }
 
   /** How long the oldest due delivery to an enabled endpoint has waited, in seconds; 0 without one. */
   async function queueAge(): Promise<number> {
@@ -57,11 +57,6 @@ export function createWebhookHealth({ db, counts, now }: HealthDeps) {
     )
   }
 
-  /** How many endpoints were disabled automatically. */
-  async function countFailed(): Promise<number> {
-    return (await listFailed()).length
-  }
-
   /** The endpoints that were disabled automatically. */
   async function listFailed() {
     const rows = await db.read
@@ -92,7 +87,7 @@ export const webhookMetrics: MetricList<Needs> = {
   ),
   homeport_webhook_endpoints_failed: gauge(
     'Webhook endpoints that were disabled because they failed',
-    ({ webhooks }) => webhooks.health.countFailed(),
+    async ({ webhooks }) => (await webhooks.health.listFailed()).length,
   ),
 }
 

@@ -1,43 +1,30 @@
 import type { Server } from 'bun'
 import { Elysia } from 'elysia'
-import type { Config } from '../../config/config.ts'
-import type { EventSearch } from '../../features/billing/inbox/event-search.ts'
 import { withTimeout } from '../../lib/concurrency/with-timeout.ts'
 import { describeExamples } from '../../lib/example-content.ts'
 import { freeSpace } from '../../lib/files/free-space.ts'
 import type { LiveLines } from '../../lib/log/live-lines.ts'
-import type { OpenDb } from '../../platform/db/db.ts'
 import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import type { Readiness } from '../../platform/http/health.ts'
 import { data } from '../../platform/http/replies/envelope.ts'
 import type { JobRun } from '../../platform/jobs/jobs.ts'
 import type { Recorder } from '../../platform/metrics/snapshots.ts'
+import type { Monitored } from '../monitored.ts'
 import type { Backups } from './backups.ts'
 import { followLines } from './live.ts'
 
 const BACKUPS_TIMEOUT_MS = 2_000
 
-type HealthAdminDeps = {
-  config: Config
-  db: Pick<OpenDb<unknown>, 'size' | 'place' | 'isShared'>
-  version: string
+type HealthAdminDeps = Monitored & {
   readiness: () => Promise<Readiness>
-  eventSearch: EventSearch
   /** Paid products that belong to no plan, as far as events or users have named them since the start. */
   reportedUnmatched: () => Promise<string[]>
-  /** `warn`: a sentence for each plan whose duration cannot be read. */
-  plans: { warn: () => Promise<string[]>; list: () => Promise<{ code: string }[]> }
-  settings: { read: () => Promise<object> }
-  rates: { readIfServed: () => Promise<{ updatedAt: string } | null>; isRefreshed: boolean }
-  outbox: { count: () => Promise<number> }
-  webhooks: { health: { countFailed: () => Promise<number> } }
   recorder: Recorder
   backups: Backups | null
   jobRuns: Map<string, JobRun | null>
   liveLines: LiveLines
   /** Whether the session of a request is still valid. */
   isSignedIn: (request: Request) => Promise<boolean>
-  now: () => Date
 }
 
 const RECENT_MINUTES = 10
@@ -89,7 +76,7 @@ async function overview(deps: HealthAdminDeps) {
     disk: { freeBytes, minFreeBytes: config.minFreeBytes },
     database: { bytes: await db.size(), place: db.place },
     mails: { waiting: await outbox.count(), isConfigured: config.smtpUrl !== null },
-    webhooks: { failed: await deps.webhooks.health.countFailed() },
+    webhooks: { failed: (await deps.webhooks.health.listFailed()).length },
     backup: {
       latest: newest && { at: newest.at.toISOString(), bytes: newest.bytes, name: newest.name },
       schedule: config.backupSchedule,

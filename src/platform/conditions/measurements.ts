@@ -7,17 +7,8 @@ export type ReadMetric = (name: string) => Promise<MetricValue[]>
 /** Patterns of labels, as Prometheus has them: `ok|duplicate`, or all but these with `!ok|duplicate`. */
 export type Labels = Record<string, string>
 
-/** What conditions measure. Null where there is nothing to measure. */
-export type Measurements = {
-  /** The highest current value. */
-  highest: (name: string, labels?: Labels) => Promise<number | null>
-  /** The lowest current value. */
-  lowest: (name: string, labels?: Labels) => Promise<number | null>
-  /** How much a counter has grown in the last minutes, or since it was asked first. `part`: of a histogram. */
-  increase: (name: string, minutes: number, labels?: Labels, part?: string) => Promise<number>
-  /** When a counter last grew in the last two hours, in ms; 0 if it did not. */
-  lastIncrease: (name: string, labels: Labels) => Promise<number>
-}
+/** What conditions measure. */
+export type Measurements = ReturnType<typeof createMeasurements>
 
 type Reading = { at: number; total: number }
 
@@ -25,20 +16,23 @@ type Reading = { at: number; total: number }
 const MAX_WINDOW_MS = 2 * 60 * MINUTE_MS
 
 /** Measures this process. Keeps the readings of counters in memory: ask for each every minute, from the start. */
-export function createMeasurements(readMetric: ReadMetric, now: () => Date): Measurements {
+export function createMeasurements(readMetric: ReadMetric, now: () => Date) {
   const readings = new Map<string, Reading[]>()
   return { highest, lowest, increase, lastIncrease }
 
-  async function highest(name: string, labels: Labels = {}) {
+  /** The highest current value; null without one. */
+  async function highest(name: string, labels: Labels = {}): Promise<number | null> {
     const values = await matching(name, labels)
     return values.length === 0 ? null : Math.max(...values)
   }
 
-  async function lowest(name: string, labels: Labels = {}) {
+  /** The lowest current value; null without one. */
+  async function lowest(name: string, labels: Labels = {}): Promise<number | null> {
     const values = await matching(name, labels)
     return values.length === 0 ? null : Math.min(...values)
   }
 
+  /** How much a counter has grown in the last minutes, or since it was asked first. `part`: of a histogram. */
   async function increase(name: string, minutes: number, labels: Labels = {}, part?: string) {
     const at = now().getTime()
     const total = (await matching(name, labels, part)).reduce((sum, value) => sum + value, 0)
@@ -51,6 +45,7 @@ export function createMeasurements(readMetric: ReadMetric, now: () => Date): Mea
     return total - (before?.total ?? total)
   }
 
+  /** When a counter last grew in the last two hours, in ms; 0 if it did not. */
   async function lastIncrease(name: string, labels: Labels) {
     if ((await increase(name, MAX_WINDOW_MS / MINUTE_MS, labels)) === 0) return 0
     const kept = readings.get(keyOf(name, labels)) ?? []

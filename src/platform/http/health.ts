@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 
 export type ComponentState = 'ok' | 'failing' | 'stale' | 'off'
-/** The reply of `/ready`. Only `database` and `storage` decide its status. */
+/** The reply of `/ready`. */
 export type Readiness = {
   database: ComponentState
   storage: ComponentState
@@ -16,6 +16,11 @@ export type Readiness = {
   instance?: string
 }
 
+/** Only the parts without which nothing can be stored decide. */
+export function isReady({ database, storage }: Readiness): boolean {
+  return database === 'ok' && storage === 'ok'
+}
+
 /** `/health` reports that the process is alive, `/ready` whether it can serve requests. */
 export function health(readiness: () => Promise<Readiness>) {
   return new Elysia({ name: 'health' })
@@ -24,7 +29,7 @@ export function health(readiness: () => Promise<Readiness>) {
       '/ready',
       async ({ set }) => {
         const parts = await readiness()
-        if (parts.database !== 'ok' || parts.storage !== 'ok') {
+        if (!isReady(parts)) {
           set.status = 503
           set.headers['retry-after'] = '5'
         }

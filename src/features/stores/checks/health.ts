@@ -23,8 +23,6 @@ export function createStoreHealth(deps: StoreHealthDeps) {
     historyLags,
     isKeyRefused,
     playNotificationAges,
-    isPlayAccountRefused,
-    countPlayWaiting,
     unacknowledgedAge,
   }
 
@@ -59,16 +57,6 @@ export function createStoreHealth(deps: StoreHealthDeps) {
       if (lastNotificationAt) ages[bundleId] = secondsSince(lastNotificationAt)
     }
     return ages
-  }
-
-  /** Whether Google refused the service account in the last call; null if Google Play is not set up. */
-  function isPlayAccountRefused(): boolean | null {
-    return play?.store.isKeyRefused() ?? null
-  }
-
-  /** How many purchases are due to be refreshed from Google; null if Google Play is not set up. */
-  async function countPlayWaiting(): Promise<number | null> {
-    return (await play?.purchases.countDue()) ?? null
   }
 
   /** The age of the oldest unacknowledged purchase in seconds; 0 if there is none, null without Google Play. */

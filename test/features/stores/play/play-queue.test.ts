@@ -133,7 +133,7 @@ test.each([
     await report(world, store.buy({ userId }).notification)
     await pass(world, 9 * MINUTE)
     expect(api.asked).toHaveLength(asked)
-    expect(await app.services.stores.health.isPlayAccountRefused()).toBe(true)
+    expect(app.services.stores.play?.store.isKeyRefused()).toBe(true)
     refuse()
     refuse()
     await pass(world, MINUTE)
@@ -143,7 +143,7 @@ test.each([
     const errors = app.lines.filter((line) => line.includes('"level":"error"'))
     expect(errors).toHaveLength(1)
     expect(errors[0]).toContain('24 to 48 hours')
-    expect(await app.services.stores.health.isPlayAccountRefused()).toBe(false)
+    expect(app.services.stores.play?.store.isKeyRefused()).toBe(false)
   },
 )
 
