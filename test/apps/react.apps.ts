@@ -78,9 +78,12 @@ test('the account uploads a picture', async () => {
   await screen.findByText('ann@example.com')
   fireEvent.change(container.querySelector('input'), { target: { files: [new File(['picture'], 'a.png')] } })
   fireEvent.click(await screen.findByText('Try again'))
+  const sentFiles = () =>
+    server.requests
+      .filter(({ operation }) => operation === 'uploadAttachments')
+      .map(({ files }) => files[0].name)
+  await expect.poll(sentFiles).toEqual(['a.png', 'a.png'])
   await expect.poll(() => screen.queryByText('Try again')).toBe(null)
-  const uploads = server.requests.filter(({ operation }) => operation === 'uploadAttachments')
-  expect(uploads.map(({ files }) => files[0].name)).toEqual(['a.png', 'a.png'])
   fireEvent.click(screen.getByText('Sign out'))
   await expect.poll(() => server.requests.at(-1).operation).toBe('logout')
 })
