@@ -9,7 +9,7 @@ const SOURCES = [
 ]
 /** Files whose texts are examples, keyed, or for operators, other servers, stores or billing providers. */
 const EXCLUDED_FILES =
-  /features\/(alerts|api-keys|operators|settings|plans|content|webhooks)\/|\/server\/|api-key-guard|usage\/(model|service|consumption)|translations|texts|access-explanation|users\/import\/|(billing|stores)\/routes|billing\/(grants|business)\/|stores\/(apple|checks|google)\/|purchases\/links|apple-notifications|key-ring|file-settings|directory|accounts\/notes|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(admin|commands)|operations\/console/
+  /features\/(alerts|api-keys|operators|settings|plans|content|webhooks)\/|\/server\/|api-key-guard|usage\/(model|service|consumption)|translations|texts|access-explanation|users\/import\/|(billing|stores)\/routes|billing\/(grants|business)\/|stores\/(apple|checks|google)\/|purchases\/links|apple-notifications|key-ring|file-settings|directory|accounts\/notes|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(actions|admin|commands)|operations\/console/
 /** A string literal, and the property or function that receives it. */
 const LITERAL = /(\w+:|\w+\()?\s*('(?:[^'\\\n]|\\.)+'|`[^`]+`)/g
 /** Documentation, and errors that only a developer's mistake causes. */
@@ -41,7 +41,8 @@ const FOR_DEVELOPERS = [
   'The form has no file.',
   'The transfer does not name both users.',
   'There are no rates for ….',
-  'This page does not exist.',
+  'Set RC_API_KEY to refresh purchases from RevenueCat.',
+  'There is no event ….',
   'There is no purchase ….',
   'Other operators are searching. Try again in a few seconds.',
   'There is no variant of that width.',
@@ -50,7 +51,6 @@ const FOR_DEVELOPERS = [
   'This session was opened with a sealed request: seal all its requests.',
   'Too many sealed requests at once. Try again in a moment.',
   'is not set up',
-  'must be `next` from the previous page',
   'must be a whole number from … to …',
   'must be one of …',
   'must be such as month, 3 months, year, P1Y, P30D or lifetime',

@@ -1,45 +1,55 @@
-import { and, asc, eq, gte } from 'drizzle-orm'
-import { findPage, pageUnknown } from '../../platform/lists/find-page.ts'
-import { createSources } from '../../platform/lists/sources.ts'
+import { and, asc, desc, eq, gte, lt, or, sql } from 'drizzle-orm'
+import { pageUnknown } from '../../platform/lists/find-page.ts'
 import type { Variants } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
 import type { FileUrls } from './storage/file-urls.ts'
 
 type ListingDeps = { db: AttachmentsDb; variants: Pick<Variants, 'listOf'>; urls: FileUrls }
 
-const CURSOR = /^\d{1,15}-[a-z0-9.]{1,40}$/
-
 export type Listing = ReturnType<typeof createListing>
 
 /** Lists a user's files: in pages for apps, in full for the export. */
 export function createListing({ db, variants, urls }: ListingDeps) {
   const { attachments } = db.tables
+  const { createdAt, key, userId } = attachments
+  const pages = new Map<number, ReturnType<typeof preparePage>>()
   return { page, list, hasFileSince }
 
-  /** A page of a user's files, newest first. */
+  /** Apps read pages often, so the query is built once for each length. */
+  function preparePage(limit: number) {
+    const ms = sql.placeholder('ms')
+    const isOlder = or(lt(createdAt, ms), and(eq(createdAt, ms), lt(key, sql.placeholder('key'))))
+    return db.read
+      .select()
+      .from(attachments)
+      .where(and(eq(userId, sql.placeholder('userId')), isOlder))
+      .orderBy(desc(createdAt), desc(key))
+      .limit(limit)
+      .prepare()
+  }
+
+  /** A page of a user's files, newest first; `next` is the `after` of the next page. */
   async function page(
     userId: string,
     { limit, after }: { limit: number; after?: string | undefined },
     baseUrl: string,
   ) {
-    if (after !== undefined && !CURSOR.test(after)) throw pageUnknown()
-    const sources = createSources(
-      { read: db.read, table: attachments, key: attachments.key, isDescending: true },
-      [
-        {
-          where: eq(attachments.userId, userId),
-          isIndexed: true,
-          sortedBy: attachments.createdAt,
-        },
-      ],
-    )
-    const { rows, next } = await findPage({ sources, after, limit })
-    const records = rows.map((row) => {
+    const query = pages.getOrInsertComputed(limit + 1, preparePage)
+    const rows = await query.execute({ userId, ...positionOf(after) })
+    const last = rows.length > limit ? rows[limit - 1] : undefined
+    const records = rows.slice(0, limit).map((row) => {
       const { key, type, fileName, itemType, size, createdAt } = row
       const links = { ...urls.linkTo(row, baseUrl), createdAt: createdAt.toISOString() }
       return { key, type, fileName, itemType, size, ...links }
     })
-    return { records, next }
+    return { records, next: last ? `${last.createdAt.getTime()}-${last.key}` : null }
+  }
+
+  function positionOf(cursor: string | undefined) {
+    if (cursor === undefined) return { ms: Number.MAX_SAFE_INTEGER, key: '' }
+    const [, ms, key] = /^(\d{1,15})-([a-z0-9.]{1,40})$/.exec(cursor) ?? []
+    if (ms === undefined || key === undefined) throw pageUnknown()
+    return { ms: Number(ms), key }
   }
 
   /** Whether a user has a file that was stored at `since` or later. */
