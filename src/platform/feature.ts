@@ -74,6 +74,7 @@ export type Platform<Database extends Db<unknown>> = {
   log: Log
   now: () => Date
   newId: () => string
+  /** Counts for `/metrics` and the charts. */
   registry: Registry
   limits: Limits
   passwords: Passwords

@@ -46,16 +46,15 @@ export function createRecorder(deps: RecorderDeps) {
    */
   async function flush() {
     waiting = { ...mergeTallies([waiting, registry.takeTallies()]), minutes: 1 }
-    const latest = waiting
     const writesNow = countWrites()
-    const values = toSample(latest, writesNow - writes)
+    const values = toSample(waiting, writesNow - writes)
     const at = new Date(startOf(now(), MINUTE_MS) - MINUTE_MS)
     await db.write(async (tx) => {
       await tx
         .insert(samples)
         .values({ span: 'minute', at, instance, values })
         .onConflictDoNothing()
-      await tallies.add(tx, latest)
+      await tallies.add(tx, waiting)
       if (servingSince !== null && !isStartStored)
         await store.put(tx, 'start', { at: servingSince, instance, values: { version } })
     })
