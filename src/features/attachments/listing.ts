@@ -15,7 +15,6 @@ export function createListing({ db, variants, urls }: ListingDeps) {
   const pages = new Map<number, ReturnType<typeof preparePage>>()
   return { page, list, hasFileSince }
 
-  /** Apps read pages often, so the query is built once for each length. */
   function preparePage(limit: number) {
     const ms = sql.placeholder('ms')
     const isOlder = or(lt(createdAt, ms), and(eq(createdAt, ms), lt(key, sql.placeholder('key'))))
@@ -28,7 +27,7 @@ export function createListing({ db, variants, urls }: ListingDeps) {
       .prepare()
   }
 
-  /** A page of a user's files, newest first; `next` is the `after` of the next page. */
+  /** A page of a user's files, newest first, by a prepared query: apps ask for it often. */
   async function page(
     userId: string,
     { limit, after }: { limit: number; after?: string | undefined },

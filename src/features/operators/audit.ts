@@ -87,10 +87,11 @@ export function createAudit({ db, retentionDays, now, newId }: AuditDeps) {
         table: auditEntries,
         key: auditEntries.id,
         isDescending: sort !== 'at',
+        isSmall: true,
       },
       toConditions(filter),
     )
-    const { rows, next, total } = await findPage({ sources, after, limit })
+    const { rows, next, total } = await findPage({ sources, after, limit, count: 'index' })
     return { entries: rows, next, total }
   }
 

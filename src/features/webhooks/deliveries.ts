@@ -37,8 +37,11 @@ const RESENT_AT_ONCE = 500
 /** What was sent to endpoints, and what will be. */
 export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
   const { webhookEndpoints, webhookMessages, webhookDeliveries, webhookAttempts } = db.tables
-  const columns = { delivery: webhookDeliveries, message: webhookMessages }
-  const toMessage = eq(webhookMessages.id, webhookDeliveries.messageId)
+  const { id, endpointId, messageId, state, attempts, dueAt } = webhookDeliveries
+  const { type, userId, createdAt } = webhookMessages
+  const ofMessage = { type, userId, createdAt }
+  const columns = { id, endpointId, messageId, state, attempts, dueAt, ...ofMessage }
+  const toMessage = eq(webhookMessages.id, messageId)
   return { list, show, resend, resendFailed }
 
   /** The newest first, or the oldest. */
@@ -47,33 +50,32 @@ export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
       {
         read: db.read,
         table: webhookDeliveries,
-        key: webhookDeliveries.id,
+        key: id,
         columns,
         joins: [[webhookMessages, toMessage]],
         isDescending: sort !== 'created',
       },
       [{ where: matches(filter), isIndexed: true }],
     )
-    const { rows, next, total } = await findPage({ sources, after, limit })
+    const { rows, next, total } = await findPage({ sources, after, limit, count: 'index' })
     return { deliveries: rows.map(describe), next, total }
   }
 
-  function matches({ endpoint, state }: DeliveryFilter) {
-    const { endpointId, state: inState } = webhookDeliveries
-    return and(equals(endpointId, endpoint), equals(inState, state))
+  function matches(filter: DeliveryFilter) {
+    return and(equals(endpointId, filter.endpoint), equals(state, filter.state))
   }
 
   /** A delivery with its request and every attempt, the oldest first. Throws `not_found`. */
-  async function show(id: string) {
-    const row = await findOrThrow(db.read, id)
+  async function show(delivery: string) {
+    const row = await findOrThrow(db.read, delivery)
     const attempts = await db.read
       .select()
       .from(webhookAttempts)
-      .where(eq(webhookAttempts.deliveryId, id))
+      .where(eq(webhookAttempts.deliveryId, delivery))
       .orderBy(asc(webhookAttempts.id))
     return {
       ...describe(row),
-      url: row.endpoint.url,
+      url: row.url,
       body: toBody(row.message),
       log: attempts.map(({ at, duration, status, fault, reply }) => {
         return { at: at.toISOString(), duration, status, fault, reply }
@@ -82,20 +84,19 @@ export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
   }
 
   /** Delivers a message again, with the full schedule of retries. Throws `not_found` or `conflict`. */
-  async function resend(id: string) {
+  async function resend(delivery: string) {
     return db.write(async (tx) => {
-      const { delivery, endpoint, message } = await findOrThrow(tx, id)
-      await requireEnabled(tx, endpoint.id)
+      const row = await findOrThrow(tx, delivery)
+      await requireEnabled(tx, row.endpointId)
       const resent = resentNow()
-      await tx.update(webhookDeliveries).set(resent).where(eq(webhookDeliveries.id, id))
-      queue.wakeAfter(tx, [endpoint.id])
-      return describe({ delivery: { ...delivery, ...resent }, message })
+      await tx.update(webhookDeliveries).set(resent).where(eq(id, delivery))
+      queue.wakeAfter(tx, [row.endpointId])
+      return describe({ ...row, ...resent })
     })
   }
 
   /** Delivers all failed messages of an endpoint again, and returns how many. Throws `not_found` or `conflict`. */
   async function resendFailed(endpoint: string): Promise<number> {
-    const { id } = webhookDeliveries
     const failed = matches({ endpoint, state: 'failed' })
     let resent = 0
     await repeatInBatches(db, RESENT_AT_ONCE, async (tx) => {
@@ -115,12 +116,12 @@ export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
     return resent
   }
 
-  async function requireEnabled(tx: Reader, id: string) {
+  async function requireEnabled(tx: Reader, wanted: string) {
     const { disabledAt } = webhookEndpoints
     const [endpoint] = await tx
       .select({ disabledAt })
       .from(webhookEndpoints)
-      .where(eq(webhookEndpoints.id, id))
+      .where(eq(webhookEndpoints.id, wanted))
     if (endpoint === undefined) throw notFound()
     if (endpoint.disabledAt === null) return
     throw new AppError('conflict', 'The endpoint is disabled. Enable it first.')
@@ -130,38 +131,34 @@ export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
     return { state: 'waiting', attempts: 0, dueAt: now() }
   }
 
-  async function findOrThrow(from: Reader, id: string) {
-    const [row] = await select(from).where(eq(webhookDeliveries.id, id))
+  async function findOrThrow(from: Reader, delivery: string) {
+    const [row] = await from
+      .select({ ...columns, url: webhookEndpoints.url, message: webhookMessages })
+      .from(webhookDeliveries)
+      .innerJoin(webhookEndpoints, eq(webhookEndpoints.id, endpointId))
+      .innerJoin(webhookMessages, toMessage)
+      .where(eq(id, delivery))
     if (row === undefined) throw notFound()
     return row
   }
-
-  function select(from: Reader) {
-    return from
-      .select({ ...columns, endpoint: webhookEndpoints })
-      .from(webhookDeliveries)
-      .innerJoin(webhookEndpoints, eq(webhookEndpoints.id, webhookDeliveries.endpointId))
-      .innerJoin(webhookMessages, toMessage)
-  }
 }
 
-type Row = {
-  delivery: WebhooksDb['tables']['webhookDeliveries']['$inferSelect']
-  message: WebhooksDb['tables']['webhookMessages']['$inferSelect']
-}
+type Tables = WebhooksDb['tables']
+type Row = Pick<Tables['webhookMessages']['$inferSelect'], 'type' | 'userId' | 'createdAt'> &
+  Tables['webhookDeliveries']['$inferSelect']
 
-function describe({ delivery, message }: Row) {
-  const { id, endpointId, state, attempts, dueAt } = delivery
+function describe(row: Row) {
+  const { id, endpointId, messageId, type, userId, state, attempts, createdAt, dueAt } = row
   return {
     id,
     endpointId,
-    messageId: message.id,
-    type: message.type,
-    userId: message.userId,
+    messageId,
+    type,
+    userId,
     state,
     /** Attempts since it was created or resent. */
     attempts,
-    createdAt: message.createdAt.toISOString(),
+    createdAt: createdAt.toISOString(),
     /** Null unless it waits. */
     nextAttemptAt: dueAt?.toISOString() ?? null,
   }

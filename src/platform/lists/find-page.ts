@@ -9,11 +9,14 @@ export type Source<Row> = {
   isComplete: boolean
   /** How many rows it has, counted to `max` at most. */
   countUpTo(max: number): Promise<number>
-  /** The first rows behind a position. Throws `validation_failed` for a position that it cannot have. */
-  read(position: string | null, limit: number): Promise<Scanned<Row>[]>
+  /** Reads at most `limit` rows behind a position. Throws `validation_failed` for a position that it cannot have. */
+  read(position: string | null, limit: number): Promise<Batch<Row>>
 }
 
-type Scanned<Row> = { row: Row; position: string; isMatch: boolean }
+/** `last` is the last row that was read, whether or not it matches. */
+type Batch<Row> = { matches: Place<Row>[]; last: Place<Row> | undefined; isAtEnd: boolean }
+
+export type Place<Row> = { row: Row; position: string }
 
 type Page<Row> = {
   rows: Row[]
@@ -21,7 +24,7 @@ type Page<Row> = {
   next: string | null
   /** The last row that was compared with the filter, if the page is short because of that. */
   scannedTo: Row | null
-  /** How many rows match, counted to 1,001 at most. Null after the first page, and if counting takes too long. */
+  /** How many rows match, counted to 1,001 at most; null if they are not counted. */
   total: number | null
 }
 
@@ -32,8 +35,11 @@ type PageQuery<Row> = {
   limit: number
   /** Rows to compare with the filter for one page; a source whose rows all match is not limited. */
   maxScanned?: number
-  /** Compares so many for the first page even if it is full, to count the matches. */
-  countsByScan?: boolean
+  /**
+   * How to count the matches for the first page: by the index that covers the filter, or else by comparing as many rows
+   * even if the page is full. By default they are not counted.
+   */
+  count?: 'index' | 'scan' | undefined
   /** Ends the search early, when the caller has given up. */
   signal?: AbortSignal | undefined
 }
@@ -50,24 +56,22 @@ const MAX_ESTIMATED = 4_000
  * `validation_failed` for an `after` that is none.
  */
 export async function findPage<Row>(query: PageQuery<Row>): Promise<Page<Row>> {
-  const { after, limit, maxScanned = Number.POSITIVE_INFINITY, countsByScan = false } = query
+  const { after, limit, maxScanned = Number.POSITIVE_INFINITY } = query
   const { source, position } = await chooseSource(query.sources, after)
-  const isFirst = after === undefined
-  const scansOn = isFirst && countsByScan && !source.isComplete
-  const found: Scanned<Row>[] = []
-  let last: Scanned<Row> | undefined
+  const count = after === undefined ? query.count : undefined
+  const scansOn = count === 'scan' && !source.isComplete
+  const found: Place<Row>[] = []
+  let last: Place<Row> | undefined
   let isAtEnd = false
   let scanned = 0
   // Most filters fill a page soon, so the first batch of a scan is small.
-  for (let batch = scansOn ? ROWS_PER_TURN : 2 * limit; scanned < maxScanned; batch *= 2) {
-    const wanted = source.isComplete
-      ? limit + 1 - found.length
-      : Math.min(batch, maxScanned - scanned)
-    const size = Math.min(wanted, ROWS_PER_TURN)
-    const rows = await source.read(last?.position ?? position, size)
-    found.push(...rows.filter(({ isMatch }) => isMatch))
-    last = rows.at(-1) ?? last
-    isAtEnd = rows.length < size
+  for (let batch = scansOn ? ROWS_PER_TURN : 2 * limit; scanned < maxScanned; batch *= 4) {
+    const wanted = source.isComplete ? limit + 1 - found.length : batch
+    const size = Math.min(wanted, maxScanned - scanned, ROWS_PER_TURN)
+    const read = await source.read(last?.position ?? position, size)
+    found.push(...read.matches)
+    last = read.last ?? last
+    isAtEnd = read.isAtEnd
     scanned += source.isComplete ? 0 : size
     if (isAtEnd || (found.length > limit && !scansOn) || query.signal?.aborted) break
     await yieldToEventLoop()
@@ -78,10 +82,10 @@ export async function findPage<Row>(query: PageQuery<Row>): Promise<Page<Row>> {
     rows: found.slice(0, limit).map(({ row }) => row),
     next: end === undefined ? null : toCursor(source, end.position),
     scannedTo: isShort ? (end?.row ?? null) : null,
-    total: isFirst ? await count() : null,
+    total: count ? await countMatches() : null,
   }
 
-  async function count() {
+  async function countMatches() {
     if (isAtEnd && (source.isComplete || scansOn)) return Math.min(found.length, MAX_COUNTED)
     if (source.isComplete) return source.countUpTo(MAX_COUNTED)
     return scansOn && found.length >= MAX_COUNTED ? MAX_COUNTED : null

@@ -7,20 +7,22 @@ import type {
   SQLiteTable,
 } from '../db/db.ts'
 import { countUpTo } from '../db/key-ranges.ts'
-import { pageUnknown, type Source } from './find-page.ts'
+import { type Place, pageUnknown, type Source } from './find-page.ts'
 
 type ListedTable<Table extends SQLiteTable, Columns extends SelectedFields> = {
   read: Reader
   table: Table
   /** Unique: the order of the rows, or of those with the same time. */
   key: SQLiteColumn
-  /** What a row consists of: all columns of the table by default. */
+  /** What a row consists of, the key and `sortedBy` among them: all columns of the table by default. */
   columns?: Columns
   isDescending: boolean
+  /** The table stays small, so the database may read all of it for a page. */
+  isSmall?: boolean
   /** The tables of other columns; each row has one row there. */
   joins?: [table: SQLiteTable, on: SQL][]
   /** Those of the rows that match a condition which the database does not know. */
-  keep?: Keep<SelectResultFields<Columns>> | null
+  keep?: Keep<SelectResultFields<Columns>> | undefined
 }
 
 type Keep<Row> = (rows: Row[]) => Promise<Row[]>
@@ -36,17 +38,15 @@ export type Condition = {
   sortedBy?: SQLiteColumn
 }
 
-type Place = { key: string; time: unknown; isMatch: unknown }
-
 /** The sources of a filter whose conditions must all hold: one for each that has an index, or else all rows. */
 export function createSources<
   Table extends SQLiteTable,
   Columns extends SelectedFields = Table['_']['columns'],
 >(list: ListedTable<Table, Columns>, conditions: Condition[]) {
   type Row = SelectResultFields<Columns>
-  const { read, table, key, isDescending, joins = [], keep = null } = list
+  const { read, table, key, isDescending, isSmall = false, joins = [], keep } = list
   const columns = (list.columns ?? getTableColumns(table)) as Columns
-  const [isBehind, inOrder, sign] = isDescending ? [lt, desc, '<'] : [gt, asc, '>']
+  const [compare, inOrder, sign] = isDescending ? [lt, desc, '<'] : [gt, asc, '>']
   const given = conditions.filter(({ where }) => where !== undefined)
   const indexed = given.filter(({ isIndexed }) => isIndexed)
   const isNamed = conditions.some(({ name }) => name !== undefined)
@@ -56,36 +56,51 @@ export function createSources<
   function createSource(condition: Condition): Source<Row> {
     const { name = null, where, sortedBy } = condition
     const rest = and(...given.filter((one) => one !== condition).map((one) => one.where))
+    const [filter, isMatch] = isSmall ? [rest] : [undefined, rest]
     return {
       name,
-      isComplete: rest === undefined && keep === null,
+      isComplete: rest === undefined && keep === undefined,
       countUpTo: (max) => countUpTo(read, table, key, where, max),
       async read(position, limit) {
-        const place = { key, time: sortedBy ?? key, isMatch: rest ?? sql`true` }
         const query = read
-          .select({ ...columns, place })
+          .select({ ...columns, ...(isMatch && { isMatch }) })
           .from(table)
           .$dynamic()
         for (const [other, on] of joins) query.innerJoin(other, on)
-        const found = (await query
+        const rows = (await query
           // The position first: of two bounds of an index, SQLite uses the first.
-          .where(and(position === null ? undefined : isAfter(position, sortedBy), where))
+          .where(and(isAfter(position, sortedBy), where, filter))
           .orderBy(...(sortedBy ? [inOrder(sortedBy)] : []), inOrder(key))
-          .limit(limit)) as (Row & { place: Place })[]
-        const rows = found.map(({ place, ...row }) => ({ row: row as Row, place }))
-        const matches = rows.filter(({ place }) => place.isMatch).map(({ row }) => row)
-        const kept = new Set(keep === null ? matches : await keep(matches))
-        return rows.map(({ row, place: { time, key: last } }) => ({
-          row,
-          position: sortedBy ? `${Number(time)}-${last}` : last,
-          isMatch: kept.has(row),
-        }))
+          .limit(limit)) as (Row & { isMatch?: unknown })[]
+        const last = rows.at(-1)
+        const matches = isMatch ? rows.filter((row) => row.isMatch).map(toRow) : rows
+        const kept: Row[] = keep ? await keep(matches) : matches
+        return {
+          matches: kept.map((row) => toPlace(row, sortedBy)),
+          last: last && toPlace(toRow(last), sortedBy),
+          isAtEnd: rows.length < limit,
+        }
       },
     }
   }
 
-  function isAfter(position: string, sortedBy: SQLiteColumn | undefined): SQL {
-    if (sortedBy === undefined) return isBehind(key, position)
+  function toRow({ isMatch: _isMatch, ...row }: Row & { isMatch?: unknown }): Row {
+    return row as Row
+  }
+
+  function toPlace(row: Row, sortedBy: SQLiteColumn | undefined): Place<Row> {
+    const last = readValue(row, key)
+    return { row, position: sortedBy ? `${Number(readValue(row, sortedBy))}-${last}` : `${last}` }
+  }
+
+  function readValue(row: Row, column: SQLiteColumn): unknown {
+    const name = Object.keys(columns).find((one) => columns[one] === column)
+    return row[name as keyof Row]
+  }
+
+  function isAfter(position: string | null, sortedBy?: SQLiteColumn): SQL | undefined {
+    if (position === null) return undefined
+    if (sortedBy === undefined) return compare(key, position)
     // Earlier versions wrote a space or a dot for the hyphen.
     const [, ms, last] = /^(\d{1,15})[-. ](.+)$/.exec(position) ?? []
     if (ms === undefined) throw pageUnknown()

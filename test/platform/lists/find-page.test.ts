@@ -41,18 +41,21 @@ test('compares a bounded number of rows for a page, and says how far it came', a
   expect(third).toEqual({ rows: [4_999], next: null, scannedTo: null, total: null })
 })
 
-test('counts to 1,001 on the first page, and scans for it only if asked', async () => {
-  const totalOf = async (query: Partial<Query>) =>
-    (await findPage({ sources: [count(900)], limit: 5, maxScanned: 1_500, ...query })).total
-  expect(await totalOf({})).toBe(900)
-  expect(await totalOf({ sources: [count(4)] })).toBe(4)
-  expect(await totalOf({ sources: [count(5_000)] })).toBe(1_001)
-  expect(await totalOf({ after: '7' })).toBeNull()
-  const some = [count(900, { keeps: (row) => row < 80 })]
-  expect(await totalOf({ sources: some })).toBeNull()
-  expect(await totalOf({ sources: some, countsByScan: true })).toBe(80)
-  const many = [count(5_000, { keeps: (row) => row % 2 === 0 })]
-  expect(await totalOf({ sources: many, countsByScan: true })).toBeNull()
+test('counts to 1,001 on the first page if asked, and scans for it only if told', async () => {
+  const totalOf = async (source: Source<number>, query: Partial<Query> = {}) => {
+    const settings = { limit: 5, maxScanned: 1_500, count: 'index', ...query } as const
+    return (await findPage({ sources: [source], ...settings })).total
+  }
+  expect(await totalOf(count(900))).toBe(900)
+  expect(await totalOf(count(4))).toBe(4)
+  expect(await totalOf(count(5_000))).toBe(1_001)
+  expect(await totalOf(count(900), { after: '7' })).toBeNull()
+  expect(await totalOf(count(900), { count: undefined })).toBeNull()
+  const some = count(900, { keeps: (row) => row < 80 })
+  expect(await totalOf(some)).toBeNull()
+  expect(await totalOf(some, { count: 'scan' })).toBe(80)
+  const many = count(5_000, { keeps: (row) => row % 2 === 0 })
+  expect(await totalOf(many, { count: 'scan' })).toBeNull()
 })
 
 test('ends early when the caller gives up', async () => {
@@ -115,7 +118,9 @@ function count(
     async read(position, limit) {
       const start = position === null ? 0 : Number(position) + 1
       const rows = Array.from({ length: Math.min(limit, length - start) }, (_, at) => start + at)
-      return rows.map((row) => ({ row, position: `${row}`, isMatch: keeps?.(row) ?? true }))
+      const places = rows.map((row) => ({ row, position: `${row}` }))
+      const matches = places.filter(({ row }) => keeps?.(row) ?? true)
+      return { matches, last: places.at(-1), isAtEnd: rows.length < limit }
     },
   }
 }

@@ -78,7 +78,8 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
       },
       toConditions(billingEvents, criteria),
     )
-    const { rows, scannedTo, ...page } = await findPage({ sources, after, limit, maxScanned })
+    const query = { sources, after, limit, maxScanned, count: 'index' } as const
+    const { rows, scannedTo, ...page } = await findPage(query)
     return { ...page, events: rows, scannedBackTo: scannedTo?.receivedAt ?? null }
   }
 

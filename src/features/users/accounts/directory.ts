@@ -13,7 +13,7 @@ type DirectoryDeps = { db: UsersDb; accounts: Accounts }
 
 export type Directory = ReturnType<typeof createDirectory>
 
-export type Page = { emailPrefix?: string; after?: string; limit?: number }
+export type Page = { emailPrefix?: string; after?: string; limit?: number; count?: 'index' }
 
 export type AccountSummary = ReturnType<typeof summaryOf>
 
@@ -67,14 +67,19 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
   }
 
   /** Like `list`, with whole accounts. */
-  async function page({ emailPrefix, after, limit = PAGE_SIZE }: Page) {
+  async function page({ emailPrefix, after, limit = PAGE_SIZE, count }: Page) {
     const byEmail = emailPrefix !== undefined
     const key = byEmail ? users.emailKey : users.id
     const where = byEmail ? beginsWith(key, toEmailPrefix(emailPrefix)) : undefined
     const sources = createSources({ read: db.read, table: users, key, isDescending: !byEmail }, [
       { where, isIndexed: true },
     ])
-    const { rows, next, total } = await findPage({ sources, after: after || undefined, limit })
+    const { rows, next, total } = await findPage({
+      sources,
+      after: after || undefined,
+      limit,
+      count,
+    })
     return { accounts: rows, next, total }
   }
 

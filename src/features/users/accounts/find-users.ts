@@ -88,7 +88,7 @@ export function createFindUsers(deps: FindUsersDeps) {
       ...(after === undefined ? {} : { after }),
       ...(limit === undefined ? {} : { limit }),
     }
-    if (wanted === '') return list(page)
+    if (wanted === '') return list({ ...page, count: 'index' })
     const { users, next } = await list({ ...page, emailPrefix: wanted })
     if (after !== undefined || wanted.length < MIN_NAME_LENGTH) return { users, next }
     const namedIds = await idsByName(wanted, MAX_NAMED + 1)

@@ -35,7 +35,7 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
   async function find(filter: UserFilter, after: string | undefined, limit: number) {
     const maxScanned = MAX_ROWS_SCANNED
     const sources = listSources(filter)
-    const page = await findPage({ sources, after, limit, maxScanned, countsByScan: true })
+    const page = await findPage({ sources, after, limit, maxScanned, count: 'scan' })
     return { ...page, ids: page.rows.map(({ id }) => id) }
   }
 
@@ -55,9 +55,9 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
         read: db.read,
         table: users,
         key: users.id,
-        columns: { id: users.id },
+        columns: { id: users.id, createdAt: users.createdAt, lastSeenAt: users.lastSeenAt },
         isDescending: true,
-        keep: hasAccessPart(filter) ? (rows) => keepWithAccess(filter, rows) : null,
+        keep: hasAccessPart(filter) ? (rows) => keepWithAccess(filter, rows) : undefined,
       },
       conditions,
     )
@@ -67,7 +67,10 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
   }
 
   /** Those of the users that match the filter's access. */
-  async function keepWithAccess(filter: UserFilter, rows: Row[]): Promise<Row[]> {
+  async function keepWithAccess<User extends Row>(
+    filter: UserFilter,
+    rows: User[],
+  ): Promise<User[]> {
     const ids = rows.map(({ id }) => id)
     const kept = await access.filterIds(filter, ids)
     return rows.filter(({ id }) => kept.has(id))
@@ -81,8 +84,13 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
       countUpTo: (max) => access.countUpTo(filter, max),
       async read(position, limit) {
         const ids = await access.idsBefore(filter, position, limit)
-        const matches = await among(ids, rest)
-        return ids.map((id) => ({ row: { id }, position: id, isMatch: matches.has(id) }))
+        const kept = await among(ids, rest)
+        const places = ids.map((id) => ({ row: { id }, position: id }))
+        return {
+          matches: places.filter(({ row }) => kept.has(row.id)),
+          last: places.at(-1),
+          isAtEnd: ids.length < limit,
+        }
       },
     }
   }
