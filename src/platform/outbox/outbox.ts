@@ -58,7 +58,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
     leaseMs: 2 * MINUTE_MS,
     maxDelayMs: Math.max(...RETRY_DELAYS_MS),
     findDue,
-    load: (tx, ids) => tx.select().from(outbox).where(inArray(outbox.id, ids)),
+    load: (tx, which) => tx.select().from(outbox).where(which),
     work: send,
   })
   return { deliverWith, add, count, clear, ...queue }
@@ -94,17 +94,15 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   }
 
   /** One message at a time, so that each claim sees the sources of the messages being sent. */
-  async function findDue(isDue: SQL, { underWay }: Capacity) {
+  async function findDue(isDue: SQL, { busyKeys }: Capacity) {
     if (!deliver) return []
-    const sources = [...underWay.values()].flatMap(({ key: source }) => source ?? [])
-    const isBusy = sql`CASE WHEN ${inArray(outbox.source, sources)} THEN 1 ELSE 0 END`
-    const rows = await db.read
+    const isBusy = sql`CASE WHEN ${inArray(outbox.source, busyKeys)} THEN 1 ELSE 0 END`
+    return db.read
       .select({ id: outbox.id })
       .from(outbox)
       .where(isDue)
       .orderBy(asc(outbox.priority), asc(isBusy), asc(outbox.dueAt))
       .limit(1)
-    return rows.map(({ id }) => id)
   }
 
   /** Delivers a message. Without the lease, a failure is left to the instance that has it now. */

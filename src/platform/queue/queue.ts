@@ -7,12 +7,15 @@ import { type Capacity, createWorkers, type WorkersDeps } from './workers.ts'
 /** An item that was leased; `leasedUntil` identifies the lease. */
 export type Leased<Item> = Item & { leasedUntil: Date }
 
-/** `dueAt` is the time of the next attempt, or during an attempt the end of its lease. */
-type QueueTable = SQLiteTable & { dueAt: AnySQLiteColumn }
+/**
+ * `dueAt` is the time of the next attempt, or during an attempt the end of its lease: whoever changes it takes the item
+ * over. If the table has `leasedUntil`, that is the end of the lease, and nobody can take the item over.
+ */
+type QueueTable = SQLiteTable & { dueAt: AnySQLiteColumn; leasedUntil?: AnySQLiteColumn }
 
 type QueueDeps<Table extends QueueTable, Item extends { id: string }> = Omit<
   WorkersDeps<Leased<Item>>,
-  'idOf' | 'claim' | 'release'
+  'claim' | 'release'
 > & {
   db: Pick<Db<unknown>, 'write'>
   table: Table
@@ -21,45 +24,36 @@ type QueueDeps<Table extends QueueTable, Item extends { id: string }> = Omit<
   leaseMs: number
   /** No item is due later than this after an attempt: a later time was written by a clock that was ahead. */
   maxDelayMs?: number
-  /** The ids of the next items for which `isDue` holds, as of the last commit. */
-  findDue: (isDue: SQL, capacity: Capacity) => Promise<string[]>
-  load: (tx: Tx, ids: string[]) => Promise<Item[]>
+  /** The next items for which `isDue` holds, as of the last commit. */
+  findDue: (isDue: SQL, capacity: Capacity) => PromiseLike<{ id: string }[]>
+  load: (tx: Tx, which: SQL) => PromiseLike<Item[]>
   /** Which items `repair` makes due, if the due times of others do not depend on this clock. */
-  isRepaired?: SQL | undefined
+  isRepaired?: () => SQL | undefined
 }
 
 /** What a change that adds or changes items needs. */
 export type Queue = Pick<ReturnType<typeof createQueue>, 'wakeAfter' | 'retryNow'>
 
-/**
- * A durable queue in a table that its feature owns. Each item is leased for its attempt, by moving `dueAt`, so several
- * instances share the queue. Whoever changes `dueAt` takes the item over: the result of an attempt under way is then not
- * stored.
- */
+const NOT_LEASED = new Date(0)
+
+/** A durable queue in a table that its feature owns. Each item is leased for its attempt, so instances share the queue. */
 export function createQueue<Table extends QueueTable, Item extends { id: string }>(
   deps: QueueDeps<Table, Item>,
 ) {
   const { db, table, id, leaseMs, maxDelayMs, findDue, load, isRepaired, now } = deps
-  const { dueAt } = table
-  const workers = createWorkers<Leased<Item>>({
-    ...deps,
-    idOf: (item) => item.id,
-    claim,
-    // An attempt that is aborted because the process stops is repeated at once.
-    release: (item) => db.write((tx) => setDueAt(tx, now(), isLeased(item))),
-  })
+  const { dueAt, leasedUntil: leaseEnd = dueAt } = table
+  const leaseName = table.leasedUntil ? 'leasedUntil' : 'dueAt'
+  const workers = createWorkers<Leased<Item>>({ ...deps, claim, release })
   return { ...workers, lease, finish, retryNow, repair }
 
   async function claim(capacity: Capacity): Promise<Leased<Item>[]> {
-    const at = now()
-    const conditions = [lte(dueAt, at)]
-    if (maxDelayMs !== undefined)
-      conditions.push(gt(dueAt, new Date(at.getTime() + maxDelayMs + HOUR_MS)))
+    const conditions = [lte(dueAt, now())]
+    if (maxDelayMs !== undefined) conditions.push(gt(dueAt, timeIn(maxDelayMs + HOUR_MS)))
     for (const isDue of conditions) {
       for (;;) {
-        const ids = await findDue(and(isDue, isNotUnderWay()) as SQL, capacity)
-        if (ids.length === 0) break
-        const leased = await db.write((tx) => lease(tx, ids, isDue))
+        const due = await findDue(and(isDue, isFree()) as SQL, capacity)
+        if (due.length === 0) break
+        const leased = await db.write((tx) => lease(tx, toIds(due), isDue))
         // Another instance may have been faster, and left others.
         if (leased.length > 0) return leased
       }
@@ -67,19 +61,22 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
     return []
   }
 
-  /** Leases items for `run`: all of `ids`, or those that are still due. */
+  /** Leases items for `run`: those of `ids` that are not under way and, with `isDue`, still due. */
   async function lease(tx: Tx, ids: string[], isDue?: SQL): Promise<Leased<Item>[]> {
-    const leasedUntil = leaseEnd()
+    const leasedUntil = timeIn(leaseMs)
     const leased = await tx
       .update(table)
-      .set({ dueAt: leasedUntil } as never)
-      .where(and(inArray(id, ids), isDue))
+      .set({ [leaseName]: leasedUntil } as never)
+      .where(and(inArray(id, ids), isDue, isFree()))
       .returning({ id })
-    const items = await load(
-      tx,
-      leased.map((row) => row.id as string),
-    )
+    const items = await load(tx, inArray(id, toIds(leased)))
     return items.map((item) => ({ ...item, leasedUntil }))
+  }
+
+  /** Repeats an attempt at once that was aborted because the process stops. */
+  async function release(item: Leased<Item>) {
+    const at = table.leasedUntil ? NOT_LEASED : now()
+    await db.write((tx) => update(tx, { [leaseName]: at }, isLeased(item)))
   }
 
   /**
@@ -98,30 +95,44 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
 
   /** Makes what waits due now, except what is under way. */
   async function retryNow(tx: Tx, which?: SQL) {
-    await setDueAt(tx, now(), and(gt(dueAt, leaseEnd()), isNotUnderWay(), which))
+    const isWaiting = gt(dueAt, timeIn(leaseMs))
+    await update(tx, { dueAt: now() }, and(isWaiting, isNotUnderWay(), which))
   }
 
-  /** Makes due what a clock that was ahead has scheduled too late. */
+  /** Makes due what a clock that was ahead has scheduled or leased for too long. */
   async function repair() {
-    await db.write((tx) => retryNow(tx, isRepaired))
+    await db.write(async (tx) => {
+      await retryNow(tx, isRepaired?.())
+      if (!table.leasedUntil) return
+      const isTooLong = gt(table.leasedUntil, timeIn(leaseMs))
+      await update(tx, { leasedUntil: NOT_LEASED }, and(isTooLong, isNotUnderWay()))
+    })
   }
 
-  async function setDueAt(tx: Tx, at: Date, which: SQL | undefined) {
+  async function update(tx: Tx, changes: object, which: SQL | undefined) {
     await tx
       .update(table)
-      .set({ dueAt: at } as never)
+      .set(changes as never)
       .where(which)
   }
 
   function isLeased({ id: itemId, leasedUntil }: Leased<Item>) {
-    return and(eq(id, itemId), eq(dueAt, leasedUntil))
+    return and(eq(id, itemId), eq(leaseEnd, leasedUntil))
+  }
+
+  function isFree() {
+    return and(isNotUnderWay(), table.leasedUntil && lte(table.leasedUntil, now()))
   }
 
   function isNotUnderWay() {
     return notInArray(id, [...workers.underWay.keys()])
   }
 
-  function leaseEnd(): Date {
-    return new Date(now().getTime() + leaseMs)
+  function timeIn(ms: number): Date {
+    return new Date(now().getTime() + ms)
   }
+}
+
+function toIds<Id>(rows: { id: Id }[]): Id[] {
+  return rows.map(({ id }) => id)
 }

@@ -6,17 +6,16 @@ import type { Tx } from '../db/db.ts'
 /** What a claim may take. */
 export type Capacity = {
   slots: number
+  /** How many items with a key; none if nothing has changed for it. */
   slotsOf: (key: string) => number
-  /** Only items with these keys can be new or have a free slot; null: any item. */
-  keys: Set<string> | null
-  /** By id: the items that must not be claimed again. */
-  underWay: ReadonlyMap<string, UnderWay>
+  /** The keys of the items under way. */
+  busyKeys: string[]
   /** Aborts when the workers stop. */
   signal: AbortSignal
 }
 
 /** `hasSlot` is false for what was claimed elsewhere: it must not keep the queue waiting. */
-type UnderWay = { key: string | null; hasSlot: boolean; ended: Promise<unknown> }
+type UnderWay = { key: string | null; hasSlot: boolean; ended: Promise<void> }
 
 type WorkOn<Result> = (signal: AbortSignal) => Promise<Result>
 
@@ -26,7 +25,6 @@ export type WorkersDeps<Item> = {
   /** How many items are worked on at once, and how many with the same key. */
   slots: number
   slotsPerKey?: (key: string) => number
-  idOf: (item: Item) => string
   keyOf?: (item: Item) => string | null
   claim: (capacity: Capacity) => Promise<Item[]>
   /** Returns when the item is due again, null for never. The signal aborts when the workers stop. */
@@ -47,8 +45,8 @@ const STOP_GRACE_MS = 3_000
  * Works on what `claim` returns, in a limited number of slots, when it is woken, when a slot becomes free, and when an
  * item is due again. Errors are logged.
  */
-export function createWorkers<Item>(deps: WorkersDeps<Item>) {
-  const { name, slots, idOf, claim, work, release, now, log } = deps
+export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Item>) {
+  const { name, slots, claim, work, release, now, log } = deps
   const { slotsPerKey = () => slots, keyOf = () => null } = deps
   const underWay = new Map<string, UnderWay>()
   const timers = new Map<number, NodeJS.Timeout>()
@@ -56,6 +54,7 @@ export function createWorkers<Item>(deps: WorkersDeps<Item>) {
   const { signal } = stopping
   const claimDue = oneAtATime(claimAndStart)
   let woken: Set<string> | null = new Set()
+  let started = 0
   let isWakeScheduled = false
   let isStopped = false
   return { wake, wakeAfter, flush, run, stop, underWay }
@@ -87,10 +86,10 @@ export function createWorkers<Item>(deps: WorkersDeps<Item>) {
 
   /** Works on everything that is due, and waits for it. */
   async function flush() {
-    for (;;) {
+    for (let before = -1; before < started; ) {
+      before = started
       noteWake(null)
       await claimDue()
-      if (underWay.size === 0) return
       await waitForAll()
     }
   }
@@ -100,7 +99,9 @@ export function createWorkers<Item>(deps: WorkersDeps<Item>) {
     woken = new Set()
     try {
       while (!isStopped && freeSlots() > 0 && keys?.size !== 0) {
-        const claimed = await claim({ slots: freeSlots(), slotsOf, keys, underWay, signal })
+        const busyKeys = [...underWay.values()].flatMap(({ key }) => key ?? [])
+        const slotsOf = (key: string) => (keys === null || keys.has(key) ? freeSlotsOf(key) : 0)
+        const claimed = await claim({ slots: freeSlots(), slotsOf, busyKeys, signal })
         if (claimed.length === 0) return
         for (const item of claimed) start(item)
       }
@@ -114,35 +115,33 @@ export function createWorkers<Item>(deps: WorkersDeps<Item>) {
     return slots - [...underWay.values()].filter(({ hasSlot }) => hasSlot).length
   }
 
-  function slotsOf(key: string): number {
+  function freeSlotsOf(key: string): number {
     return slotsPerKey(key) - [...underWay.values()].filter((one) => one.key === key).length
   }
 
   function start(item: Item) {
+    started++
     run(item, () => work(item, signal), true).then(wakeAt, (err) => {
       if (signal.aborted) return
-      log.error({ err, item: idOf(item) }, `an item of the ${name} could not be processed`)
+      log.error({ err, item: item.id }, `an item of the ${name} could not be processed`)
     })
   }
 
   /** Works on an item that was claimed elsewhere, and returns the result. */
-  function run<Result>(item: Item, workOn: WorkOn<Result>, hasSlot = false): Promise<Result> {
-    const [id, key] = [idOf(item), keyOf(item)]
-    const ended = attempt(item, workOn).finally(() => {
-      const wasFull = freeSlots() <= 0
-      underWay.delete(id)
-      wake(wasFull || key === null ? null : [key])
-    })
-    underWay.set(id, { key, hasSlot, ended })
-    return ended
-  }
-
-  async function attempt<Result>(item: Item, workOn: WorkOn<Result>): Promise<Result> {
+  async function run<Result>(item: Item, workOn: WorkOn<Result>, hasSlot = false) {
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    const key = keyOf(item)
+    underWay.set(item.id, { key, hasSlot, ended })
     try {
       return await workOn(signal)
     } catch (error) {
       if (signal.aborted) await release?.(item)
       throw error
+    } finally {
+      const wasFull = freeSlots() <= 0
+      underWay.delete(item.id)
+      end()
+      wake(wasFull || key === null ? null : [key])
     }
   }
 
@@ -171,6 +170,6 @@ export function createWorkers<Item>(deps: WorkersDeps<Item>) {
   }
 
   async function waitForAll() {
-    await Promise.allSettled([...underWay.values()].map(({ ended }) => ended))
+    await Promise.all([...underWay.values()].map(({ ended }) => ended))
   }
 }

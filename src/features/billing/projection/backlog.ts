@@ -17,20 +17,20 @@ const MAX_PAUSE_MS = 100
  * is one change: it is the claim, and what is left to do is to wait before the next one.
  */
 export function createBacklog({ db, projection, now, log }: BacklogDeps) {
-  return createWorkers<number>({
+  return createWorkers<{ id: string; ms: number }>({
     name: 'billing backlog',
     slots: 1,
-    idOf: () => 'pause',
     claim: processSlice,
-    work: async (pauseMs, signal) => pause(pauseMs, signal).then(() => null),
+    work: async ({ ms }, signal) => pause(ms, signal).then(() => null),
     now,
     log,
   })
 
   /** Returns the pause before the next slice; none if no work is left. */
-  async function processSlice(): Promise<number[]> {
+  async function processSlice() {
     const start = performance.now()
     if (!(await db.write(projection.runSlice))) return []
-    return [Math.min(PAUSE_SLICES * (performance.now() - start), MAX_PAUSE_MS)]
+    const ms = Math.min(PAUSE_SLICES * (performance.now() - start), MAX_PAUSE_MS)
+    return [{ id: 'pause', ms }]
   }
 }

@@ -1,4 +1,4 @@
-import { asc, eq, gt, inArray, or, type SQL } from 'drizzle-orm'
+import { asc, eq, gt, or, type SQL } from 'drizzle-orm'
 import type { Log } from '../../../lib/log/log.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 import { createPause } from '../../../platform/queue/pause.ts'
@@ -46,7 +46,7 @@ export function createOverdue(deps: OverdueDeps) {
     slots: 1,
     leaseMs: LEASE_MS,
     findDue,
-    load: (tx, ids) =>
+    load: (tx, which) =>
       tx
         .select({
           id: storeChecks.purchaseKey,
@@ -54,24 +54,23 @@ export function createOverdue(deps: OverdueDeps) {
           isTokenUnset: storeChecks.isTokenUnset,
         })
         .from(storeChecks)
-        .where(inArray(storeChecks.purchaseKey, ids)),
+        .where(which),
     work: check,
     // The first check is due at a time of the store's clock.
-    isRepaired: or(gt(storeChecks.attempts, 0), eq(storeChecks.isTokenUnset, true)),
+    isRepaired: () => or(gt(storeChecks.attempts, 0), eq(storeChecks.isTokenUnset, true)),
     now,
     log,
   })
   return { queue, ask }
 
-  async function findDue(isDue: SQL, { slots }: Capacity): Promise<string[]> {
+  async function findDue(isDue: SQL, { slots }: Capacity) {
     if (paused.isInForce()) return []
-    const rows = await db.read
+    return db.read
       .select({ id: storeChecks.purchaseKey })
       .from(storeChecks)
       .where(isDue)
       .orderBy(asc(storeChecks.dueAt))
       .limit(slots)
-    return rows.map(({ id }) => id)
   }
 
   /** Asks about a purchase if that is still needed, and schedules the next check. */

@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, isNull, type SQL } from 'drizzle-orm'
+import { and, asc, eq, isNull, type SQL } from 'drizzle-orm'
 import type { Log } from '../../../lib/log/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Registry } from '../../../platform/metrics/registry.ts'
@@ -68,14 +68,14 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps) {
   }
 
   /** The oldest due deliveries of each enabled endpoint with free slots. */
-  async function findDue(isDue: SQL, { keys, slotsOf }: Capacity): Promise<string[]> {
+  async function findDue(isDue: SQL, { slotsOf }: Capacity) {
     const endpoints = await db.read
       .select({ id: webhookEndpoints.id })
       .from(webhookEndpoints)
       .where(isNull(webhookEndpoints.disabledAt))
       .execute()
     const due = endpoints
-      .filter(({ id }) => (keys === null || keys.has(id)) && slotsOf(id) > 0)
+      .filter(({ id }) => slotsOf(id) > 0)
       .map(({ id }) =>
         // A range of due times is read from the index; it leaves out finished deliveries, which have none.
         db.read
@@ -85,16 +85,16 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps) {
           .orderBy(asc(webhookDeliveries.dueAt))
           .limit(slotsOf(id)),
       )
-    return (await Promise.all(due)).flat().map(({ id }) => id)
+    return (await Promise.all(due)).flat()
   }
 
-  async function load(tx: Tx, ids: string[]): Promise<Delivery[]> {
+  async function load(tx: Tx, which: SQL): Promise<Delivery[]> {
     const rows = await tx
       .select({ delivery: webhookDeliveries, endpoint: webhookEndpoints, message: webhookMessages })
       .from(webhookDeliveries)
       .innerJoin(webhookEndpoints, eq(webhookEndpoints.id, webhookDeliveries.endpointId))
       .innerJoin(webhookMessages, eq(webhookMessages.id, webhookDeliveries.messageId))
-      .where(inArray(webhookDeliveries.id, ids))
+      .where(which)
     return rows.map(({ delivery: { id, attempts }, endpoint, message }) => {
       return { id, attempts, endpoint, message }
     })

@@ -43,11 +43,11 @@ test('a purchase that was leased while the clock was ahead is free again', async
   const { tokenHash } =
     (await app.services.db.read.select().from(app.services.db.tables.playPurchases))[0] ?? {}
   app.clock.advance(DAY)
-  await play?.purchases.leaseOne(tokenHash ?? '')
+  await play?.queue.leaseOne(tokenHash ?? '')
   app.clock.advance(-DAY)
-  expect(await play?.purchases.leaseOne(tokenHash ?? '')).toBeNull()
+  expect(await play?.queue.leaseOne(tokenHash ?? '')).toBeNull()
   await play?.queue.repair()
-  expect(await play?.purchases.leaseOne(tokenHash ?? '')).toMatchObject({ tokenHash })
+  expect(await play?.queue.leaseOne(tokenHash ?? '')).toMatchObject({ tokenHash })
 })
 
 test('a revocation counts although the clock was four minutes ahead at the last reply', async () => {

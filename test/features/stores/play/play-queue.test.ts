@@ -73,6 +73,7 @@ test('an app that Google refuses does not keep the purchases of others waiting',
   })
   const asked: string[] = []
   const queue = createPlayQueue({
+    db,
     purchases,
     ask: async ({ packageName }) => {
       if (packageName === 'com.example.refused')
@@ -94,7 +95,7 @@ test('a reply is dropped if its process was frozen while another one asked', asy
   const { db, stores } = app.services
   const { playPurchases } = db.tables
   const read = async () => (await db.read.select().from(playPurchases))[0]
-  const lease = async () => stores.play?.purchases.leaseOne((await read())?.tokenHash ?? '')
+  const lease = async () => stores.play?.queue.leaseOne((await read())?.tokenHash ?? '')
   const frozen = await lease()
   app.clock.advance(2 * MINUTE)
   const later = await lease()

@@ -1,7 +1,6 @@
-import { and, asc, eq, gt, inArray, isNotNull, isNull, lte, notInArray, or } from 'drizzle-orm'
+import { and, asc, eq, gt, isNotNull, isNull, lte, notInArray, or, type SQL } from 'drizzle-orm'
 import { sha256 } from '../../../../lib/crypto/hash.ts'
 import { seal, unseal } from '../../../../lib/crypto/seal.ts'
-import { MINUTE_MS } from '../../../../lib/time/durations.ts'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
 import { findPage } from '../../../../platform/lists/find-page.ts'
 import { createSources } from '../../../../platform/lists/sources.ts'
@@ -19,9 +18,9 @@ type PlayPurchasesDeps = {
 
 type Row = StoresDb['tables']['playPurchases']['$inferSelect']
 
-/** A purchase at Google Play as it is stored, with its token. */
+/** A purchase at Google Play as it is stored, with its token. `id` is the hash of the token. */
 export type KnownPurchase = Omit<Row, 'items' | 'kind' | 'sealedToken'> &
-  PlayPurchase & { items: KnownItem[] }
+  PlayPurchase & { id: string; items: KnownItem[] }
 
 type Filter = 'unacknowledged' | 'gone'
 
@@ -30,8 +29,6 @@ export type PlayPurchases = ReturnType<typeof createPlayPurchases>
 /** The lowest number is asked about first: purchases that Google may refund, or that a user waits for. */
 export const URGENCY = { waiting: 0, changed: 1, routine: 2 }
 
-/** Longer than the timeouts of all requests about one purchase. */
-const LEASE_MS = MINUTE_MS
 const NOT_LEASED = new Date(0)
 
 /** Stores the purchases at Google Play, and queues those to ask Google about. */
@@ -40,8 +37,8 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
   return {
     enqueue,
     remove,
-    lease,
-    leaseOne,
+    findDue,
+    load,
     isLeased,
     finish,
     find,
@@ -50,7 +47,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     oldestUnacknowledged,
     page,
     countDue,
-    repairTimes,
+    isRetry,
   }
 
   /** Queues a purchase, whether it is known or not. */
@@ -88,45 +85,25 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     await tx.delete(playPurchases).where(and(isSame, eq(playPurchases.mark, knownMark)))
   }
 
-  /** Takes up to `limit` due purchases that no instance is asking about, of apps other than `except`. */
-  async function lease(limit: number, except: string[] = [], underWay: string[] = []) {
-    const taken: KnownPurchase[] = []
+  /** The most urgent purchases for which `isDue` holds, of apps other than `except`. */
+  async function findDue(isDue: SQL, limit: number, except: string[]) {
+    const found: { id: string }[] = []
     for (const urgency of Object.values(URGENCY)) {
-      const isDue = and(
-        eq(playPurchases.urgency, urgency),
-        lte(playPurchases.dueAt, now()),
-        notInArray(playPurchases.packageName, except),
-        notInArray(playPurchases.tokenHash, underWay),
-        isFree(),
-      )
-      if (taken.length < limit) taken.push(...(await take(isDue, limit - taken.length)))
-    }
-    return taken
-  }
-
-  /** Takes one purchase, due or not; null while it is being asked about. */
-  async function leaseOne(tokenHash: string): Promise<KnownPurchase | null> {
-    const [taken] = await take(and(eq(playPurchases.tokenHash, tokenHash), isFree()), 1)
-    return taken ?? null
-  }
-
-  function take(condition: ReturnType<typeof and>, limit: number): Promise<KnownPurchase[]> {
-    return db.write(async (tx) => {
-      const found = await tx
-        .select({ tokenHash: playPurchases.tokenHash })
+      const isUrgent = eq(playPurchases.urgency, urgency)
+      const rows = await db.read
+        .select({ id: playPurchases.tokenHash })
         .from(playPurchases)
-        .where(condition)
+        .where(and(isUrgent, isDue, notInArray(playPurchases.packageName, except)))
         .orderBy(asc(playPurchases.dueAt))
-        .limit(limit)
-      if (found.length === 0) return []
-      const hashes = found.map(({ tokenHash }) => tokenHash)
-      const rows = await tx
-        .update(playPurchases)
-        .set({ leasedUntil: new Date(now().getTime() + LEASE_MS) })
-        .where(and(inArray(playPurchases.tokenHash, hashes), isFree()))
-        .returning()
-      return rows.map(toKnownPurchase)
-    })
+        .limit(limit - found.length)
+      found.push(...rows)
+      if (found.length === limit) break
+    }
+    return found
+  }
+
+  async function load(from: Reader, which: SQL) {
+    return (await from.select().from(playPurchases).where(which)).map(toKnownPurchase)
   }
 
   /** False if this process was frozen for longer than its lease, and another one may have asked since. */
@@ -140,26 +117,10 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     )
   }
 
-  /** Makes purchases due and free that may have been asked about, or were to be, while the clock was ahead. */
-  async function repairTimes(underWay: string[]) {
-    const at = now()
-    const isWaiting = gt(playPurchases.dueAt, at)
-    const isRetry = or(
-      gt(playPurchases.attempts, 0),
-      gt(playPurchases.misses, 0),
-      isNull(playPurchases.askedAt),
-      gt(playPurchases.askedAt, at),
-    )
-    await db.write(async (tx) => {
-      await tx.update(playPurchases).set({ dueAt: at }).where(and(isWaiting, isRetry))
-      const isLeased = gt(playPurchases.leasedUntil, new Date(at.getTime() + LEASE_MS))
-      const isAbandoned = and(isLeased, notInArray(playPurchases.tokenHash, underWay))
-      await tx.update(playPurchases).set({ leasedUntil: NOT_LEASED }).where(isAbandoned)
-    })
-  }
-
-  function isFree() {
-    return lte(playPurchases.leasedUntil, now())
+  /** Whether a purchase may be due too late because the clock was ahead. */
+  function isRetry() {
+    const { attempts, misses, askedAt } = playPurchases
+    return or(gt(attempts, 0), gt(misses, 0), isNull(askedAt), gt(askedAt, now()))
   }
 
   /**
@@ -194,11 +155,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
   }
 
   async function find(from: Reader, tokenHash: string): Promise<KnownPurchase | null> {
-    const rows = await from
-      .select()
-      .from(playPurchases)
-      .where(eq(playPurchases.tokenHash, tokenHash))
-    return rows[0] ? toKnownPurchase(rows[0]) : null
+    return (await load(from, eq(playPurchases.tokenHash, tokenHash)))[0] ?? null
   }
 
   /** The purchase with a line, such as `GPA.1234-5678-9012-34567`. */
@@ -265,7 +222,8 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
   }
 
   function toKnownPurchase({ kind, sealedToken, ...row }: Row): KnownPurchase {
-    return { ...row, kind: kind as PurchaseKind | null, purchaseToken: tokenIn(sealedToken) }
+    const purchaseToken = tokenIn(sealedToken)
+    return { ...row, id: row.tokenHash, kind: kind as PurchaseKind | null, purchaseToken }
   }
 }
 

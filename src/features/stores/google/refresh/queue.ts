@@ -1,14 +1,18 @@
+import type { SQL } from 'drizzle-orm'
 import type { Log } from '../../../../lib/log/log.ts'
 import { MINUTE_MS } from '../../../../lib/time/durations.ts'
 import { pause } from '../../../../platform/jobs/jobs.ts'
 import { createPause, type Pause } from '../../../../platform/queue/pause.ts'
+import { createQueue } from '../../../../platform/queue/queue.ts'
 import { retryDelay } from '../../../../platform/queue/retry-delay.ts'
-import { type Capacity, createWorkers } from '../../../../platform/queue/workers.ts'
+import type { Capacity } from '../../../../platform/queue/workers.ts'
+import type { StoresDb } from '../../schema.ts'
 import { PlayApiError } from '../api/api-error.ts'
 import type { KnownPurchase, PlayPurchases } from './purchases.ts'
 import type { AskGoogle } from './refresh.ts'
 
 type PlayQueueDeps = {
+  db: StoresDb
   purchases: PlayPurchases
   ask: AskGoogle
   /** At most this many purchases a second; Google allows 3,000 requests a minute. */
@@ -20,6 +24,8 @@ type PlayQueueDeps = {
 export type PlayQueue = ReturnType<typeof createPlayQueue>
 
 const ASKS_PER_SECOND = 20
+/** Longer than the timeouts of all requests about one purchase. */
+const LEASE_MS = MINUTE_MS
 const REFUSED_PAUSE_MS = 10 * MINUTE_MS
 /** The pauses of the whole queue, unless Google says how long. */
 const PAUSES = {
@@ -30,53 +36,51 @@ const NOT_ACKNOWLEDGED = 'Google does not let the service account acknowledge a 
 
 /** Asks Google about all due purchases. Several instances may work at once: each purchase is leased. */
 export function createPlayQueue(deps: PlayQueueDeps) {
-  const { purchases, ask, now, log, requestsPerSecond = ASKS_PER_SECOND } = deps
+  const { db, purchases, ask, now, log, requestsPerSecond = ASKS_PER_SECOND } = deps
   let paused = createPause(0, now)
   /** By package: Google may refuse the account for one app only. */
   const refused = new Map<string, Pause>()
   let failures = 0
   let second = { startedAt: 0, asked: 0 }
-  const workers = createWorkers<KnownPurchase>({
+  const queue = createQueue({
+    db,
     name: 'queue of Google purchases',
+    table: db.tables.playPurchases,
+    id: db.tables.playPurchases.tokenHash,
     slots: requestsPerSecond,
-    idOf: ({ tokenHash }) => tokenHash,
-    claim,
+    leaseMs: LEASE_MS,
+    findDue,
+    load: purchases.load,
     work: askAbout,
+    isRepaired: purchases.isRetry,
     now,
     log,
   })
-  return { ...workers, leaseOne, askNow, repair, stop }
+  // What is aborted is asked about again after the next start.
+  return { ...queue, leaseOne, askNow, stop: () => queue.stop(0) }
 
   /** Takes one purchase, due or not, for `askNow`; null while it is being asked about. */
   async function leaseOne(tokenHash: string): Promise<KnownPurchase | null> {
-    return workers.underWay.has(tokenHash) ? null : purchases.leaseOne(tokenHash)
+    const [leased] = await db.write((tx) => queue.lease(tx, [tokenHash]))
+    return leased ?? null
   }
 
   /** Asks about a purchase that `leaseOne` has returned. Throws `PlayApiError`. */
   function askNow(purchase: KnownPurchase, deadline?: AbortSignal) {
-    return workers.run(purchase, (stopping) =>
+    return queue.run(purchase, (stopping) =>
       ask(purchase, deadline ? AbortSignal.any([deadline, stopping]) : stopping),
     )
   }
 
-  async function repair() {
-    await purchases.repairTimes([...workers.underWay.keys()])
-  }
-
-  /** Aborts the requests under way. The queue is stored, and continues at the next start. */
-  function stop() {
-    return workers.stop(0)
-  }
-
   /** The most urgent purchases, no more than Google may be asked about in a second. */
-  async function claim({ slots, underWay, signal }: Capacity): Promise<KnownPurchase[]> {
+  async function findDue(isDue: SQL, { slots, signal }: Capacity) {
     await waitForRate(signal)
     if (signal.aborted || paused.isInForce()) return []
     const except = [...refused].flatMap(([name, one]) => (one.isInForce() ? [name] : []))
     const limit = Math.min(slots, requestsPerSecond - second.asked)
-    const leased = await purchases.lease(limit, except, [...underWay.keys()])
-    second.asked += leased.length
-    return leased
+    const found = await purchases.findDue(isDue, limit, except)
+    second.asked += found.length
+    return found
   }
 
   async function waitForRate(signal: AbortSignal) {
