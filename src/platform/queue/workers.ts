@@ -86,10 +86,12 @@ export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Ite
 
   /** Works on everything that is due, and waits for it. */
   async function flush() {
-    for (let before = -1; before < started; ) {
-      before = started
+    for (;;) {
+      const before = started
       noteWake(null)
       await claimDue()
+      // What was under way may have held the slots of what is due.
+      if (started === before && underWay.size === 0) return
       await waitForAll()
     }
   }
