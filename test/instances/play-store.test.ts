@@ -1,5 +1,4 @@
 import { expect } from 'bun:test'
-import { hashToken } from '../../src/features/stores/google/refresh/purchases.ts'
 import { submitPurchases } from '../support/app-store/world.ts'
 import { testInstances, times } from '../support/instances.ts'
 import { PACKAGE_NAME } from '../support/play-store/formats.ts'
@@ -15,7 +14,6 @@ import {
   statusesOf,
 } from '../support/play-store/instances.ts'
 import { listEvents } from '../support/play-store/reports.ts'
-import { until } from '../support/until.ts'
 
 const MINUTE = 60_000
 const READ = 'GET subscriptionsv2'
@@ -65,28 +63,6 @@ testInstances(
 )
 
 testInstances(
-  'a purchase that a dead instance has leased is asked about by the other after the lease',
-  async () => {
-    await using world = await createPlayInstances()
-    const { here, there, api, store, clock } = world
-    const { user } = await here.register()
-    const bought = store.buy({ userId: user._id })
-    await enqueue(here, [bought])
-    expect(await playOf(here).queue.leaseOne(hashToken(bought.token))).not.toBeNull()
-    await drain(there)
-    clock.advance(MINUTE - 1)
-    await drain(there)
-    expect(api.asked).toEqual([])
-    clock.advance(1)
-    await drain(there)
-    await drain(here)
-    expect(countRequests(api.asked)).toEqual(countsOf([bought], { [READ]: 1, [ACKNOWLEDGE]: 1 }))
-    expect(await statusesOf(there, user._id)).toEqual(['active'])
-  },
-  60_000,
-)
-
-testInstances(
   'an acknowledgement that failed on one instance is repeated by the other',
   async () => {
     await using world = await createPlayInstances()
@@ -106,26 +82,6 @@ testInstances(
     clock.advance(MINUTE)
     await Promise.all([drain(here), drain(there)])
     expect(api.asked).toHaveLength(4)
-  },
-  60_000,
-)
-
-testInstances(
-  'a purchase that an instance asks about while it stops is asked about by the other at once',
-  async () => {
-    await using world = await createPlayInstances()
-    const { here, there, api, store } = world
-    const { user } = await here.register()
-    const bought = store.buy({ userId: user._id })
-    await enqueue(here, [bought])
-    api.delayMs = 200
-    const draining = drain(here)
-    await until(() => api.asked.length > 0, 'Google is not asked')
-    await playOf(here).queue.stop()
-    await draining
-    await drain(there)
-    expect(countRequests(api.asked)).toEqual(countsOf([bought], { [READ]: 2, [ACKNOWLEDGE]: 1 }))
-    expect(await statusesOf(there, user._id)).toEqual(['active'])
   },
   60_000,
 )

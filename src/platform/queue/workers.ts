@@ -86,14 +86,13 @@ export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Ite
 
   /** Works on everything that is due, and waits for it. */
   async function flush() {
-    for (;;) {
-      const before = started
+    let before = 0
+    do {
+      await waitForAll()
+      before = started
       noteWake(null)
       await claimDue()
-      // What was under way may have held the slots of what is due.
-      if (started === before && underWay.size === 0) return
-      await waitForAll()
-    }
+    } while (started > before || underWay.size > 0)
   }
 
   async function claimAndStart() {

@@ -33,14 +33,15 @@ export function serveAppStoreApi(store: AppStore, now: () => Date) {
   const consumptions: { transactionId: string; body: unknown }[] = []
   /** Faults of the next requests, first to last; null for a request that succeeds. */
   const faults: (Fault | null)[] = []
-  /** While it is on, every request fails. */
-  const outage = { isOn: false }
+  /** While it is on, every request fails. Every reply waits for `held`. */
+  const outage = { isOn: false, held: null as Promise<void> | null }
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     async fetch(request) {
       const { pathname, searchParams } = new URL(request.url)
       requests.push(`${request.method} ${pathname}`)
+      await outage.held
       if (outage.isOn) return new Response(null, { status: 503 })
       const fault = faults.shift()
       if (fault) {

@@ -39,6 +39,8 @@ export function servePlayApi(store: PlayStore, now: () => Date) {
     isDown: false,
     /** How long a reply waits, after its request has taken effect. */
     delayMs: 0,
+    /** Replies also wait for this. */
+    held: null as Promise<void> | null,
     hasProductsV2: true,
     /** The most requests that read the same purchase at the same time. */
     maxParallelPerToken: 0,
@@ -110,6 +112,7 @@ export function servePlayApi(store: PlayStore, now: () => Date) {
 
   async function delayed(response: Response): Promise<Response> {
     if (api.delayMs > 0) await Bun.sleep(api.delayMs)
+    await api.held
     return response
   }
 }

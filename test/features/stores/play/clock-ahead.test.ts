@@ -34,22 +34,6 @@ test.each([12 * 60 * MINUTE, 365 * DAY])(
   },
 )
 
-test('a purchase that was leased while the clock was ahead is free again', async () => {
-  await using world = await createPlayWorld()
-  const { app, store, userId } = world
-  const bought = store.buy({ userId })
-  await report(world, bought.notification)
-  const { play } = app.services.stores
-  const { tokenHash } =
-    (await app.services.db.read.select().from(app.services.db.tables.playPurchases))[0] ?? {}
-  app.clock.advance(DAY)
-  await play?.queue.leaseOne(tokenHash ?? '')
-  app.clock.advance(-DAY)
-  expect(await play?.queue.leaseOne(tokenHash ?? '')).toBeNull()
-  await play?.queue.repair()
-  expect(await play?.queue.leaseOne(tokenHash ?? '')).toMatchObject({ tokenHash })
-})
-
 test('a revocation counts although the clock was four minutes ahead at the last reply', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
