@@ -1,4 +1,4 @@
-import { type TObject, type TSchema, TypeGuard } from '@sinclair/typebox'
+import { KindGuard, type TObject, type TSchema } from '@sinclair/typebox'
 import { t } from 'elysia'
 import { type ErrorDetail, invalidFields } from '../../../lib/errors.ts'
 
@@ -10,7 +10,7 @@ export function withReadOnly<T extends TObject>(patch: T, whole: TObject): T {
   const properties = Object.entries(whole.properties).map(([name, inWhole]) => {
     const { [name]: property = readOnly } = patch.properties
     const anyOf = property['anyOf']?.map((one: TSchema) =>
-      TypeGuard.IsObject(one) && TypeGuard.IsObject(inWhole) ? withReadOnly(one, inWhole) : one,
+      KindGuard.IsObject(one) && KindGuard.IsObject(inWhole) ? withReadOnly(one, inWhole) : one,
     )
     return [name, anyOf ? { ...property, anyOf } : property]
   })
@@ -38,7 +38,7 @@ export function withoutReadOnly<T extends object>(schema: TObject, sent: T, curr
           errors.push({ path: root + name, message: 'cannot be changed' })
         return []
       }
-      const inner = value === null ? undefined : property['anyOf']?.find(TypeGuard.IsObject)
+      const inner = value === null ? undefined : property['anyOf']?.find(KindGuard.IsObject)
       const path = `${root}${name}.`
       return [[name, inner ? withoutOthers(inner, value, Object(now[name]), path) : value]]
     })
