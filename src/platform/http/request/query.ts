@@ -12,12 +12,14 @@ export function singleParameters(app: AnyElysia) {
   return new Elysia({ name: 'single-parameters' }).onBeforeHandle(
     { as: 'global' },
     function requireSingle({ request, route }) {
-      const repeated = findRepeated(readTarget(request).split('?')[1])
-      if (repeated.length > 0) refuseDeclared(repeated, request, route)
+      // Searching the URL first is faster than finding its query.
+      if (request.url.includes('&')) refuseRepeated(request, route)
     },
   )
 
-  function refuseDeclared(repeated: string[], request: Request, route: string) {
+  function refuseRepeated(request: Request, route: string) {
+    const repeated = findRepeated(readTarget(request).split('?')[1])
+    if (repeated.length === 0) return
     const method = request.method === 'HEAD' ? 'GET' : request.method
     const known = app.routes.find((one) => one.path === route && one.method === method)
     const declared = (known?.hooks['query'] as TSchema | undefined)?.['properties'] ?? {}
