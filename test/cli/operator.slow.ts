@@ -110,7 +110,7 @@ onSqlite('an empty data directory is not an error on PostgreSQL')(
     ])
     expect(await fails(['settings', 'reset'])).toEqual([
       2,
-      'There is no command settings reset: use one of get, set, unset, export, import, rollback, explain.',
+      'There is no command settings reset: use one of get, export, explain, publish, rollback, set, unset.',
     ])
     expect(await fails(['status'])).toEqual([1, expect.stringContaining('set DATA_DIR')])
     expect((await readdir(homeport.folder)).toSorted()).toEqual(['homeport'])

@@ -70,7 +70,7 @@ test('an operator creates an account with a generated or a chosen password', asy
   const duplicate = await run(['user', 'create', 'ann@example.com'])
   expect([duplicate.exitCode, duplicate.stderr]).toEqual([
     1,
-    expect.stringContaining('"homeport user show'),
+    expect.stringContaining('"homeport users show'),
   ])
   const chosen = await run(['user', 'create', 'bob@example.com', '--password-stdin'], {}, PASSWORD)
   expect([chosen.exitCode, chosen.stdout.includes(PASSWORD)]).toEqual([0, false])
