@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { setImmediate } from 'node:timers/promises'
+import { yieldToEventLoop } from '../../../src/lib/concurrency/yield-to-event-loop.ts'
 import { createLog } from '../../../src/lib/log/log.ts'
 import { createWorkers } from '../../../src/platform/queue/workers.ts'
 
@@ -12,7 +12,7 @@ test('a flush also works on what is due behind an item under way', async () => {
     slots: 1,
     // A claim is a change in the database, so it takes a turn of the event loop.
     claim: async () => {
-      await setImmediate()
+      await yieldToEventLoop()
       return due.splice(0, 1).map((id) => ({ id }))
     },
     work: async ({ id }) => {
@@ -24,9 +24,9 @@ test('a flush also works on what is due behind an item under way', async () => {
     log: createLog('silent'),
   })
   workers.wake()
-  while (workers.underWay.size === 0) await setImmediate()
+  while (workers.underWay.size === 0) await yieldToEventLoop()
   const flushed = workers.flush()
-  await setImmediate()
+  await yieldToEventLoop()
   letEnd()
   await flushed
   expect(done).toEqual(['first', 'second'])
