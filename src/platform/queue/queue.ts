@@ -24,7 +24,7 @@ type QueueDeps<Table extends QueueTable, Item extends { id: string }> = Omit<
   leaseMs: number
   /** No item is due later than this after an attempt: a later time was written by a clock that was ahead. */
   maxDelayMs?: number
-  /** The next items for which `isDue` holds, as of the last commit. */
+  /** The next items for which `isDue` holds, as of the last commit, first the one to begin with. */
   findDue: (isDue: SQL, capacity: Capacity) => PromiseLike<{ id: string }[]>
   load: (tx: Tx, which: SQL) => PromiseLike<Item[]>
   /** Which items `repair` makes due, if the due times of others do not depend on this clock. */
@@ -70,7 +70,9 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
       .where(and(inArray(id, ids), isDue, isFree()))
       .returning({ id })
     const items = await load(tx, inArray(id, toIds(leased)))
-    return items.map((item) => ({ ...item, leasedUntil }))
+    return items
+      .toSorted((one, other) => ids.indexOf(one.id) - ids.indexOf(other.id))
+      .map((item) => ({ ...item, leasedUntil }))
   }
 
   /** Repeats an attempt at once that was aborted because the process stops. */
