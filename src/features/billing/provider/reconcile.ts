@@ -1,16 +1,16 @@
 import { and, asc, eq, gt, inArray, lt, ne } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto/hash.ts'
 import type { Log } from '../../../lib/log/log.ts'
-import { DAY_MS, HOUR_MS } from '../../../lib/time/durations.ts'
 import type { Holders } from '../access/holders.ts'
 import { createCursor } from '../cursor.ts'
 import { isPseudonym } from '../inbox/erasure.ts'
 import type { EventInbox } from '../inbox/event-inbox.ts'
 import type { Transactions } from '../inbox/transactions.ts'
 import { readPurchase } from '../projection/fold-state.ts'
-import { canRenew, isDistinctEarlierPeriod } from '../purchases/periods.ts'
+import { canRenew, findEnd, isDistinctEarlierPeriod } from '../purchases/periods.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import { parseOriginalId } from '../purchases/purchase-key.ts'
+import { isOverdue, REFRESHES } from '../purchases/refreshes.ts'
 import type { BillingDb } from '../schema.ts'
 import type { ReadSubscriber, ReportedSubscription } from './subscriber-api.ts'
 
@@ -84,7 +84,7 @@ export function createReconcile(deps: ReconcileDeps) {
       const rows = await pageAfter(after, Math.min(left, PAGE_SIZE))
       for (const { customerId, state, purchaseKey } of rows) {
         if (isStopped()) break
-        if (!checked.has(customerId) && isOverdue(readPurchase(state), now().getTime())) {
+        if (!checked.has(customerId) && isDue(readPurchase(state), now().getTime())) {
           checked.add(customerId)
           const isAllowed = await reconcile({ customerId, appUserId: customerId }, report, signal)
           refusedInARow = isAllowed ? 0 : refusedInARow + 1
@@ -187,14 +187,11 @@ function emptyReport(): ReconcileReport {
   return { customers: 0, corrected: [], failed: [], isIncomplete: false }
 }
 
-function isOverdue(purchase: Purchase, now: number): boolean {
-  const { endedAt, refundedAt, billingIssueDetectedAt, expiresAt, graceExpiresAt, grant } = purchase
-  // After a failed payment, the store may still collect it.
-  const isSettled = refundedAt !== null || (endedAt !== null && billingIssueDetectedAt === null)
-  // The provider does not know of access that was granted here.
-  if (isSettled || expiresAt === null || grant !== null) return false
-  const end = Math.max(expiresAt, graceExpiresAt ?? 0)
-  return end < now - HOUR_MS && end > now - 60 * DAY_MS
+/** The provider does not know of access that was granted here. */
+function isDue(purchase: Purchase, now: number): boolean {
+  const { afterMs, untilMs } = REFRESHES.provider
+  const isGivenUp = (findEnd(purchase) ?? 0) + untilMs <= now
+  return purchase.grant === null && !isGivenUp && isOverdue(purchase, afterMs, now)
 }
 
 function isInSameStore(purchase: Purchase, { store, environment }: ReportedSubscription): boolean {

@@ -1,4 +1,5 @@
 import { addMonths, DAY_MS, HOUR_MS } from '../../../lib/time/durations.ts'
+import { findEnd } from './periods.ts'
 import type { Purchase } from './purchase.ts'
 import { endSuperseded } from './supersession.ts'
 
@@ -119,8 +120,9 @@ function isExpectedToRenew(purchase: Purchase): boolean {
 }
 
 /** The end of the period or of its grace, whichever is later, unless the purchase was ended earlier. */
-function effectiveEndOf({ expiresAt, graceExpiresAt, endedAt }: Purchase): number | null {
-  const end = expiresAt === null ? null : Math.max(expiresAt, graceExpiresAt ?? 0)
+function effectiveEndOf(purchase: Purchase): number | null {
+  const { endedAt } = purchase
+  const end = findEnd(purchase)
   if (endedAt === null) return end
   return end === null ? endedAt : Math.min(end, endedAt)
 }

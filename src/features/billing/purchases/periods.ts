@@ -10,6 +10,12 @@ export const PERIOD_STARTS = new Set(['INITIAL_PURCHASE', 'RENEWAL', 'NON_RENEWI
 
 const PERIODS_WITHOUT_RENEWAL = new Set(['PREPAID', 'PROMOTIONAL'])
 
+/** When a purchase ends unless it is renewed; null: never. */
+export function findEnd(purchase: Pick<Purchase, 'expiresAt' | 'graceExpiresAt'>): number | null {
+  const { expiresAt, graceExpiresAt } = purchase
+  return expiresAt === null ? null : Math.max(expiresAt, graceExpiresAt ?? 0)
+}
+
 /** Whether a period can renew at all. */
 export function canRenew({ periodType }: Pick<OrderedEvent, 'periodType'>): boolean {
   return !PERIODS_WITHOUT_RENEWAL.has(periodType ?? '')

@@ -5,14 +5,15 @@ import { createPause } from '../../../platform/queue/pause.ts'
 import { createQueue, type Leased } from '../../../platform/queue/queue.ts'
 import type { Capacity } from '../../../platform/queue/workers.ts'
 import { isPseudonym } from '../../billing/inbox/erasure.ts'
+import { findEnd } from '../../billing/purchases/periods.ts'
 import type { Purchase } from '../../billing/purchases/purchase.ts'
 import { parsePurchaseKey } from '../../billing/purchases/purchase-key.ts'
+import { computeRefresh, isOverdue, REFRESHES } from '../../billing/purchases/refreshes.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import type { Claims } from '../purchases/claims.ts'
 import type { RecordStatement } from '../purchases/snapshots.ts'
 import type { StoresDb } from '../schema.ts'
-import { OVERDUE_AFTER_MS, OVERDUE_DELAYS_MS } from './schedule.ts'
 
 type OverdueDeps = Pick<Claims, 'claimantOf' | 'purchaseOf'> & {
   db: StoresDb
@@ -25,10 +26,9 @@ type OverdueDeps = Pick<Claims, 'claimantOf' | 'purchaseOf'> & {
 export type Overdue = ReturnType<typeof createOverdue>
 type Check = Leased<{ id: string; attempts: number; isTokenUnset: boolean }>
 
+const { afterMs, untilMs } = REFRESHES.store
 /** Longer than the timeouts of all requests about one purchase. */
 const LEASE_MS = 5 * MINUTE_MS
-/** Apple tries to charge a customer for 60 days. */
-const GIVE_UP_AFTER_MS = 61 * DAY_MS
 const UNREACHABLE_DELAY_MS = 10 * MINUTE_MS
 /** How long all checks wait after a fault that concerns them all. */
 const PAUSE_MS = 5 * MINUTE_MS
@@ -77,7 +77,7 @@ export function createOverdue(deps: OverdueDeps) {
   async function check(item: Check, signal: AbortSignal): Promise<Date | null> {
     const before = await purchaseOf(db.read, item.id)
     try {
-      if (item.isTokenUnset || (before !== null && isOverdue(before, now())))
+      if (item.isTokenUnset || (before !== null && isOverdue(before, afterMs, now().getTime())))
         await ask(item.id, signal)
       if (item.isTokenUnset) await tellOwner(item.id)
     } catch (error) {
@@ -101,9 +101,9 @@ export function createOverdue(deps: OverdueDeps) {
   async function scheduleNext(item: Check, before: Purchase | null): Promise<Date | null> {
     const purchase = await purchaseOf(db.read, item.id)
     // The checks are counted from the end of the period, and the store may have reported another one.
-    const isNews = (purchase && endOf(purchase)) !== (before && endOf(before))
+    const isNews = (purchase && findEnd(purchase)) !== (before && findEnd(before))
     const attempts = isNews ? 0 : item.attempts
-    const dueAt = purchase && nextCheckOf(purchase, attempts, now())
+    const dueAt = purchase && nextCheckOf(purchase, attempts, now().getTime())
     const next = { attempts: isNews ? 0 : attempts + 1, isTokenUnset: false }
     await db.write((tx) => queue.finish(tx, item, dueAt && { ...next, dueAt }))
     return dueAt
@@ -128,25 +128,14 @@ export function createOverdue(deps: OverdueDeps) {
   }
 }
 
-/** Whether its period ended without news, or the store may still collect the payment. */
-function isOverdue(purchase: Purchase, now: Date): boolean {
-  const { endedAt, refundedAt, billingIssueDetectedAt } = purchase
-  const end = endOf(purchase)
-  const isSettled = refundedAt !== null || (endedAt !== null && billingIssueDetectedAt === null)
-  return !isSettled && end !== null && end + OVERDUE_AFTER_MS <= now.getTime()
-}
-
 /** When to check a purchase next; null if its end is known. */
-function nextCheckOf(purchase: Purchase, attempts: number, now: Date): Date | null {
-  const end = endOf(purchase)
+function nextCheckOf(purchase: Purchase, attempts: number, now: number): Date | null {
+  const end = findEnd(purchase)
   if (end === null) return null
-  if (end + OVERDUE_AFTER_MS > now.getTime()) return new Date(end + OVERDUE_AFTER_MS)
-  if (!isOverdue(purchase, now)) return null
-  const isInRetry = purchase.billingIssueDetectedAt !== null
-  const next = now.getTime() + (isInRetry ? DAY_MS : (OVERDUE_DELAYS_MS[attempts] ?? DAY_MS))
-  return next > end + GIVE_UP_AFTER_MS ? null : new Date(next)
-}
-
-function endOf({ expiresAt, graceExpiresAt }: Purchase): number | null {
-  return expiresAt === null ? null : Math.max(expiresAt, graceExpiresAt ?? 0)
+  const expectedAt = end + afterMs
+  const isPast = expectedAt <= now
+  if (isPast && !isOverdue(purchase, afterMs, now)) return null
+  const isInRetry = isPast && purchase.billingIssueDetectedAt !== null
+  const next = isInRetry ? now + DAY_MS : computeRefresh(expectedAt, attempts, now)
+  return next > end + untilMs ? null : new Date(next)
 }

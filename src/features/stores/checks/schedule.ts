@@ -1,18 +1,14 @@
 import { and, eq, gt, lt, sql } from 'drizzle-orm'
-import { HOUR_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { prepareUpsert } from '../../../platform/db/prepared.ts'
 import type { BillingEvent } from '../../billing/inbox/event.ts'
 import { readPurchase } from '../../billing/projection/fold-state.ts'
 import { findPurchaseKey } from '../../billing/purchases/event-order.ts'
+import { findEnd } from '../../billing/purchases/periods.ts'
+import { REFRESHES } from '../../billing/purchases/refreshes.ts'
 import type { StoresDb } from '../schema.ts'
 
 export type StoreChecks = ReturnType<typeof createStoreChecks>
-
-/** How long after the end of a period a store should have reported a renewal or expiration. */
-export const OVERDUE_AFTER_MS = 10 * MINUTE_MS
-/** Delays after the first checks without news; then one check a day. */
-export const OVERDUE_DELAYS_MS = [10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS]
 
 /** Schedules a check with the store, in case a notification was lost. */
 export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }) {
@@ -34,11 +30,10 @@ export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }
 
   /** Schedules a check for the end of the period that a store's event describes. */
   async function schedule(tx: Tx, event: BillingEvent) {
-    const { expiresAt, graceExpiresAt, endedAt } = event
     const purchaseKey = findPurchaseKey(event)
-    if (purchaseKey === null || expiresAt === null || endedAt !== null) return
-    const end = Math.max(expiresAt, graceExpiresAt ?? 0)
-    const dueAt = new Date(end + OVERDUE_AFTER_MS)
+    const end = findEnd(event)
+    if (purchaseKey === null || end === null || event.endedAt !== null) return
+    const dueAt = new Date(end + REFRESHES.store.afterMs)
     const inserted = await insert(tx).execute({ purchaseKey, dueAt })
     // Reports of other periods may be late.
     if (inserted.length > 0 || !(await isAboutCurrentPeriod(tx, purchaseKey, event))) return

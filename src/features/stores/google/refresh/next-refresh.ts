@@ -1,13 +1,12 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/time/durations.ts'
 import { retryDelay } from '../../../../platform/queue/retry-delay.ts'
-import { OVERDUE_AFTER_MS, OVERDUE_DELAYS_MS } from '../../checks/schedule.ts'
+import { computeRefresh, REFRESHES } from '../../../billing/purchases/refreshes.ts'
 import type { PlayAnswer } from '../api/answer.ts'
 import type { PlayApiError } from '../api/api-error.ts'
 import { type KnownPurchase, URGENCY } from './purchases.ts'
 
+const { afterMs, untilMs } = REFRESHES.store
 const QUIET_MS = 7 * DAY_MS
-/** Google forgets a subscription 60 days after its end. */
-const FORGOTTEN_AFTER_MS = 61 * DAY_MS
 /** A purchase may be unknown for a moment after it was made. */
 const UNKNOWN_DELAYS_MS = [2 * MINUTE_MS, 8 * MINUTE_MS]
 /** The states of a purchase that is over. */
@@ -27,13 +26,12 @@ export function planAfter(answer: PlayAnswer, attempts: number, now: Date) {
   const at = now.getTime()
   const expectedAt = nextChangeOf(answer, at)
   const isOverdue = expectedAt !== null && expectedAt <= at
-  const overdueAt = at + (OVERDUE_DELAYS_MS[attempts] ?? DAY_MS)
   const quietUntil = answer.state === 'EXPIRED' ? Number.POSITIVE_INFINITY : at + QUIET_MS
   return {
     dueAt:
       expectedAt === null
         ? null
-        : new Date(isOverdue ? overdueAt : Math.min(expectedAt, quietUntil)),
+        : new Date(Math.min(computeRefresh(expectedAt, attempts, at), quietUntil)),
     attempts: isOverdue ? attempts + 1 : 0,
     misses: 0,
     urgency: URGENCY.routine,
@@ -48,7 +46,7 @@ function nextChangeOf(answer: PlayAnswer, at: number): number | null {
     case 'CANCELLED':
       return null
     case 'EXPIRED':
-      return (end ?? at) + FORGOTTEN_AFTER_MS
+      return (end ?? at) + untilMs
     case 'PURCHASED':
       // The app may consume it soon.
       return at < (answer.startedAt ?? 0) + DAY_MS ? at + DAY_MS : null
@@ -56,9 +54,9 @@ function nextChangeOf(answer: PlayAnswer, at: number): number | null {
     case 'ON_HOLD':
       return at + DAY_MS
     case 'PAUSED':
-      return (answer.autoResumeAt ?? at) + OVERDUE_AFTER_MS
+      return (answer.autoResumeAt ?? at) + afterMs
     default:
-      return (end ?? at) + OVERDUE_AFTER_MS
+      return (end ?? at) + afterMs
   }
 }
 
