@@ -39,7 +39,6 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     remove,
     findDue,
     load,
-    isLeased,
     finish,
     find,
     findByLine,
@@ -106,17 +105,6 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     return (await from.select().from(playPurchases).where(which)).map(toKnownPurchase)
   }
 
-  /** False if this process was frozen for longer than its lease, and another one may have asked since. */
-  async function isLeased(
-    tx: Tx,
-    { tokenHash, leasedUntil }: Pick<Row, 'tokenHash' | 'leasedUntil'>,
-  ) {
-    const isSame = eq(playPurchases.tokenHash, tokenHash)
-    return (
-      (await tx.$count(playPurchases, and(isSame, eq(playPurchases.leasedUntil, leasedUntil)))) > 0
-    )
-  }
-
   /** Whether a purchase may be due too late because the clock was ahead. */
   function isRetry() {
     const { attempts, misses, askedAt } = playPurchases
@@ -125,20 +113,18 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
 
   /**
    * Stores what is known now and ends the lease, unless `leasedUntil` keeps it. The purchase stays due if it was
-   * queued again in the meantime.
+   * queued again in the meantime. False, and nothing is stored, if this process was frozen for longer than its lease:
+   * another one may have asked since.
    */
-  async function finish(
-    tx: Tx,
-    { tokenHash, mark: knownMark }: Pick<Row, 'tokenHash' | 'mark'>,
-    changes: Partial<Row>,
-  ) {
-    const isSame = eq(playPurchases.tokenHash, tokenHash)
+  async function finish(tx: Tx, leased: KnownPurchase, changes: Partial<Row>): Promise<boolean> {
+    const { tokenHash, leasedUntil, mark } = playPurchases
+    const isLeased = and(eq(tokenHash, leased.tokenHash), eq(leasedUntil, leased.leasedUntil))
     const finished = await tx
       .update(playPurchases)
       .set({ leasedUntil: NOT_LEASED, ...changes })
-      .where(and(isSame, eq(playPurchases.mark, knownMark)))
-      .returning({ tokenHash: playPurchases.tokenHash })
-    if (finished.length > 0) return
+      .where(and(isLeased, eq(mark, leased.mark)))
+      .returning({ tokenHash })
+    if (finished.length > 0) return true
     const {
       dueAt: _due,
       urgency: _urgency,
@@ -148,10 +134,12 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
       goneAt: _gone,
       ...known
     } = changes
-    await tx
+    const updated = await tx
       .update(playPurchases)
       .set({ leasedUntil: NOT_LEASED, ...known })
-      .where(isSame)
+      .where(isLeased)
+      .returning({ tokenHash })
+    return updated.length > 0
   }
 
   async function find(from: Reader, tokenHash: string): Promise<KnownPurchase | null> {

@@ -56,10 +56,9 @@ export function createAskGoogle(deps: AskingDeps) {
       const replied = await play.read(purchase, signal)
       reply = replied.reply
       const answer = readAnswer(replied.kind, reply)
-      const { items, plan, claimed, isOwnerUnknown } = await db.write(async (tx) => {
-        if (!(await purchases.isLeased(tx, purchase))) throw new PlayApiError('busy')
-        return record(tx, purchase, replied, answer, askedAt)
-      })
+      const { items, plan, claimed, isOwnerUnknown } = await db.write((tx) =>
+        record(tx, purchase, replied, answer, askedAt),
+      )
       // The acknowledgement names the owner, who may depend on the purchase that this one replaces.
       const fault = isOwnerUnknown
         ? null
@@ -68,10 +67,10 @@ export function createAskGoogle(deps: AskingDeps) {
     } catch (error) {
       if (!(error instanceof PlayApiError)) throw error
       await db.write(async (tx) => {
-        if (!(await purchases.isLeased(tx, purchase))) return
-        if (error.reason === 'unreadable') await recordUnreadable(tx, purchase, reply, askedAt)
         const plan = signal?.aborted ? {} : planAfterFailure(purchase, error, now())
-        await purchases.finish(tx, purchase, plan)
+        const isFinished = await purchases.finish(tx, purchase, plan)
+        if (isFinished && error.reason === 'unreadable')
+          await recordUnreadable(tx, purchase, reply, askedAt)
       })
       throw error
     }
@@ -147,7 +146,7 @@ export function createAskGoogle(deps: AskingDeps) {
     const isOwnerUnknown =
       isLinkedUnknown && answer.userId === null && purchase.attempts < MAX_OWNER_ATTEMPTS
     const plan = isOwnerUnknown ? retry : planAfter(answer, purchase.attempts, now())
-    await purchases.finish(tx, purchase, {
+    const isFinished = await purchases.finish(tx, purchase, {
       kind: answer.kind,
       productId: items[0]?.productId ?? purchase.productId,
       line: items[0]?.line.split('#')[0] ?? null,
@@ -161,6 +160,7 @@ export function createAskGoogle(deps: AskingDeps) {
         ? { ...retry, leasedUntil: purchase.leasedUntil }
         : plan),
     })
+    if (!isFinished) throw new PlayApiError('busy')
     return { items, plan, claimed, isOwnerUnknown }
   }
 
