@@ -48,7 +48,8 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
 
   async function claim(capacity: Capacity): Promise<Leased<Item>[]> {
     const conditions = [lte(dueAt, now())]
-    if (maxDelayMs !== undefined) conditions.push(gt(dueAt, timeIn(maxDelayMs + HOUR_MS)))
+    if (maxDelayMs !== undefined && capacity.isForAll)
+      conditions.push(gt(dueAt, timeIn(maxDelayMs + HOUR_MS)))
     for (const isDue of conditions) {
       for (;;) {
         const due = await findDue(and(isDue, isFree()) as SQL, capacity)

@@ -10,6 +10,8 @@ export type Capacity = {
   slotsOf: (key: string) => number
   /** The keys of the items under way. */
   busyKeys: string[]
+  /** Whether all keys are looked at: then claims are repeated until one finds nothing. */
+  isForAll: boolean
   /** Aborts when the workers stop. */
   signal: AbortSignal
 }
@@ -101,10 +103,11 @@ export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Ite
     try {
       while (!isStopped && freeSlots() > 0 && keys?.size !== 0) {
         const busyKeys = [...underWay.values()].flatMap(({ key }) => key ?? [])
-        const slotsOf = (key: string) => (keys === null || keys.has(key) ? freeSlotsOf(key) : 0)
-        const claimed = await claim({ slots: freeSlots(), slotsOf, busyKeys, signal })
-        if (claimed.length === 0) return
+        const slotsOf = (key: string) => (keys?.has(key) === false ? 0 : freeSlotsOf(key))
+        const isForAll = keys === null
+        const claimed = await claim({ slots: freeSlots(), slotsOf, busyKeys, isForAll, signal })
         for (const item of claimed) start(item)
+        if (claimed.length === 0 || !isForAll) return
       }
     } catch (error) {
       noteWake(null)
