@@ -106,7 +106,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   }
 
   /** Delivers a message. Without the lease, a failure is left to the instance that has it now. */
-  async function send(message: Leased<Row>, signal: AbortSignal): Promise<Date | null> {
+  async function send(message: Leased<Row>, signal: AbortSignal) {
     const { id, kind, content, attempts } = message
     try {
       await deliver?.(JSON.parse(unseal(key, content)), signal)
@@ -121,10 +121,9 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
       if (wait !== null) {
         const dueAt = new Date(now().getTime() + wait)
         await db.write((tx) => queue.finish(tx, message, { attempts: attempts + 1, dueAt }))
-        return dueAt
+        return
       }
     }
     await db.write(async (tx) => void (await tx.delete(outbox).where(eq(outbox.id, id))))
-    return null
   }
 }

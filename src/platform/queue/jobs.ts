@@ -1,12 +1,8 @@
 import type { Job } from '../jobs/jobs.ts'
+import type { Queue } from './queue.ts'
 
 /** What the process that serves does with a queue. */
-export type ServedQueue = {
-  wake: () => void
-  /** Makes due what a clock that was ahead has scheduled too late. */
-  repair?: () => Promise<unknown>
-  stop: () => Promise<void>
-}
+export type ServedQueue = Pick<Queue, 'wake' | 'stop'> & Partial<Pick<Queue, 'repair'>>
 
 /** The jobs of all queues. Each instance has its own slots, so each wakes its queues. */
 export function queueJobs(queues: ServedQueue[]): Job[] {

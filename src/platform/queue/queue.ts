@@ -31,8 +31,7 @@ type QueueDeps<Table extends QueueTable, Item extends { id: string }> = Omit<
   isRepaired?: () => SQL | undefined
 }
 
-/** What a change that adds or changes items needs. */
-export type Queue = Pick<ReturnType<typeof createQueue>, 'wakeAfter' | 'retryNow'>
+export type Queue = ReturnType<typeof createQueue>
 
 const NOT_LEASED = new Date(0)
 
@@ -84,7 +83,7 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
 
   /**
    * Stores the result of an attempt, or removes the item with null. False, and nothing is stored, if the item was
-   * removed, changed or taken over.
+   * removed, changed or taken over. With `dueAt` the item is attempted again then.
    */
   async function finish(
     tx: Tx,
@@ -93,6 +92,8 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
   ): Promise<boolean> {
     const query = changes === null ? tx.delete(table) : tx.update(table).set(changes as never)
     const finished = await query.where(isLeased(item)).returning()
+    const { dueAt: next } = (changes ?? {}) as { dueAt?: Date | null }
+    if (next && finished.length > 0) tx.afterCommit(() => workers.wakeAt(next))
     return finished.length > 0
   }
 

@@ -29,8 +29,8 @@ export type WorkersDeps<Item> = {
   slotsPerKey?: (key: string) => number
   keyOf?: (item: Item) => string | null
   claim: (capacity: Capacity) => Promise<Item[]>
-  /** Returns when the item is due again, null for never. The signal aborts when the workers stop. */
-  work: (item: Item, signal: AbortSignal) => Promise<Date | null>
+  /** The signal aborts when the workers stop. */
+  work: (item: Item, signal: AbortSignal) => Promise<void>
   /** Gives back an item whose work was aborted. */
   release?: (item: Item) => Promise<void>
   now: () => Date
@@ -59,7 +59,7 @@ export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Ite
   let started = 0
   let isWakeScheduled = false
   let isStopped = false
-  return { wake, wakeAfter, flush, run, stop, underWay }
+  return { wake, wakeAfter, wakeAt, flush, run, stop, underWay }
 
   /** Starts what is due, in the background. With `keys`, only items with these keys are looked for. */
   function wake(keys: string[] | null = null) {
@@ -125,7 +125,7 @@ export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Ite
 
   function start(item: Item) {
     started++
-    run(item, () => work(item, signal), true).then(wakeAt, (err) => {
+    run(item, () => work(item, signal), true).catch((err) => {
       if (signal.aborted) return
       log.error({ err, item: item.id }, `an item of the ${name} could not be processed`)
     })
@@ -149,11 +149,11 @@ export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Ite
     }
   }
 
-  /** One timer per second, however many items are due then. */
-  function wakeAt(dueAt: Date | null) {
-    if (dueAt === null || isStopped) return
+  /** Wakes when an item is due, with one timer per second. */
+  function wakeAt(dueAt: Date) {
     const second = Math.ceil(dueAt.getTime() / 1000)
-    if (dueAt.getTime() - now().getTime() > MAX_TIMER_MS || timers.has(second)) return
+    const isLate = dueAt.getTime() - now().getTime() > MAX_TIMER_MS
+    if (isStopped || isLate || timers.has(second)) return
     const wakeAll = () => {
       timers.delete(second)
       wake()

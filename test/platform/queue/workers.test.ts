@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { yieldToEventLoop } from '../../../src/lib/concurrency/yield-to-event-loop.ts'
 import { createLog } from '../../../src/lib/log/log.ts'
 import { createWorkers } from '../../../src/platform/queue/workers.ts'
+import { until } from '../../support/until.ts'
 
 test('a flush also works on what is due behind an item under way', async () => {
   const due = ['first', 'second']
@@ -18,7 +19,6 @@ test('a flush also works on what is due behind an item under way', async () => {
     work: async ({ id }) => {
       if (id === 'first') await mayEnd
       done.push(id)
-      return null
     },
     now: () => new Date(),
     log: createLog('silent'),
@@ -30,4 +30,22 @@ test('a flush also works on what is due behind an item under way', async () => {
   letEnd()
   await flushed
   expect(done).toEqual(['first', 'second'])
+})
+
+test('looks again for an item when it is due', async () => {
+  const dueAt = new Date(Date.now() + 500)
+  const done: Date[] = []
+  const workers = createWorkers({
+    name: 'test queue',
+    slots: 1,
+    claim: async () => (done.length === 0 && new Date() >= dueAt ? [{ id: 'item' }] : []),
+    work: async () => void done.push(new Date()),
+    now: () => new Date(),
+    log: createLog('silent'),
+  })
+  await workers.flush()
+  expect(done).toEqual([])
+  workers.wakeAt(dueAt)
+  await until(() => done.length > 0, 'the item is not attempted')
+  await workers.stop()
 })

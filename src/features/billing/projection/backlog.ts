@@ -21,7 +21,7 @@ export function createBacklog({ db, projection, now, log }: BacklogDeps) {
     name: 'billing backlog',
     slots: 1,
     claim: processSlice,
-    work: async ({ ms }, signal) => pause(ms, signal).then(() => null),
+    work: ({ ms }, signal) => pause(ms, signal),
     now,
     log,
   })

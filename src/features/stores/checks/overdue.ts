@@ -37,27 +37,20 @@ const PAUSE_MS = 5 * MINUTE_MS
 export function createOverdue(deps: OverdueDeps) {
   const { db, appStore, recordStatement, claimantOf, purchaseOf, now, log } = deps
   const { storeChecks } = db.tables
+  const { purchaseKey: id, attempts, isTokenUnset } = storeChecks
   let paused = createPause(0, now)
   const queue = createQueue({
     db,
     name: 'queue of App Store checks',
     table: storeChecks,
-    id: storeChecks.purchaseKey,
+    id,
     slots: 1,
     leaseMs: LEASE_MS,
     findDue,
-    load: (tx, which) =>
-      tx
-        .select({
-          id: storeChecks.purchaseKey,
-          attempts: storeChecks.attempts,
-          isTokenUnset: storeChecks.isTokenUnset,
-        })
-        .from(storeChecks)
-        .where(which),
+    load: (tx, which) => tx.select({ id, attempts, isTokenUnset }).from(storeChecks).where(which),
     work: check,
     // The first check is due at a time of the store's clock.
-    isRepaired: () => or(gt(storeChecks.attempts, 0), eq(storeChecks.isTokenUnset, true)),
+    isRepaired: () => or(gt(attempts, 0), eq(isTokenUnset, true)),
     now,
     log,
   })
@@ -65,16 +58,12 @@ export function createOverdue(deps: OverdueDeps) {
 
   async function findDue(isDue: SQL, { slots }: Capacity) {
     if (paused.isInForce()) return []
-    return db.read
-      .select({ id: storeChecks.purchaseKey })
-      .from(storeChecks)
-      .where(isDue)
-      .orderBy(asc(storeChecks.dueAt))
-      .limit(slots)
+    const inOrder = asc(storeChecks.dueAt)
+    return db.read.select({ id }).from(storeChecks).where(isDue).orderBy(inOrder).limit(slots)
   }
 
   /** Asks about a purchase if that is still needed, and schedules the next check. */
-  async function check(item: Check, signal: AbortSignal): Promise<Date | null> {
+  async function check(item: Check, signal: AbortSignal) {
     const before = await purchaseOf(db.read, item.id)
     try {
       if (item.isTokenUnset || (before !== null && isOverdue(before, afterMs, now().getTime())))
@@ -85,28 +74,26 @@ export function createOverdue(deps: OverdueDeps) {
       log.warn({ err: error }, 'a purchase could not be checked with the App Store')
       if (error.reason !== 'rejected') return postpone(item, error.retryAt)
     }
-    return scheduleNext(item, before)
+    await scheduleNext(item, before)
   }
 
   /** The store refuses the key, limits requests or cannot be reached: all checks wait. */
-  async function postpone(item: Check, retryAt: Date | null): Promise<Date> {
+  async function postpone(item: Check, retryAt: Date | null) {
     const at = now().getTime()
     paused = createPause(retryAt === null ? PAUSE_MS : retryAt.getTime() - at, now)
     const dueAt = retryAt ?? new Date(at + UNREACHABLE_DELAY_MS)
     await db.write((tx) => queue.finish(tx, item, { dueAt }))
-    return dueAt
   }
 
   /** Moves a check to its next time, or removes it when there is none. */
-  async function scheduleNext(item: Check, before: Purchase | null): Promise<Date | null> {
+  async function scheduleNext(item: Check, before: Purchase | null) {
     const purchase = await purchaseOf(db.read, item.id)
     // The checks are counted from the end of the period, and the store may have reported another one.
     const isNews = (purchase && findEnd(purchase)) !== (before && findEnd(before))
-    const attempts = isNews ? 0 : item.attempts
-    const dueAt = purchase && nextCheckOf(purchase, attempts, now().getTime())
-    const next = { attempts: isNews ? 0 : attempts + 1, isTokenUnset: false }
+    const earlier = isNews ? 0 : item.attempts
+    const dueAt = purchase && nextCheckOf(purchase, earlier, now().getTime())
+    const next = { attempts: isNews ? 0 : earlier + 1, isTokenUnset: false }
     await db.write((tx) => queue.finish(tx, item, dueAt && { ...next, dueAt }))
-    return dueAt
   }
 
   /** Records what the store says about a purchase now. Returns whether it knows the purchase. */

@@ -20,9 +20,6 @@ type DeliveryQueueDeps = {
   timeoutMs?: number | undefined
 }
 
-/** `dueAt` is the time of the next attempt; null without one. */
-type Attempted = AttemptResult & { dueAt: Date | null }
-
 /** More than all endpoints together get, so endpoints never wait for each other, and less than Bun's limit of 256 requests. */
 const SLOTS = 200
 /** Longer than an attempt. */
@@ -47,7 +44,7 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps) {
     maxDelayMs: MAX_DELAY_MS,
     findDue,
     load,
-    work: async (delivery, signal) => (await attemptAndRecord(delivery, signal)).dueAt,
+    work: async (delivery, signal) => void (await attemptAndRecord(delivery, signal)),
     now,
     log,
   })
@@ -103,7 +100,7 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps) {
   async function attemptAndRecord(
     delivery: Leased<Delivery>,
     signal: AbortSignal,
-  ): Promise<Attempted> {
+  ): Promise<AttemptResult> {
     const { endpoint, id } = delivery
     const endPaced = paces.start(endpoint.id)
     const result = await attempt(delivery, signal)
@@ -117,18 +114,18 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps) {
       // The delivery may have been resent, or taken over by another instance.
       return queue.finish(tx, delivery, next)
     })
-    const dueAt = isCurrent ? next.dueAt : null
-    const failure = outcome === 'delivered' ? null : dueAt === null ? 'hard' : 'soft'
+    const isRetried = isCurrent && next.dueAt !== null
+    const failure = outcome === 'delivered' ? null : isRetried ? 'soft' : 'hard'
     const hasReply = status !== null || outcome === 'timeout'
     const value = hasReply ? duration : null
     registry.observe(`webhook ${endpoint.id}`, { value, failure })
-    if (dueAt !== null) {
+    if (isRetried) {
       log.info(
         { endpoint: endpoint.id, delivery: id, outcome, status, ms: duration },
         'a webhook attempt failed',
       )
     }
-    return { ...result, dueAt }
+    return result
   }
 
   function pause(endpointId: string, ms: number) {

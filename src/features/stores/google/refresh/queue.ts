@@ -90,7 +90,7 @@ export function createPlayQueue(deps: PlayQueueDeps) {
     second = { startedAt: performance.now(), asked: 0 }
   }
 
-  async function askAbout(purchase: KnownPurchase, signal: AbortSignal): Promise<null> {
+  async function askAbout(purchase: KnownPurchase, signal: AbortSignal) {
     try {
       const { fault } = await ask(purchase, signal)
       if (fault === null) {
@@ -105,7 +105,6 @@ export function createPlayQueue(deps: PlayQueueDeps) {
       if (!(error instanceof PlayApiError)) throw error
       if (!signal.aborted) pauseAfter(error, purchase)
     }
-    return null
   }
 
   /** A fault that concerns all purchases, or all of an app, stops asking about them for a while. */
