@@ -50,13 +50,11 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
     if (maxDelayMs !== undefined && capacity.isForAll)
       conditions.push(gt(dueAt, timeIn(maxDelayMs + HOUR_MS)))
     for (const isDue of conditions) {
-      for (;;) {
-        const due = await findDue(and(isDue, isFree()) as SQL, capacity)
-        if (due.length === 0) break
-        const leased = await db.write((tx) => lease(tx, toIds(due), isDue))
-        // Another instance may have been faster, and left others.
-        if (leased.length > 0) return leased
-      }
+      const due = await findDue(and(isDue, isFree()) as SQL, capacity)
+      if (due.length === 0) continue
+      const leased = await db.write((tx) => lease(tx, toIds(due), isDue))
+      // Another instance may have been faster, and left others.
+      return leased.length > 0 ? leased : claim(capacity)
     }
     return []
   }
