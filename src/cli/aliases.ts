@@ -9,6 +9,7 @@ const CURRENT_WORDS: Record<string, string> = {
   'purchases take-back': 'purchases unlink',
   'settings import': 'settings publish',
   'user note': 'users add-note',
+  'webhooks deliveries': 'deliveries list',
   'webhooks resend': 'deliveries resend',
 }
 /** Former first words. */

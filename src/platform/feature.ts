@@ -15,7 +15,7 @@ import type { Sentences } from './http/language/translator.ts'
 import type { CountryOf, IpOf } from './http/request/client-address.ts'
 import type { Job } from './jobs/jobs.ts'
 import type { Limits } from './limits/limits.ts'
-import type { ExportCsv } from './lists/csv.ts'
+import type { AnyList, Names } from './lists/list.ts'
 import type { MetricList } from './metrics/metrics.ts'
 import type { Registry } from './metrics/registry.ts'
 import type { ServedQueue } from './queue/jobs.ts'
@@ -30,10 +30,12 @@ export type Feature = Declarations & {
 /** A feature's static declarations, available before it is created. */
 export type Declarations = {
   tables: (columns: Columns, users: UsersTable) => object
-  /** The commands that only read. */
+  /** The commands that only read, and are no list. */
   commands: readonly DataCommand<never>[]
   /** What operators can change. */
   actions?: readonly AnyAction[]
+  /** What operators can list. */
+  lists?: readonly AnyList[]
   /** Labels of entries in the audit log that are no action, by their names; the target follows. */
   auditEvents?: Record<string, string>
   /** What operators should know about. */
@@ -110,9 +112,8 @@ export type ConsoleContext = {
   /** Whether the session of a request is still valid. */
   isSignedIn: (request: Request) => Promise<boolean>
   baseUrlOf: (request: Request) => string
-  exportCsv: ExportCsv
   namesOf: NamesOf
 }
 
 /** The names or e-mail addresses of those `ids` that belong to users, by id; empty for guests. */
-type NamesOf = (ids: (string | null)[]) => Promise<Record<string, string>>
+type NamesOf = (ids: (string | null)[]) => Promise<Names>

@@ -3,7 +3,6 @@ import { backupsAdmin } from '../operations/console/backups.ts'
 import { metricsAdmin } from '../operations/console/metrics.ts'
 import { healthAdmin } from '../operations/console/overview.ts'
 import { consoleActions } from '../platform/actions/console-routes.ts'
-import { keysAdmin } from '../platform/encryption/admin.ts'
 import type { ConsoleContext } from '../platform/feature.ts'
 import {
   allow,
@@ -18,8 +17,8 @@ import { consoleNetworks, consolePage } from '../platform/http/pages/console-pag
 import { data } from '../platform/http/replies/envelope.ts'
 import { requestInfo } from '../platform/http/request/request-log.ts'
 import { createBaseUrlOf, type FromProxy } from '../platform/http/request/request-url.ts'
-import { createCsvExport } from '../platform/lists/csv.ts'
-import { actions, auditLabels } from './declarations.ts'
+import { consoleLists } from '../platform/lists/console-routes.ts'
+import { actions, auditLabels, lists } from './declarations.ts'
 import type { Services } from './services.ts'
 
 /** The operators' console: its page, and the routes that the page calls. */
@@ -60,20 +59,19 @@ function createAdmin(services: Services, isFromProxy: FromProxy) {
     if (config.consolePort !== null && config.baseUrl === null) base.port = String(config.port)
     return base.origin
   }
-  const exportCsv = createCsvExport({ ...services, record })
   const context: ConsoleContext = {
     record,
     isSignedIn,
     baseUrlOf: filesBaseOf,
-    exportCsv,
     namesOf: services.users.directory.namesOf,
   }
+  const deps = { services, log: services.log, now, ...context }
   const admin: AnyElysia = new Elysia({ name: 'admin', normalize: false, detail: { hide: true } })
     .use(guard)
-    .use(consoleActions(actions, { services, log: services.log, ...context }))
+    .use(consoleActions(actions, deps))
+    .use(consoleLists(lists, deps))
     .get(`${CONSOLE_API}/declarations`, () => data({ labels: auditLabels }), allow('reader'))
-    .use(keysAdmin({ ...services, exportCsv }))
-    .use(backupsAdmin({ ...services, record, exportCsv }))
+    .use(backupsAdmin({ ...services, record }))
     .use(healthAdmin({ ...services, isSignedIn }))
     .use(metricsAdmin(services))
   for (const { consoleRoutes } of services.parts)

@@ -15,11 +15,12 @@ import { storesFeature } from '../features/stores/feature.ts'
 import { usageFeature } from '../features/usage/feature.ts'
 import { usersFeature } from '../features/users/feature.ts'
 import { webhooksFeature } from '../features/webhooks/feature.ts'
-import { backupActions } from '../operations/console/backups.ts'
+import { backupActions, backupLists } from '../operations/console/backups.ts'
 import { toCommands } from '../platform/actions/command-line.ts'
 import type { Columns } from '../platform/db/columns.ts'
 import type { Declarations, Feature } from '../platform/feature.ts'
 import { closedObject } from '../platform/http/replies/envelope.ts'
+import { toListCommands } from '../platform/lists/command-line.ts'
 import { type Intersection, merge } from './merge.ts'
 import { platformDeclarations } from './platform.ts'
 
@@ -96,17 +97,22 @@ export const metrics = merge<MetricOf<(typeof FEATURES)[number]>>(
 )
 
 /** The features' commands for the command line. */
-export const commands = declared.flatMap(({ commands, actions = [] }) => [
+export const commands = declared.flatMap(({ commands, lists = [], actions = [] }) => [
   ...commands,
+  ...toListCommands(lists),
   ...toCommands(actions),
 ])
 
 /** What operators can change. */
 export const actions = [...declared.flatMap((feature) => feature.actions ?? []), ...backupActions]
 
+/** What operators can list. */
+export const lists = [...declared.flatMap((feature) => feature.lists ?? []), ...backupLists]
+
 /** What each entry of the audit log says was done, by its name. */
 export const auditLabels: Record<string, string> = {
   ...Object.fromEntries(actions.map(({ name, label }) => [name, label])),
+  ...Object.fromEntries(lists.map(({ name }) => [`${name}.export-csv`, `Exported ${name} as CSV`])),
   ...merge(declared.map((feature) => feature.auditEvents)),
   'backups.download': 'Downloaded backup',
 }

@@ -12,7 +12,7 @@ import { SERVER_CONDITIONS } from '../operations/conditions.ts'
 import { SERVER_METRICS } from '../operations/metrics.ts'
 import type { Columns, UsersTable } from '../platform/db/columns.ts'
 import type { OpenDb } from '../platform/db/db.ts'
-import { keyActions, keyCommands } from '../platform/encryption/commands.ts'
+import { keyActions, keyLists } from '../platform/encryption/commands.ts'
 import { createReplayGuard } from '../platform/encryption/replay-guard.ts'
 import { type EncryptionDb, encryptionTables } from '../platform/encryption/schema.ts'
 import type { Declarations } from '../platform/feature.ts'
@@ -44,7 +44,8 @@ export const platformDeclarations = {
     ...limitTables(columns),
     ...encryptionTables(columns),
   }),
-  commands: keyCommands,
+  commands: [],
+  lists: keyLists,
   actions: keyActions,
   conditions: SERVER_CONDITIONS,
   metrics: { ...requestMetrics, ...SERVER_METRICS },

@@ -7,11 +7,11 @@ import { counter, gauge } from '../../platform/metrics/metrics.ts'
 import { byForeignKey, type ExistingUsers, nothing } from '../../platform/user-table.ts'
 import { attachmentActions } from './actions.ts'
 import { attachmentsAdmin } from './admin.ts'
-import { attachmentCommands } from './commands.ts'
 import { createImageQueue } from './images/image-queue.ts'
 import { createVariants } from './images/variants.ts'
 import { attachmentJobs } from './jobs.ts'
 import { createListing } from './listing.ts'
+import { attachmentCommands, attachmentLists } from './lists.ts'
 import { attachmentExport, attachmentTags } from './model.ts'
 import { attachmentRoutes } from './routes.ts'
 import { type AttachmentsDb, attachmentTables } from './schema.ts'
@@ -44,6 +44,7 @@ type Measured = { imageQueue: ReturnType<typeof createImageQueue>; orphans: Orph
 export const attachmentsFeature = {
   tables: attachmentTables,
   commands: attachmentCommands,
+  lists: attachmentLists,
   actions: attachmentActions,
   conditions: {
     'files-undeletable': {

@@ -1,17 +1,15 @@
 import { Elysia, t } from 'elysia'
 import { restoreDots } from '../../lib/text/path-segment.ts'
-import type { ConsoleContext } from '../../platform/feature.ts'
 import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { closedObject, data, oneOf } from '../../platform/http/replies/envelope.ts'
-import { readSlices } from '../../platform/lists/csv.ts'
-import { findPlanTitle, planTitle } from './access/access-explanation.ts'
+import { planTitle } from './access/access-explanation.ts'
 import type { Catalogue } from './access/plan-matching.ts'
 import type { PlanLike } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
 import { EventQuery, toEventFilter } from './actions.ts'
 import { ENVIRONMENTS } from './environment.ts'
 import type { EventFolding } from './inbox/event-folding.ts'
-import { EVENT_ORDERS, type EventFilter, type EventSearch } from './inbox/event-search.ts'
+import type { EventSearch } from './inbox/event-search.ts'
 import { NO_PROVIDER_KEY, type Reconcile } from './provider/reconcile.ts'
 import { parsePurchaseKey } from './purchases/purchase-key.ts'
 
@@ -24,7 +22,7 @@ type BillingAdminDeps = {
   listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
   /** The user with this app user id, in the form that the console shows; null for none. */
   findUser: (appUserId: string) => Promise<unknown>
-} & Pick<ConsoleContext, 'exportCsv' | 'namesOf'>
+}
 
 /** Why a purchase cannot be queried at each store; null if it can. */
 export type StoreSupport = { askAppStore: string | null; askGooglePlay: string | null }
@@ -39,25 +37,16 @@ export type SupportDetails = StoreSupport & {
   planNames: Record<string, string>
 }
 
-const Sorted = {
-  ...EventQuery.properties,
-  sort: t.Optional(oneOf(EVENT_ORDERS, { description: 'by time of receipt' })),
-}
-const EventsQuery = closedObject({ ...Sorted, after: t.Optional(t.String({ maxLength: 40 })) })
 const IdParam = closedObject({ id: t.String({ maxLength: 300 }) })
 const EnvironmentQuery = closedObject({
   environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'production or test purchases' })),
 })
 
-/** Console routes for billing events and the purchases of a user. */
+/** Console routes for a billing event and the purchases of a user. */
 export function billingAdmin(deps: BillingAdminDeps) {
   const { eventFolding, eventSearch, timeline, reconcile, findUser } = deps
-  const { storeSupport, listPlans, exportCsv, namesOf } = deps
+  const { storeSupport, listPlans } = deps
   return new Elysia({ name: 'billing-admin', prefix: CONSOLE_API })
-    .get('/events', async ({ query }) => data(await listEvents(toEventFilter(query))), {
-      query: EventsQuery,
-      ...allow('reader'),
-    })
     .get(
       '/event-count',
       async ({ query }) => data(await eventFolding.countMatching(toEventFilter(query))),
@@ -66,10 +55,6 @@ export function billingAdmin(deps: BillingAdminDeps) {
         ...allow('reader'),
       },
     )
-    .get('/events/export.csv', (context) => exportEvents(context, toEventFilter(context.query)), {
-      query: closedObject(Sorted),
-      ...allow('operator', 'stepUp'),
-    })
     .get(
       '/events/:id',
       async ({ params }) => {
@@ -91,35 +76,6 @@ export function billingAdmin(deps: BillingAdminDeps) {
       { params: IdParam, query: EnvironmentQuery, ...allow('reader') },
     )
 
-  /** A page of events, with the names of the users in it. */
-  async function listEvents(filter: EventFilter) {
-    const { events, ...page } = await eventSearch.find(filter)
-    const catalogue = await listPlans([])
-    const withDetails = await eventSearch.withDetails(events)
-    return {
-      ...page,
-      events: withDetails.map((one) => ({ ...one, plan: findPlanTitle(one, catalogue) })),
-      names: await namesOf(events.map(({ appUserId }) => appUserId)),
-    }
-  }
-
-  function exportEvents(context: Parameters<typeof exportCsv>[0], filter: EventFilter) {
-    return exportCsv(context, {
-      name: 'events',
-      isPersonal: true,
-      columns: EVENT_COLUMNS,
-      read: readSlices('events', async (page) => {
-        const { events, next } = await eventSearch.find({ ...filter, ...page })
-        const names = await namesOf(events.map(({ appUserId }) => appUserId))
-        const withDetails = await eventSearch.withDetails(events)
-        return {
-          events: withDetails.map((one) => ({ ...one, name: names[one.appUserId ?? ''] })),
-          next,
-        }
-      }),
-    })
-  }
-
   async function readSupportDetails(): Promise<SupportDetails> {
     const { plans, archived } = await listPlans([])
     const ids = plans.flatMap(({ code, entitlementIds }) => entitlementIds ?? [code])
@@ -133,28 +89,4 @@ export function billingAdmin(deps: BillingAdminDeps) {
       entitlements: [...new Set(ids)].filter((id) => id !== 'free').toSorted(),
     }
   }
-}
-
-type ExportedEvent = Awaited<ReturnType<EventSearch['withDetails']>>[number] & {
-  name: string | undefined
-}
-
-/** The columns of an exported list. */
-const EVENT_COLUMNS: Record<string, (event: ExportedEvent) => unknown> = {
-  received: ({ receivedAt }) => receivedAt,
-  occurred: ({ eventAt }) => eventAt,
-  event_id: ({ eventId }) => eventId,
-  type: ({ type }) => type,
-  outcome: ({ outcome }) => outcome,
-  environment: ({ environment }) => environment,
-  store: ({ store }) => store,
-  product: ({ productId }) => productId,
-  price: ({ price }) => price?.amount,
-  currency: ({ price }) => price?.currency,
-  app_user_id: ({ appUserId }) => appUserId,
-  user: ({ name }) => name,
-  duplicates: ({ duplicates }) => duplicates,
-  conflicting: ({ conflicting }) => conflicting,
-  implausible_timestamps: ({ clockIsOff }) => clockIsOff,
-  error: ({ error }) => error,
 }

@@ -1,11 +1,10 @@
-import { dataCommand, parseLimitOption, prettyJson } from '../../lib/command.ts'
+import { dataCommand, prettyJson } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { UnmatchedProduct } from './access/plan-matching.ts'
 import type { PlanLike, Subscription } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
-import { EVENT_OPTIONS, readEventQuery, toEventFilter } from './actions.ts'
 import type { Environment } from './environment.ts'
-import type { EventFilter, EventSearch } from './inbox/event-search.ts'
+import type { EventSearch } from './inbox/event-search.ts'
 
 type Needs = {
   eventSearch: EventSearch
@@ -15,38 +14,6 @@ type Needs = {
   /** The id of the user with an e-mail address, or null. */
   userIdOf: (email: string) => Promise<string | null>
 }
-
-type ListedEvent = {
-  eventId: string
-  type: string
-  receivedAt: string | Date
-  appUserId: string | null
-  outcome: string
-  duplicates: number
-}
-
-const eventsList = dataCommand({
-  name: 'events list',
-  summary: 'List billing events, newest first',
-  options: [...EVENT_OPTIONS, ['--limit <count>', 'maximum number of results (default: 50)']],
-  input: (_args, options) => ({
-    ...toEventFilter(readEventQuery(options)),
-    ...(typeof options['limit'] === 'string' ? { limit: parseLimitOption(options['limit']) } : {}),
-  }),
-  work: async ({ eventSearch }: Needs, filter: EventFilter) => {
-    const { events } = await eventSearch.find({
-      ...filter,
-      maxScanned: Number.POSITIVE_INFINITY,
-    })
-    return events.map(({ id: _row, ...event }): ListedEvent => event)
-  },
-  print: (events) =>
-    events
-      .map(({ receivedAt, type, eventId, appUserId, outcome, duplicates }) =>
-        [receivedAt, type, eventId, appUserId ?? '-', outcome, `+${duplicates}`].join('\t'),
-      )
-      .join('\n'),
-})
 
 const eventsShow = dataCommand({
   name: 'events show',
@@ -96,4 +63,4 @@ const plansUnmatched = dataCommand({
           .join('\n'),
 })
 
-export const billingCommands = [plansUnmatched, eventsList, eventsShow, userSubscription]
+export const billingCommands = [plansUnmatched, eventsShow, userSubscription]

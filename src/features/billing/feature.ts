@@ -1,11 +1,5 @@
 import { Elysia, type TSchema } from 'elysia'
-import type {
-  ConsoleContext,
-  Feature,
-  Platform,
-  RouteContext,
-  ServerContext,
-} from '../../platform/feature.ts'
+import type { Feature, Platform, RouteContext, ServerContext } from '../../platform/feature.ts'
 import { byForeignKey, nothing } from '../../platform/user-table.ts'
 import type { PlanLike } from './access/subscription.ts'
 import { billingActions } from './actions.ts'
@@ -19,6 +13,7 @@ import { grantActions } from './grants/actions.ts'
 import { accessList } from './grants/commands.ts'
 import { grantRoutes } from './grants/routes.ts'
 import { billingJobs } from './jobs.ts'
+import { billingLists } from './lists.ts'
 import { billingExport, billingPlainPaths, billingTags } from './model.ts'
 import { subscriptionRoutes } from './routes/subscription.ts'
 import { webhookRoutes } from './routes/webhook.ts'
@@ -38,6 +33,7 @@ type Needs<Plan extends PlanLike> = BillingNeeds<Plan> & {
 export const billingFeature = {
   tables: billingTables,
   commands: [...billingCommands, ...businessCommands, accessList],
+  lists: billingLists,
   actions: [...billingActions, ...grantActions],
   conditions: billingConditions,
   metrics: billingMetrics,
@@ -61,7 +57,7 @@ export const billingFeature = {
     const { eventInbox, erasure, subscription } = parts
     const byAliases = nothing('the functions of billingAliases also erase and merge these rows')
     return {
-      services: parts,
+      services: { ...parts, listPlans: needs.listPlans },
       routes: ({ signedIn }: RouteContext) =>
         subscriptionRoutes({
           planSchema: needs.planSchema,
@@ -80,9 +76,9 @@ export const billingFeature = {
         serverBillingRoutes({ ...needs, subscription, showsSandbox, scopeGuard }).use(
           grantRoutes({ ...parts, scopeGuard }),
         ),
-      consoleRoutes: (context: ConsoleContext) =>
+      consoleRoutes: () =>
         new Elysia({ name: 'billing-console' })
-          .use(billingAdmin({ ...parts, ...needs, ...context }))
+          .use(billingAdmin({ ...parts, ...needs }))
           .use(businessAdmin(parts)),
       queues: [parts.backlog],
       jobs: billingJobs(parts),

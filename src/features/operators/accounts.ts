@@ -5,7 +5,6 @@ import { AppError } from '../../lib/errors.ts'
 import type { Role } from '../../lib/roles.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
-import type { CsvList } from '../../platform/lists/csv.ts'
 import type { OperatorsDb } from './schema.ts'
 
 type OperatorAccountsDeps = { db: OperatorsDb; now: () => Date; newId: () => string }
@@ -181,21 +180,6 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     const [row] = await from.select().from(operators).where(eq(operators.name, name))
     return row
   }
-}
-
-type ListedOperator = Awaited<ReturnType<OperatorAccounts['list']>>[number]
-
-/** The exported list. */
-export const OPERATORS_CSV: Omit<CsvList<ListedOperator>, 'read'> = {
-  name: 'operators',
-  columns: {
-    name: ({ name }) => name,
-    role: ({ role }) => role,
-    passkeys: ({ passkeys }) => passkeys,
-    has_password: ({ hasPassword }) => hasPassword,
-    is_set_up: ({ isSetUp }) => isSetUp,
-    created: ({ createdAt }) => createdAt,
-  },
 }
 
 /** 256 random bits for a link, a challenge or a session. */

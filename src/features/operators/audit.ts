@@ -1,7 +1,6 @@
 import { and, gte, lt } from 'drizzle-orm'
 import { DAY_MS } from '../../lib/time/durations.ts'
 import { equals } from '../../platform/db/key-ranges.ts'
-import type { CsvList } from '../../platform/lists/csv.ts'
 import { findPage } from '../../platform/lists/find-page.ts'
 import { type Condition, createSources } from '../../platform/lists/sources.ts'
 import type { AuditValues, OperatorsDb } from './schema.ts'
@@ -120,22 +119,6 @@ type Entry = Awaited<ReturnType<ReturnType<typeof createAudit>['list']>>['entrie
 export function listUserIds({ target, before, after }: Entry): (string | null)[] {
   const ids = [target, before?.['userId'], after?.['userId']]
   return ids.map((id) => (typeof id === 'string' ? id : null))
-}
-
-/** The exported list. */
-export const AUDIT_CSV: Omit<CsvList<Entry>, 'read'> = {
-  name: 'audit',
-  isPersonal: true,
-  columns: {
-    at: ({ at }) => at,
-    operator: ({ operator }) => operator,
-    origin: ({ origin }) => origin,
-    action: ({ action }) => action,
-    target: ({ target }) => target,
-    before: ({ before }) => before,
-    after: ({ after }) => after,
-    request_id: ({ requestId }) => requestId,
-  },
 }
 
 /** Former names of actions, by which saved views and scripts still filter. */

@@ -2,10 +2,9 @@ import { Elysia } from 'elysia'
 import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
 import { findConsoleUrl } from '../../platform/public-url.ts'
 import { operatorActions } from './actions.ts'
-import { operatorsAdmin } from './admin/accounts.ts'
 import { auditAdmin } from './admin/audit.ts'
 import { signInAdmin } from './admin/sign-in.ts'
-import { operatorsCommands } from './commands.ts'
+import { operatorLists } from './lists.ts'
 import { createOperators } from './operators.ts'
 import { type OperatorsDb, operatorTables } from './schema.ts'
 import { viewsAdmin } from './views/admin.ts'
@@ -14,7 +13,8 @@ import { createViews } from './views/views.ts'
 /** Console operators, and the audit log of their actions. */
 export const operatorsFeature = {
   tables: operatorTables,
-  commands: operatorsCommands,
+  commands: [],
+  lists: operatorLists,
   actions: operatorActions,
   auditEvents: {
     'audit.export': 'Exported the audit log',
@@ -39,7 +39,6 @@ export const operatorsFeature = {
       consoleRoutes: (context: ConsoleContext) =>
         new Elysia({ name: 'operators-console' })
           .use(signInAdmin({ operators, appName, now, ...context }))
-          .use(operatorsAdmin({ operators, ...context }))
           .use(auditAdmin({ operators, ...context }))
           .use(viewsAdmin(createViews(platform.db))),
       jobs: [

@@ -2,10 +2,10 @@ import { t } from 'elysia'
 import { ROLES } from '../../lib/roles.ts'
 import { PasskeyAssertion, PasskeyAttestation } from '../../platform/http/passkey-models.ts'
 import { closedObject, oneOf } from '../../platform/http/replies/envelope.ts'
+import { after } from '../../platform/lists/list.ts'
 import { AUDIT_ORDERS } from './audit.ts'
 
 const text = (maxLength: number) => t.String({ maxLength })
-const time = t.String({ format: 'date-time' })
 
 export const Token = closedObject({ token: text(100) })
 export const NamedOperator = closedObject({ name: text(64) })
@@ -31,17 +31,29 @@ export const IdParam = closedObject({ id: text(200) })
 /** A credential id of up to 1,023 bytes, in base64url. */
 export const PasskeyParam = closedObject({ id: text(2_000) })
 export const AuditQuery = closedObject({
+  action: t.Optional(
+    t.String({ maxLength: 100, description: 'only this action, such as settings.set' }),
+  ),
+  operator: t.Optional(
+    t.String({ maxLength: 64, description: 'only actions of this operator', placeholder: 'name' }),
+  ),
+  target: t.Optional(t.String({ maxLength: 300, description: 'only actions on this id or name' })),
+  since: t.Optional(
+    t.String({ format: 'date-time', description: 'only entries from this time on' }),
+  ),
+  until: t.Optional(
+    t.String({ format: 'date-time', description: 'only entries before this time' }),
+  ),
   sort: t.Optional(oneOf(AUDIT_ORDERS, { description: 'by time' })),
-  action: t.Optional(text(100)),
-  operator: t.Optional(text(64)),
-  target: t.Optional(text(300)),
-  since: t.Optional(time),
-  until: t.Optional(time),
-  after: t.Optional(text(40)),
+  after,
 })
 
 /** The filter in a query of the audit log. */
-export function toAuditFilter({ since, until, ...rest }: typeof AuditQuery.static) {
+export function toAuditFilter<Query extends typeof AuditQuery.static>({
+  since,
+  until,
+  ...rest
+}: Query) {
   return { ...rest, since: dateOf(since), until: dateOf(until) }
 }
 

@@ -1,11 +1,11 @@
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import { highest } from '../../platform/conditions/measure.ts'
-import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
+import type { Feature, Platform } from '../../platform/feature.ts'
 import type { Job } from '../../platform/jobs/jobs.ts'
 import { gauge } from '../../platform/metrics/metrics.ts'
 import { rateActions } from './actions.ts'
-import { ratesAdmin } from './admin.ts'
 import { ratesCommands } from './commands.ts'
+import { rateLists } from './lists.ts'
 import { createFeeds } from './providers.ts'
 import { ratesRoutes } from './routes.ts'
 import { type RatesDb, rateTables } from './schema.ts'
@@ -23,6 +23,7 @@ type Needs = {
 export const ratesFeature = {
   tables: rateTables,
   commands: ratesCommands,
+  lists: rateLists,
   actions: rateActions,
   conditions: {
     'rates-old': {
@@ -49,7 +50,6 @@ export const ratesFeature = {
     return {
       services: { rates },
       routes: () => ratesRoutes({ rates }),
-      consoleRoutes: (context: ConsoleContext) => ratesAdmin({ rates, ...context }),
       jobs: rates.isRefreshed ? [refreshJob(rates)] : [],
     }
   },

@@ -1,5 +1,5 @@
 import type { TSchema } from 'elysia'
-import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
+import type { Feature, Platform, RouteContext } from '../../platform/feature.ts'
 import { nothing } from '../../platform/user-table.ts'
 import type { StoreSupport } from '../billing/admin.ts'
 import type { Billing } from '../billing/billing.ts'
@@ -15,6 +15,7 @@ import { storePlainPaths } from './model.ts'
 import { purchaseActions } from './purchases/actions.ts'
 import { purchaseCommands } from './purchases/commands.ts'
 import { NO_APPLE_KEY, NO_PLAY } from './purchases/links.ts'
+import { purchaseLists } from './purchases/lists.ts'
 import { purchaseRoutes } from './purchases/routes.ts'
 import { storeRoutes } from './routes.ts'
 import { type StoresDb, storeTables } from './schema.ts'
@@ -34,6 +35,7 @@ export const storeEventReaders = { app_store: appleEvent, play_store: playEvent 
 export const storesFeature = {
   tables: storeTables,
   commands: [...storeCommands, ...purchaseCommands],
+  lists: purchaseLists,
   actions: [...storeActions, ...purchaseActions],
   conditions: storeConditions,
   metrics: storeMetrics,
@@ -74,7 +76,7 @@ export const storesFeature = {
             }),
           )
       },
-      consoleRoutes: (context: ConsoleContext) => storeAdmin({ ...needs, ...context, stores }),
+      consoleRoutes: () => storeAdmin({ stores }),
       queues: [stores.play, stores.overdue].flatMap((part) => part?.queue ?? []),
       jobs: storeJobs(stores),
       userData: {

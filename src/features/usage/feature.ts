@@ -1,12 +1,7 @@
-import type {
-  ConsoleContext,
-  Feature,
-  Platform,
-  RouteContext,
-  ServerContext,
-} from '../../platform/feature.ts'
+import type { Feature, Platform, RouteContext, ServerContext } from '../../platform/feature.ts'
 import { byForeignKey, nothing } from '../../platform/user-table.ts'
 import { usageAdmin } from './admin.ts'
+import { usageLists } from './lists.ts'
 import { serverUsageTags, usageExport, usageTags } from './model.ts'
 import { usageRoutes } from './routes.ts'
 import { type UsageDb, usageTables } from './schema.ts'
@@ -22,6 +17,7 @@ type Needs = Pick<
 export const usageFeature = {
   tables: usageTables,
   commands: [],
+  lists: usageLists,
   tags: usageTags,
   serverTags: serverUsageTags,
   exportMembers: usageExport,
@@ -31,7 +27,7 @@ export const usageFeature = {
       services: { usage },
       routes: ({ signedIn }: RouteContext) => usageRoutes({ usage, signedIn }),
       serverRoutes: ({ scopeGuard }: ServerContext) => serverUsageRoutes({ usage, scopeGuard }),
-      consoleRoutes: (context: ConsoleContext) => usageAdmin({ usage, ...context }),
+      consoleRoutes: () => usageAdmin({ usage }),
       jobs: [
         {
           name: 'old usage',

@@ -1,58 +1,8 @@
-import { dataCommand, parseLimitOption, prettyJson, toFlag } from '../../lib/command.ts'
-import type { Page } from './accounts/directory.ts'
-import type { FindUsers } from './accounts/find-users.ts'
-import { FILTERS, type FilterTexts, readFilter } from './accounts/user-filter.ts'
+import { dataCommand, prettyJson } from '../../lib/command.ts'
 import type { Profile } from './profile/service.ts'
 import type { Users } from './users.ts'
 
-type Needs = {
-  users: Users
-  profile: Profile
-  findUsers: FindUsers
-  now: () => Date
-}
-
-type ListInput = { page: Page; filter: FilterTexts }
-
-const FILTER_NAMES = Object.keys(FILTERS) as (keyof typeof FILTERS)[]
-
-const userList = dataCommand({
-  name: 'users list',
-  summary: 'List users, newest first, or those whose address starts with the prefix',
-  arguments: '[email-prefix]',
-  options: [
-    ['--after <cursor>', 'continue after this cursor from the previous output'],
-    ['--limit <count>', 'maximum number of results (default: 50)'],
-    ...FILTER_NAMES.map((name): [string, string] => [`${toFlag(name)} <value>`, FILTERS[name]]),
-  ],
-  input: ([emailPrefix], { after, limit, ...options }) => {
-    const texts = FILTER_NAMES.flatMap((name) => {
-      const text = options[name]
-      return typeof text === 'string' ? [[name, text]] : []
-    })
-    return {
-      page: {
-        ...(emailPrefix === undefined ? {} : { emailPrefix }),
-        ...(typeof after === 'string' ? { after } : {}),
-        ...(typeof limit === 'string' ? { limit: parseLimitOption(limit) } : {}),
-      },
-      filter: Object.fromEntries(texts) as FilterTexts,
-    }
-  },
-  work: async ({ users, findUsers, now }: Needs, { page, filter }: ListInput) => {
-    const { emailPrefix, ...rest } = page
-    if (Object.keys(filter).length === 0) return users.directory.list(page)
-    return findUsers(emailPrefix ?? '', { ...rest, filter: readFilter(filter, now()) })
-  },
-  print: ({ users, next }) =>
-    [
-      ...users.map(({ id, email, loginType, emailVerified, createdAt }) => {
-        const state = email === '' ? '' : emailVerified ? 'verified' : 'unverified'
-        return [id, createdAt, loginType, email || '-', state].join('\t').trimEnd()
-      }),
-      ...(next === null ? [] : [`More: --after ${next}`]),
-    ].join('\n'),
-})
+type Needs = { users: Users; profile: Profile }
 
 const userShow = dataCommand({
   name: 'users show',
@@ -73,4 +23,4 @@ const userShow = dataCommand({
   print: prettyJson,
 })
 
-export const userCommands = [userList, userShow]
+export const userCommands = [userShow]

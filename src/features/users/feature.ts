@@ -3,13 +3,7 @@ import type { DeleteAccount } from '../../lib/active-subscriptions.ts'
 import type { KeyRing } from '../../lib/crypto/key-ring.ts'
 import { passkeyRelyingParty } from '../../platform/app-links.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import type {
-  ConsoleContext,
-  Feature,
-  Platform,
-  RouteContext,
-  ServerContext,
-} from '../../platform/feature.ts'
+import type { Feature, Platform, RouteContext, ServerContext } from '../../platform/feature.ts'
 import type { SendMail } from '../../platform/outbox/mailer.ts'
 import { createOutbox } from '../../platform/outbox/outbox.ts'
 import type { OutboxDb } from '../../platform/outbox/schema.ts'
@@ -29,6 +23,7 @@ import type { MailLinks } from './email/email-addresses.ts'
 import type { UserOutbox } from './email/outbox-messages.ts'
 import { importUsers } from './import/actions.ts'
 import { userJobs } from './jobs.ts'
+import { userLists } from './lists.ts'
 import { userTags } from './model.ts'
 import { profileRoutes } from './profile/routes.ts'
 import { createProfile } from './profile/service.ts'
@@ -82,6 +77,7 @@ const accountsOnly = nothing('guests have no rows in this table')
 export const usersFeature = {
   tables: userTables,
   commands: userCommands,
+  lists: userLists,
   actions: [...accountActions, importUsers, ...signInActions, ...noteActions],
   conditions: userConditions,
   translations: { de: userGerman },
@@ -173,8 +169,7 @@ export const usersFeature = {
           profileRoutes({ ...needs, profile, ...context }),
         ),
       serverRoutes: (context: ServerContext) => serverUserRoutes({ users, introspect, ...context }),
-      consoleRoutes: (context: ConsoleContext) =>
-        userAdmin({ ...needs, ...context, users, profile, limits, findUsers, now }),
+      consoleRoutes: () => userAdmin({ ...needs, users, profile, limits }),
       queues: [outbox],
       jobs: userJobs({ users, names: accounts.names }),
       userData: {

@@ -1,11 +1,11 @@
 import type { Tx } from '../../platform/db/db.ts'
-import type { ConsoleContext, Feature, Platform, ServerContext } from '../../platform/feature.ts'
+import type { Feature, Platform, ServerContext } from '../../platform/feature.ts'
 import type { Job } from '../../platform/jobs/jobs.ts'
 import { nothing } from '../../platform/user-table.ts'
 import { webhookActions } from './actions.ts'
 import { webhooksAdmin } from './admin.ts'
-import { webhookCommands } from './commands.ts'
 import { webhookConditions, webhookMetrics } from './health.ts'
+import { webhookCommands, webhookLists } from './lists.ts'
 import { type WebhooksDb, webhookTables } from './schema.ts'
 import type { Failure } from './sending/results.ts'
 import { serverWebhookTags } from './server/model.ts'
@@ -28,6 +28,7 @@ const REASONS: Record<Failure, string> = {
 export const webhooksFeature = {
   tables: webhookTables,
   commands: webhookCommands,
+  lists: webhookLists,
   actions: webhookActions,
   conditions: webhookConditions,
   metrics: webhookMetrics,
@@ -50,7 +51,7 @@ export const webhooksFeature = {
     return {
       services: { webhooks },
       serverRoutes: (context: ServerContext) => serverWebhookRoutes({ webhooks, ...context }),
-      consoleRoutes: (context: ConsoleContext) => webhooksAdmin({ webhooks, ...context }),
+      consoleRoutes: () => webhooksAdmin({ webhooks }),
       queues: [webhooks],
       jobs: [oldMessages(webhooks)],
       userData: {

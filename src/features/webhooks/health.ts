@@ -103,7 +103,7 @@ export const webhookConditions: ConditionList = {
   'webhooks-failing': {
     title: 'Webhook deliveries fail',
     advice:
-      '"homeport webhooks deliveries --state waiting" lists them, "homeport webhooks show ID" says why.',
+      '"homeport deliveries list --state waiting" lists them, "homeport webhooks show ID" says why.',
     severity: 'warn',
     minutes: 30,
     measure: growthWithout(

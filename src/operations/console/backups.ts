@@ -2,14 +2,9 @@ import type { BunFile } from 'bun'
 import { Elysia, t } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import { defineAction } from '../../platform/actions/action.ts'
-import {
-  allow,
-  CONSOLE_API,
-  findOperator,
-  type RecordAction,
-} from '../../platform/http/console-guard.ts'
-import { closedObject, data } from '../../platform/http/replies/envelope.ts'
-import type { ExportCsv } from '../../platform/lists/csv.ts'
+import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
+import { closedObject } from '../../platform/http/replies/envelope.ts'
+import { defineList } from '../../platform/lists/list.ts'
 
 /**
  * A stored backup; `verifiedAt` is when it was last read completely and found intact, `problem` why it was not the
@@ -80,52 +75,48 @@ const verify = defineAction({
 
 export const backupActions = [make, verify]
 
-type BackupsAdminDeps = Needs & { record: RecordAction; exportCsv: ExportCsv }
+const list = defineList({
+  name: 'backups',
+  summary: 'List the backups',
+  console: 'backups',
+  query: closedObject({}),
+  read: async ({ backups }: Needs, _query, { role }) => {
+    const { folder, ...list } = await requireBackups(backups).list()
+    return { ...list, folder: role === 'owner' ? folder : null }
+  },
+  rows: ({ backups }) => backups,
+  columns: {
+    name: ({ name }) => name,
+    bytes: ({ bytes }) => bytes,
+    at: ({ at }) => at,
+    verified: ({ verifiedAt }) => verifiedAt,
+  },
+  command: null,
+})
 
-/** Routes to list and download backups. Only the command line restores them. */
-export function backupsAdmin({ backups, record, exportCsv }: BackupsAdminDeps) {
-  return new Elysia({ name: 'backups-admin', prefix: `${CONSOLE_API}/backups` })
-    .get(
-      '',
-      async ({ request }) => {
-        const { folder, ...list } = await requireBackups(backups).list()
-        return data({ ...list, folder: findOperator(request).role === 'owner' ? folder : null })
-      },
-      allow('reader'),
-    )
-    .get(
-      '/export.csv',
-      (context) => {
-        const read = async () => (await requireBackups(backups).list()).backups
-        return exportCsv(context, { name: 'backups', columns: COLUMNS, read })
-      },
-      allow('reader'),
-    )
-    .get(
-      '/:name/download',
-      async ({ request, set, params: { name } }) => {
-        const file = await requireBackups(backups).open(name)
-        if (!file) throw new AppError('not_found', `There is no backup ${name}.`)
-        await record(request, { action: 'backups.download', target: name })
-        set.headers['content-disposition'] = `attachment; filename="${name}"`
-        set.headers['content-type'] = 'application/octet-stream'
-        return file
-      },
-      // A backup may contain all secrets, unencrypted.
-      { params: BackupParams, ...allow('owner', 'stepUp') },
-    )
+export const backupLists = [list]
+
+type BackupsAdminDeps = Needs & { record: RecordAction }
+
+/** Downloads backups. Only the command line restores them. */
+export function backupsAdmin({ backups, record }: BackupsAdminDeps) {
+  return new Elysia({ name: 'backups-admin', prefix: `${CONSOLE_API}/backups` }).get(
+    '/:name/download',
+    async ({ request, set, params: { name } }) => {
+      const file = await requireBackups(backups).open(name)
+      if (!file) throw new AppError('not_found', `There is no backup ${name}.`)
+      await record(request, { action: 'backups.download', target: name })
+      set.headers['content-disposition'] = `attachment; filename="${name}"`
+      set.headers['content-type'] = 'application/octet-stream'
+      return file
+    },
+    // A backup may contain all secrets, unencrypted.
+    { params: BackupParams, ...allow('owner', 'stepUp') },
+  )
 }
 
 /** Throws `unavailable` in a command that runs without a server. */
 function requireBackups(backups: Backups | null): Backups {
   if (backups !== null) return backups
   throw new AppError('unavailable', 'Only the running server can make backups.')
-}
-
-/** The columns of an exported list. */
-const COLUMNS: Record<string, (backup: Backup) => unknown> = {
-  name: ({ name }) => name,
-  bytes: ({ bytes }) => bytes,
-  at: ({ at }) => at,
-  verified: ({ verifiedAt }) => verifiedAt,
 }

@@ -37,7 +37,7 @@ type Action<Needs, Input extends TObject, Outcome, Report = Outcome> = {
   show?(outcome: Outcome, needs: Needs): unknown
 }
 
-type CommandForm<Needs, Input, Outcome, Report> = {
+export type CommandForm<Needs, Input, Outcome, Report> = {
   /** Its words, if they are not the name. */
   words?: string
   /** The positional arguments in their order, each with its form in the help: `{ id: '<id>' }`. Other members are options. */

@@ -64,8 +64,8 @@ export function describeOptions(
     const [flag, description] = [toFlag(name), describeMember(schema)]
     if (type === 'boolean') return [flag, description]
     if (type === 'array') return [`${flag} <${name}>`, description, 'list']
-    const value = format === 'date-time' ? 'time' : type === 'integer' ? 'number' : name
-    return [`${flag} <${value}>`, description]
+    const kind = format === 'date-time' ? 'time' : type === 'integer' ? 'number' : name
+    return [`${flag} <${schema['placeholder'] ?? kind}>`, description]
   })
 }
 

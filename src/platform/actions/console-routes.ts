@@ -29,7 +29,7 @@ export function consoleActions(actions: readonly AnyAction[], deps: ConsoleActio
   const app: AnyElysia = new Elysia({ name: 'console-actions', prefix: CONSOLE_API })
   for (const action of actions) {
     if (action.console === null) continue
-    const { params, body } = divide(action.input.properties, action.console)
+    const { params, others: body } = divide(action.input.properties, action.console)
     const route: object = {
       ...(hasMembers(params) && { params }),
       ...(hasMembers(body) && optionalJson(body, action.bodyLimit)),
@@ -69,7 +69,8 @@ async function answer(
   }
 }
 
-function divide(members: Record<string, TSchema>, path: string) {
+/** The members of an input that are in the path, and the others. */
+export function divide(members: Record<string, TSchema>, path: string) {
   const isInPath = ([name]: [string, TSchema]) => path.split('/').includes(`:${name}`)
   const { true: inPath = [], false: others = [] } = Object.groupBy(
     Object.entries(members),
@@ -77,11 +78,11 @@ function divide(members: Record<string, TSchema>, path: string) {
   )
   return {
     params: closedObject(Object.fromEntries(inPath)),
-    body: closedObject(Object.fromEntries(others)),
+    others: closedObject(Object.fromEntries(others)),
   }
 }
 
-function hasMembers({ properties }: TObject): boolean {
+export function hasMembers({ properties }: TObject): boolean {
   return Object.keys(properties).length > 0
 }
 

@@ -1,8 +1,9 @@
 import { t } from 'elysia'
-import { dataCommand, UsageError } from '../../lib/command.ts'
+import { UsageError } from '../../lib/command.ts'
 import type { KeyRing } from '../../lib/crypto/key-ring.ts'
 import { defineAction } from '../actions/action.ts'
 import { closedObject, oneOf } from '../http/replies/envelope.ts'
+import { defineList } from '../lists/list.ts'
 
 export type KeyRings = { encryptionKeys: KeyRing; signingKeys: KeyRing }
 
@@ -12,11 +13,22 @@ export const ROTATION_EFFECTS = {
   sig: 'all access tokens expire now, and apps must refresh theirs',
 }
 
-const keysList = dataCommand({
-  name: 'keys list',
+const keysList = defineList({
+  name: 'keys',
   summary: 'List the public keys by thumbprint; apps may pin those with use enc',
-  work: async (services: KeyRings) => describeKeys(services),
-  print: formatKeys,
+  console: 'keys',
+  query: closedObject({}),
+  read: async (rings: KeyRings) => describeKeys(rings),
+  rows: (keys) => keys,
+  show: (keys) => ({ keys, lost: ROTATION_EFFECTS }),
+  columns: {
+    use: ({ use }) => use,
+    thumbprint: ({ kid }) => kid,
+    state: ({ state }) => state,
+    from: ({ from }) => from,
+    until: ({ until }) => until,
+  },
+  command: { line: formatKey },
 })
 
 const rotate = defineAction({
@@ -53,12 +65,12 @@ const rotate = defineAction({
       atOnce
         ? `All other keys with use ${use} are rejected immediately: ${ROTATION_EFFECTS[use]}.`
         : null,
-    print: formatKeys,
+    print: (keys) => keys.map(formatKey).join('\n'),
   },
 })
 
 /** All accepted keys of both uses. */
-export function describeKeys({ encryptionKeys, signingKeys }: KeyRings) {
+function describeKeys({ encryptionKeys, signingKeys }: KeyRings) {
   return Object.entries({ enc: encryptionKeys, sig: signingKeys }).flatMap(([use, ring]) =>
     ring.list().map(({ jwk, state, from, until }) => ({
       use,
@@ -71,13 +83,12 @@ export function describeKeys({ encryptionKeys, signingKeys }: KeyRings) {
   )
 }
 
-function formatKeys(keys: ReturnType<typeof describeKeys>): string {
-  const lines = keys.map(({ use, state, kid, from, until }) => {
-    const times = [from && `from ${from}`, until && `until ${until}`].filter(Boolean)
-    return [use, state.padEnd(8), kid, ...times].join('  ')
-  })
-  return lines.join('\n')
+type Key = ReturnType<typeof describeKeys>[number]
+
+function formatKey({ use, state, kid, from, until }: Key): string {
+  const times = [from && `from ${from}`, until && `until ${until}`].filter(Boolean)
+  return [use, state.padEnd(8), kid, ...times].join('  ')
 }
 
-export const keyCommands = [keysList]
+export const keyLists = [keysList]
 export const keyActions = [rotate]

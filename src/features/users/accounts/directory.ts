@@ -13,7 +13,12 @@ type DirectoryDeps = { db: UsersDb; accounts: Accounts }
 
 export type Directory = ReturnType<typeof createDirectory>
 
-export type Page = { emailPrefix?: string; after?: string; limit?: number; count?: 'index' }
+export type Page = {
+  emailPrefix?: string | undefined
+  after?: string | undefined
+  limit?: number | undefined
+  count?: 'index'
+}
 
 export type AccountSummary = ReturnType<typeof summaryOf>
 

@@ -1,0 +1,114 @@
+import type { Server } from 'bun'
+import { type AnyElysia, type Context, Elysia } from 'elysia'
+import type { Log } from '../../lib/log/log.ts'
+import { restoreDots } from '../../lib/text/path-segment.ts'
+import { divide, hasMembers } from '../actions/console-routes.ts'
+import type { ConsoleContext } from '../feature.ts'
+import { disableIdleTimeout } from '../http/body/connection-time.ts'
+import { allow, CONSOLE_API, findOperator } from '../http/console-guard.ts'
+import { data } from '../http/replies/envelope.ts'
+import { rawReply } from '../http/replies/raw-reply.ts'
+import { requestInfo } from '../http/request/request-log.ts'
+import { streamCsv, withoutSearchTexts } from './csv.ts'
+import { type AnyList, findNext, hasPages, type ListContext, type Names } from './list.ts'
+
+type ConsoleListsDeps = { services: object; now: () => Date; log: Log } & Pick<
+  ConsoleContext,
+  'record' | 'baseUrlOf' | 'namesOf'
+>
+
+type ListRequest = {
+  request: Request
+  server: Server<unknown> | null
+  params?: Record<string, string>
+  query: Record<string, unknown>
+  set: Context['set']
+}
+
+const ROWS_PER_SLICE = 200
+
+/** The console's routes for lists: the page, and the CSV file. Members in a path come from it, all others from the query. */
+export function consoleLists(lists: readonly AnyList[], deps: ConsoleListsDeps) {
+  const app: AnyElysia = new Elysia({ name: 'console-lists', prefix: CONSOLE_API })
+  for (const list of lists) {
+    const { params, others } = divide(list.query.properties, list.console)
+    const schemas = {
+      ...(hasMembers(params) && { params }),
+      ...(hasMembers(others) && { query: others }),
+    }
+    const path = `/${list.console}`
+    if (!list.isPart)
+      app.get(path, (context: unknown) => sendPage(list, context as ListRequest, deps), {
+        ...schemas,
+        ...allow('reader'),
+      })
+    app.get(
+      `${path}/export.csv`,
+      (context: unknown) => sendCsv(list, context as ListRequest, deps),
+      {
+        ...schemas,
+        ...(list.isPersonal ? allow('operator', 'stepUp') : allow('reader')),
+      },
+    )
+  }
+  return app
+}
+
+async function sendPage(list: AnyList, context: ListRequest, deps: ConsoleListsDeps) {
+  const { page, names } = await readPage(list, context, deps, 'page')
+  if (list.show) return data(await list.show(page, names, deps.services as never))
+  return data(list.userIds ? { ...(page as object), names } : page)
+}
+
+/** Streams the whole list. Its first slice is read before, so that a refused filter is still an error reply. */
+async function sendCsv(list: AnyList, context: ListRequest, deps: ConsoleListsDeps) {
+  const { request, params, query, set } = context
+  const { record, now, log } = deps
+  const first = await readSlice()
+  if (list.isPersonal) {
+    const target = params?.['id']
+    const action = `${list.name}.export-csv`
+    await record(request, { action, ...(target && { target }), after: withoutSearchTexts(query) })
+  }
+  const body = streamCsv(Object.keys(list.columns), first, readSlice, (err) =>
+    log.error({ requestId: requestInfo(request).id, err }, 'export failed'),
+  )
+  const date = now().toISOString().slice(0, 10)
+  return rawReply(set, body, {
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': `attachment; filename="${list.name}-${date}.csv"`,
+  })
+
+  async function readSlice(after?: string) {
+    const slice = hasPages(list) ? { after, limit: ROWS_PER_SLICE } : {}
+    const { page, names } = await readPage(list, context, deps, 'file', slice)
+    const cells = Object.values(list.columns)
+    return {
+      rows: list.rows(page).map((row) => cells.map((cell) => cell(row as never, names))),
+      next: findNext(list, page),
+    }
+  }
+}
+
+async function readPage(
+  list: AnyList,
+  { request, server, params = {}, query }: ListRequest,
+  { services, baseUrlOf, namesOf }: ConsoleListsDeps,
+  reader: ListContext['reader'],
+  slice: { after?: string | undefined; limit?: number } = {},
+): Promise<{ page: unknown; names: Names }> {
+  disableIdleTimeout(request, server)
+  const ids = Object.entries(params).map(([name, id]) => [name, restoreDots(id)])
+  const page = await list.read(
+    services as never,
+    { ...Object.fromEntries(ids), ...query, ...slice } as never,
+    {
+      reader,
+      signal: request.signal,
+      role: findOperator(request).role,
+      baseUrl: baseUrlOf(request),
+    },
+  )
+  const { userIds } = list
+  return { page, names: userIds ? await namesOf(list.rows(page).flatMap(userIds)) : {} }
+}
