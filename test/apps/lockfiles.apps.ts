@@ -55,6 +55,20 @@ test(
 )
 
 test(
+  'an app with a kept file builds again without the server',
+  async () => {
+    const app = await makeEmptyApp(projects.folder, 'kept')
+    const file = 'vendor/homeport-client.tgz'
+    await Bun.write(join(app, file), await fetch(projects.clientUrl))
+    run(app, 'npm', 'install', `./${file}`)
+    await rm(join(app, 'node_modules'), { recursive: true })
+    run(app, 'npm', 'ci', '--offline')
+    expect(await Bun.file(join(app, 'package-lock.json')).text()).toContain(integrity)
+  },
+  MINUTES,
+)
+
+test(
   'the file that homeport client writes is the package that the server sends',
   async () => {
     const { homeport, folder } = projects

@@ -36,7 +36,7 @@ const ENV_VALUES =
 const PLAIN_WORD = /^[\w-]{1,32}$/
 /** Paths that always accept plain requests: those without secrets, and the server API. Features declare more. */
 const OPEN_PATHS =
-  /^\/(|health|ready|metrics|docs(\/.*)?|client\.tgz|console(\/.*)?|api\/server\/.*|\.well-known\/.*)$/
+  /^\/(|health|ready|metrics|docs(\/.*)?|client(-[^/]+)?\.tgz|console(\/.*)?|api\/server\/.*|\.well-known\/.*)$/
 /** Never sealed: files are large, and their URL is all that is needed to read them. */
 const FILES = /^\/files\//
 /** Collecting garbage is worthwhile after a request with a larger body. */

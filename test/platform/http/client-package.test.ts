@@ -20,10 +20,23 @@ test('serves the package, and its integrity and install line stand in the API re
   const integrity = `sha512-${new Bun.CryptoHasher('sha512').update(bytes).digest('base64')}`
   const { description } = (await app.ask('GET', '/docs/json')).json.info
   expect(description).toContain(`\`${integrity}\``)
-  expect(description).toContain('`npm install https://api.example.com/client.tgz`')
+  const name = `homeport-client-${version}.tgz`
+  expect(description).toContain(
+    `curl --create-dirs -o vendor/${name} https://api.example.com/client-${version}.tgz && npm install ./vendor/${name}`,
+  )
   const archive = await new Bun.Archive(bytes).files()
   const manifest = JSON.parse((await archive.get('package/package.json')?.text()) ?? '')
   expect([manifest.name, manifest.version]).toEqual(['homeport-client', version])
+})
+
+test('an address names the version of the package, and that of another version is 404 with the reason', async () => {
+  await using app = await createTestApp()
+  const etag = (await app.ask('HEAD', PATH)).headers.get('etag')
+  const same = await app.ask('HEAD', `/client-${version}.tgz`)
+  expect([same.status, same.headers.get('etag')]).toEqual([200, etag])
+  const other = await app.ask('GET', '/client-0.0.9.tgz')
+  expect(other.status).toBe(404)
+  expect(other.json.message).toContain(`This server has version ${version}`)
 })
 
 test('sends the package again only when it has changed', async () => {
@@ -39,6 +52,7 @@ test('sends the package again only when it has changed', async () => {
 test('serves the package unsealed when encryption is required', async () => {
   await using app = await createTestApp({ PAYLOAD_ENCRYPTION: 'required' })
   expect((await app.ask('GET', PATH)).status).toBe(200)
+  expect((await app.ask('GET', `/client-${version}.tgz`)).status).toBe(200)
 })
 
 test('CLIENT_PACKAGE=off: the package is neither served nor mentioned', async () => {
@@ -50,7 +64,7 @@ test('CLIENT_PACKAGE=off: the package is neither served nor mentioned', async ()
     await using app = await createTestApp({ CLIENT_PACKAGE: setting })
     expect((await app.ask('GET', PATH)).status).toBe(status)
     const pages = [await app.ask('GET', '/docs/json'), await app.ask('GET', '/', { headers })]
-    for (const { text } of pages) expect(text.includes(PATH)).toBe(status === 200)
+    for (const { text } of pages) expect(/\/client\S*\.tgz/.test(text)).toBe(status === 200)
   }
 })
 

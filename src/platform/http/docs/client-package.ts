@@ -1,12 +1,14 @@
-import { Elysia } from 'elysia'
+import { type Context, Elysia } from 'elysia'
 import { sha512 } from '../../../lib/crypto/hash.ts'
-import { notFound } from '../../../lib/errors.ts'
+import { AppError, notFound } from '../../../lib/errors.ts'
 import { assetPath } from '../../../lib/files/asset-path.ts'
 import { VERSION } from '../../../version.ts'
 import { rawReply } from '../replies/raw-reply.ts'
 import { etagMatches } from '../replies/replies.ts'
 
 const CLIENT_PACKAGE_PATH = '/client.tgz'
+/** Lockfiles that name this address fail with a reason after an upgrade, not with another package. */
+const VERSIONED_PATH = `/client-${VERSION}.tgz`
 export const CLIENT_PACKAGE_NAME = `homeport-client-${VERSION}.tgz`
 
 type ClientPackage = {
@@ -30,28 +32,44 @@ export async function describeClientPackage(baseUrl: string): Promise<string> {
     ? ''
     : `
 
-Apps in TypeScript or JavaScript use the client of this version: \`npm install ${baseUrl}${CLIENT_PACKAGE_PATH}\`. Its integrity is \`${found.integrity}\`.`
+Apps in TypeScript or JavaScript keep the client of this version in their repository: \`curl --create-dirs -o vendor/${CLIENT_PACKAGE_NAME} ${baseUrl}${VERSIONED_PATH} && npm install ./vendor/${CLIENT_PACKAGE_NAME}\`. Its integrity is \`${found.integrity}\`.`
 }
 
-/** `/client.tgz`: the client package, which npm installs from this URL. */
+/** The client package, which npm installs from either address. The address of another version is 404 with the reason. */
 export function clientPackage() {
   let cached: ClientPackage | null = null
-  return new Elysia({ name: 'client-package' }).get(
-    CLIENT_PACKAGE_PATH,
-    async ({ request, set }) => {
-      cached ??= await readClientPackage()
-      if (cached === null) throw notFound()
-      const etag = `"${cached.integrity}"`
-      const headers = {
-        'content-type': 'application/gzip',
-        'content-disposition': `attachment; filename="${CLIENT_PACKAGE_NAME}"`,
-        'cache-control': 'public, no-cache',
-        etag,
-      }
-      return etagMatches(request.headers.get('if-none-match'), etag)
-        ? rawReply(set, null, headers, 304)
-        : rawReply(set, new Blob([cached.bytes]), headers)
-    },
-    { detail: { hide: true } },
+  return new Elysia({ name: 'client-package' })
+    .get(CLIENT_PACKAGE_PATH, send, hidden)
+    .get(VERSIONED_PATH, send, hidden)
+    .get(
+      '/client-:file',
+      () => {
+        throw otherVersion()
+      },
+      hidden,
+    )
+
+  async function send({ request, set }: Context) {
+    cached ??= await readClientPackage()
+    if (cached === null) throw notFound()
+    const etag = `"${cached.integrity}"`
+    const headers = {
+      'content-type': 'application/gzip',
+      'content-disposition': `attachment; filename="${CLIENT_PACKAGE_NAME}"`,
+      'cache-control': 'public, no-cache',
+      etag,
+    }
+    return etagMatches(request.headers.get('if-none-match'), etag)
+      ? rawReply(set, null, headers, 304)
+      : rawReply(set, new Blob([cached.bytes]), headers)
+  }
+}
+
+function otherVersion(): AppError {
+  return new AppError(
+    'not_found',
+    `This server has version ${VERSION} of the client: ${VERSIONED_PATH}. Keep the file of an older version in the app's repository.`,
   )
 }
+
+const hidden = { detail: { hide: true } }
