@@ -29,7 +29,7 @@ const DIRECTORIES = `
     console/screens/purchases console/screens/stores console/screens/system console/screens/users
     console/screens/webhooks
   features/attachments/images features/attachments/storage features/attachments/storage/s3
-    features/attachments/upload
+    features/attachments/upload features/attachments/server
   features/billing/access features/billing/business features/billing/grants features/billing/inbox
     features/billing/projection features/billing/provider features/billing/purchases
     features/billing/routes features/billing/server

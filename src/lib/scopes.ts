@@ -4,6 +4,7 @@ export const SCOPES = [
   'users:write',
   'subscriptions:read',
   'subscriptions:write',
+  'files:read',
   'usage:read',
   'usage:write',
   'webhooks:write',

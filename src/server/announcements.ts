@@ -1,3 +1,4 @@
+import type { AddedFile } from '../features/attachments/service.ts'
 import type { AccessChange } from '../features/billing/access/access-states.ts'
 import type { Changes } from '../features/changes/service.ts'
 import type { LimitReached } from '../features/usage/consumption.ts'
@@ -15,7 +16,7 @@ type AnnouncementsDeps = {
 
 /** Tells the user's apps and the operator's webhook endpoints what has changed, as part of the change. */
 export function createAnnouncements({ changes, webhooks, filesUrl }: AnnouncementsDeps) {
-  return { accountChanged, accessChanged, limitReached }
+  return { accountChanged, accessChanged, limitReached, fileAdded }
 
   async function accountChanged(tx: Tx, change: AccountChange) {
     if (change.kind === 'deleted') {
@@ -48,5 +49,9 @@ export function createAnnouncements({ changes, webhooks, filesUrl }: Announcemen
   async function limitReached(tx: Tx, userId: string, reached: LimitReached) {
     const data = { userId, ...reached }
     await webhooks.emit(tx, { type: 'usage.limit_reached', userId, data })
+  }
+
+  async function fileAdded(tx: Tx, { userId, ...file }: AddedFile) {
+    await webhooks.emit(tx, { type: 'file.added', userId, data: { userId, file } })
   }
 }

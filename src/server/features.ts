@@ -96,6 +96,8 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     imageCommand: deps.imageCommand,
     existingUsers,
     clearAvatar: accounts.clearAvatar,
+    onSupportFile: (tx, file) => announcements.fileAdded(tx, file),
+    isUser: accounts.exists,
   })
   const aboutUsersAndPlans = {
     existingUsers,

@@ -80,6 +80,11 @@ export function sampleEvents(userId: string): WebhookEvent[] {
       userId,
       data: { userId, limit: 'exports', max: 10, used: 10, resetsAt: null },
     },
+    {
+      type: 'file.added',
+      userId,
+      data: { userId, file: { key: 'k3v9.webp', type: 'supportTicket', fileName: 'scherm.webp' } },
+    },
     { type: 'alert.fired', userId: null, data: alert },
     { type: 'alert.resolved', userId: null, data: alert },
     { type: 'test', userId: null, data: { text: 'This is a test.' } },

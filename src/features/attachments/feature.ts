@@ -2,7 +2,13 @@ import { join } from 'node:path'
 import { newKey } from '../../lib/ids.ts'
 import { highest } from '../../platform/conditions/measure.ts'
 import type { OpenDb, Tx } from '../../platform/db/db.ts'
-import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
+import type {
+  ConsoleContext,
+  Feature,
+  Platform,
+  RouteContext,
+  ServerContext,
+} from '../../platform/feature.ts'
 import { counter, gauge } from '../../platform/metrics/metrics.ts'
 import { byForeignKey, type ExistingUsers, nothing } from '../../platform/user-table.ts'
 import { attachmentActions } from './actions.ts'
@@ -15,7 +21,8 @@ import { attachmentCommands, attachmentLists } from './lists.ts'
 import { attachmentExport, attachmentTags } from './model.ts'
 import { attachmentRoutes } from './routes.ts'
 import { type AttachmentsDb, attachmentTables } from './schema.ts'
-import { createAttachments } from './service.ts'
+import { serverAttachmentRoutes } from './server/routes.ts'
+import { type AddedFile, createAttachments } from './service.ts'
 import { createDiskSpace } from './storage/disk-space.ts'
 import { createConfiguredFiles, createStoreClient } from './storage/file-settings.ts'
 import { createFileUrls } from './storage/file-urls.ts'
@@ -36,6 +43,8 @@ type Needs = {
   existingUsers: ExistingUsers
   /** Clears the owner's avatar if it is the image being deleted. */
   clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
+  onSupportFile: (tx: Tx, file: AddedFile) => Promise<void>
+  isUser: (id: string) => Promise<boolean>
 }
 
 type Measured = { imageQueue: ReturnType<typeof createImageQueue>; orphans: Orphans }
@@ -72,6 +81,7 @@ export const attachmentsFeature = {
   },
   translations: { de: attachmentGerman },
   tags: attachmentTags,
+  serverTags: { Attachments: 'users’ files' },
   exportMembers: attachmentExport,
   auditEvents: { 'files.open': 'Opened a file of' },
   create(
@@ -138,6 +148,8 @@ export const attachmentsFeature = {
     return {
       services,
       routes: (context: RouteContext) => attachmentRoutes({ ...services, ...context, isRemote }),
+      serverRoutes: (context: ServerContext) =>
+        serverAttachmentRoutes({ ...needs, ...context, listing }),
       consoleRoutes: (context: ConsoleContext) => attachmentsAdmin({ ...services, ...context }),
       jobs: attachmentJobs(services),
       userData: {

@@ -27,7 +27,11 @@ type AttachmentsDeps = {
   existingUsers: ExistingUsers
   /** Clears the owner's avatar if it is the image being deleted. */
   clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
+  /** Called for each stored file of a support ticket. */
+  onSupportFile: (tx: Tx, file: AddedFile) => Promise<void>
 }
+
+export type AddedFile = ReturnType<typeof toAddedFile>
 
 export type Attachments = ReturnType<typeof createAttachments>
 
@@ -37,7 +41,7 @@ const ROW_CACHE_MS = 5_000
 
 export function createAttachments(deps: AttachmentsDeps) {
   const { db, files, staging, prepare, variants, quota, idempotency, urls } = deps
-  const { existingUsers, clearAvatar } = deps
+  const { existingUsers, clearAvatar, onSupportFile } = deps
   const { attachments } = db.tables
   const byKey = db.read
     .select()
@@ -119,6 +123,8 @@ export function createAttachments(deps: AttachmentsDeps) {
           await recordReply(tx, rows)
           const evictedKeys = await quota.take(tx, userId, rows)
           await tx.insert(attachments).values(rows)
+          if (options.type === 'supportTicket')
+            for (const row of rows) await onSupportFile(tx, toAddedFile(row))
           return evictedKeys
         })
         .catch((error) => {
@@ -255,4 +261,8 @@ function noFile(): AppError {
   return new AppError('validation_failed', 'The form has no file.', {
     details: [{ path: 'body', message: 'must have a part with a file name' }],
   })
+}
+
+function toAddedFile({ userId, key, type, fileName, itemType, size, createdAt }: Row) {
+  return { userId, key, type, fileName, itemType, size, createdAt: createdAt.toISOString() }
 }

@@ -5,6 +5,7 @@ export const EVENT_TYPES = [
   'user.deleted',
   'subscription.changed',
   'usage.limit_reached',
+  'file.added',
   'alert.fired',
   'alert.resolved',
   'test',
@@ -48,6 +49,8 @@ type EventData = {
     used: number
     resetsAt: string | null
   }
+  /** A file of the type `supportTicket`. The server API lists the user's files with addresses that open them. */
+  'file.added': { userId: string; file: object }
   'alert.fired': AlertData
   'alert.resolved': AlertData
   test: { text: string }

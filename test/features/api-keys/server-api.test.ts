@@ -27,6 +27,9 @@ const CASES: Record<string, Case> = {
   'GET /api/server/users/v1/{id}/data': {
     good: (id) => ({ path: `/api/server/users/v1/${id}/data` }),
   },
+  'GET /api/server/users/v1/{id}/files': {
+    good: (id) => ({ path: `/api/server/users/v1/${id}/files` }),
+  },
   'PUT /api/server/users/v1/{id}/data': {
     good: (id) => ({ path: `/api/server/users/v1/${id}/data`, json: { score: 12 } }),
   },
