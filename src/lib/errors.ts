@@ -103,6 +103,13 @@ export function notFound(): AppError {
   return new AppError('not_found', 'Not found.')
 }
 
+/** This process has given the data away; the next one answers. */
+export function restarting(): AppError {
+  return new AppError('unavailable', 'The server is restarting. Try again in a moment.', {
+    retryAfterSeconds: 1,
+  })
+}
+
 /** A queue is full; the client tries again after five seconds. */
 export function tooBusy(message: string): AppError {
   return new AppError('unavailable', message, { retryAfterSeconds: 5 })

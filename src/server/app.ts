@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { ATTACHMENTS_PATH } from '../features/attachments/routes.ts'
 import { mailLinkPaths } from '../features/users/feature.ts'
+import { restarting } from '../lib/errors.ts'
 import { serverActions } from '../platform/actions/server-routes.ts'
 import { wellKnown, wellKnownFiles } from '../platform/app-links.ts'
 import { encryption } from '../platform/encryption/plugin.ts'
@@ -122,6 +123,22 @@ export function createApp(services: Services) {
     )
     .use(api)
     .use(serverApi)
+}
+
+/** Answers all requests while the next process has the data and does not serve yet. */
+export function createRestartingApp({ log, metrics, config, appName }: Services) {
+  const translator = createTranslator(translations)
+  return new Elysia({ normalize: false })
+    .use(errors({ log, allowedMethods: () => [], translator, appName }))
+    .use(observe({ log, metrics, isTls: config.isTls }))
+    .use(cors({ origins: config.corsOrigins, log }))
+    .all(
+      '/*',
+      () => {
+        throw restarting()
+      },
+      { parse: 'none' },
+    )
 }
 
 /** Passes requests for the console to its own app. Most processes never create it. */

@@ -49,7 +49,7 @@ async function openHandover(handle: (request: Request) => Promise<Response>) {
   const dataDir = await mkdtemp(join(tmpdir(), 'homeport-forward-'))
   const config = { dataDir, isTls: false } as Config
   const next = await serveForwarded(config, 128 * MB, (_target, request) => handle(request))
-  const forward = createForward(config)
+  const forward = createForward(config, () => new Response('restarting', { status: 503 }))
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',

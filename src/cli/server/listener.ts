@@ -5,7 +5,7 @@ import type { Log } from '../../lib/log/log.ts'
 import { openConnections } from '../../lib/net/sockets.ts'
 import { IDLE_TIMEOUT_SECONDS } from '../../platform/http/body/body.ts'
 import { failureBody, internalError } from '../../platform/http/replies/errors.ts'
-import { createApp, createConsoleApp } from '../../server/app.ts'
+import { createApp, createConsoleApp, createRestartingApp } from '../../server/app.ts'
 import type { Services } from '../../server/services.ts'
 import { createForward, serveForwarded, type Target } from '../service/forwarding.ts'
 import type { Certificate } from '../tls/certificate.ts'
@@ -50,6 +50,7 @@ export function createListener(config: Config, log: Log) {
     trustedProxies: config.trustedProxies,
     log,
   })
+  let refuse: (request: Request) => Response | Promise<Response>
   let forwarded: Awaited<ReturnType<typeof serveForwarded>> | null = null
   return { probe, hold, open, acceptForwarded, stop, handOver, linger }
 
@@ -80,6 +81,7 @@ export function createListener(config: Config, log: Log) {
   function open(services: Services, certificate: Certificate | null): Bun.Server<unknown> {
     const before = [...sockets]
     const app = createApp(services)
+    refuse = createRestartingApp(services).fetch
     const server = serve('app', app, optionsWith(certificate), MAIN_PORT)
     if (config.console && config.consolePort !== null) {
       const options = { ...optionsWith(certificate), port: config.consolePort }
@@ -150,7 +152,7 @@ export function createListener(config: Config, log: Log) {
    * data, or `stopped` resolves.
    */
   async function handOver(stopped: Promise<unknown>) {
-    const forward = createForward(config)
+    const forward = createForward(config, refuse)
     let isStopped = false
     void stopped.then(() => {
       isStopped = true

@@ -1,9 +1,7 @@
 import { rmSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import type { Config } from '../../config/config.ts'
-import { AppError } from '../../lib/errors.ts'
 import { bodyToForward } from '../../platform/http/body/body.ts'
-import { failureBody } from '../../platform/http/replies/errors.ts'
 import { findPeerAddress, setPeerAddress } from '../../platform/http/request/client-address.ts'
 import { isNotListening, openSocketPath } from '../server/command-socket.ts'
 
@@ -68,8 +66,11 @@ export async function serveForwarded(
   }
 }
 
-/** Forwards requests to the process that has the data now, or waits for it. */
-export function createForward(config: Config): Forward {
+/** Forwards requests to the process that has the data now, or waits for it. `refuse` answers if it does not appear. */
+export function createForward(
+  config: Config,
+  refuse: (request: Request) => Response | Promise<Response>,
+): Forward {
   return async (target, request, server) => {
     const body = await bodyToForward(request, MAX_BUFFERED_BYTES)
     server.timeout(request, MAX_IDLE_SECONDS)
@@ -92,7 +93,7 @@ export function createForward(config: Config): Forward {
         if (reply.headers.get('content-type')?.startsWith('text/event-stream')) {
           // It would keep this process running; the app connects again, to the next process.
           await reply.body?.cancel()
-          return unavailable()
+          return refuse(request)
         }
         return new Response(reply.body, {
           status: reply.status,
@@ -100,7 +101,7 @@ export function createForward(config: Config): Forward {
         })
       } catch (error) {
         if (!isNotListening(error) || !isRepeatable || waited >= FORWARD_TIMEOUT_MS)
-          return unavailable()
+          return refuse(request)
       }
       await Bun.sleep(RETRY_MS)
     }
@@ -166,12 +167,4 @@ function withoutHopByHop(headers: Headers): Headers {
   const kept = new Headers(headers)
   for (const name of HOP_BY_HOP) kept.delete(name)
   return kept
-}
-
-function unavailable(): Response {
-  const error = new AppError('unavailable', 'The server is restarting: try again.')
-  return Response.json(failureBody(error, crypto.randomUUID()), {
-    status: 503,
-    headers: { 'retry-after': '5', 'cache-control': 'no-store' },
-  })
 }

@@ -1,5 +1,5 @@
 import { eq, isNull, or, sql } from 'drizzle-orm'
-import { AppError } from '../../lib/errors.ts'
+import { restarting } from '../../lib/errors.ts'
 import { firstIdAt, isId, timeOfId } from '../../lib/ids.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { AFTER_CACHES_MS, type Tx } from '../../platform/db/db.ts'
@@ -127,7 +127,7 @@ export function createChanges(deps: ChangesDeps) {
    * changed since then: all of them if the id is not usable. Throws `unavailable` while the server is stopping.
    */
   async function open(session: Session, lastEventId: string | null, signal: AbortSignal) {
-    if (isClosed) throw stopping()
+    if (isClosed) throw restarting()
     const stream = streams.add(session)
     try {
       // Before the rows are read: a change that is missing from them has a greater id.
@@ -166,10 +166,4 @@ function missedKinds(lastEventId: string | null, rows: Row[], at: number): reado
   const since = firstIdAt(timeOfId(lastEventId) - OVERLAP_MS)
   const changed = rows.filter(({ changeId }) => changeId >= since).map(({ kind }) => kind)
   return KINDS.filter((kind) => changed.includes(kind))
-}
-
-function stopping(): AppError {
-  return new AppError('unavailable', 'The server is restarting. Try again in a moment.', {
-    retryAfterSeconds: 1,
-  })
 }
