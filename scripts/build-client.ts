@@ -25,6 +25,7 @@ type Entry = {
 /** The import paths of the package. */
 const ENTRIES: Record<string, Entry> = {
   '.': { module: 'client' },
+  './passkeys': { module: 'browser-passkeys' },
   './react': { module: 'react/react', peers: { react: '>=18' } },
   './testing': { module: 'testing/testing' },
 }

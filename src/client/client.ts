@@ -121,7 +121,8 @@ export function createClient(options: ClientOptions): Client {
   const env = /^(null|undefined)?$/.test(options.env ?? '') ? 'test' : String(options.env)
   const send = openTransport({ baseUrl, env, pinnedKeys }, createTransmit(fetch), now)
   const call = createCaller(send, () => contextHeaders(options), now)
-  const runCall: RunCall = (overrides, work) => withDeadline({ timeout, ...overrides }, work)
+  const runCall: RunCall = (call, work) =>
+    withDeadline({ signal: call?.signal, timeout: call?.timeout ?? timeout }, work)
   const sharedName = `homeport.session ${baseUrl}`
   const authChanges = createAuthChanges(
     options.storage ? sharedName : null,

@@ -1,9 +1,9 @@
 /** The options of one call; they override the client's. */
 export type CallOptions = {
   /** Cancels the call: it fails at once with code `aborted`. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /** Milliseconds until the call fails with code `timeout`; `Infinity` for no limit. For an upload: milliseconds without progress, times the number of files. */
-  timeout?: number
+  timeout?: number | undefined
 }
 
 /** Which page of a list to return. */

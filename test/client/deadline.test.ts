@@ -59,6 +59,14 @@ test('a call that takes too long fails with timeout, and a cancelled one with ab
   expect(server.requested.length).toBeLessThanOrEqual(3)
 })
 
+test('an option that is undefined counts as absent', async () => {
+  using server = startServer('silence')
+  const api = createClient({ baseUrl: server.url, timeout: 20 })
+  expect(await codeOf(api.readAppSettings({ timeout: undefined, signal: undefined }))).toBe(
+    'timeout',
+  )
+})
+
 test('retries only reads, and only if they failed temporarily', async () => {
   using server = startServer(503, 502)
   const api = createClient({ baseUrl: server.url })

@@ -1,18 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readExample } from './app-projects.ts'
 import { bundle } from './browser.ts'
 
-/** A web app on another origin than the server, with the code of the manual. */
+/** A web app on another origin than the server, which uses passkeys. */
 export async function startWebApp(apiUrl: () => string) {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-passkeys-'))
-  const client = join(import.meta.dir, '../../src/client/client.ts')
-  await Bun.write(join(folder, 'passkeys.js'), await readExample('passkeys.js', 'sign-in.md'))
+  const [client, passkeys] = ['client', 'browser-passkeys'].map((name) =>
+    join(import.meta.dir, `../../src/client/${name}.ts`),
+  )
   await Bun.write(
     join(folder, 'main.js'),
     `import { createClient } from ${JSON.stringify(client)}
-import { addPasskey, signInWithPasskey } from './passkeys.js'
+import { addPasskey, signInWithPasskey } from ${JSON.stringify(passkeys)}
 const api = createClient({ baseUrl: API_URL, storage: localStorage })
 Object.assign(globalThis, { api, addPasskey, signInWithPasskey })`,
   )

@@ -1,3 +1,4 @@
+import type { TUnsafe } from '@sinclair/typebox'
 import { t } from 'elysia'
 import { oneOf } from './replies/envelope.ts'
 
@@ -12,7 +13,8 @@ const bytes = (description: string) =>
 const passkeyParts = {
   id: bytes('the id of the passkey'),
   rawId: bytes('the same id'),
-  type: oneOf(['public-key'], { description: 'the kind of credential' }),
+  // The types of the browser's own result: its `type` is text, its extensions have no index signature.
+  type: oneOf(['public-key'], { description: 'the kind of credential' }) as TUnsafe<string>,
   authenticatorAttachment: t.Optional(
     t.String({ maxLength: 40, description: 'where the passkey is', examples: ['platform'] }),
   ),
@@ -20,7 +22,7 @@ const passkeyParts = {
     t.Union([t.Record(t.String(), t.Unknown()), t.Null()], {
       description: 'the results of extensions',
       examples: [{}],
-    }),
+    }) as unknown as TUnsafe<object | null>,
   ),
 }
 const clientDataJSON = bytes('what the device has signed')
