@@ -53,8 +53,13 @@ export const UploadRequestBody = {
         },
       },
     },
-    'image/*': { schema: { type: 'string', format: 'binary' } },
   },
+} as const
+
+/** Generators that find two content types send a file as JSON, so the second one is not part of `content`. */
+export const RAW_UPLOAD_BODY = {
+  description: 'one file as the whole body, with its name in `X-File-Name`',
+  contentTypes: ['image/*', 'application/pdf', 'application/octet-stream'],
 } as const
 
 const bytes = { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } } as const

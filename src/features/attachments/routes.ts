@@ -17,6 +17,7 @@ import {
   FileResponses,
   KeyQuery,
   PageQuery,
+  RAW_UPLOAD_BODY,
   SignatureQuery,
   UploadQuery,
   UploadRequestBody,
@@ -82,8 +83,9 @@ export function attachmentRoutes({
           operationId: 'uploadAttachments',
           summary: 'Upload files',
           description:
-            '1 to 10 files of at most 25 MiB as a form, or one as the raw body with `X-File-Name`. Images (JPEG, PNG, WebP, HEIC) are rotated upright, stripped of metadata and converted as requested; HEIC becomes JPEG unless `targetType` says otherwise. With `compression` and no other format, an image never becomes larger. A `supportTicket` without `compression` and `targetType` is stored unchanged, except HEIC.',
+            '1 to 10 files of at most 25 MiB as a form, or one as the raw body of any media type with its name in `X-File-Name` (`x-raw-body`). Images (JPEG, PNG, WebP, HEIC) are rotated upright, stripped of metadata and converted as requested; HEIC becomes JPEG unless `targetType` says otherwise. With `compression` and no other format, an image never becomes larger. A `supportTicket` without `compression` and `targetType` is stored unchanged, except HEIC.',
           requestBody: UploadRequestBody as never,
+          'x-raw-body': RAW_UPLOAD_BODY,
           'x-request-headers': ['IdempotencyKey', 'XFileName'],
         },
       },
