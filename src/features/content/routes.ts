@@ -6,7 +6,12 @@ import {
   wantedLanguages,
 } from '../../platform/http/language/local-text.ts'
 import { DataOf, responses } from '../../platform/http/replies/envelope.ts'
-import { cached, createPublicCache, sendPublic } from '../../platform/http/replies/replies.ts'
+import {
+  cached,
+  createPublicCache,
+  localized,
+  sendPublic,
+} from '../../platform/http/replies/replies.ts'
 import { ContentVersions, type Faq, FaqReply } from './model.ts'
 import type { Content } from './service.ts'
 
@@ -55,6 +60,7 @@ export function contentRoutes({ content }: { content: Content }) {
         detail: {
           ...cached,
           tags,
+          ...localized,
           operationId: 'readFaqs',
           summary: 'Questions and answers',
           description: 'In the requested language if the texts are available in it.',

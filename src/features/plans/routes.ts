@@ -1,7 +1,12 @@
 import { Elysia, t } from 'elysia'
 import { LanguageQuery, wantedLanguages } from '../../platform/http/language/local-text.ts'
 import { DataOf, responses } from '../../platform/http/replies/envelope.ts'
-import { cached, createPublicCache, sendPublic } from '../../platform/http/replies/replies.ts'
+import {
+  cached,
+  createPublicCache,
+  localized,
+  sendPublic,
+} from '../../platform/http/replies/replies.ts'
 import { negotiatePlans, PlanReply, translatePlans } from './model.ts'
 import type { Plans } from './service.ts'
 
@@ -23,6 +28,7 @@ export function plansRoutes({ plans }: { plans: Plans }) {
       detail: {
         ...cached,
         tags: ['App'],
+        ...localized,
         operationId: 'readPricingPlans',
         summary: 'Pricing plans on sale',
         description: 'In the requested language if the texts are available in it.',

@@ -60,7 +60,7 @@ test('documents headers, open enums and nullable fields so that generators under
   expect(names('/api/user/faqs/v1', 'get')).toContain(header('IfNoneMatch'))
   expect(names('/api/webhooks/billing/v1', 'post')).toEqual([])
   const limited = json.paths['/api/auth/login/v1'].post.responses['429'].headers
-  expect(Object.keys(limited)).toEqual(['X-Request-Id', 'Retry-After'])
+  expect(Object.keys(limited)).toEqual(['X-Request-Id', 'Retry-After', 'Content-Language'])
 
   const { Failure, Subscription, Entitlement, PlanLimits, SubscriptionLine } =
     json.components.schemas

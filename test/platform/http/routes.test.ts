@@ -17,8 +17,7 @@ describe.each<Mode>(['plain', 'sealed'])('routes in %s mode', (mode) => {
   })
 
   test('all have a test case', async () => {
-    const { app } = shared
-    const documented = (await app.ask('GET', '/docs/json')).json.paths as Record<string, object>
+    const documented = shared.documented as Record<string, object>
     const inDocument = Object.entries(documented).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     )
@@ -49,6 +48,10 @@ describe.each<Mode>(['plain', 'sealed'])('routes in %s mode', (mode) => {
       const answer = await app.ask(route.method, path, good)
       expect(answer.status).toBe(200)
       expectEnvelope(answer)
+      const { headers } =
+        shared.documented[route.path.split('?')[0] ?? ''][route.method.toLowerCase()].responses[200]
+      const isLocalized = answer.headers.get('content-language') !== null
+      expect('Content-Language' in headers).toBe(isLocalized)
     },
   )
 
@@ -95,7 +98,8 @@ async function createShared(mode: Mode) {
   const app = await createTestApp({ ...routeEnvironment, RATE_LIMITS: 'off' }, { providers, mode })
   const user = await app.register('user@example.com')
   const other = await app.register('other@example.com')
-  return { app, identityProvider, user, other }
+  const documented = (await app.ask('GET', '/docs/json')).json.paths
+  return { app, identityProvider, user, other, documented }
 }
 
 type Shared = Awaited<ReturnType<typeof createShared>>

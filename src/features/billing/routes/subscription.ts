@@ -3,6 +3,7 @@ import type { authenticate } from '../../../platform/http/authenticate.ts'
 import { varyBy } from '../../../platform/http/cors.ts'
 import { wantedLanguages } from '../../../platform/http/language/local-text.ts'
 import { DataOf, data, responses } from '../../../platform/http/replies/envelope.ts'
+import { localized } from '../../../platform/http/replies/replies.ts'
 import type { PlanLike, Subscription } from '../access/subscription.ts'
 import { checkEnvironment } from '../environment.ts'
 import { SubscriptionQuery, SubscriptionReplyOf } from '../model.ts'
@@ -37,6 +38,7 @@ export function subscriptionRoutes({
       response: responses(DataOf(SubscriptionReplyOf(planSchema)), 400, 401, 404, 422),
       detail: {
         tags: ['Billing'],
+        ...localized,
         operationId: 'readSubscription',
         summary: 'Read the subscription',
         description:

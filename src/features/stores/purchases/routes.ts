@@ -4,6 +4,7 @@ import { json } from '../../../platform/http/body/body.ts'
 import { varyBy } from '../../../platform/http/cors.ts'
 import { wantedLanguages } from '../../../platform/http/language/local-text.ts'
 import { DataOf, data, responses } from '../../../platform/http/replies/envelope.ts'
+import { localized } from '../../../platform/http/replies/replies.ts'
 import type { IpOf } from '../../../platform/http/request/client-address.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { PlanLike, Subscription } from '../../billing/access/subscription.ts'
@@ -50,6 +51,7 @@ export function purchaseRoutes(deps: PurchaseRoutesDeps) {
       ),
       detail: {
         tags: ['Billing'],
+        ...localized,
         operationId: 'submitPurchases',
         summary: 'Submit purchases',
         description:

@@ -129,10 +129,17 @@ export function headerParameters(names: string[]): Node[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
 }
 
-/** The headers of a reply with `status`. `isCached`: whether the endpoint is public and cached. */
+/**
+ * The headers of a reply with `status`. `isCached`: whether the endpoint is public and cached; `hasTexts`: whether the
+ * data of its reply has texts in a language. Messages and failures have them anyway.
+ */
 export function responseHeaders(
   status: string,
-  { isCached, hasEntityTag }: { isCached: boolean; hasEntityTag: boolean },
+  {
+    isCached,
+    hasEntityTag,
+    hasTexts,
+  }: { isCached: boolean; hasEntityTag: boolean; hasTexts: boolean },
 ): Node {
   const names = [['X-Request-Id', 'XRequestId']]
   if (status === '401') names.push(['WWW-Authenticate', 'WwwAuthenticate'])
@@ -141,7 +148,8 @@ export function responseHeaders(
     if (hasEntityTag) names.push(['ETag', 'ETag'])
     if (isCached) names.push(['Cache-Control', 'CacheControl'])
   }
-  if (isCached && status === '200') names.push(['Content-Language', 'ContentLanguage'])
+  if (Number(status) >= 400 || (hasTexts && status === '200'))
+    names.push(['Content-Language', 'ContentLanguage'])
   return Object.fromEntries(
     names.map(([header, name]) => [header, { $ref: `#/components/headers/${name}` }]),
   )

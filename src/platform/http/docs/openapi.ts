@@ -129,10 +129,16 @@ function withSealingFailures(operation: Operation, path: string, method: string)
 
 /** Adds an operation's own request headers and its response headers. */
 function withHeaders(operation: Operation): Operation {
-  const { 'x-request-headers': named, 'x-cached': isCached, ...others } = operation
+  const {
+    'x-request-headers': named,
+    'x-cached': isCached,
+    'x-texts': texts,
+    ...others
+  } = operation
   const { 'x-entity-tag': hasEntityTag = isCached, parameters = [], ...rest } = others
   const names = [...((named as string[] | undefined) ?? []), ...(isCached ? ['IfNoneMatch'] : [])]
-  const kinds = { isCached: isCached === true, hasEntityTag: hasEntityTag === true }
+  const hasTexts = texts === true || isMessage(operation.responses['200'])
+  const kinds = { isCached: isCached === true, hasEntityTag: hasEntityTag === true, hasTexts }
   const responses = {
     ...rest.responses,
     ...(names.includes('IfNoneMatch')
@@ -149,6 +155,11 @@ function withHeaders(operation: Operation): Operation {
       ]),
     ),
   } as Operation
+}
+
+/** Whether a reply is a sentence for the user, without data. */
+function isMessage(response: unknown): boolean {
+  return JSON.stringify(response ?? {}).includes('"message"')
 }
 
 function normalizeOperation(operation: Operation, schemas: Record<string, unknown>): Operation {

@@ -10,6 +10,8 @@ import { rawReply } from './raw-reply.ts'
 
 /** Marks a route that replies with `sendPublic`, for the API docs. */
 export const cached = { 'x-cached': true }
+/** Marks a route whose data has texts in the language of the request, for the API docs. */
+export const localized = { 'x-texts': true }
 
 /** A rendered reply, cached until its content changes. `compressed` keeps what clients have asked for. */
 type PublicReply = { body: string; etag: string; compressed?: Map<string, Uint8Array> }
