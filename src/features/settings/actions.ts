@@ -1,5 +1,6 @@
 import { t } from 'elysia'
 import { UsageError } from '../../lib/command.ts'
+import { invalidField } from '../../lib/errors.ts'
 import { defineAction } from '../../platform/actions/action.ts'
 import { readInput } from '../../platform/actions/command-line.ts'
 import { closedObject } from '../../platform/http/replies/envelope.ts'
@@ -87,6 +88,8 @@ function parseValue(key: string, text: string, isText: boolean): unknown {
   const isCustom = key.startsWith('features.')
   if (isCustom && isText) return text
   if (text === 'true' || text === 'false') return text === 'true'
+  if (isCustom && /^(\[.*\]|\{.*\})$/s.test(text))
+    throw invalidField(key, 'must be true, false, a number or text: use a setting for each value')
   if (isCustom && /^-?\d{1,15}(\.\d{1,10})?$/.test(text)) return Number(text)
   return key.endsWith('BuildNumber') && /^-?\d{1,15}$/.test(text) ? Number(text) : text
 }

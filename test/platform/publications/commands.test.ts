@@ -43,6 +43,19 @@ test('settings set keeps the type of a custom setting', async () => {
   })
 })
 
+test('settings set refuses a list, which apps would get as text', async () => {
+  await using app = await createTestApp()
+  for (const value of ['[1,2]', '{"a":1}', '["a"]'])
+    await expect(
+      typeCommand(app, 'settings set', [`features.list=${value}`]),
+    ).rejects.toMatchObject({
+      details: [
+        { path: 'features.list', message: expect.stringContaining('use a setting for each') },
+      ],
+    })
+  expect((await app.services.settings.read()).features).toEqual({})
+})
+
 test('settings import accepts the output of settings export', async () => {
   await using app = await createTestApp()
   const { settings } = app.services
