@@ -59,7 +59,7 @@ function registerCommand(program: Commander, command: Command, commands: Command
       program.commands.find((group) => group.name() === first) ??
       program
         .command(first)
-        .description(`Commands: ${leavesOf(first, commands).join(', ')}`)
+        .description(`Commands: ${listLeaves(first, commands).join(', ')}`)
         .helpCommand(false)
         .exitOverride()
   }
@@ -85,7 +85,7 @@ function appendToList(value: string, earlier: string | undefined): string {
   return earlier === undefined ? value : `${earlier},${value}`
 }
 
-function leavesOf(group: string, commands: Command[]): string[] {
+function listLeaves(group: string, commands: Command[]): string[] {
   const names = commands.map(({ name }) => name.split(' '))
   return names.flatMap(([first, leaf]) => (first === group && leaf ? [leaf] : []))
 }

@@ -71,10 +71,10 @@ async function runCommand(
   // A unit file may pass an unset variable to `serve` as an empty option.
   if (!isServer) requireNonEmptyOptions(options)
   if ('run' in command) {
-    return command.run(() => configOf(options, isServer), options, args, program)
+    return command.run(() => loadConfigWith(options, isServer), options, args, program)
   }
   const input = await command.input?.(args, options)
-  const config = configOf(options)
+  const config = loadConfigWith(options)
   const progress = createProgress()
   if (command.risk && !options['yes']) {
     confirmRisk((await perform(command, 'risk', config, input)) as string | null)
@@ -157,7 +157,7 @@ async function performHere(
  * The server reads the `.env` of its folder. A command reads the file of the server whose data it uses: the `.env` here
  * may belong to another project.
  */
-function configOf({ port, host, dataDir }: Options, isServer = false): Config {
+function loadConfigWith({ port, host, dataDir }: Options, isServer = false): Config {
   const flags = { PORT: port, HOST: host, DATA_DIR: dataDir }
   const givenFlags = Object.entries(flags).filter(([, value]) => typeof value === 'string')
   const chosen = Object.fromEntries(givenFlags) as Record<string, string>

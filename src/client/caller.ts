@@ -50,9 +50,9 @@ export function createCaller(
         deadline,
       })
       if (reply.isStream) return { code: 'ok' }
-      const envelope = envelopeOf(reply)
+      const envelope = parseEnvelope(reply)
       if (reply.status < 400 && isSuccess(envelope, method)) return envelope
-      throw failureOf(reply, envelope, now)
+      throw toFailure(reply, envelope, now)
     }
     return method === 'get' ? withRetries(sendRequest, deadline) : sendRequest()
   }
@@ -100,7 +100,7 @@ function encodeParameter(text: string): string {
   return encodeURIComponent(text).replace(/'/g, '%27')
 }
 
-function envelopeOf({ text }: Reply): Partial<Envelope> {
+function parseEnvelope({ text }: Reply): Partial<Envelope> {
   try {
     return Object(JSON.parse(text))
   } catch {
@@ -115,7 +115,7 @@ function isSuccess(envelope: Partial<Envelope>, method: string): envelope is Env
   return typeof code === 'string' && (hasData || (method !== 'get' && typeof message === 'string'))
 }
 
-function failureOf(
+function toFailure(
   { status, header, isGenuine }: Reply,
   envelope: Partial<Envelope>,
   now: () => number,

@@ -23,7 +23,7 @@ export async function encodeUpload(
   for (const file of files) {
     // In React Native an object with a `uri` is a file; the browser's types do not know that. Expo's have getters.
     const { uri, name } = file
-    form.append('file', { uri, name, type: typeOf(file) } as unknown as Blob)
+    form.append('file', { uri, name, type: readType(file) } as unknown as Blob)
   }
   return { contentType: null, body: form, size: null }
 }
@@ -38,9 +38,9 @@ async function encodeForm(files: UploadFile[], fetch?: Fetch): Promise<Body> {
     const lines = [
       `--${boundary}`,
       `Content-Disposition: form-data; name="file"; filename="${quoteFileName(file.name)}"`,
-      `Content-Type: ${typeOf(file)}`,
+      `Content-Type: ${readType(file)}`,
     ]
-    chunks.push(utf8(`${lines.join('\r\n')}\r\n\r\n`), await bytesOf(file, fetch), utf8('\r\n'))
+    chunks.push(utf8(`${lines.join('\r\n')}\r\n\r\n`), await readBytes(file, fetch), utf8('\r\n'))
   }
   chunks.push(utf8(`--${boundary}--\r\n`))
   const body = concat(chunks)
@@ -58,7 +58,7 @@ function isStreamed(file: UploadFile): file is PhoneFile {
   return isOnPhone(file) && !/^(blob|data):/.test(file.uri)
 }
 
-function typeOf({ type }: UploadFile): string {
+function readType({ type }: UploadFile): string {
   return type || 'application/octet-stream'
 }
 
@@ -70,7 +70,7 @@ function quoteFileName(name: string): string {
     .replace(/["\\]/g, (character) => `\\${character}`)
 }
 
-async function bytesOf(file: UploadFile, fetch?: Fetch): Promise<Uint8Array<ArrayBuffer>> {
+async function readBytes(file: UploadFile, fetch?: Fetch): Promise<Uint8Array<ArrayBuffer>> {
   try {
     if (isOnPhone(file)) return new Uint8Array(await readFromPhone(file.uri, fetch))
     const data = 'data' in file ? file.data : file

@@ -48,7 +48,7 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
     for (;;) {
       const at = now() + clockOffset
       const reply = await exchange(request, id, at)
-      const code = reply.isGenuine ? undefined : codeOf(reply)
+      const code = reply.isGenuine ? undefined : readCode(reply)
       if (handled.includes(code) || !(await recover(code, reply, at, request.deadline)))
         return reply
       // By now the server may have forgotten the first message, and would execute the request twice.
@@ -59,7 +59,7 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
 
   /** Fixes what made the server refuse a message sealed at `at`. Returns whether to retry. */
   async function recover(code: unknown, { text }: Reply, at: number, deadline: Deadline) {
-    if (code === 'encryption_stale') return syncClock(at, timeIn(text), deadline)
+    if (code === 'encryption_stale') return syncClock(at, parseTime(text), deadline)
     if (code !== 'encryption_unknown_key') return false
     await keys.renew()
     return true
@@ -83,7 +83,7 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
 
   async function exchange(request: Request, id: string, at: number): Promise<SealedReply> {
     const { method, target, token, contentType, onText, deadline } = request
-    const body = bytesIn(request)
+    const body = readBytes(request)
     const content = { method, target, token, contentType, body: body ?? new Uint8Array() }
     const key = await keys.current()
     const { message, expectation } = await sealRequest(content, key, at, id)
@@ -110,18 +110,18 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
 }
 
 /** The body must be bytes: the platform's forms cannot be read. */
-function bytesIn({ body }: Request): Uint8Array<ArrayBuffer> | null {
+function readBytes({ body }: Request): Uint8Array<ArrayBuffer> | null {
   if (body === null || body instanceof Uint8Array) return body
   throw new TypeError('Only bytes can be sealed.')
 }
 
 /** The time in an error message, in ms; the current time if it contains none. */
-function timeIn(text: string): number {
+function parseTime(text: string): number {
   const [time = ''] = /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(text) ?? []
   return Date.parse(time) || Date.now()
 }
 
-function codeOf({ text }: Incoming): string | undefined {
+function readCode({ text }: Incoming): string | undefined {
   try {
     return (JSON.parse(text) as { code?: string }).code
   } catch {

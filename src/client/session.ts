@@ -99,7 +99,7 @@ export function createSessionKeeper(deps: SessionDeps) {
 
   /** Returns the stored session; null if no user is signed in. */
   async function read(): Promise<StoredSession | null> {
-    return sessionOf(await readSlot())
+    return toSession(await readSlot())
   }
 
   async function readSlot(): Promise<Slot> {
@@ -138,7 +138,7 @@ export function createSessionKeeper(deps: SessionDeps) {
   async function clear(reason: AuthChangeReason) {
     const stored = await readSlot().catch(() => null)
     if (stored === null || stored.isOurs) await slot.clear()
-    if (stored === null || sessionOf(stored)) onChange({ reason, expiresAt: null, userId: null })
+    if (stored === null || toSession(stored)) onChange({ reason, expiresAt: null, userId: null })
   }
 
   /**
@@ -192,7 +192,7 @@ export function createSessionKeeper(deps: SessionDeps) {
   }
 }
 
-function sessionOf({ isOurs, kept }: Slot): StoredSession | null {
+function toSession({ isOurs, kept }: Slot): StoredSession | null {
   return isOurs && typeof kept?.refreshToken === 'string' ? kept : null
 }
 

@@ -59,7 +59,7 @@ export function createTransmit(fetch?: Fetch): Transmit {
     const { timeout, onProgress, restart } = deadline
     const needsXhr = onProgress !== undefined || (request.onText && !canFetchStreams())
     const xhr = needsXhr && !fetch && XMLHttpRequest ? new XMLHttpRequest() : null
-    if (onProgress) restart(xhr ? timeout : timeout + sizeOf(request) / MIN_BYTES_PER_MS)
+    if (onProgress) restart(xhr ? timeout : timeout + measureSize(request) / MIN_BYTES_PER_MS)
     const report = (progress: Progress) => {
       restart(timeout)
       onProgress?.(progress)
@@ -180,6 +180,6 @@ function sendWithProgress(
   return { reply, cancel: () => xhr.abort() }
 }
 
-function sizeOf({ body }: Outgoing): number {
+function measureSize({ body }: Outgoing): number {
   return typeof body === 'string' || body instanceof Uint8Array ? body.length : 0
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { list, oneOf, wholeNumber } from './values.ts'
+import { list, parseChoice, wholeNumber } from './values.ts'
 
 /** The form of a value: what an error says that it must be, and how text is parsed; undefined for invalid text. */
 type Kind<T> = {
@@ -61,7 +61,7 @@ export function text(expected: string, pattern = /^/): Kind<string | null> {
 }
 
 /** Values separated by commas, all of which must be valid. */
-export function listOf(expected: string, isValid: (part: string) => boolean): Kind<string[]> {
+export function listKind(expected: string, isValid: (part: string) => boolean): Kind<string[]> {
   return value(`${expected}, separated by commas`, (given) => list(given, isValid), [])
 }
 
@@ -72,7 +72,7 @@ export function choice<const T extends string>(
   fallback: T | null = null,
 ): Kind<T | null> {
   const expected = choices.length === 2 ? choices.join(' or ') : `one of ${choices.join(', ')}`
-  return { ...value(expected, (given) => oneOf(choices, given)), fallback }
+  return { ...value(expected, (given) => parseChoice(choices, given)), fallback }
 }
 
 /** `on` or `off`. */

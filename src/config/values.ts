@@ -52,7 +52,10 @@ export function appLink(text: string): string | undefined {
   return `${scheme}${path}${path === '' ? '' : '/'}auth`
 }
 
-export function oneOf<const T extends string>(choices: readonly T[], text: string): T | undefined {
+export function parseChoice<const T extends string>(
+  choices: readonly T[],
+  text: string,
+): T | undefined {
   return choices.find((choice) => choice === text)
 }
 

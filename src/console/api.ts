@@ -56,7 +56,7 @@ export function read<T>(path: string): Promise<T> {
 
 /** Reads without asking to sign in if the session has ended. */
 export function readQuietly<T>(path: string): Promise<T> {
-  return request('GET', path, undefined, { mayAsk: false }).then((reply) => responseIn<T>(reply))
+  return request('GET', path, undefined, { mayAsk: false }).then((reply) => readResponse<T>(reply))
 }
 
 export function send<T>(path: string, body: unknown = {}): Promise<T> {
@@ -122,10 +122,10 @@ async function recentProof(): Promise<'recent' | 'new' | null> {
 }
 
 async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
-  return responseIn<T>(await request(method, path, body))
+  return readResponse<T>(await request(method, path, body))
 }
 
-async function responseIn<T>(reply: Response): Promise<T> {
+async function readResponse<T>(reply: Response): Promise<T> {
   const { response } = (await reply.json().catch(() => {
     throw new ApiError(0, { message: UNREADABLE })
   })) as { response: T }

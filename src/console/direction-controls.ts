@@ -27,14 +27,14 @@ function showInAttributes(attributes: Record<string, unknown>) {
 }
 
 export function withVisibleControls(text: string): string {
-  return text.replace(CONTROLS, (control) => `[${nameOf(control)}]`)
+  return text.replace(CONTROLS, (control) => `[${toName(control)}]`)
 }
 
 /** The names of the controls in a text, such as `U+202E`. */
 export function findDirectionControls(text: string): string[] {
-  return [...new Set(text.match(CONTROLS) ?? [])].map(nameOf)
+  return [...new Set(text.match(CONTROLS) ?? [])].map(toName)
 }
 
-function nameOf(control: string): string {
+function toName(control: string): string {
   return `U+${control.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`
 }

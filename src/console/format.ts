@@ -97,7 +97,7 @@ export function money({ amount, currency }: { amount: number; currency: string }
 
 /** `12 events`, or `1,000+ events` for a count that stopped at 1,001. */
 export function formatCount(count: number, noun: string): string {
-  return count > 1000 ? `1,000+ ${pluralOf(noun)}` : plural(count, noun)
+  return count > 1000 ? `1,000+ ${pluralize(noun)}` : plural(count, noun)
 }
 
 /** `Brazil` for `BR`, in the browser's language. */
@@ -117,10 +117,10 @@ export function unnamedUser(id: string): string {
 
 /** `1 file`, `2 files`, `3 deliveries`. */
 export function plural(count: number, noun: string): string {
-  return `${number(count)} ${count === 1 ? noun : pluralOf(noun)}`
+  return `${number(count)} ${count === 1 ? noun : pluralize(noun)}`
 }
 
-function pluralOf(noun: string): string {
+function pluralize(noun: string): string {
   return `${noun}s`.replace(/([^ae])ys$/, '$1ies')
 }
 

@@ -9,11 +9,13 @@ const UNREADABLE = ['?']
 const address = signal(location.pathname + location.search)
 
 /** The segments of the path after `/console`. */
-export const parts = computed(() => partsOf((address.value.split('?')[0] ?? '').slice(BASE.length)))
+export const parts = computed(() =>
+  splitPath((address.value.split('?')[0] ?? '').slice(BASE.length)),
+)
 
 export const query = computed(() => new URLSearchParams(address.value.split('?')[1] ?? ''))
 
-function partsOf(path: string): string[] {
+function splitPath(path: string): string[] {
   try {
     return path.split('/').filter(Boolean).map(decodeSegment)
   } catch {

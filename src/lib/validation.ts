@@ -73,12 +73,12 @@ export function check<T extends TSchema>(schema: T, value: unknown, root: string
 /** The requirement that each invalid field violates, once per path; never the field's value. */
 export function toErrorDetails(
   faults: Iterable<ValueError>,
-  nameOf: (path: string) => string,
+  formatName: (path: string) => string,
 ): ErrorDetail[] {
   const found = new Map<string, ErrorDetail>()
   for (const fault of faults) {
     for (const inner of innermost(fault)) {
-      const path = nameOf(inner.path.slice(1).replaceAll('/', '.'))
+      const path = formatName(inner.path.slice(1).replaceAll('/', '.'))
       if (!found.has(path))
         found.set(path, { path: path.slice(0, 100), message: expectation(inner) })
       if (found.size >= MAX_DETAILS) return [...found.values()]
@@ -118,18 +118,18 @@ function expectation(fault: ValueError): string {
     return `must have ${schema['minLength']} characters or more`
   if (type === ValueErrorType.StringMaxLength || isMeasured)
     return `must have ${schema['maxLength']} characters or fewer`
-  if (isChoice(fault)) return `must be ${choicesIn(schema['anyOf'])}`
-  return TYPE_FAULTS.has(type) || isText ? `must be ${nameOf(schema)}` : message
+  if (isChoice(fault)) return `must be ${listChoices(schema['anyOf'])}`
+  return TYPE_FAULTS.has(type) || isText ? `must be ${readName(schema)}` : message
 }
 
 /** Such as `pro, free or null`. */
-function choicesIn(variants: TSchema[]): string {
-  const names = [...new Set(variants.map(nameOf))]
+function listChoices(variants: TSchema[]): string {
+  const names = [...new Set(variants.map(readName))]
   const last = names.pop() ?? ''
   return names.length === 0 ? last : `${names.join(', ')} or ${last}`
 }
 
-function nameOf(schema: TSchema): string {
+function readName(schema: TSchema): string {
   if (schema['const'] !== undefined) return String(schema['const'])
   // Query values are always strings; the format says what they stand for.
   const kind = schema['type'] === 'string' ? (schema['format'] ?? 'text') : schema['type']

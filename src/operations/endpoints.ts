@@ -2,7 +2,7 @@ import { isRequest, type Tallies } from '../platform/metrics/tallies.ts'
 
 type Figures = Awaited<ReturnType<Tallies['list']>>['figures'][number]
 
-type Endpoint = ReturnType<typeof endpointOf>
+type Endpoint = ReturnType<typeof toEndpoint>
 
 /** The name that all requests to unknown paths share. */
 const UNKNOWN_PATHS = 'none'
@@ -12,7 +12,7 @@ const CONSOLE = /^\w+ \/console\b/
 export function groupByEndpoint(figures: Figures[]) {
   return figures
     .filter(({ name }) => isRequest(name))
-    .map(endpointOf)
+    .map(toEndpoint)
     .toSorted((one, other) => other.p99 - one.p99 || other.count - one.count)
 }
 
@@ -32,6 +32,6 @@ export function figuresOfKind(figures: Figures[], kind: 'webhook' | 'billing') {
   )
 }
 
-function endpointOf({ name, count, soft, hard, p50, p99 }: Figures) {
+function toEndpoint({ name, count, soft, hard, p50, p99 }: Figures) {
   return { name, count, p50, p99, refused: soft, errors: hard, isConsole: isConsole(name) }
 }

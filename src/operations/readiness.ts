@@ -65,7 +65,7 @@ export function createReadiness(deps: ReadinessDeps) {
     const before = known[part]
     known[part] = state
     delete faults[part]
-    if (isError) faults[part] = reasonOf(found)
+    if (isError) faults[part] = formatReason(found)
     if (state === 'failing' && before !== state)
       log.warn({ part, state, ...(isError && { err: found }) }, 'a component is failing')
     else if (before === 'failing' && state !== before)
@@ -93,6 +93,6 @@ function inTime<T>(name: string, work: Promise<T>): Promise<T> {
 }
 
 /** What the database or the store said, rather than what users are told. */
-function reasonOf({ message, cause }: Error): string {
+function formatReason({ message, cause }: Error): string {
   return cause instanceof Error ? cause.message : message
 }

@@ -12,7 +12,7 @@ import type { RecordByKey, ScopeGuard } from './http/api-key-guard.ts'
 import type { authenticate, CheckSession } from './http/authenticate.ts'
 import type { RecordAction } from './http/console-guard.ts'
 import type { Sentences } from './http/language/translator.ts'
-import type { CountryOf, IpOf } from './http/request/client-address.ts'
+import type { FindCountry, FindIp } from './http/request/client-address.ts'
 import type { Job } from './jobs/jobs.ts'
 import type { Limits } from './limits/limits.ts'
 import type { AnyList, Names } from './lists/list.ts'
@@ -90,11 +90,11 @@ export type RouteContext = {
   signedIn: ReturnType<typeof authenticate>
   checkSession: CheckSession
   /** The base of file URLs. */
-  baseUrlOf: (request: Request) => string
-  ipOf: IpOf
-  countryOf: CountryOf
+  findBaseUrl: (request: Request) => string
+  findIp: FindIp
+  findCountry: FindCountry
   /** The best translated language for a request. */
-  languageOf: (request: Request) => string
+  chooseLanguage: (request: Request) => string
   translate: (sentence: string, language: string) => string
 }
 
@@ -103,7 +103,7 @@ export type ServerContext = {
   /** Adds `scope: '…'`, which requires an API key with that scope. */
   scopeGuard: ScopeGuard
   recordByKey: RecordByKey
-  baseUrlOf: (request: Request) => string
+  findBaseUrl: (request: Request) => string
 }
 
 /** The context that console routes are built with. */
@@ -111,9 +111,9 @@ export type ConsoleContext = {
   record: RecordAction
   /** Whether the session of a request is still valid. */
   isSignedIn: (request: Request) => Promise<boolean>
-  baseUrlOf: (request: Request) => string
-  namesOf: NamesOf
+  findBaseUrl: (request: Request) => string
+  findUserNames: FindNames
 }
 
 /** The names or e-mail addresses of those `ids` that belong to users, by id; empty for guests. */
-type NamesOf = (ids: (string | null)[]) => Promise<Names>
+type FindNames = (ids: (string | null)[]) => Promise<Names>

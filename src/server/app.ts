@@ -22,11 +22,11 @@ import { metricsRoute } from '../platform/http/metrics.ts'
 import { isForConsole } from '../platform/http/pages/console-page.ts'
 import { home } from '../platform/http/pages/home.ts'
 import { errors, findAllowedMethods } from '../platform/http/replies/errors.ts'
-import type { CountryOf } from '../platform/http/request/client-address.ts'
+import type { FindCountry } from '../platform/http/request/client-address.ts'
 import { host } from '../platform/http/request/host.ts'
 import { singleParameters } from '../platform/http/request/query.ts'
 import { observe, requestInfo } from '../platform/http/request/request-log.ts'
-import { createBaseUrlOf, type FromProxy } from '../platform/http/request/request-url.ts'
+import { createBaseUrlReader, type FromProxy } from '../platform/http/request/request-url.ts'
 import { publicUrl } from '../platform/public-url.ts'
 import { VERSION } from '../version.ts'
 import { createConsole } from './console.ts'
@@ -56,7 +56,7 @@ export function createApp(services: Services) {
     readiness,
     encryptionKeys: keys,
     replayGuard,
-    ipOf,
+    findIp,
     now,
   } = services
   const { isTls } = config
@@ -65,8 +65,8 @@ export function createApp(services: Services) {
   const app = new Elysia({ normalize: false, handler: { standardHostname: isTls } })
   const translator = createTranslator(translations)
   const isFromProxy = (request: Request) => services.isFromProxy(request, app.server)
-  const countryOf = (request: Request) => services.countryOf(request, app.server)
-  const api = createApi(services, translator, isFromProxy, countryOf)
+  const findCountry = (request: Request) => services.findCountry(request, app.server)
+  const api = createApi(services, translator, isFromProxy, findCountry)
   const isRequired = config.payloadEncryption === 'required'
   const uploadPath = ATTACHMENTS_PATH
   const about = { version: VERSION, server: config.baseUrl ?? '/' }
@@ -90,7 +90,7 @@ export function createApp(services: Services) {
         isRequired,
         hasLimits: config.rateLimits,
         plainPaths,
-        ipOf,
+        findIp,
         now,
         log,
       }),
@@ -172,7 +172,7 @@ export function createConsoleApp(services: Services) {
 
 /** The documented routes that the app's other servers call with an API key. */
 function createServerApi(services: Services, isFromProxy: FromProxy): AnyElysia {
-  const { apiKeys, operators, config, networkCheck, ipOf, now } = services
+  const { apiKeys, operators, config, networkCheck, findIp, now } = services
   const recordByKey: RecordByKey = (request, entry) => {
     const { key, readIp } = findCaller(request)
     return operators.audit.record({
@@ -182,9 +182,9 @@ function createServerApi(services: Services, isFromProxy: FromProxy): AnyElysia 
       requestId: requestInfo(request).id,
     })
   }
-  const scopeGuard = requireKey({ findKey: apiKeys.find, networkCheck, ipOf, now })
-  const baseUrlOf = createBaseUrlOf(config.filesPublicUrl ?? config.baseUrl, isFromProxy)
-  const context = { scopeGuard, recordByKey, baseUrlOf }
+  const scopeGuard = requireKey({ findKey: apiKeys.find, networkCheck, findIp, now })
+  const findBaseUrl = createBaseUrlReader(config.filesPublicUrl ?? config.baseUrl, isFromProxy)
+  const context = { scopeGuard, recordByKey, findBaseUrl }
   const api: AnyElysia = new Elysia({ name: 'server-api', normalize: false })
   for (const { serverRoutes } of services.parts) if (serverRoutes) api.use(serverRoutes(context))
   return api.use(serverActions(actions, { services, ...context }))
@@ -195,17 +195,17 @@ function createApi(
   services: Services,
   translator: Translator,
   isFromProxy: FromProxy,
-  countryOf: CountryOf,
+  findCountry: FindCountry,
 ): AnyElysia {
-  const { languageOf, translate } = translator
-  const { config, checkSession, ipOf, publicKeys } = services
+  const { chooseLanguage, translate } = translator
+  const { config, checkSession, findIp, publicKeys } = services
   const context: RouteContext = {
     signedIn: authenticate(checkSession),
     checkSession,
-    baseUrlOf: createBaseUrlOf(config.baseUrl, isFromProxy),
-    ipOf,
-    countryOf,
-    languageOf,
+    findBaseUrl: createBaseUrlReader(config.baseUrl, isFromProxy),
+    findIp,
+    findCountry,
+    chooseLanguage,
     translate,
   }
   const api: AnyElysia = new Elysia({ name: 'api', normalize: false })

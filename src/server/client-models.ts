@@ -5,7 +5,7 @@ import {
   attachmentExport,
   ListedAttachment,
 } from '../features/attachments/model.ts'
-import { billingExport, SubscriptionReplyOf } from '../features/billing/model.ts'
+import { billingExport, createSubscriptionReply } from '../features/billing/model.ts'
 import { changesExport } from '../features/changes/model.ts'
 import { ContentVersions, FaqReply } from '../features/content/model.ts'
 import { DataReply, dataExport } from '../features/data/model.ts'
@@ -14,9 +14,9 @@ import { RatesReply } from '../features/rates/model.ts'
 import { AppSettingsReply } from '../features/settings/model.ts'
 import {
   AppStorePurchase,
+  createSubmissionReply,
   PlayStorePurchase,
   PurchaseSubmission,
-  SubmissionReplyOf,
 } from '../features/stores/model.ts'
 import { UsageReply, usageExport } from '../features/usage/model.ts'
 import { userExport } from '../features/users/accounts/model.ts'
@@ -37,8 +37,8 @@ import { DeletionReply, ProfilePatch, UserProfile } from '../features/users/prof
 import { PasskeyAssertion, PasskeyAttestation } from '../platform/http/passkey-models.ts'
 import { closedObject } from '../platform/http/replies/envelope.ts'
 
-const Subscription = SubscriptionReplyOf(PlanReply)
-const SubmittedPurchases = SubmissionReplyOf(Subscription)
+const Subscription = createSubscriptionReply(PlanReply)
+const SubmittedPurchases = createSubmissionReply(Subscription)
 const { passkeys, ...accountExport } = userExport
 
 /** The models of the client package, by the names that apps import. `src/client/models.ts` declares their types. */

@@ -16,7 +16,7 @@ import {
 import { consoleNetworks, consolePage } from '../platform/http/pages/console-page.ts'
 import { data } from '../platform/http/replies/envelope.ts'
 import { requestInfo } from '../platform/http/request/request-log.ts'
-import { createBaseUrlOf, type FromProxy } from '../platform/http/request/request-url.ts'
+import { createBaseUrlReader, type FromProxy } from '../platform/http/request/request-url.ts'
 import { consoleLists } from '../platform/lists/console-routes.ts'
 import { actions, auditLabels, lists } from './declarations.ts'
 import type { Services } from './services.ts'
@@ -33,12 +33,12 @@ export function createConsole(services: Services, isFromProxy: FromProxy) {
 
 /** The console's routes, protected by one guard and hidden from the public OpenAPI document. */
 function createAdmin(services: Services, isFromProxy: FromProxy) {
-  const { config, operators, ipOf, now } = services
+  const { config, operators, findIp, now } = services
   const checkSession = operators.sessions.check
   const { guard, protect } = consoleGuard({
     checkSession,
     baseUrl: config.consolePort === null ? config.baseUrl : null,
-    ipOf,
+    findIp,
     now,
   })
   const record: RecordAction = (request, entry) =>
@@ -52,18 +52,18 @@ function createAdmin(services: Services, isFromProxy: FromProxy) {
     const token = readSessionToken(request)
     return token !== null && (await checkSession(token, { isUse: false })) !== null
   }
-  const baseUrlOf = createBaseUrlOf(config.baseUrl, isFromProxy)
+  const findBaseUrl = createBaseUrlReader(config.baseUrl, isFromProxy)
   // The console's own port serves no files.
-  const filesBaseOf = (request: Request) => {
-    const base = new URL(baseUrlOf(request))
+  const findFilesBase = (request: Request) => {
+    const base = new URL(findBaseUrl(request))
     if (config.consolePort !== null && config.baseUrl === null) base.port = String(config.port)
     return base.origin
   }
   const context: ConsoleContext = {
     record,
     isSignedIn,
-    baseUrlOf: filesBaseOf,
-    namesOf: services.users.directory.namesOf,
+    findBaseUrl: findFilesBase,
+    findUserNames: services.users.directory.findNames,
   }
   const deps = { services, log: services.log, now, ...context }
   const admin: AnyElysia = new Elysia({ name: 'admin', normalize: false, detail: { hide: true } })

@@ -2,7 +2,7 @@ import { alertsFeature } from '../features/alerts/feature.ts'
 import { apiKeysFeature } from '../features/api-keys/feature.ts'
 import { attachmentsFeature } from '../features/attachments/feature.ts'
 import { billingFeature } from '../features/billing/feature.ts'
-import { SubscriptionReplyOf } from '../features/billing/model.ts'
+import { createSubscriptionReply } from '../features/billing/model.ts'
 import { changesFeature } from '../features/changes/feature.ts'
 import { contentFeature } from '../features/content/feature.ts'
 import { dataFeature } from '../features/data/feature.ts'
@@ -73,7 +73,7 @@ const declared: readonly Declarations[] = FEATURES
 type ExportMembers = Intersection<
   Extract<(typeof FEATURES)[number], { exportMembers: object }>['exportMembers']
 >
-const Subscription = SubscriptionReplyOf(PlanReply)
+const Subscription = createSubscriptionReply(PlanReply)
 
 /** A user's export: the members that features declare, and the subscriptions with their plans. */
 export const UserExport = closedObject(

@@ -81,10 +81,10 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
       await changes.recordForAll(tx, 'settings')
     },
     listPlans: async () => {
-      const catalogue = await plans.services.plans.listIn(['en'])
+      const catalogue = await plans.services.plans.listInLanguages(['en'])
       return [...catalogue.plans, ...catalogue.archived]
     },
-    planOf: async (userId) => (await subscription.readPlan(userId)).plan?.code ?? null,
+    findPlanCode: async (userId) => (await subscription.readPlan(userId)).plan?.code ?? null,
   })
   const data = dataFeature.create(platform, {
     existingUsers,
@@ -104,7 +104,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     findUser: async (id: string) =>
       (await users.services.users.directory.listByIds([id]))[0] ?? null,
     listPlans: async (wanted: string[]) => ({
-      ...(await plans.services.plans.listIn(wanted)),
+      ...(await plans.services.plans.listInLanguages(wanted)),
       rates: (await rates.services.rates.readIfServed())?.rates ?? {},
     }),
     planSchema: PlanReply,
@@ -113,11 +113,11 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     ...aboutUsersAndPlans,
     eventReaders: storeEventReaders,
     onApplied: (tx, provider, event) => stores.services.stores.scheduleCheck(tx, provider, event),
-    claimantOf: (key) => stores.services.stores.claims.claimantOf(key),
-    linkOf: (key) => stores.services.stores.claims.linkOf(key),
+    findClaimant: (key) => stores.services.stores.claims.findClaimant(key),
+    findLink: (key) => stores.services.stores.claims.findLink(key),
     storeSupport: () => stores.services.storeSupport(),
     isUser: accounts.exists,
-    isUserIn: accounts.existsIn,
+    isUserWithin: accounts.existsWithin,
     onAccessChange: (tx, change) => announcements.accessChanged(tx, change),
     readRates: rates.services.rates.readDays,
     countingDelayMs: deps.countingDelayMs,
@@ -127,7 +127,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     ...aboutUsersAndPlans,
     billing: billing.services,
     isGuest: async (tx, userId) => (await accounts.find(tx, userId)).loginType === 'guest',
-    userIdOf: (email) => users.services.userIdOf(email),
+    findIdByEmail: (email) => users.services.findIdByEmail(email),
     notifyFormerOwner: (tx, userId, productId) =>
       users.services.users.notifyOfMovedPurchase(tx, userId, productId),
     requestsPerSecond: deps.requestsPerSecond,
@@ -144,7 +144,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     hasRecentAssets: async (userId, since) =>
       (await listing.hasFileSince(userId, since)) ||
       (await subscription.hasAccessSince(userId, since)),
-    customerIdsOf: eventSearch.customerIdsOf,
+    findCustomerIds: eventSearch.findCustomerIds,
     isEvent: eventSearch.exists,
     access: accessSearch,
     accessOf: timeline.summarize,
@@ -155,8 +155,8 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
   })
   const usage = usageFeature.create(platform, {
     isUser: accounts.exists,
-    isUserIn: accounts.existsIn,
-    allowanceOf: async (userId) => {
+    isUserWithin: accounts.existsWithin,
+    findAllowance: async (userId) => {
       const { plan, purchase } = await subscription.readPlan(userId)
       return {
         limits: plan ? findPlanLimits(plan) : [],

@@ -18,9 +18,9 @@ import { type EncryptionDb, encryptionTables } from '../platform/encryption/sche
 import type { Declarations } from '../platform/feature.ts'
 import { httpGerman } from '../platform/http/language/translations.ts'
 import {
-  createAddressOf,
-  createCountryOf,
-  createIpOf,
+  createAddressReader,
+  createCountryReader,
+  createIpReader,
   createNetworkCheck,
   createProxyCheck,
 } from '../platform/http/request/client-address.ts'
@@ -91,7 +91,7 @@ export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb
   })
   const replayGuard = createReplayGuard({ db, now })
   const isSocket = config.socketPath !== null
-  const addressOf = createAddressOf({ trusted, isSocket, log })
+  const findAddress = createAddressReader({ trusted, isSocket, log })
   const isFromProxy = createProxyCheck({ trusted, isSocket })
   const jobs: Job[] = [
     {
@@ -136,11 +136,11 @@ export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb
     signingKeys,
     publicKeys: () => [...signingKeys.published(), ...encryptionKeys.published()],
     replayGuard,
-    ipOf: createIpOf(addressOf),
-    countryOf: createCountryOf(countryHeader, { isFromProxy, log }),
+    findIp: createIpReader(findAddress),
+    findCountry: createCountryReader(countryHeader, { isFromProxy, log }),
     isFromProxy,
-    networkCheck: (networks: string[]) => createNetworkCheck(networks, addressOf, isFromProxy),
-    maySeeConsole: createNetworkCheck(consoleNetworks, addressOf, isFromProxy),
+    networkCheck: (networks: string[]) => createNetworkCheck(networks, findAddress, isFromProxy),
+    maySeeConsole: createNetworkCheck(consoleNetworks, findAddress, isFromProxy),
     jobs,
   }
 }

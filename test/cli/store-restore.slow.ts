@@ -25,15 +25,15 @@ onSqlite('a backup of PostgreSQL is not Homeport’s')(
     const backup = await run(['backup', '--out', 'yesterday.tar'])
     expect(backup.exitCode).toBe(0)
     for (let at = 0; at < LOST; at++) await deliver(before, store.buy().notification.body)
-    const all = await purchasesOf(run)
+    const all = await listPurchases(run)
     expect(all).toHaveLength(LOST + 10)
     await before.stop()
     expect((await run(['restore', 'yesterday.tar', '--yes'])).exitCode).toBe(0)
     const after = await start(settings)
-    expect((await purchasesOf(run)).length).toBeLessThan(LOST + 10)
+    expect((await listPurchases(run)).length).toBeLessThan(LOST + 10)
     const { stdout, stderr } = await run(['stores', 'catch-up'])
     expect([stdout, stderr]).toEqual([expect.stringMatching(/^Read \d+ notifications/), ''])
-    expect(await purchasesOf(run)).toEqual(all)
+    expect(await listPurchases(run)).toEqual(all)
     await after.stop()
   },
   cases(60_000, 300_000),
@@ -44,7 +44,7 @@ async function deliver(server: Server, body: object) {
   expect(status).toBe(200)
 }
 
-async function purchasesOf(run: (args: string[]) => Promise<{ stdout: string }>) {
+async function listPurchases(run: (args: string[]) => Promise<{ stdout: string }>) {
   const { stdout } = await run(['purchases', 'list', '--limit', '999999', '--json'])
   return JSON.parse(stdout) as object[]
 }

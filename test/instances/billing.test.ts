@@ -99,7 +99,7 @@ async function accessByStore({ services }: TestApp): Promise<Record<string, stri
   for (const user of USERS) {
     const customerId = aliases.find(({ appUserId }) => appUserId === user)?.customerId ?? user
     for (const environment of ['PRODUCTION', 'SANDBOX']) {
-      const purchases = await projection.purchasesOf(customerId, environment)
+      const purchases = await projection.listPurchases(customerId, environment)
       const active = computeEntitlements(assessPurchases(purchases, NOW)).filter(
         ({ active }) => active,
       )

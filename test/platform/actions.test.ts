@@ -5,7 +5,7 @@ import { UsageError } from '../../src/lib/command.ts'
 import { ROLES } from '../../src/lib/roles.ts'
 import { describeOptions, readInput, toCommands } from '../../src/platform/actions/command-line.ts'
 import { CONSOLE_API } from '../../src/platform/http/console-guard.ts'
-import { closedObject, integer, oneOf } from '../../src/platform/http/replies/envelope.ts'
+import { closedObject, integer, literalUnion } from '../../src/platform/http/replies/envelope.ts'
 import { createConsoleApp } from '../../src/server/app.ts'
 import { actions, auditLabels } from '../../src/server/declarations.ts'
 import { createTestApp } from '../support/app.ts'
@@ -82,7 +82,7 @@ describe('a command line', () => {
     events: t.Array(t.String(), { description: '`all`, or a list' }),
     count: t.Optional(integer({ minimum: 1, description: 'how many' })),
     until: t.Optional(t.String({ format: 'date-time', description: 'the end' })),
-    role: t.Optional(oneOf(ROLES, { description: 'the role' })),
+    role: t.Optional(literalUnion(ROLES, { description: 'the role' })),
     forever: t.Optional(t.Boolean({ description: 'without an end' })),
     confirm: t.Optional(t.String({ isForConsole: true })),
   })

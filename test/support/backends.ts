@@ -62,7 +62,7 @@ export async function openReal(...options: Parameters<typeof createTestApp>): Pr
   return Object.assign(app, {
     endSessions: () => db.write(async (tx) => void (await tx.delete(db.tables.sessions))),
     signOutEverywhere: async (email: string) =>
-      app.services.users.accountSecurity.signOut((await app.services.userIdOf(email)) ?? ''),
+      app.services.users.accountSecurity.signOut((await app.services.findIdByEmail(email)) ?? ''),
     countUsers: () => db.read.$count(db.tables.users),
     hasDetectedReuse: () => app.lines.join('').includes('refresh token reuse'),
     codeFor: async (secret: string) =>

@@ -107,6 +107,6 @@ export async function storedPurchases(
   customerId: string,
   environment = 'PRODUCTION',
 ) {
-  const purchases = await services.projection.purchasesOf(customerId, environment)
+  const purchases = await services.projection.listPurchases(customerId, environment)
   return purchases.map(({ purchaseKey: _key, ...purchase }) => purchase)
 }

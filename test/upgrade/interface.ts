@@ -82,21 +82,21 @@ function findInSchema(before: unknown, now: unknown, place: string, side: Side):
   }
   removals.push(...findInSchema(before['items'], now['items'], `${place}[]`, side))
   const [few, many] = side === 'request' ? [now, before] : [before, now]
-  for (const name of listIn(few, 'required')) {
-    if (!listIn(many, 'required').includes(name)) {
+  for (const name of readList(few, 'required')) {
+    if (!readList(many, 'required').includes(name)) {
       removals.push(`${place}.${name} is ${side === 'request' ? 'required' : 'optional'}`)
     }
   }
-  for (const value of listIn(before, 'enum')) {
-    if (isTree(now) && now['enum'] && !listIn(now, 'enum').includes(value))
+  for (const value of readList(before, 'enum')) {
+    if (isTree(now) && now['enum'] && !readList(now, 'enum').includes(value))
       removals.push(`${place} is never ${JSON.stringify(value)}`)
   }
   if (before['type'] !== undefined && now['type'] !== undefined && before['type'] !== now['type']) {
     removals.push(`${place} is ${now['type']} instead of ${before['type']}`)
   }
   for (const kind of ['anyOf', 'oneOf', 'allOf']) {
-    for (const [index, variant] of listIn(before, kind).entries()) {
-      const fits = listIn(now, kind).map((one) => findInSchema(variant, one, place, side))
+    for (const [index, variant] of readList(before, kind).entries()) {
+      const fits = readList(now, kind).map((one) => findInSchema(variant, one, place, side))
       if (!fits.some((found) => found.length === 0))
         removals.push(...(fits[index] ?? [`${place} lacks a variant`]))
     }
@@ -124,7 +124,7 @@ export function at(tree: unknown, ...path: string[]): Json | undefined {
     | undefined
 }
 
-function listIn(tree: Json, name: string): unknown[] {
+function readList(tree: Json, name: string): unknown[] {
   return (tree[name] ?? []) as unknown[]
 }
 

@@ -66,16 +66,16 @@ export function packArchive(
 
   async function packText(name: string, text: string) {
     const bytes = new TextEncoder().encode(text)
-    const writer = controller.add(headerOf(name, bytes.byteLength)).getWriter()
+    const writer = controller.add(buildHeader(name, bytes.byteLength)).getWriter()
     await writer.write(bytes)
     await writer.close()
   }
 
   async function packFile(name: string, path: string): Promise<string> {
     const { size, mtime } = await stat(path)
-    const writer = controller.add({ ...headerOf(name, size), mtime }).getWriter()
+    const writer = controller.add({ ...buildHeader(name, size), mtime }).getWriter()
     const hasher = new Bun.CryptoHasher('sha256')
-    for await (const chunk of chunksOf(path, size)) {
+    for await (const chunk of readChunks(path, size)) {
       hasher.update(chunk)
       await writer.write(chunk)
       onBytes(chunk.byteLength)
@@ -211,7 +211,7 @@ function removeChecksum(onBytes: (bytes: Uint8Array) => void) {
   })
 }
 
-async function* chunksOf(path: string, size: number): AsyncGenerator<Uint8Array> {
+async function* readChunks(path: string, size: number): AsyncGenerator<Uint8Array> {
   await using file = await open(path, 'r')
   for (let position = 0; position < size; ) {
     const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size - position))
@@ -229,7 +229,7 @@ async function* hashChunks(body: ReadableStream<Uint8Array>, hasher: Bun.CryptoH
   }
 }
 
-function headerOf(name: string, size: number) {
+function buildHeader(name: string, size: number) {
   return { name, size, mode: 0o600, type: 'file' as const }
 }
 

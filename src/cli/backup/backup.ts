@@ -71,7 +71,7 @@ export const backup: LocalCommand = {
     if (lock === null)
       throw new UsageError('Another backup is running: wait until it has finished.')
     setPriority(LOW_PRIORITY)
-    const key = unencrypted ? null : await keyOf(config)
+    const key = unencrypted ? null : await readKey(config)
     const outPath = typeof out === 'string' ? out : null
     const target = await chooseTarget(config, outPath, key !== null, yes === true)
     const { place } = target
@@ -108,7 +108,7 @@ async function lockBackups(config: Config): Promise<Disposable | null> {
 }
 
 /** BACKUP_KEY, or else the key that the service is known to use. */
-async function keyOf({ backupKey, dataDir }: Config): Promise<string | null> {
+async function readKey({ backupKey, dataDir }: Config): Promise<string | null> {
   const record = readServiceRecord(dataDir)
   const key = backupKey ?? record?.backups ?? null
   if (backupKey === null && key !== null && !isRecipient(key)) {

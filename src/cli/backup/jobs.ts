@@ -107,11 +107,15 @@ function missedSince(
 }
 
 /** Reads a value again when it is older than the time, in ms, that it may be used for. */
-function cached<T>(read: () => Promise<T>, lifetimeOf: (value: T) => number): () => Promise<T> {
+function cached<T>(
+  read: () => Promise<T>,
+  computeLifetime: (value: T) => number,
+): () => Promise<T> {
   let last: { at: number; value: T } | null = null
   return async () => {
     const at = performance.now()
-    if (last === null || at - last.at >= lifetimeOf(last.value)) last = { at, value: await read() }
+    if (last === null || at - last.at >= computeLifetime(last.value))
+      last = { at, value: await read() }
     return last.value
   }
 }

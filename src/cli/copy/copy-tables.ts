@@ -125,13 +125,13 @@ function* splitIntoStatements(page: Row[]): Generator<Row[]> {
       bytes = 0
     }
     batch.push(row)
-    for (const value of Object.values(row)) bytes += sizeOf(value)
+    for (const value of Object.values(row)) bytes += estimateSize(value)
   }
   if (batch.length > 0) yield batch
 }
 
 /** About as many bytes as a value has in a statement. Documents of JSON are objects here. */
-function sizeOf(value: unknown): number {
+function estimateSize(value: unknown): number {
   if (value instanceof Uint8Array) return value.byteLength
   return (typeof value === 'object' ? JSON.stringify(value) : String(value)).length
 }

@@ -50,7 +50,7 @@ export const dbCopy: LocalCommand = {
     const place = to ?? from
     if ((to === undefined) === (from === undefined) || typeof place !== 'string')
       throw new UsageError('Choose --to or --from, with a postgres:// URL or env:NAME.')
-    const url = urlIn(place)
+    const url = parseUrl(place)
     if (postgresUrl(url) === undefined) throw new UsageError(`The URL must be ${POSTGRES_URL}.`)
     if (config.secretKey === null)
       throw new UsageError('Set SECRET_KEY: it encrypts the secrets in the database.')
@@ -69,7 +69,7 @@ export const dbCopy: LocalCommand = {
 }
 
 /** The URL itself, or the value of `NAME` for `env:NAME`: local users can see command lines. */
-function urlIn(place: string): string {
+function parseUrl(place: string): string {
   const name = /^env:(\w+)$/.exec(place)?.[1]
   if (name === undefined) return place
   const url = readVariable(name)

@@ -80,8 +80,8 @@ export async function copyFiles(
   const openTarget = () => createConfiguredFiles({ ...to, filesCacheBytes: 0 }, folder, COMPARED)
   const target = openTarget()
   await mkdir(work, { recursive: true, mode: 0o700 })
-  const keys = await keysOf(from)
-  const there = new Set(await keysOf(target))
+  const keys = await listKeys(from)
+  const there = new Set(await listKeys(target))
   const missing = keys.filter((key) => !there.has(key))
   await forEachKey(missing, 'Copying', onProgress, async (key) => {
     const path = await fetchCopy(from, key, work)
@@ -98,7 +98,7 @@ export async function copyFiles(
   return { copied: missing.length, there: keys.length - missing.length, keys: new Set(keys) }
 }
 
-async function keysOf(files: Files): Promise<string[]> {
+async function listKeys(files: Files): Promise<string[]> {
   const found = await Array.fromAsync(files.list())
   return found.map(({ key }) => key)
 }

@@ -36,7 +36,7 @@ export function refuseServiceDatabase({ dataDir, databaseUrl }: Config) {
 export async function requireDatabaseFile(config: Config) {
   const { dataDir } = config
   const found = await stat(databasePath(config)).catch(async (error) => {
-    if (codeOf(error) === 'ENOENT') return null
+    if (readCode(error) === 'ENOENT') return null
     throw await asCommandError(error, config)
   })
   if (found === null) {
@@ -113,7 +113,7 @@ function describeRepair(dataDir: string, self: number): string | null {
     statSync(dataDir)
     return `${dataDir} belongs to root: run "chown -R ${self} ${dataDir}"`
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') return null
+    if (readCode(error) !== 'ENOENT') return null
     return `Only root can create ${dataDir}: run "install -d -o ${self} -m 700 ${dataDir}"`
   }
 }
@@ -130,7 +130,7 @@ async function isFull(dataDir: string): Promise<boolean> {
   return bytes < MIN_START_BYTES || inodes === 0
 }
 
-function codeOf(error: unknown): string {
+function readCode(error: unknown): string {
   return String((error as { code?: unknown }).code ?? error)
 }
 
@@ -142,7 +142,7 @@ export function describeFolders({ dataDir, backupDir, nativeDir }: Config): stri
   const folders = [dataDir, backupDir, nativeDir].filter((path) => typeof path === 'string')
   const native = nativeDir ?? join(dataDir, 'native')
   const advice = `${native} is on a mount without execution (noexec), so images cannot be processed: set NATIVE_DIR to a folder on another mount.`
-  const open = folders.filter((path) => modeOf(path) & WRITABLE_BY_ALL)
+  const open = folders.filter((path) => readMode(path) & WRITABLE_BY_ALL)
   return [
     ...(findMount(native)?.isExecutable === false ? [advice] : []),
     ...open.map(
@@ -152,7 +152,7 @@ export function describeFolders({ dataDir, backupDir, nativeDir }: Config): stri
 }
 
 /** 0 for a missing folder: code that needs it reports that itself. */
-function modeOf(path: string): number {
+function readMode(path: string): number {
   try {
     return statSync(path).mode
   } catch {

@@ -15,23 +15,25 @@ export const completion: LocalCommand = {
   run: async (_loadConfig, { json }, [shell = ''], program) => {
     if (!Object.hasOwn(SHELLS, shell))
       throw new UsageError(`The shell must be one of ${Object.keys(SHELLS).join(', ')}.`)
-    const script = SHELLS[shell as keyof typeof SHELLS](entriesOf(program, []))
+    const script = SHELLS[shell as keyof typeof SHELLS](listEntries(program, []))
     writeOutcome(json, { shell, script }, script)
     return EXIT.done
   },
 }
 
-function entriesOf(command: Commander, path: string[]): Entry[] {
-  const nested = commandsIn(command).flatMap((inner) => entriesOf(inner, [...path, inner.name()]))
-  const words = [...commandsIn(command).map((inner) => inner.name()), ...flagsOf(command)]
+function listEntries(command: Commander, path: string[]): Entry[] {
+  const nested = listCommands(command).flatMap((inner) =>
+    listEntries(inner, [...path, inner.name()]),
+  )
+  const words = [...listCommands(command).map((inner) => inner.name()), ...listFlags(command)]
   return [{ path, summary: command.description(), words, command }, ...nested]
 }
 
-function commandsIn(command: Commander): Commander[] {
+function listCommands(command: Commander): Commander[] {
   return command.createHelp().visibleCommands(command)
 }
 
-function flagsOf(command: Commander): string[] {
+function listFlags(command: Commander): string[] {
   const options = command.createHelp().visibleOptions(command)
   return options.flatMap(({ long }) => long ?? [])
 }
@@ -62,7 +64,7 @@ function zsh(entries: Entry[]): string {
 
 function fish(entries: Entry[]): string {
   const lines = entries.flatMap(({ path, command }) => {
-    const inner = commandsIn(command)
+    const inner = listCommands(command)
     const names = inner.map((child) => child.name()).join(' ')
     const seen = path.map((name) => `__fish_seen_subcommand_from ${name}`)
     const unseen = names === '' ? [] : [`not __fish_seen_subcommand_from ${names}`]

@@ -8,13 +8,13 @@ export const man: LocalCommand = {
   name: 'man',
   summary: 'Print the manual page: homeport man > /usr/local/share/man/man1/homeport.1',
   run: async (_loadConfig, { json }, _args, program) => {
-    const page = pageOf(program)
+    const page = formatPage(program)
     writeOutcome(json, { page }, page)
     return EXIT.done
   },
 }
 
-function pageOf(program: Commander): string {
+function formatPage(program: Commander): string {
   const day = BUILD_INFO?.date?.slice(0, 10) ?? ''
   return [
     `.TH HOMEPORT 1 "${day}" "homeport ${VERSION}"`,
@@ -28,16 +28,16 @@ function pageOf(program: Commander): string {
     'The configuration is read from environment variables',
     'and from the file .env in the working directory. Commands accept \\fB\\-\\-json\\fR and \\fB\\-\\-yes\\fR.',
     '.SH COMMANDS',
-    ...sectionsOf(program, ''),
+    ...formatSections(program, ''),
     '.SH EXIT STATUS',
     `${EXIT.done} success, ${EXIT.failed} failure, ${EXIT.usage} usage error, ${EXIT.configuration} invalid configuration.`,
   ].join('\n')
 }
 
-function sectionsOf(command: Commander, path: string): string[] {
+function formatSections(command: Commander, path: string): string[] {
   const help = command.createHelp()
   return help.visibleCommands(command).flatMap((child) => {
-    if (child.commands.length > 0) return sectionsOf(child, `${path}${child.name()} `)
+    if (child.commands.length > 0) return formatSections(child, `${path}${child.name()} `)
     if (child.name() === 'help') return []
     const options = help.visibleOptions(child).filter(({ long }) => long !== '--help')
     return [

@@ -38,7 +38,7 @@ export function guardConnections({ ports, setAccepting, trustedProxies, log }: G
   if (limit === null) return
   const reserve = Math.min(Math.max(limit / RESERVE.divisor, RESERVE.min), RESERVE.max)
   const highWaterMark = Math.floor(limit - reserve)
-  const keyOf = createConnectionKey(trustedProxies)
+  const toKey = createConnectionKey(trustedProxies)
   let isAccepting = true
   let warnedAt = -WARN_INTERVAL_MS
   setTimeout(check, INTERVAL_MS).unref()
@@ -57,7 +57,7 @@ export function guardConnections({ ports, setAccepting, trustedProxies, log }: G
   function makeRoom(): boolean {
     const connections = openConnections(ports(), randomFds()) ?? []
     const share = Math.floor(connections.length / ADDRESS_DIVISOR)
-    const groups = groupsOf(connections).filter(({ length }) => length > share)
+    const groups = groupConnections(connections).filter(({ length }) => length > share)
     const excess = groups.flatMap((group) => {
       // Busy ones too: an address may hold connections with requests that never end.
       const idleFirst = [...longestIdleFirst(group.filter(isIdle)), ...longestIdleFirst(group)]
@@ -80,8 +80,8 @@ export function guardConnections({ ports, setAccepting, trustedProxies, log }: G
   }
 
   /** The connections of each address, without those of trusted proxies. */
-  function groupsOf(connections: Connection[]): Connection[][] {
-    const groups = Map.groupBy(connections, ({ peer }) => keyOf(peer))
+  function groupConnections(connections: Connection[]): Connection[][] {
+    const groups = Map.groupBy(connections, ({ peer }) => toKey(peer))
     groups.delete(null)
     return [...groups.values()]
   }

@@ -41,14 +41,14 @@ export const serve: LocalCommand = {
     } catch (error) {
       if (signals.isStopping() && isUnreachable(error)) return EXIT.done
       // Standard error gets a readable sentence; log collectors need the reason in the log.
-      if (!isTextLog(config)) log.fatal({ reason: reasonOf(error) }, 'the server stops')
+      if (!isTextLog(config)) log.fatal({ reason: describeReason(error) }, 'the server stops')
       throw error
     }
   },
 }
 
 /** Hides database queries, which may contain personal data. */
-function reasonOf(thrown: unknown): string {
+function describeReason(thrown: unknown): string {
   const error = thrown instanceof SuppressedError ? thrown.suppressed : thrown
   return error instanceof Error && !('query' in error) ? error.message : 'an unexpected error'
 }

@@ -51,7 +51,7 @@ export async function serveForwarded(
     fetch(request, server) {
       // The earlier process applies the timeout to its clients.
       server.timeout(request, 0)
-      const original = originalOf(request, config.isTls)
+      const original = restoreRequest(request, config.isTls)
       return handle(request.headers.get(TARGET) === 'console' ? 'console' : 'app', original)
     },
   })
@@ -138,7 +138,7 @@ function forwardedHeaders(target: Target, request: Request, peer: string | null)
 }
 
 /** The request as the earlier process received it. */
-function originalOf(request: Request, isTls: boolean): Request {
+function restoreRequest(request: Request, isTls: boolean): Request {
   const { headers } = request
   const url = headers.get(REQUESTED_URL) ?? ''
   const absent = (headers.get(ABSENT) ?? '').split(',')

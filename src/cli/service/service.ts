@@ -83,9 +83,9 @@ export async function installService(paths: Paths, run: Run): Promise<boolean> {
   const isNew = await writeEnvironment(paths)
   await run('useradd', '--system', '--home-dir', paths.home, '--shell', '/usr/sbin/nologin', NAME)
   await mkdir(paths.home, { recursive: true, mode: 0o700 })
-  await chown(paths.home, await idOf('-u'), await idOf('-g'))
+  await chown(paths.home, await readId('-u'), await readId('-g'))
   // So that commands run by the service's user can read the configuration.
-  await chown(paths.environment, 0, await idOf('-g'))
+  await chown(paths.environment, 0, await readId('-g'))
   await chmod(paths.environment, 0o640)
   await writeFile(paths.sysctl, SYSCTL)
   await writeFile(paths.unit, formatUnit({ user: NAME, ...paths }))
@@ -142,7 +142,7 @@ BACKUP_SCHEDULE=15 2 * * *
   return true
 }
 
-async function idOf(flag: '-u' | '-g'): Promise<number> {
+async function readId(flag: '-u' | '-g'): Promise<number> {
   return Number(await Bun.$`id ${flag} ${NAME}`.text())
 }
 

@@ -40,7 +40,7 @@ export const upgrade: LocalCommand = {
       throw new UsageError('Only an executable can be upgraded: pull the source code and restart.')
     if (unsigned && parseReleaseUrl(source) !== null)
       throw new UsageError('A release from a URL must be signed: --unsigned is for local files.')
-    const config = configOf(
+    const config = chooseConfig(
       loadConfig(),
       dataDir !== undefined || readVariable('DATA_DIR') !== null,
     )
@@ -104,7 +104,7 @@ function firstProcess(): string | null {
 }
 
 /** Root upgrades the service, whose data its environment file or its unit names. */
-function configOf(loaded: Config, isDirectoryGiven: boolean): Config {
+function chooseConfig(loaded: Config, isDirectoryGiven: boolean): Config {
   if (!isService() || isDirectoryGiven) return loaded
   const { DATA_DIR, DATABASE_URL, SECRET_KEY } = existsSync(SERVICE_ENVIRONMENT)
     ? parseEnvironmentFile(readFileSync(SERVICE_ENVIRONMENT, 'utf8'))

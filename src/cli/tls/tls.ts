@@ -54,7 +54,7 @@ export async function startTls(
     stack.defer(watch.stop)
     isFailing = watch.isFailing
   } else {
-    const acme = acmeOf(config, challenges)
+    const acme = createConfiguredAcme(config, challenges)
     const renewal = keepCertificate({ acme, use: useAndRecord, log })
     stack.defer(renewal.stop)
     isFailing = renewal.isFailing
@@ -71,10 +71,13 @@ export async function startTls(
 export async function loadCertificate(config: Config): Promise<Certificate | null> {
   const { tlsCert: cert, tlsKey: key } = config
   if (cert !== null && key !== null) return readOwnCertificate({ cert, key })
-  return (await acmeOf(config, new Map()).load())?.certificate ?? null
+  return (await createConfiguredAcme(config, new Map()).load())?.certificate ?? null
 }
 
-function acmeOf({ dataDir, acmeUrl, tlsDomains }: Config, challenges: Map<string, string>) {
+function createConfiguredAcme(
+  { dataDir, acmeUrl, tlsDomains }: Config,
+  challenges: Map<string, string>,
+) {
   const folder = join(dataDir, 'tls')
   return createAcme({ folder, directoryUrl: acmeUrl, domains: tlsDomains, challenges })
 }

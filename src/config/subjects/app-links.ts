@@ -1,11 +1,11 @@
-import { listOf, setting, value } from '../setting.ts'
+import { listKind, setting, value } from '../setting.ts'
 import { isHostName, isSecureInTransit, origin } from '../values.ts'
 
 /** The apps that open this server's links, and the parties to users' passkeys. */
 export const appLinkSettings = {
   appleAppIds: setting(
     'APPLE_APP_IDS',
-    listOf('ids such as ABCDE12345.com.example.app', (part) =>
+    listKind('ids such as ABCDE12345.com.example.app', (part) =>
       /^[A-Z0-9]{10}(\.[A-Za-z0-9-]+)+$/.test(part),
     ),
     'apps that open this server’s links and use its passwords and passkeys: `ABCDE12345.com.example.app`',
@@ -30,7 +30,7 @@ export const appLinkSettings = {
   ),
   passkeyOrigins: setting(
     'PASSKEY_ORIGINS',
-    listOf(
+    listKind(
       'https origins such as https://app.example.com (http on loopback)',
       (part) => origin(part) === part && isSecureInTransit(new URL(part)),
     ),

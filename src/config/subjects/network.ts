@@ -1,4 +1,4 @@
-import { flag, integer, listOf, path, port, setting, value } from '../setting.ts'
+import { flag, integer, listKind, path, port, setting, value } from '../setting.ts'
 import {
   externalUrl,
   host,
@@ -41,7 +41,7 @@ export const networkSettings = {
   ),
   trustedProxies: setting(
     'TRUSTED_PROXIES',
-    listOf(NETWORKS, isNetwork),
+    listKind(NETWORKS, isNetwork),
     'proxies whose `X-Forwarded-For` and `COUNTRY_HEADER` are trusted: `127.0.0.1` for one on this machine',
     { page: 'deployment.md' },
   ),
@@ -54,7 +54,7 @@ export const networkSettings = {
   ),
   corsOrigins: setting(
     'CORS_ORIGINS',
-    listOf('origins such as https://app.example.com without wildcards', isClientOrigin),
+    listKind('origins such as https://app.example.com without wildcards', isClientOrigin),
     'the origins of web clients: `https://app.example.com`',
   ),
   rateLimits: setting(

@@ -3,7 +3,7 @@ import {
   choice,
   flag,
   integer,
-  listOf,
+  listKind,
   path,
   port,
   setting,
@@ -20,7 +20,7 @@ export const operationSettings = {
   }),
   consoleNetworks: setting(
     'CONSOLE_NETWORKS',
-    listOf(NETWORKS, isNetwork),
+    listKind(NETWORKS, isNetwork),
     'the networks that may open the console',
     { shown: 'all' },
   ),

@@ -1,9 +1,9 @@
-import { choice, integer, listOf, setting, text, type ValuesOf, value } from '../setting.ts'
+import { choice, integer, listKind, setting, text, type ValuesOf, value } from '../setting.ts'
 import { hasNoSpaces, isHostName, isSecureInTransit, list } from '../values.ts'
 import { ONE_LINE } from './app.ts'
 
 const perIp = (fallback: number) => integer(1, 1_000_000, fallback)
-const CLIENT_IDS = listOf('client ids', hasNoSpaces)
+const CLIENT_IDS = listKind('client ids', hasNoSpaces)
 
 /** Passwords, identity providers, and how many attempts one IP address has. */
 export const signInSettings = {

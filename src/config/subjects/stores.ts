@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import type { JWK } from 'jose'
 import { isExposed } from '../../lib/files/file-exposure.ts'
-import { choice, integer, listOf, setting, type ValuesOf, value } from '../setting.ts'
+import { choice, integer, listKind, setting, type ValuesOf, value } from '../setting.ts'
 import { externalUrl, hasNoSpaces } from '../values.ts'
 
 const ACKNOWLEDGEMENTS = ['recorded', 'claimed', 'never'] as const
@@ -51,7 +51,7 @@ export const storeSettings = {
   ),
   playPackages: setting(
     'PLAY_PACKAGES',
-    listOf('package names', isPackageName),
+    listKind('package names', isPackageName),
     'package names of the apps on Google Play; required for its webhook',
     { page: 'google-play.md' },
   ),
@@ -92,7 +92,7 @@ export const storeSettings = {
   ),
   sandboxTesters: setting(
     'SANDBOX_TESTERS',
-    listOf('ids of users', hasNoSpaces),
+    listKind('ids of users', hasNoSpaces),
     'ids of users whose test purchases give access in production',
   ),
   storeGraceHours: setting(

@@ -15,7 +15,7 @@ const closedHere = new Set<string>()
 
 /** The key of a new editor on a screen. Each editor has its own, so that no tab overwrites another's draft. */
 export function newDraftKey(screen: string): string {
-  return `${prefixOf(me.value?.name ?? '')}${encodeURIComponent(screen)}/${crypto.randomUUID()}`
+  return `${toPrefix(me.value?.name ?? '')}${encodeURIComponent(screen)}/${crypto.randomUUID()}`
 }
 
 /** Keeps a draft. Returns false, and keeps the previous one, if it is too large or the browser refuses. */
@@ -37,7 +37,7 @@ export function removeDraft(key: string) {
 
 /** The signed-in operator's drafts, newest first. */
 export function listDrafts(screen?: string): StoredDraft[] {
-  const drafts = draftsWith(prefixOf(me.value?.name ?? ''))
+  const drafts = draftsWith(toPrefix(me.value?.name ?? ''))
   return screen === undefined ? drafts : drafts.filter((draft) => draft.screen === screen)
 }
 
@@ -88,6 +88,6 @@ function draftsWith(prefix: string): StoredDraft[] {
   return drafts.toSorted((a, b) => b.savedAt.localeCompare(a.savedAt))
 }
 
-function prefixOf(operator: string): string {
+function toPrefix(operator: string): string {
   return `${PREFIX}${encodeURIComponent(operator)}/`
 }

@@ -22,12 +22,12 @@ type Row = { base?: Tree | undefined; mine?: Tree | undefined; theirs?: Tree | u
  * deleted comes back if I have edited it. The order is mine unless they have moved items.
  */
 function mergeLists(base: Tree[], mine: Tree[], theirs: Tree[]): Tree[] {
-  const rows = rowsOf(base, mine, theirs)
+  const rows = alignRows(base, mine, theirs)
   const [first, second] = isMoved(rows, theirs) ? (['theirs', 'mine'] as const) : SIDES
   const lists = { mine, theirs }
   const sorted = (side: 'mine' | 'theirs') => {
-    const indexOf = (row: Row) => lists[side].indexOf(row[side] as Tree)
-    return rows.filter((row) => row[side]).toSorted((a, b) => indexOf(a) - indexOf(b))
+    const findIndex = (row: Row) => lists[side].indexOf(row[side] as Tree)
+    return rows.filter((row) => row[side]).toSorted((a, b) => findIndex(a) - findIndex(b))
   }
   const result = sorted(first)
   for (const row of sorted(second))
@@ -37,7 +37,7 @@ function mergeLists(base: Tree[], mine: Tree[], theirs: Tree[]): Tree[] {
 
 const SIDES = ['mine', 'theirs'] as const
 
-function rowsOf(base: Tree[], mine: Tree[], theirs: Tree[]): Row[] {
+function alignRows(base: Tree[], mine: Tree[], theirs: Tree[]): Row[] {
   const [inMine, inTheirs] = [counterparts(base, mine), counterparts(base, theirs)]
   const known = base.map(
     (item): Row => ({ base: item, mine: inMine.get(item), theirs: inTheirs.get(item) }),
@@ -48,7 +48,7 @@ function rowsOf(base: Tree[], mine: Tree[], theirs: Tree[]): Row[] {
   }
   const addedByThem = isAdded(theirs, inTheirs)
   const added = isAdded(mine, inMine).map((item): Row => {
-    const at = addedByThem.findIndex((other) => nameOf(other) === nameOf(item))
+    const at = addedByThem.findIndex((other) => readName(other) === readName(item))
     return { mine: item, theirs: at === -1 ? undefined : addedByThem.splice(at, 1)[0] }
   })
   return [...known, ...added, ...addedByThem.map((item): Row => ({ theirs: item }))]
@@ -58,10 +58,10 @@ function rowsOf(base: Tree[], mine: Tree[], theirs: Tree[]): Row[] {
 function counterparts(base: Tree[], list: Tree[]): Map<Tree, Tree> {
   const found = new Map<Tree, Tree>()
   const taken = new Set<Tree>()
-  for (const keyOf of [nameOf, answerOf]) {
-    const keyed = new Map(list.map((item) => [keyOf(item), item]))
+  for (const readKey of [readName, readAnswer]) {
+    const keyed = new Map(list.map((item) => [readKey(item), item]))
     for (const item of base) {
-      const same = keyed.get(keyOf(item))
+      const same = keyed.get(readKey(item))
       if (!same || found.has(item) || taken.has(same)) continue
       found.set(item, same)
       taken.add(same)
@@ -88,11 +88,11 @@ function mergeRow({ base, mine, theirs }: Row): Tree | null {
   return mine && !isSame(mine, base) ? mine : null
 }
 
-function nameOf(item: Tree): string {
+function readName(item: Tree): string {
   return JSON.stringify(item['code'] ?? item['question'] ?? item)
 }
 
-function answerOf(item: Tree): string {
+function readAnswer(item: Tree): string {
   return JSON.stringify(item['answer'] ?? item)
 }
 

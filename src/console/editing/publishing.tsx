@@ -102,17 +102,17 @@ function Editor<T>(props: EditorWithBase<T>) {
   const { kind, edition, onPublished, preview, findWarnings, children } = props
   const { version, content: published } = edition
   const initial: Edit<T> = { base: { version, content: published }, content: published, note: '' }
-  const changesIn = ({ base, content }: Edit<T>) => differencesBetween(base.content, content)
+  const findChanges = ({ base, content }: Edit<T>) => differencesBetween(base.content, content)
   const draft = useDraft<Edit<T>>({
     screen: kind,
     initial,
-    isChanged: (edit) => changesIn(edit).length > 0,
+    isChanged: (edit) => findChanges(edit).length > 0,
   })
   const [isReviewing, setReviewing] = useState(false)
   const [newest, setNewest] = useState<Newest<T> | null>(null)
   const [error, setError] = useState<unknown>(null)
   const { value: edit, setValue: setEdit, hasChanges } = draft
-  const changes = changesIn(edit)
+  const changes = findChanges(edit)
   const reapply = ({ version: live, content }: Version<T>, onto: Edit<T>) =>
     setEdit({
       base: { version: live, content },

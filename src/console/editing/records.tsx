@@ -87,7 +87,7 @@ export function Records(props: RecordsProps) {
       {records.length === 0 && <Empty>No {noun}s yet.</Empty>}
       <ol ref={list} class="list">
         {records.map((record, at) => {
-          const missing = missingIn(record, schema, languages)
+          const missing = listMissing(record, schema, languages)
           const title = nameOf(record) || `New ${noun}`
           const code = codeOf?.(record) ?? ''
           const name = code === '' ? title : `${title} (${code})`
@@ -159,7 +159,7 @@ export function Records(props: RecordsProps) {
 }
 
 /** The languages with a missing translation. A text that is empty in every language needs none. */
-function missingIn(record: Entry, schema: Schema, languages: string[]): string[] {
+function listMissing(record: Entry, schema: Schema, languages: string[]): string[] {
   const texts = listLocalTexts(record, schema).filter((text) => Object.keys(text).length > 0)
   return languages.filter((language) => texts.some((text) => !text[language]))
 }

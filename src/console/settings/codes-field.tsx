@@ -56,7 +56,7 @@ export function CodesField(props: CodesProps) {
   }
   return (
     <div class="field">
-      <Field label={label} warning={unknownIn(codes, names) ?? warning} path={path}>
+      <Field label={label} warning={findUnknown(codes, names) ?? warning} path={path}>
         <input
           ref={input}
           list={id}
@@ -115,7 +115,7 @@ export function parseCodes(text: string, { nameOf, codes }: CodeNames): string[]
 }
 
 /** What is wrong with the codes; undefined for nothing. */
-function unknownIn(chosen: string[], { nameOf, codes }: CodeNames): string | undefined {
+function findUnknown(chosen: string[], { nameOf, codes }: CodeNames): string | undefined {
   const unknown = chosen.filter((code) => nameOf(code) === code && !codes().includes(code))
   if (unknown.length === 0) return undefined
   return `Unknown: ${unknown.join(', ')}. Remove it, and choose from the list.`

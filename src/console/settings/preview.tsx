@@ -76,7 +76,7 @@ function Explanations({ settings }: { settings: Explanation[] }) {
       {ruled.map(({ key, value, reasons }) => (
         <div key={key}>
           <h3>
-            {nameOf(key)}: {formatValue(value)}
+            {findName(key)}: {formatValue(value)}
           </h3>
           <ul>
             {reasons.map((reason) => (
@@ -87,12 +87,12 @@ function Explanations({ settings }: { settings: Explanation[] }) {
       ))}
       <details open={ruled.length === 0}>
         <summary>Settings without rules</summary>
-        <Details items={plain.map(({ key, value }) => [nameOf(key), formatValue(value)])} />
+        <Details items={plain.map(({ key, value }) => [findName(key), formatValue(value)])} />
       </details>
     </div>
   )
 }
 
-function nameOf(key: string): string {
+function findName(key: string): string {
   return key.startsWith('features.') ? key.slice('features.'.length) : words(key)
 }

@@ -43,9 +43,9 @@ const DASHES: Record<Age, number[]> = { current: [], day: [8, 5], week: [2, 4] }
 export function drawLines(element: HTMLElement, drawing: Drawing) {
   const { width, times, lines, marks, format, isCount, onPoint } = drawing
   const style = getComputedStyle(element)
-  const axis = colorOf('--soft')
+  const axis = readColor('--soft')
   const spanMs = ((times.at(-1) ?? 0) - (times[0] ?? 0)) * 1000
-  const grid = { stroke: colorOf('--line'), width: 1 }
+  const grid = { stroke: readColor('--line'), width: 1 }
   const chart = new uPlot(
     {
       width,
@@ -72,7 +72,7 @@ export function drawLines(element: HTMLElement, drawing: Drawing) {
         {},
         ...lines.map(({ label, tone, age, isWide, spansGaps }) => ({
           label,
-          stroke: colorOf(`--${tone}`),
+          stroke: readColor(`--${tone}`),
           width: isWide ? 3 : 1.5,
           dash: DASHES[age],
           points: { show: false },
@@ -114,7 +114,7 @@ export function drawLines(element: HTMLElement, drawing: Drawing) {
   }
 
   /** A canvas does not support `light-dark()`, so an element resolves it. */
-  function colorOf(name: string): string {
+  function readColor(name: string): string {
     const probe = document.createElement('span')
     probe.style.color = style.getPropertyValue(name)
     element.append(probe)

@@ -84,10 +84,10 @@ export function problemsAt(scope: Scope | null, path: string | undefined, parent
 /** `2 fields need attention.`, and the details that no field shows. */
 function summarize(count: number, error: unknown, shown: string[]): string {
   const fields = `${plural(count, 'field')} ${count === 1 ? 'needs' : 'need'} attention.`
-  return [fields, ...detailsOf(error, shown)].join(' ')
+  return [fields, ...listDetails(error, shown)].join(' ')
 }
 
-function detailsOf(error: unknown, shown: string[]): string[] {
+function listDetails(error: unknown, shown: string[]): string[] {
   if (!(error instanceof ApiError)) return []
   return error.details
     .filter(({ path, message }) => message !== 'step_up_required' && !shown.includes(path))
@@ -97,6 +97,6 @@ function detailsOf(error: unknown, shown: string[]): string[] {
 /** A message for an error of any kind, without the details whose paths are in `shown`. */
 export function describeError(error: unknown, shown: string[] = []): string {
   if (!(error instanceof ApiError)) return 'Something went wrong. Reload the page.'
-  const text = [error.message, ...detailsOf(error, shown)].join(' ')
+  const text = [error.message, ...listDetails(error, shown)].join(' ')
   return error.status >= 500 && error.requestId ? `${text} (request ${error.requestId})` : text
 }

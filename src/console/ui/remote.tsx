@@ -166,8 +166,8 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
 
 /** A row may be on two pages, if it has moved in between. */
 function joinRows<Row extends { id: string } | { key: string }>(rows: Row[], more: Row[]): Row[] {
-  const known = new Set(rows.map(idOf))
-  return [...rows, ...more.filter((row) => !known.has(idOf(row)))]
+  const known = new Set(rows.map(readId))
+  return [...rows, ...more.filter((row) => !known.has(readId(row)))]
 }
 
 /** The rows behind `last`; null if it is not among them, because more new rows have come than a page has. */
@@ -175,10 +175,10 @@ function rowsAfter<Row extends { id: string } | { key: string }>(
   last: Row | undefined,
   rows: Row[],
 ): Row[] | null {
-  const at = last === undefined ? -1 : rows.findIndex((row) => idOf(row) === idOf(last))
+  const at = last === undefined ? -1 : rows.findIndex((row) => readId(row) === readId(last))
   return at === -1 ? null : rows.slice(at + 1)
 }
 
-function idOf(row: { id: string } | { key: string }): string {
+function readId(row: { id: string } | { key: string }): string {
   return 'id' in row ? row.id : row.key
 }

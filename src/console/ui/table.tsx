@@ -42,7 +42,7 @@ export function Table<Row>(props: TableProps<Row>) {
   if (rows.length === 0) return empty === undefined ? null : <Empty>{empty}</Empty>
   const wanted = query.value.get('sort') ?? ''
   // The address may be about another table of the screen.
-  const current = columns.some(({ sort }) => sort && nameIn(sort) === nameIn(wanted))
+  const current = columns.some(({ sort }) => sort && readName(sort) === readName(wanted))
     ? wanted
     : order
   const haveScreens = columns.some(({ onPhone }) => onPhone === 'omitted')
@@ -100,7 +100,7 @@ function Heading({ column: { name, kind, sort }, current }: HeadingProps) {
       </th>
     )
   }
-  const isCurrent = nameIn(sort) === nameIn(current)
+  const isCurrent = readName(sort) === readName(current)
   const next = isCurrent ? reversed(current) : sort
   return (
     <th
@@ -132,12 +132,12 @@ export function ListBar({ noun, total, csv, isPersonal = false, children }: BarP
       <span class="soft">{total !== null && formatCount(total, noun)}</span>
       {children}
       {csv !== undefined && !isPersonal && (
-        <a href={apiAddress(exportOf(csv))} download>
+        <a href={apiAddress(toExportPath(csv))} download>
           Download CSV
         </a>
       )}
       {csv !== undefined && isPersonal && canEdit.value && (
-        <Action kind="quiet" run={() => download(exportOf(csv))}>
+        <Action kind="quiet" run={() => download(toExportPath(csv))}>
           Download CSV
         </Action>
       )}
@@ -146,12 +146,12 @@ export function ListBar({ noun, total, csv, isPersonal = false, children }: BarP
 }
 
 /** The path of a list as a CSV file. */
-function exportOf(path: string): string {
+function toExportPath(path: string): string {
   const [list, search] = path.split('?')
   return `${list}/export.csv?${search ?? ''}`
 }
 
-function nameIn(sort: string): string {
+function readName(sort: string): string {
   return sort.replace(/^-/, '')
 }
 
@@ -161,7 +161,7 @@ function reversed(sort: string): string {
 
 /** The rows sorted in the browser, where the column of the order can do that; empty values are last. */
 function inOrder<Row>(rows: Row[], columns: Column<Row>[], order: string): Row[] {
-  const value = columns.find(({ sort }) => sort && nameIn(sort) === nameIn(order))?.value
+  const value = columns.find(({ sort }) => sort && readName(sort) === readName(order))?.value
   if (value === undefined) return rows
   const sign = order.startsWith('-') ? -1 : 1
   return rows.toSorted((one, other) => {

@@ -26,7 +26,7 @@ const PREFIX_LENGTH = 9
 export function createApiKeys({ db, now, newId }: ApiKeysDeps) {
   const { apiKeys } = db.tables
   const byHash = db.cached('api_keys', async (from) => {
-    return new Map((await rowsOf(from)).map((row) => [row.hash, row]))
+    return new Map((await findRows(from)).map((row) => [row.hash, row]))
   })
   /** When each key was last used, by id, until `flushUses` stores it. */
   const uses = new Map<string, Date>()
@@ -64,7 +64,7 @@ export function createApiKeys({ db, now, newId }: ApiKeysDeps) {
 
   /** All keys, newest first, without their secrets. */
   async function list() {
-    return (await rowsOf(db.read)).map(describe)
+    return (await findRows(db.read)).map(describe)
   }
 
   /** Revokes a key at once. Throws `not_found` for an unknown name or id. */
@@ -105,7 +105,7 @@ export function createApiKeys({ db, now, newId }: ApiKeysDeps) {
     })
   }
 
-  async function rowsOf(from: Reader) {
+  async function findRows(from: Reader) {
     return await from.select().from(apiKeys).orderBy(desc(apiKeys.id))
   }
 

@@ -6,7 +6,7 @@ import type { StoreOwner } from './storage/store-owner.ts'
 
 type Needs = {
   attachments: Attachments
-  userIdOf: (email: string) => Promise<string | null>
+  findIdByEmail: (email: string) => Promise<string | null>
 }
 
 const remove = defineAction({
@@ -52,10 +52,10 @@ const claim = defineAction({
 
 /** A file of the user with this id or e-mail address. Throws `not_found`. */
 async function findFile(
-  { attachments, userIdOf }: Needs,
+  { attachments, findIdByEmail }: Needs,
   { id, key }: { id: string; key: string },
 ) {
-  const userId = (await userIdOf(id)) ?? id
+  const userId = (await findIdByEmail(id)) ?? id
   return { userId, ...(await attachments.describe(userId, key, '')) }
 }
 

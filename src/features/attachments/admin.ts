@@ -6,7 +6,7 @@ import type { Attachments } from './service.ts'
 
 type AttachmentsAdminDeps = {
   attachments: Attachments
-} & Pick<ConsoleContext, 'record' | 'baseUrlOf'>
+} & Pick<ConsoleContext, 'record' | 'findBaseUrl'>
 
 const FileParams = closedObject({
   id: t.String({ maxLength: 100 }),
@@ -15,11 +15,11 @@ const FileParams = closedObject({
 
 /** Opens users' files. */
 export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
-  const { attachments, baseUrlOf, record } = deps
+  const { attachments, findBaseUrl, record } = deps
   return new Elysia({ name: 'attachments-admin', prefix: CONSOLE_API }).get(
     '/people/:id/files/:key/open',
     async ({ request, params: { id, key }, redirect }) => {
-      const { url } = await attachments.describe(id, key, baseUrlOf(request))
+      const { url } = await attachments.describe(id, key, findBaseUrl(request))
       await record(request, { action: 'files.open', target: id, after: { key } })
       return redirect(url, 303)
     },

@@ -154,7 +154,7 @@ export const attachmentsFeature = {
       jobs: attachmentJobs(services),
       userData: {
         attachments: {
-          deletion: attachments.removeAllOf,
+          deletion: attachments.removeAll,
           export: { attachments: listing.list },
           merging: attachments.moveAll,
         },

@@ -34,7 +34,7 @@ export function createListing({ db, variants, urls }: ListingDeps) {
     baseUrl: string,
   ) {
     const query = pages.getOrInsertComputed(limit + 1, preparePage)
-    const rows = await query.execute({ userId, ...positionOf(after) })
+    const rows = await query.execute({ userId, ...parseCursor(after) })
     const last = rows.length > limit ? rows[limit - 1] : undefined
     const records = rows.slice(0, limit).map((row) => {
       const { key, type, fileName, itemType, size, createdAt } = row
@@ -44,7 +44,7 @@ export function createListing({ db, variants, urls }: ListingDeps) {
     return { records, next: last ? `${last.createdAt.getTime()}-${last.key}` : null }
   }
 
-  function positionOf(cursor: string | undefined) {
+  function parseCursor(cursor: string | undefined) {
     if (cursor === undefined) return { ms: Number.MAX_SAFE_INTEGER, key: '' }
     const [, ms, key] = /^(\d{1,15})-([a-z0-9.]{1,40})$/.exec(cursor) ?? []
     if (ms === undefined || key === undefined) throw pageUnknown()

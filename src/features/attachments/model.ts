@@ -1,17 +1,17 @@
 import { type Static, t } from 'elysia'
 import {
   closedObject,
-  DataOf,
+  createDataSchema,
   integer,
+  literalUnion,
   nullable,
-  oneOf,
   openEnum,
   time,
 } from '../../platform/http/replies/envelope.ts'
 import { openQuery } from '../../platform/http/request/query.ts'
 
 export const UploadQuery = t.Object({
-  type: oneOf(['supportTicket', 'publicAsset'], {
+  type: literalUnion(['supportTicket', 'publicAsset'], {
     description: '`supportTicket` is private, with signed URLs; `publicAsset` is a public image',
   }),
   compression: t.Optional(
@@ -22,7 +22,7 @@ export const UploadQuery = t.Object({
     }),
   ),
   targetType: t.Optional(
-    oneOf(['jpg', 'jpeg', 'png', 'webp'], {
+    literalUnion(['jpg', 'jpeg', 'png', 'webp'], {
       description: 'the format that an image is converted to',
     }),
   ),
@@ -114,7 +114,9 @@ export const SignatureQuery = openQuery({
     t.String({ description: '64, 128, 256, 512, 1024 or 2048 pixels', examples: ['256'] }),
   ),
   format: t.Optional(
-    oneOf(['webp', 'jpeg', 'png'], { description: 'default: from `Accept`, else as stored' }),
+    literalUnion(['webp', 'jpeg', 'png'], {
+      description: 'default: from `Accept`, else as stored',
+    }),
   ),
 })
 
@@ -178,7 +180,7 @@ export const ListedAttachment = closedObject(
 )
 
 export const AttachmentPage = closedObject({
-  ...DataOf(t.Array(ListedAttachment)).properties,
+  ...createDataSchema(t.Array(ListedAttachment)).properties,
   next: t.Optional(
     t.String({
       description: '`after` for the next page; absent on the last page',

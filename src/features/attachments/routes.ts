@@ -3,9 +3,15 @@ import { AppError } from '../../lib/errors.ts'
 import type { authenticate } from '../../platform/http/authenticate.ts'
 import { UPLOAD_TIMEOUT_SECONDS } from '../../platform/http/body/body.ts'
 import { varyBy } from '../../platform/http/cors.ts'
-import { DataOf, data, Message, message, responses } from '../../platform/http/replies/envelope.ts'
+import {
+  createDataSchema,
+  data,
+  Message,
+  message,
+  responses,
+} from '../../platform/http/replies/envelope.ts'
 import { malformed } from '../../platform/http/replies/errors.ts'
-import type { IpOf } from '../../platform/http/request/client-address.ts'
+import type { FindIp } from '../../platform/http/request/client-address.ts'
 import { optionalHeader } from '../../platform/http/request/request-headers.ts'
 import { WIDTHS } from './images/variants.ts'
 import type { Listing } from './listing.ts'
@@ -40,8 +46,8 @@ type AttachmentRoutesDeps = {
   /** Whether files may have to be fetched first. */
   isRemote: boolean
   /** The base of file URLs. */
-  baseUrlOf: (request: Request) => string
-  ipOf: IpOf
+  findBaseUrl: (request: Request) => string
+  findIp: FindIp
   signedIn: ReturnType<typeof authenticate>
 }
 
@@ -51,8 +57,8 @@ export function attachmentRoutes({
   staging,
   admitUpload,
   isRemote,
-  baseUrlOf,
-  ipOf,
+  findBaseUrl,
+  findIp,
   signedIn,
 }: AttachmentRoutesDeps) {
   return new Elysia({ name: 'attachments' })
@@ -60,7 +66,7 @@ export function attachmentRoutes({
     .post(
       ATTACHMENTS_PATH,
       async ({ session, query, request, server }) => {
-        const from = { baseUrl: baseUrlOf(request), ip: ipOf(request, server) }
+        const from = { baseUrl: findBaseUrl(request), ip: findIp(request, server) }
         const { type, compression, targetType } = query
         const options = {
           type,
@@ -68,7 +74,7 @@ export function attachmentRoutes({
           targetType: targetType === 'jpg' ? 'jpeg' : (targetType ?? null),
         } as const
         const receive = () => receiveUploads(request, staging)
-        const retryKey = idempotencyKeyOf(request)
+        const retryKey = readIdempotencyKey(request)
         const requester = { userId: session.userId, ip: from.ip }
         using _place = await admitUpload(requester, readUploadSize(request), request.signal)
         return data(await attachments.store(session.userId, retryKey, receive, options, from))
@@ -77,7 +83,16 @@ export function attachmentRoutes({
         parse: 'none',
         query: UploadQuery,
         signedIn: true,
-        response: responses(DataOf(t.Array(AttachmentRecord)), 400, 401, 403, 413, 415, 422, 507),
+        response: responses(
+          createDataSchema(t.Array(AttachmentRecord)),
+          400,
+          401,
+          403,
+          413,
+          415,
+          422,
+          507,
+        ),
         detail: {
           tags,
           operationId: 'uploadAttachments',
@@ -94,7 +109,7 @@ export function attachmentRoutes({
       ATTACHMENTS_PATH,
       async ({ session, query: { limit, after }, request }) => {
         const page = { limit: limit ?? PAGE_SIZE, after }
-        const { records, next } = await listing.page(session.userId, page, baseUrlOf(request))
+        const { records, next } = await listing.page(session.userId, page, findBaseUrl(request))
         return { ...data(records), ...(next === null ? {} : { next }) }
       },
       {
@@ -132,11 +147,11 @@ export function attachmentRoutes({
     .get(
       `${ATTACHMENTS_PATH}/download`,
       async ({ session, query, request }) =>
-        data(await attachments.describe(session.userId, query.key, baseUrlOf(request))),
+        data(await attachments.describe(session.userId, query.key, findBaseUrl(request))),
       {
         query: KeyQuery,
         signedIn: true,
-        response: responses(DataOf(AttachmentDetails), 400, 401, 404, 422),
+        response: responses(createDataSchema(AttachmentDetails), 400, 401, 404, 422),
         detail: {
           tags,
           operationId: 'readAttachment',
@@ -157,7 +172,7 @@ export function attachmentRoutes({
         const wanted = { width: parseWidth(width), format: format ?? acceptedFormat(request) }
         const onWait = () => {
           server?.timeout(request, UPLOAD_TIMEOUT_SECONDS)
-          return ipOf(request, server)
+          return findIp(request, server)
         }
         const opened = await attachments.openVariant(params.key, expires, signature, wanted, onWait)
         if (format === undefined) varyBy(set, 'Accept')
@@ -199,7 +214,7 @@ function acceptedFormat({ headers }: Request): 'webp' | null {
 }
 
 /** The key that identifies a retry: 1 to 64 visible ASCII characters. */
-function idempotencyKeyOf({ headers }: Request): string | null {
+function readIdempotencyKey({ headers }: Request): string | null {
   const key = optionalHeader(headers, 'idempotency-key')
   if (key === null || /^[\x21-\x7e]{1,64}$/.test(key)) return key
   throw malformed('The Idempotency-Key must be 1 to 64 visible ASCII characters.')

@@ -56,7 +56,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     describe,
     ownsPublicPicture,
     remove,
-    removeAllOf,
+    removeAll,
     moveAll,
     open,
     openVariant,
@@ -76,7 +76,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     await checkQuota(userId, retryKey)
     const uploads = await receive()
     const stored = await idempotency
-      .once(userId, retryKey, fingerprintOf(uploads, options), (recordReply) =>
+      .once(userId, retryKey, computeFingerprint(uploads, options), (recordReply) =>
         storeAll(userId, ip, uploads, options, recordReply),
       )
       .finally(() => staging.discard(uploads))
@@ -173,7 +173,7 @@ export function createAttachments(deps: AttachmentsDeps) {
   async function remove(userId: string, key: string) {
     const removedVariants = await db.write(async (tx) => {
       await clearAvatar(tx, userId, key)
-      const variantKeys = await variants.keysOf(tx, key)
+      const variantKeys = await variants.findKeys(tx, key)
       const rows = await tx
         .delete(attachments)
         .where(and(eq(attachments.key, key), eq(attachments.userId, userId)))
@@ -186,7 +186,7 @@ export function createAttachments(deps: AttachmentsDeps) {
   }
 
   /** Deletes a user's rows in the caller's transaction. Returns a function that deletes the files afterwards. */
-  async function removeAllOf(tx: Tx, userId: string): Promise<() => Promise<void>> {
+  async function removeAll(tx: Tx, userId: string): Promise<() => Promise<void>> {
     const userVariants = await variants.listOf(userId, tx)
     const removed = await tx
       .delete(attachments)
@@ -252,7 +252,7 @@ export function createAttachments(deps: AttachmentsDeps) {
 }
 
 /** Identifies an upload by its options, file names and hashes. */
-function fingerprintOf(uploads: Upload[], options: UploadOptions): string {
+function computeFingerprint(uploads: Upload[], options: UploadOptions): string {
   const files = uploads.map(({ fileName, hash }) => [fileName, hash])
   return sha256(JSON.stringify([options, files]))
 }

@@ -3,7 +3,7 @@ import type { Options } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import { defineAction } from '../../platform/actions/action.ts'
-import { closedObject, oneOf } from '../../platform/http/replies/envelope.ts'
+import { closedObject, literalUnion } from '../../platform/http/replies/envelope.ts'
 import { withoutSearchTexts } from '../../platform/lists/csv.ts'
 import { ENVIRONMENTS } from './environment.ts'
 import type { EventFolding } from './inbox/event-folding.ts'
@@ -17,8 +17,12 @@ const flag = t.Optional(t.Literal('true'))
 /** Which events: the query of the console's list, and the body of a replay. */
 export const EventQuery = closedObject({
   type: t.Optional(t.String({ maxLength: 255 })),
-  outcome: t.Optional(oneOf(OUTCOMES, { description: 'the outcome of processing the event' })),
-  environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'production or test purchases' })),
+  outcome: t.Optional(
+    literalUnion(OUTCOMES, { description: 'the outcome of processing the event' }),
+  ),
+  environment: t.Optional(
+    literalUnion(ENVIRONMENTS, { description: 'production or test purchases' }),
+  ),
   user: t.Optional(t.String({ maxLength: 255 })),
   conflicting: flag,
   clockIsOff: flag,

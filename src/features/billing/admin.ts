@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia'
 import { restoreDots } from '../../lib/text/path-segment.ts'
 import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
-import { closedObject, data, oneOf } from '../../platform/http/replies/envelope.ts'
+import { closedObject, data, literalUnion } from '../../platform/http/replies/envelope.ts'
 import { planTitle } from './access/access-explanation.ts'
 import type { Catalogue } from './access/plan-matching.ts'
 import type { PlanLike } from './access/subscription.ts'
@@ -39,7 +39,9 @@ export type SupportDetails = StoreSupport & {
 
 const IdParam = closedObject({ id: t.String({ maxLength: 300 }) })
 const EnvironmentQuery = closedObject({
-  environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'production or test purchases' })),
+  environment: t.Optional(
+    literalUnion(ENVIRONMENTS, { description: 'production or test purchases' }),
+  ),
 })
 
 /** Console routes for a billing event and the purchases of a user. */

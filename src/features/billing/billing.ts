@@ -41,16 +41,16 @@ export type BillingNeeds<Plan extends PlanLike> = {
   /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<Catalogue<Plan> & { language: string }>
   existingUsers: ExistingUsers
-  isUserIn: (tx: Tx, id: string) => Promise<boolean>
+  isUserWithin: (tx: Tx, id: string) => Promise<boolean>
   /** Runs in the transaction that changes what a user has access to. */
   onAccessChange: (tx: Tx, change: AccessChange) => Promise<void>
   eventReaders: EventReaders
   /** Runs in the transaction that applied an event of a provider. */
   onApplied: (tx: Tx, provider: string, event: BillingEvent) => Promise<void>
   /** The app user id that the purchase's latest claim names; null for none. */
-  claimantOf: (purchaseKey: string) => Promise<string | null>
+  findClaimant: (purchaseKey: string) => Promise<string | null>
   /** Who linked the purchase to its user; null if support did not, or the user has submitted it since. */
-  linkOf: (purchaseKey: string) => Promise<(Support & { id: string; at: string }) | null>
+  findLink: (purchaseKey: string) => Promise<(Support & { id: string; at: string }) | null>
   readRates: ReadRates
   /** Overridden only in tests. */
   countingDelayMs?: number | undefined

@@ -12,7 +12,7 @@ type Needs = {
   subscription: Pick<Subscription<PlanLike>, 'read' | 'isKnown'>
   listUnmatched: () => Promise<UnmatchedProduct[]>
   /** The id of the user with an e-mail address, or null. */
-  userIdOf: (email: string) => Promise<string | null>
+  findIdByEmail: (email: string) => Promise<string | null>
 }
 
 const eventsShow = dataCommand({
@@ -36,10 +36,10 @@ const userSubscription = dataCommand({
   input: ([id = ''], { sandbox }) =>
     ({ id, environment: sandbox ? 'sandbox' : 'production' }) as const,
   work: async (
-    { subscription, timeline, userIdOf }: Needs,
+    { subscription, timeline, findIdByEmail }: Needs,
     { id: idOrEmail, environment }: { id: string; environment: Environment },
   ) => {
-    const id = (await userIdOf(idOrEmail)) ?? idOrEmail
+    const id = (await findIdByEmail(idOrEmail)) ?? idOrEmail
     if (!(await subscription.isKnown(id))) {
       throw new AppError('not_found', `There is no user ${id}, and no billing event names that id.`)
     }

@@ -1,6 +1,6 @@
 import { t } from 'elysia'
 import { parseLimitOption } from '../../lib/command.ts'
-import { closedObject, oneOf } from '../../platform/http/replies/envelope.ts'
+import { closedObject, literalUnion } from '../../platform/http/replies/envelope.ts'
 import { after, defineList } from '../../platform/lists/list.ts'
 import { findPlanTitle } from './access/access-explanation.ts'
 import type { Catalogue } from './access/plan-matching.ts'
@@ -25,7 +25,7 @@ const events = defineList({
   console: 'events',
   query: closedObject({
     ...EventQuery.properties,
-    sort: t.Optional(oneOf(EVENT_ORDERS, { description: 'by time of receipt' })),
+    sort: t.Optional(literalUnion(EVENT_ORDERS, { description: 'by time of receipt' })),
     after,
   }),
   isPersonal: true,

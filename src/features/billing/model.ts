@@ -4,8 +4,8 @@ import { LanguageQuery } from '../../platform/http/language/local-text.ts'
 import {
   closedObject,
   integer,
+  literalUnion,
   nullable,
-  oneOf,
   openEnum,
   time,
 } from '../../platform/http/replies/envelope.ts'
@@ -75,7 +75,7 @@ const willRenew = t.Boolean({ description: 'whether it renews automatically', ex
 
 export const SubscriptionQuery = t.Object({
   environment: t.Optional(
-    oneOf(ENVIRONMENTS, {
+    literalUnion(ENVIRONMENTS, {
       description: 'production or test purchases; production by default',
     }),
   ),
@@ -169,7 +169,7 @@ const Limits = closedObject(
 )
 
 /** The subscription reply, with the schema of a pricing plan. */
-export function SubscriptionReplyOf<Plan extends TSchema>(Plan: Plan) {
+export function createSubscriptionReply<Plan extends TSchema>(Plan: Plan) {
   return closedObject(
     {
       environment: openEnum(ENVIRONMENTS, {

@@ -30,7 +30,7 @@ export const changesFeature = {
       routes: ({ signedIn }: RouteContext) => changesRoutes({ changes, signedIn }),
       userData: {
         userChanges: {
-          deletion: changes.endStreamsOf,
+          deletion: changes.endStreams,
           export: { changes: changes.list },
           merging: changes.moveAll,
         },

@@ -54,7 +54,7 @@ export function createChanges(deps: ChangesDeps) {
     record,
     recordForAll,
     sessionsEnded,
-    endStreamsOf,
+    endStreams,
     moveAll,
     list,
     open,
@@ -95,7 +95,7 @@ export function createChanges(deps: ChangesDeps) {
   }
 
   /** Ends the streams of a user who is deleted in the caller's transaction. */
-  async function endStreamsOf(tx: Tx, userId: string) {
+  async function endStreams(tx: Tx, userId: string) {
     tx.afterCommit(() => streams.endUser(userId))
   }
 
@@ -103,7 +103,7 @@ export function createChanges(deps: ChangesDeps) {
   async function moveAll(tx: Tx, guestId: string, userId: string) {
     const rows = await tx.select().from(userChanges).where(eq(userChanges.userId, guestId))
     for (const { kind } of rows) if (isKind(kind)) await record(tx, userId, kind)
-    await endStreamsOf(tx, guestId)
+    await endStreams(tx, guestId)
   }
 
   /** The user's changes, for the export. */

@@ -48,7 +48,7 @@ export function createStreams(onCountChange: (count: number) => void) {
     closeAll,
     sendHeartbeat,
     openStreams,
-    streamsOf,
+    findStreams,
     count: () => count,
   }
 
@@ -117,7 +117,7 @@ export function createStreams(onCountChange: (count: number) => void) {
   function deliver(userId: string, kind: string, changeId: string) {
     if (!learn(userId, kind, changeId)) return
     const event = encodeEvent(kind, changeId)
-    for (const stream of streamsOf(userId)) send(stream, kind, event)
+    for (const stream of findStreams(userId)) send(stream, kind, event)
   }
 
   function deliverToAll(kind: string, changeId: string) {
@@ -128,12 +128,12 @@ export function createStreams(onCountChange: (count: number) => void) {
   }
 
   function endSession(userId: string, sessionId: string) {
-    for (const stream of streamsOf(userId))
+    for (const stream of findStreams(userId))
       if (stream.sessionId === sessionId) end(stream, SIGNED_OUT)
   }
 
   function endUser(userId: string) {
-    for (const stream of streamsOf(userId)) end(stream, SIGNED_OUT)
+    for (const stream of findStreams(userId)) end(stream, SIGNED_OUT)
   }
 
   /** Closes every stream without an event: the apps connect again. */
@@ -150,7 +150,7 @@ export function createStreams(onCountChange: (count: number) => void) {
     return [...audiences.values()].flatMap(({ streams }) => [...streams])
   }
 
-  function streamsOf(userId: string): Stream[] {
+  function findStreams(userId: string): Stream[] {
     return [...(audiences.get(userId)?.streams ?? [])]
   }
 

@@ -73,7 +73,8 @@ export function createWatch(deps: WatchDeps) {
     for (const { userId, kind, changeId } of rows) {
       if (userId === null) deliverToAll(kind, changeId)
       else if (kind !== SESSION_ENDED) streams.deliver(userId, kind, changeId)
-      else if (streams.learn(userId, kind, changeId)) await checkSessions(streams.streamsOf(userId))
+      else if (streams.learn(userId, kind, changeId))
+        await checkSessions(streams.findStreams(userId))
     }
     polledAt = startedAt
   }

@@ -5,7 +5,7 @@ import {
   LanguageQuery,
   wantedLanguages,
 } from '../../platform/http/language/local-text.ts'
-import { DataOf, responses } from '../../platform/http/replies/envelope.ts'
+import { createDataSchema, responses } from '../../platform/http/replies/envelope.ts'
 import {
   cached,
   createPublicCache,
@@ -36,7 +36,7 @@ export function contentRoutes({ content }: { content: Content }) {
           VERSION_MAX_AGE_SECONDS,
         ),
       {
-        response: responses(DataOf(ContentVersions), 400),
+        response: responses(createDataSchema(ContentVersions), 400),
         detail: {
           ...cached,
           tags,
@@ -56,7 +56,7 @@ export function contentRoutes({ content }: { content: Content }) {
       },
       {
         query: LanguageQuery,
-        response: responses(DataOf(t.Array(FaqReply)), 400, 422),
+        response: responses(createDataSchema(t.Array(FaqReply)), 400, 422),
         detail: {
           ...cached,
           tags,

@@ -39,8 +39,8 @@ export function createContent({ db, now, newId }: ContentDeps) {
   /** A new version is returned only when every instance serves its content: an app reads it once. */
   async function readVersions(): Promise<ContentVersions> {
     const rows = await allVersions.execute()
-    const versionOf = (name: string) => rows.find((row) => row.name === name)?.version ?? 0
-    const versions = { appSetting: versionOf('appSetting'), faqs: versionOf('faqs') }
+    const findVersion = (name: string) => rows.find((row) => row.name === name)?.version ?? 0
+    const versions = { appSetting: findVersion('appSetting'), faqs: findVersion('faqs') }
     const key = JSON.stringify(versions)
     if (db.isShared && key !== lastReturned) await Bun.sleep(AFTER_CACHES_MS)
     lastReturned = key
@@ -71,11 +71,11 @@ export function createContent({ db, now, newId }: ContentDeps) {
   /** Replaces the whole list. Unchanged questions keep their id. */
   async function replaceFaqs(tx: Tx, wanted: FaqImport[]) {
     const before = await tx.select().from(faqs)
-    const idOf = new Map(before.map((faq) => [JSON.stringify(faq.question), faq.id]))
+    const idByQuestion = new Map(before.map((faq) => [JSON.stringify(faq.question), faq.id]))
     await tx.delete(faqs)
     for (const [position, faq] of wanted.entries()) {
-      const id = idOf.get(JSON.stringify(faq.question)) ?? newId()
-      idOf.delete(JSON.stringify(faq.question))
+      const id = idByQuestion.get(JSON.stringify(faq.question)) ?? newId()
+      idByQuestion.delete(JSON.stringify(faq.question))
       await tx.insert(faqs).values({ id, position, ...faq })
     }
   }

@@ -2,7 +2,7 @@ import type { Context } from 'elysia'
 import { Elysia } from 'elysia'
 import type { authenticate } from '../../platform/http/authenticate.ts'
 import { json, LARGE_JSON_LIMIT } from '../../platform/http/body/body.ts'
-import { DataOf, data, responses } from '../../platform/http/replies/envelope.ts'
+import { createDataSchema, data, responses } from '../../platform/http/replies/envelope.ts'
 import { sendPublic } from '../../platform/http/replies/replies.ts'
 import { DataBody, DataPatch, DataQuery, DataReply } from './model.ts'
 import type { JsonObject } from './schema.ts'
@@ -22,7 +22,7 @@ const tags = ['Data']
 const CHANGE = {
   query: DataQuery,
   signedIn: true,
-  response: responses(DataOf(DataReply), 400, 401, 412, 413, 415, 422, 507),
+  response: responses(createDataSchema(DataReply), 400, 401, 412, 413, 415, 422, 507),
 } as const
 const CHANGE_DETAIL = { 'x-entity-tag': true, 'x-request-headers': ['IfMatch'], tags }
 
@@ -36,11 +36,11 @@ export function dataRoutes({ documents, signedIn }: DataRoutesDeps) {
       async ({ session, request, set }) => {
         const reply = await documents.read(session.userId)
         const body = JSON.stringify(data(reply))
-        return sendPublic({ body, etag: etagOf(reply) }, { request, set }, 0, { isPrivate: true })
+        return sendPublic({ body, etag: toEtag(reply) }, { request, set }, 0, { isPrivate: true })
       },
       {
         signedIn: true,
-        response: responses(DataOf(DataReply), 400, 401),
+        response: responses(createDataSchema(DataReply), 400, 401),
         detail: {
           'x-entity-tag': true,
           'x-request-headers': ['IfNoneMatch'],
@@ -91,12 +91,12 @@ export function dataRoutes({ documents, signedIn }: DataRoutesDeps) {
 }
 
 function send(reply: Reply, set: Context['set']) {
-  set.headers['etag'] = etagOf(reply)
+  set.headers['etag'] = toEtag(reply)
   return data(reply)
 }
 
 /** Covers the whole reply. Conditions compare only the part before the dot. */
-function etagOf({ version, serverVersion }: Reply): string {
+function toEtag({ version, serverVersion }: Reply): string {
   return `"${version}.${serverVersion}"`
 }
 
@@ -105,10 +105,10 @@ function etagOf({ version, serverVersion }: Reply): string {
  * request protects its query, but not its headers.
  */
 export function readCondition({ headers }: Request, version: string | undefined): Condition {
-  const accepted = version === undefined ? versionsIn(headers, 'if-match') : [version]
+  const accepted = version === undefined ? parseVersions(headers, 'if-match') : [version]
   return {
     accepted: accepted?.includes('*') ? null : accepted,
-    refused: versionsIn(headers, 'if-none-match') ?? [],
+    refused: parseVersions(headers, 'if-none-match') ?? [],
   }
 }
 
@@ -116,7 +116,7 @@ export function readCondition({ headers }: Request, version: string | undefined)
  * The versions in a header's ETags; null without the header. A proxy that compresses makes an ETag weak, which still
  * names the same data. An empty header names no version: its sender has lost the ETag.
  */
-function versionsIn(headers: Headers, name: string): string[] | null {
+function parseVersions(headers: Headers, name: string): string[] | null {
   const header = headers.get(name)?.trim()
   if (header === undefined || header === 'null' || header === 'undefined') return null
   if (header === '*') return ['*']

@@ -28,7 +28,7 @@ export const MAX_DOCUMENT_BYTES = 64 * 1024
 const VERSION_LENGTH = 22
 
 const ANY_VERSION: Condition = { accepted: null, refused: [] }
-const EMPTY: Document = { content: {}, version: versionOf({}), updatedAt: null }
+const EMPTY: Document = { content: {}, version: computeVersion({}), updatedAt: null }
 
 /**
  * Two JSON documents for each user: `data`, which the app writes, and `serverData`, which servers write. A change with
@@ -110,8 +110,8 @@ export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
       if (isRefused || (accepted !== null && !accepted.includes(version)))
         throw preconditionFailed()
       const edited = edit(content)
-      if (sizeOf(edited) > MAX_DOCUMENT_BYTES) throw documentTooLarge()
-      if (versionOf(edited) !== version) await store(tx, userId, author, edited)
+      if (measureSize(edited) > MAX_DOCUMENT_BYTES) throw documentTooLarge()
+      if (computeVersion(edited) !== version) await store(tx, userId, author, edited)
     })
   }
 
@@ -120,7 +120,7 @@ export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
   }
 
   async function store(tx: Tx, userId: string, author: Author, content: JsonObject) {
-    const version = versionOf(content)
+    const version = computeVersion(content)
     await upsert(tx, { userId, author, content, version, updatedAt: now() })
     await recordChange(tx, userId)
   }
@@ -141,7 +141,7 @@ export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
     for (const { author, content } of rows) {
       const own = await find(tx, userId, author)
       const merged = addMembers(own.content, content)
-      if (own.updatedAt === null || versionOf(merged) !== own.version)
+      if (own.updatedAt === null || computeVersion(merged) !== own.version)
         await store(tx, userId, author, merged)
     }
   }
@@ -151,12 +151,12 @@ export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
 function addMembers(own: JsonObject, others: JsonObject): JsonObject {
   const merged = new Map(Object.entries(own))
   // Serializing the whole document for each member would take seconds.
-  let size = sizeOf(own)
+  let size = measureSize(own)
   for (const [name, value] of Object.entries(others)) {
     if (merged.has(name)) continue
     const braces = 2
     const comma = merged.size > 0 ? 1 : 0
-    const added = sizeOf(Object.fromEntries([[name, value]])) - braces + comma
+    const added = measureSize(Object.fromEntries([[name, value]])) - braces + comma
     if (size + added > MAX_DOCUMENT_BYTES) continue
     merged.set(name, value)
     size += added
@@ -168,12 +168,12 @@ function isBy(author: Author) {
   return (row: { author: Author }) => row.author === author
 }
 
-function sizeOf(content: JsonObject): number {
+function measureSize(content: JsonObject): number {
   return Buffer.byteLength(JSON.stringify(content))
 }
 
 /** Equal content has equal versions, so a version of a merged guest never names other content. */
-function versionOf(content: JsonObject): string {
+function computeVersion(content: JsonObject): string {
   return sha256(JSON.stringify(content)).slice(0, VERSION_LENGTH)
 }
 

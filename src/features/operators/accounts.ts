@@ -89,9 +89,9 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
       .select({ operatorId: operatorPasskeys.operatorId, count: count() })
       .from(operatorPasskeys)
       .groupBy(operatorPasskeys.operatorId)
-    const passkeysOf = new Map(passkeyCounts.map((row) => [row.operatorId, row.count]))
+    const passkeysByOperator = new Map(passkeyCounts.map((row) => [row.operatorId, row.count]))
     return rows.map(({ id, name, role, passwordHash, createdAt }) => {
-      const passkeys = passkeysOf.get(id) ?? 0
+      const passkeys = passkeysByOperator.get(id) ?? 0
       const hasPassword = passwordHash !== null
       const isSetUp = passkeys > 0 || hasPassword
       return { name, role, passkeys, hasPassword, isSetUp, createdAt: createdAt.toISOString() }

@@ -1,7 +1,7 @@
 import { t } from 'elysia'
 import { ROLES } from '../../lib/roles.ts'
 import { PasskeyAssertion, PasskeyAttestation } from '../../platform/http/passkey-models.ts'
-import { closedObject, oneOf } from '../../platform/http/replies/envelope.ts'
+import { closedObject, literalUnion } from '../../platform/http/replies/envelope.ts'
 import { after } from '../../platform/lists/list.ts'
 import { AUDIT_ORDERS } from './audit.ts'
 
@@ -11,7 +11,7 @@ export const Token = closedObject({ token: text(100) })
 export const NamedOperator = closedObject({ name: text(64) })
 export const NewOperator = closedObject({
   name: text(64),
-  role: oneOf(ROLES, { description: 'the role of the operator' }),
+  role: literalUnion(ROLES, { description: 'the role of the operator' }),
 })
 
 export const SetUp = t.Union([
@@ -44,7 +44,7 @@ export const AuditQuery = closedObject({
   until: t.Optional(
     t.String({ format: 'date-time', description: 'only entries before this time' }),
   ),
-  sort: t.Optional(oneOf(AUDIT_ORDERS, { description: 'by time' })),
+  sort: t.Optional(literalUnion(AUDIT_ORDERS, { description: 'by time' })),
   after,
 })
 
@@ -54,9 +54,9 @@ export function toAuditFilter<Query extends typeof AuditQuery.static>({
   until,
   ...rest
 }: Query) {
-  return { ...rest, since: dateOf(since), until: dateOf(until) }
+  return { ...rest, since: parseDate(since), until: parseDate(until) }
 }
 
-function dateOf(time: string | undefined): Date | undefined {
+function parseDate(time: string | undefined): Date | undefined {
   return time === undefined ? undefined : new Date(time)
 }

@@ -25,15 +25,25 @@ const MAX_PASSKEYS = 20
 /** Passkeys (WebAuthn level 3). Each works on one host only and requires user verification. */
 export function createPasskeys({ db, appName, now }: PasskeysDeps) {
   const { operatorPasskeys, operatorTokens } = db.tables
-  return { startRegistration, register, startSignIn, verify, ownerOf, list, remove, countOf, sweep }
+  return {
+    startRegistration,
+    register,
+    startSignIn,
+    verify,
+    findOwner,
+    list,
+    remove,
+    countPasskeys,
+    sweep,
+  }
 
   /** The browser options for creating an operator's passkey on the host of `origin`. */
   async function startRegistration({ id, name }: OperatorRow, origin: string) {
     const { generateRegistrationOptions } = await loadWebAuthn()
-    const existing = await rowsOf(id)
+    const existing = await findRows(id)
     return generateRegistrationOptions({
       rpName: appName,
-      rpID: hostOf(origin),
+      rpID: parseHost(origin),
       userName: name,
       userID: new TextEncoder().encode(id),
       challenge: await newChallenge('register', id),
@@ -50,7 +60,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     origin: string,
     name: string,
   ) {
-    const host = hostOf(origin)
+    const host = parseHost(origin)
     const passkey = await verifyNewPasskey(response, {
       rpId: host,
       origins: [origin],
@@ -58,7 +68,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     })
     const { id } = passkey
     const store = async (tx: Tx) => {
-      if ((await countOf(tx, operatorId)) >= MAX_PASSKEYS) {
+      if ((await countPasskeys(tx, operatorId)) >= MAX_PASSKEYS) {
         throw new AppError('conflict', 'You already have 20 passkeys. Remove one first.')
       }
       const [known] = await tx.select().from(operatorPasskeys).where(eq(operatorPasskeys.id, id))
@@ -77,9 +87,9 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
   /** The browser options for using a passkey: any passkey, or one of `operatorId` if set. */
   async function startSignIn(operatorId: string | null, origin: string) {
     const { generateAuthenticationOptions } = await loadWebAuthn()
-    const allowed = operatorId === null ? [] : await rowsOf(operatorId)
+    const allowed = operatorId === null ? [] : await findRows(operatorId)
     return generateAuthenticationOptions({
-      rpID: hostOf(origin),
+      rpID: parseHost(origin),
       challenge: await newChallenge('sign-in', operatorId),
       allowCredentials: allowed.map(({ id, transports }) => ({ id, transports })),
       userVerification: 'required',
@@ -100,7 +110,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
       .from(operatorPasskeys)
       .where(eq(operatorPasskeys.id, response.id))
     const isTheirs = operatorId === null || row?.operatorId === operatorId
-    if (!row || !isTheirs || row.host !== hostOf(origin)) throw passkeyRefused()
+    if (!row || !isTheirs || row.host !== parseHost(origin)) throw passkeyRefused()
     const counter = await verifyPasskey(response, row, {
       rpId: row.host,
       origins: [origin],
@@ -119,13 +129,13 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
   }
 
   /** The id of the operator who owns a passkey; null if the passkey is unknown. */
-  async function ownerOf(id: string): Promise<string | null> {
+  async function findOwner(id: string): Promise<string | null> {
     const [row] = await db.read.select().from(operatorPasskeys).where(eq(operatorPasskeys.id, id))
     return row?.operatorId ?? null
   }
 
   async function list(operatorId: string) {
-    return (await rowsOf(operatorId)).map(({ id, name, host, createdAt, lastUsedAt }) => ({
+    return (await findRows(operatorId)).map(({ id, name, host, createdAt, lastUsedAt }) => ({
       id,
       name,
       host,
@@ -147,7 +157,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
       throw new AppError('not_found', 'This passkey has already been removed.')
   }
 
-  async function countOf(tx: Tx, operatorId: string): Promise<number> {
+  async function countPasskeys(tx: Tx, operatorId: string): Promise<number> {
     return tx.$count(operatorPasskeys, eq(operatorPasskeys.operatorId, operatorId))
   }
 
@@ -158,7 +168,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     })
   }
 
-  function rowsOf(operatorId: string) {
+  function findRows(operatorId: string) {
     return db.read
       .select()
       .from(operatorPasskeys)
@@ -188,6 +198,6 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
   }
 }
 
-function hostOf(origin: string): string {
+function parseHost(origin: string): string {
   return new URL(origin).hostname
 }

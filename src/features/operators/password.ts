@@ -69,7 +69,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
         hash: hashCode(id, recoveryCode),
       }))
       await tx.insert(operatorRecoveryCodes).values(rows)
-      for (const limit of [...codeLimitsOf(id), ...proofLimitsOf(id)])
+      for (const limit of [...listCodeLimits(id), ...listProofLimits(id)])
         await limits.resetCounter(tx, limit)
     }
     return { store, codes }
@@ -77,7 +77,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
 
   /** Verifies name and password. Returns a function that consumes the code. Every failure throws the same error. */
   async function verify(name: string, password: string, code: string, ip: string) {
-    const attempts = [limitOf(PER_OPERATOR, name)]
+    const attempts = [toLimit(PER_OPERATOR, name)]
     await limits.check(attempts)
     return passwords.serialize([ip, name], async (hasher) => {
       const attempt = await limits.reserve(attempts)
@@ -86,7 +86,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
       if (!operator) throw wrongCredentials({ reason: 'unknown_account' })
       if (!matches) throw wrongCredentials({ reason: 'wrong_password', userId: operator.id })
       const { id } = operator
-      const codeAttempt = await limits.reserve(codeLimitsOf(id))
+      const codeAttempt = await limits.reserve(listCodeLimits(id))
       const complete = async (tx: Tx) => {
         if (!(await consumeCode(tx, id, code)))
           throw wrongCredentials({ reason: 'wrong_code', userId: id })
@@ -99,7 +99,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
 
   /** Consumes a code. Throws if it is wrong. */
   async function prove(operatorId: string, code: string) {
-    const reservation = await limits.reserve(proofLimitsOf(operatorId))
+    const reservation = await limits.reserve(listProofLimits(operatorId))
     await db.write(async (tx) => {
       if (!(await consumeCode(tx, operatorId, code))) throw wrongCode(operatorId)
       await reservation.release(tx)
@@ -148,15 +148,15 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
   }
 }
 
-function codeLimitsOf(id: string): Limit[] {
-  return [PER_CODE, CODES_PER_DAY].map((rule) => limitOf(rule, id))
+function listCodeLimits(id: string): Limit[] {
+  return [PER_CODE, CODES_PER_DAY].map((rule) => toLimit(rule, id))
 }
 
-function proofLimitsOf(id: string): Limit[] {
-  return [PER_PROOF, PROOFS_PER_DAY].map((rule) => limitOf(rule, id))
+function listProofLimits(id: string): Limit[] {
+  return [PER_PROOF, PROOFS_PER_DAY].map((rule) => toLimit(rule, id))
 }
 
-function limitOf(rule: BackoffRule | WindowRule, key: string): Limit {
+function toLimit(rule: BackoffRule | WindowRule, key: string): Limit {
   return { rule, key }
 }
 

@@ -107,7 +107,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
    * entered. Null if too many failures were logged already.
    */
   async function nameForAudit(proof: Proof): Promise<string | null> {
-    const id = 'passkey' in proof ? await passkeys.ownerOf(proof.passkey.id) : null
+    const id = 'passkey' in proof ? await passkeys.findOwner(proof.passkey.id) : null
     const operator =
       'passkey' in proof
         ? id && (await accounts.find(db.read, id))
@@ -165,7 +165,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     return db.write(async (tx) => {
       await passkeys.remove(tx, operatorId, id)
       const operator = await accounts.find(tx, operatorId)
-      if (operator?.passwordHash || (await passkeys.countOf(tx, operatorId)) > 0) {
+      if (operator?.passwordHash || (await passkeys.countPasskeys(tx, operatorId)) > 0) {
         return sessions.endOpenedWith(tx, operatorId, id)
       }
       throw new AppError('conflict', 'This is your only way to sign in. Add another passkey first.')

@@ -13,7 +13,7 @@ export function plansAdmin({ plans }: { plans: Plans }) {
     `${CONSOLE_API}/preview/plans`,
     async ({ query: { lang = '' } }) => {
       const language = asLocale(lang)
-      return data(await plans.listIn(language ? [language] : []))
+      return data(await plans.listInLanguages(language ? [language] : []))
     },
     { query: LanguageQuery, ...allow('reader') },
   )

@@ -7,8 +7,8 @@ import {
   closedObject,
   id,
   integer,
+  literalUnion,
   nullable,
-  oneOf,
   openEnum,
 } from '../../platform/http/replies/envelope.ts'
 
@@ -102,7 +102,7 @@ export const PlanImport = closedObject({
   otherProductIds: t.Optional(otherProductIds),
   entitlementIds: t.Optional(entitlementIds),
   limits: t.Optional(byLimit(amount, 'custom limits; null: unlimited', { exports: 10 })),
-  limitPeriods: t.Optional(limitPeriods(oneOf(LIMIT_PERIODS, period))),
+  limitPeriods: t.Optional(limitPeriods(literalUnion(LIMIT_PERIODS, period))),
   _id: t.Optional(t.String()),
 })
 export const PlanImports = t.Array(PlanImport, { maxItems: 500 })

@@ -1,6 +1,6 @@
 import { Elysia, t } from 'elysia'
 import { LanguageQuery, wantedLanguages } from '../../platform/http/language/local-text.ts'
-import { DataOf, responses } from '../../platform/http/replies/envelope.ts'
+import { createDataSchema, responses } from '../../platform/http/replies/envelope.ts'
 import {
   cached,
   createPublicCache,
@@ -24,7 +24,7 @@ export function plansRoutes({ plans }: { plans: Plans }) {
     },
     {
       query: LanguageQuery,
-      response: responses(DataOf(t.Array(PlanReply)), 400, 422),
+      response: responses(createDataSchema(t.Array(PlanReply)), 400, 422),
       detail: {
         ...cached,
         tags: ['App'],

@@ -35,7 +35,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
       await current.invalidate(tx)
     },
   })
-  return { ...published, list, listIn, knownLimits, warn, codesToArchive, archive, seed }
+  return { ...published, list, listInLanguages, knownLimits, warn, codesToArchive, archive, seed }
 
   /** The plans on sale with texts in all languages; the same array until they change. */
   async function list() {
@@ -43,7 +43,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   }
 
   /** The plans in the best matching language of those on sale, and that language. */
-  async function listIn(wanted: string[]) {
+  async function listInLanguages(wanted: string[]) {
     const catalogue = await current.read()
     const language = negotiatePlans(catalogue.plans, wanted)
     return {
@@ -121,16 +121,16 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     const rows = await from.select().from(plans).orderBy(asc(plans.position), asc(plans.id))
     const archived = rows.filter(({ archivedAt }) => archivedAt !== null)
     return {
-      plans: rows.filter(({ archivedAt }) => archivedAt === null).map(planIn),
+      plans: rows.filter(({ archivedAt }) => archivedAt === null).map(toPlan),
       /** The latest first. */
       archived: archived
         .toSorted((a, b) => Number(b.archivedAt) - Number(a.archivedAt))
-        .map(planIn),
+        .map(toPlan),
     }
   }
 }
 
-function planIn({ id, code, fields }: { id: string; code: string; fields: object }) {
+function toPlan({ id, code, fields }: { id: string; code: string; fields: object }) {
   return { ...withNumbers(fields), code, _id: id } as Plan
 }
 
@@ -139,11 +139,11 @@ function withNumbers(fields: object) {
   const isNumber = (name: string) => /Limit(PerApp)?$|^trialDays$|^price$/.test(name)
   const entries = Object.entries(fields)
   return Object.fromEntries(
-    entries.map(([name, value]) => [name, isNumber(name) ? numberOf(name, value) : value]),
+    entries.map(([name, value]) => [name, isNumber(name) ? readNumber(name, value) : value]),
   )
 }
 
-function numberOf(name: string, value: unknown): number {
+function readNumber(name: string, value: unknown): number {
   return name === 'price' ? Number(value) : Math.min(Number(value), MAX_INT32)
 }
 

@@ -65,21 +65,21 @@ export function checkRateSet(
   if (set.date < last.date) return refused('it is older than the current rates')
   if (count < MIN_CODES_SHARE * Object.keys(last.rates).length) return refused('too few currencies')
 
-  const dateOf = (code: string) => heldBefore?.kept?.[code] ?? last.date
+  const findDate = (code: string) => heldBefore?.kept?.[code] ?? last.date
   const jumps = Object.entries(rates).filter(([code, rate]) => {
     const before = last.rates[code]
-    if (before === undefined || !jumped(before, rate, daysBetween(dateOf(code), set.date)))
+    if (before === undefined || !jumped(before, rate, daysBetween(findDate(code), set.date)))
       return false
     return !isConfirmed(code, rate, set.date, held)
   })
   const isKept = (code: string) =>
-    invalid.includes(code) || daysBetween(dateOf(code), set.date) <= MAX_KEPT_DAYS
+    invalid.includes(code) || daysBetween(findDate(code), set.date) <= MAX_KEPT_DAYS
   const absent = Object.keys(last.rates).filter((code) => !(code in rates) && code !== set.baseCode)
   const kept = absent.filter(isKept)
   if (jumps.length + kept.length > MAX_HELD_SHARE * count) return refused('too many rates changed')
   for (const code of [...jumps.map(([one]) => one), ...kept])
     rates[code] = last.rates[code] as number
-  const keptDates = Object.fromEntries(kept.map((code) => [code, dateOf(code)]))
+  const keptDates = Object.fromEntries(kept.map((code) => [code, findDate(code)]))
   const isAnyHeld = jumps.length + kept.length > 0
   return {
     kind: 'accepted',

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { DataOf, responses } from '../../platform/http/replies/envelope.ts'
+import { createDataSchema, responses } from '../../platform/http/replies/envelope.ts'
 import { cached, createPublicCache, sendPublic } from '../../platform/http/replies/replies.ts'
 import { RatesReply } from './model.ts'
 import type { CurrencyRates, Rates } from './service.ts'
@@ -13,7 +13,7 @@ export function ratesRoutes({ rates }: { rates: Rates }) {
     async ({ request, set }) =>
       sendPublic(render(await rates.read()), { request, set }, MAX_AGE_SECONDS),
     {
-      response: responses(DataOf(RatesReply), 400),
+      response: responses(createDataSchema(RatesReply), 400),
       detail: {
         ...cached,
         tags: ['App'],

@@ -267,7 +267,7 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
     // The set of a provider that is no longer configured serves until the first refresh.
     const rows = [...newest, ...current].filter((row) => row !== undefined)
     const distinct = [...new Map(rows.map((row) => [row.provider, row])).values()]
-    const sets = distinct.map(async (row) => ({ ...row, rates: await ratesOf(from, row.id) }))
+    const sets = distinct.map(async (row) => ({ ...row, rates: await findRates(from, row.id) }))
     const ordered = inOrder(providers, await Promise.all(sets), now().getTime())
     const [first] = ordered
     if (!first) return null
@@ -277,7 +277,7 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
 
   async function loadSet(from: Reader, provider: string): Promise<RateSet | null> {
     const row = await newestSet(from, provider)
-    return row ? { ...row, rates: await ratesOf(from, row.id) } : null
+    return row ? { ...row, rates: await findRates(from, row.id) } : null
   }
 
   async function newestSet(from: Reader, provider: string) {
@@ -290,7 +290,7 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
     return row
   }
 
-  async function ratesOf(from: Reader, setId: string) {
+  async function findRates(from: Reader, setId: string) {
     const rows = await from.select().from(rates).where(eq(rates.setId, setId))
     return Object.fromEntries(rows.map(({ code, rate }) => [code, rate]))
   }

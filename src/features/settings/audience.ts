@@ -2,7 +2,7 @@ import { AppError } from '../../lib/errors.ts'
 import { plainVersion } from '../../lib/text/versions.ts'
 import { readToken, type Session } from '../../platform/http/authenticate.ts'
 import { isSealed } from '../../platform/http/body/opened-request.ts'
-import type { CountryOf } from '../../platform/http/request/client-address.ts'
+import type { FindCountry } from '../../platform/http/request/client-address.ts'
 import {
   optionalHeader,
   platformOfDevice,
@@ -14,15 +14,15 @@ import type { Audience, Trait } from './rules/conditions.ts'
 export type AudienceDeps = {
   /** The header in which a proxy sends the country; null for none. */
   countryHeader: string | null
-  countryOf: CountryOf
+  findCountry: FindCountry
   checkSession: (accessToken: string, sealed: boolean) => Promise<Session>
   /** The code of a user's plan; null for none. */
-  planOf: (userId: string) => Promise<string | null>
+  findPlanCode: (userId: string) => Promise<string | null>
 }
 
 /** Reads the audience from a request, and lists the headers that the audience depends on. */
 export function createAudienceReader(deps: AudienceDeps) {
-  const { countryHeader, countryOf, checkSession, planOf } = deps
+  const { countryHeader, findCountry, checkSession, findPlanCode } = deps
   const headers: Record<Trait, string[]> = {
     platform: ['App-Platform'],
     version: ['App-Version'],
@@ -36,14 +36,14 @@ export function createAudienceReader(deps: AudienceDeps) {
   async function read(request: Request, traits: Trait[]): Promise<Audience> {
     const { headers } = request
     const userId = traits.some((trait) => trait === 'plan' || trait === 'id')
-      ? await userIdOf(request)
+      ? await findUserId(request)
       : null
     return {
       platform: statedPlatform(headers) ?? platformOfDevice(headers),
       version: plainVersion(optionalHeader(headers, 'app-version') ?? ''),
       languages: readLanguages(headers),
-      country: countryOf(request),
-      plan: userId !== null && traits.includes('plan') ? await planOf(userId) : null,
+      country: findCountry(request),
+      plan: userId !== null && traits.includes('plan') ? await findPlanCode(userId) : null,
       // The user's id if signed in, so that all of the user's devices get the same values.
       id: userId ?? optionalHeader(headers, 'device-id')?.slice(0, 200) ?? null,
     }
@@ -58,7 +58,7 @@ export function createAudienceReader(deps: AudienceDeps) {
     return [...new Set(names)]
   }
 
-  async function userIdOf(request: Request): Promise<string | null> {
+  async function findUserId(request: Request): Promise<string | null> {
     const token = readToken(request.headers.get('authorization'))
     const session = token && (await checkSession(token, isSealed(request)).catch(nullIfRefused))
     return session ? session.userId : null

@@ -15,7 +15,7 @@ type Needs = {
   /** All plans: users keep archived ones. */
   listPlans: () => Promise<{ code: string; name: string }[]>
   /** The code of a user's plan; null for none. */
-  planOf: (userId: string) => Promise<string | null>
+  findPlanCode: (userId: string) => Promise<string | null>
 }
 
 /** The app's settings, with values by platform, version, language or country. */

@@ -1,7 +1,7 @@
 import type { TOptional } from '@sinclair/typebox'
 import { type Static, type TSchema, t } from 'elysia'
 import { closedObject, integer, nullable } from '../../platform/http/replies/envelope.ts'
-import { rulesOf, VERSION } from './rules/conditions.ts'
+import { createRulesSchema, VERSION } from './rules/conditions.ts'
 
 const text = (description: string, example: string) =>
   t.String({ maxLength: 500, description, examples: [example] })
@@ -61,7 +61,7 @@ const FeatureValue = t.Union([t.Boolean(), t.Number(), t.String({ maxLength: 10_
 /** The custom settings by name, each with its default value. */
 const Features = t.Record(
   t.String({ pattern: '^[a-z][A-Za-z0-9]{0,63}$', error: 'must be a name such as newPaywall' }),
-  closedObject({ value: FeatureValue, rules: rulesOf(FeatureValue) }),
+  closedObject({ value: FeatureValue, rules: createRulesSchema(FeatureValue) }),
   { additionalProperties: false },
 )
 
@@ -107,8 +107,8 @@ export const AppSettingsReply = closedObject(
 function rulesByKey(properties: Record<string, TSchema>, prefix = '') {
   const entries = Object.entries(properties)
   return Object.fromEntries(
-    entries.map(([name, value]) => [`${prefix}${name}`, t.Optional(rulesOf(value))]),
-  ) as Record<string, TOptional<ReturnType<typeof rulesOf<TSchema>>>>
+    entries.map(([name, value]) => [`${prefix}${name}`, t.Optional(createRulesSchema(value))]),
+  ) as Record<string, TOptional<ReturnType<typeof createRulesSchema<TSchema>>>>
 }
 
 /** The tag of all endpoints that apps call without signing in. */

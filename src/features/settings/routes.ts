@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import { varyBy } from '../../platform/http/cors.ts'
-import { DataOf, responses } from '../../platform/http/replies/envelope.ts'
+import { createDataSchema, responses } from '../../platform/http/replies/envelope.ts'
 import { cached, createPublicCache, sendPublic } from '../../platform/http/replies/replies.ts'
 import { type AudienceDeps, createAudienceReader } from './audience.ts'
 import { AppSettingsReply, type StoredSettings } from './model.ts'
@@ -35,7 +35,7 @@ export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings:
       return sendPublic(reply, { request, set }, MAX_AGE_SECONDS, { isPrivate })
     },
     {
-      response: responses(DataOf(AppSettingsReply), 400),
+      response: responses(createDataSchema(AppSettingsReply), 400),
       detail: {
         ...cached,
         tags: ['App'],

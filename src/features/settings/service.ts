@@ -110,16 +110,16 @@ function withFeatures(settings: unknown): unknown {
 /** Earlier releases stored build numbers as text, and larger ones than apps can read. */
 function withNumbers(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value
-  const numberOf = (part: unknown) =>
+  const toNumber = (part: unknown) =>
     Math.min(MAX_INT32, Math.max(0, Math.floor(Number(part)) || 0))
   const entries = Object.entries(value)
   return Object.fromEntries(
     entries.map(([name, part]) => {
       if (!/BuildNumber$/.test(name)) return [name, part]
       if (Array.isArray(part))
-        return [name, part.map((rule) => ({ ...rule, value: numberOf(rule.value) }))]
+        return [name, part.map((rule) => ({ ...rule, value: toNumber(rule.value) }))]
       // A custom setting may have such a name too.
-      return [name, typeof part === 'object' ? part : numberOf(part)]
+      return [name, typeof part === 'object' ? part : toNumber(part)]
     }),
   )
 }

@@ -50,7 +50,7 @@ function faultOfText(key: string, value: unknown): string | null {
 function checkSupportedVersion(platform: 'ios' | 'android', settings: Setting[]): ErrorDetail[] {
   const find = (name: string) =>
     settings.find(({ key }) => key === `${platform}.${name}`) as Setting
-  const versions = pairsOf(find('supportedVersion'), find('latestVersion'))
+  const versions = listPairs(find('supportedVersion'), find('latestVersion'))
     .filter((pair) => canMeet(pair, platform))
     .map((pair) => {
       const [supported, latest] = pair
@@ -60,7 +60,7 @@ function checkSupportedVersion(platform: 'ios' | 'android', settings: Setting[])
   if (tooNew.length > 0) return tooNew.map((pair) => aboveLatest(pair, 'latestVersion'))
   // Build numbers may start again with each version, so they count only between apps of the same one.
   const equal = versions.filter(({ difference }) => difference === 0)
-  return pairsOf(find('supportedBuildNumber'), find('latestBuildNumber'))
+  return listPairs(find('supportedBuildNumber'), find('latestBuildNumber'))
     .filter(([supported, latest]) => Number(supported.value) > Number(latest.value))
     .filter((builds) => equal.some(({ pair }) => canMeet([...pair, ...builds], platform)))
     .map((builds) => aboveLatest(builds, 'latestBuildNumber'))
@@ -70,16 +70,16 @@ function checkSupportedVersion(platform: 'ios' | 'android', settings: Setting[])
 type Choice = Rule & { path: string; earlier: Rule[] }
 
 /** The rules of a setting, and its default value as the last one. */
-function choicesIn({ key, rules, value }: Setting): Choice[] {
+function listChoices({ key, rules, value }: Setting): Choice[] {
   return [...rules, { when: {}, value }].map((rule, at) => {
     const path = at < rules.length ? `rules.${key}.${at}.value` : key
     return { ...rule, path: `settings.${path}`, earlier: rules.slice(0, at) }
   })
 }
 
-function pairsOf(one: Setting, other: Setting): [Choice, Choice][] {
-  return choicesIn(one).flatMap((first) =>
-    choicesIn(other).map((second): [Choice, Choice] => [first, second]),
+function listPairs(one: Setting, other: Setting): [Choice, Choice][] {
+  return listChoices(one).flatMap((first) =>
+    listChoices(other).map((second): [Choice, Choice] => [first, second]),
   )
 }
 

@@ -1,6 +1,6 @@
 import { t } from 'elysia'
 import { defineAction } from '../../platform/actions/action.ts'
-import { closedObject, oneOf, time } from '../../platform/http/replies/envelope.ts'
+import { closedObject, literalUnion, time } from '../../platform/http/replies/envelope.ts'
 import { ENVIRONMENTS, storedEnvironment } from '../billing/environment.ts'
 import { formatChecks, hasProblem } from './checks/store-check.ts'
 import { asReply, requireKey } from './purchases/links.ts'
@@ -12,7 +12,7 @@ const test = defineAction({
   label: 'Requested a test notification',
   role: 'operator',
   input: closedObject({
-    environment: oneOf(ENVIRONMENTS, { description: 'production or the sandbox' }),
+    environment: literalUnion(ENVIRONMENTS, { description: 'production or the sandbox' }),
   }),
   console: 'stores/test',
   work: ({ stores }: { stores: Pick<Stores, 'status'> }, { environment }) =>

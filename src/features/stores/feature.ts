@@ -25,7 +25,7 @@ type Needs = StoresNeeds & {
   billing: Billing
   planSchema: TSchema
   /** The id of the user with an e-mail address, or null. */
-  userIdOf: (email: string) => Promise<string | null>
+  findIdByEmail: (email: string) => Promise<string | null>
 }
 
 /** Reads the stores' events in the log of billing. */
@@ -48,7 +48,7 @@ export const storesFeature = {
       ...platform,
       ...needs,
       ...billing,
-      holderOf: billing.holders.holderOf,
+      findCustomerUser: billing.holders.findCustomerUser,
       settings: config,
       ignoresSandbox: config.billingSandbox === 'ignore',
       publicUrl: config.baseUrl,
@@ -60,8 +60,8 @@ export const storesFeature = {
     })
     return {
       services: { stores, storeSupport },
-      routes: ({ signedIn, ipOf }: RouteContext) => {
-        const shared = { eventInbox, ipOf, hasLimits: limits.isOn, now }
+      routes: ({ signedIn, findIp }: RouteContext) => {
+        const shared = { eventInbox, findIp, hasLimits: limits.isOn, now }
         return playRoutes({ ...shared, play: stores.play })
           .use(storeRoutes({ ...shared, ...stores }))
           .use(
@@ -71,7 +71,7 @@ export const storesFeature = {
               subscription,
               limits,
               showsSandbox,
-              ipOf,
+              findIp,
               signedIn,
             }),
           )

@@ -2,9 +2,9 @@ import { type Static, type TSchema, t } from 'elysia'
 import { LARGE_JSON_LIMIT } from '../../platform/http/body/body.ts'
 import {
   closedObject,
+  createUnionModel,
+  literalUnion,
   nullable,
-  oneModelOf,
-  oneOf,
   openEnum,
   time,
 } from '../../platform/http/replies/envelope.ts'
@@ -83,7 +83,7 @@ const playStoreFields = {
     t.String({ maxLength: 255, description: 'the product', examples: ['coins'] }),
   ),
   kind: t.Optional(
-    oneOf(['subscription', 'one_time'], {
+    literalUnion(['subscription', 'one_time'], {
       description: 'whether it is a subscription or a one-time product',
     }),
   ),
@@ -101,7 +101,7 @@ export const PlayStorePurchase = closedObject(
   'a purchase on Google Play',
 )
 
-const SubmittedPurchase = oneModelOf(
+const SubmittedPurchase = createUnionModel(
   'store',
   { app_store: AppStorePurchase, play_store: PlayStorePurchase },
   {
@@ -109,7 +109,7 @@ const SubmittedPurchase = oneModelOf(
     description: 'a purchase that a store has confirmed to the app',
     simple: closedObject(
       {
-        store: oneOf(['app_store', 'play_store'], { description: 'the store' }),
+        store: literalUnion(['app_store', 'play_store'], { description: 'the store' }),
         signedTransaction: t.Optional(signedTransaction),
         ...t.Partial(t.Object(playStoreFields)).properties,
       },
@@ -138,7 +138,7 @@ export const PurchaseSubmission = closedObject(
       }),
     ),
     environment: t.Optional(
-      oneOf(ENVIRONMENTS, {
+      literalUnion(ENVIRONMENTS, {
         description: 'which purchases `subscription` shows; production by default',
       }),
     ),
@@ -196,7 +196,7 @@ export function refusal(code: Refusal) {
 }
 
 /** The reply to a submission, with the schema of a subscription. */
-export function SubmissionReplyOf<Subscription extends TSchema>(Subscription: Subscription) {
+export function createSubmissionReply<Subscription extends TSchema>(Subscription: Subscription) {
   return closedObject(
     {
       results: t.Array(SubmissionResult, { description: 'one result per purchase, in order' }),

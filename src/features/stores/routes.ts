@@ -6,7 +6,7 @@ import { toObject } from '../../lib/text/json.ts'
 import { readBody, readJson } from '../../platform/http/body/body.ts'
 import { Message, responses } from '../../platform/http/replies/envelope.ts'
 import { malformed } from '../../platform/http/replies/errors.ts'
-import type { IpOf } from '../../platform/http/request/client-address.ts'
+import type { FindIp } from '../../platform/http/request/client-address.ts'
 import { requestInfo } from '../../platform/http/request/request-log.ts'
 import { createFailureLimit } from '../../platform/limits/failure-limit.ts'
 import type { EventInbox } from '../billing/inbox/event-inbox.ts'
@@ -30,14 +30,14 @@ type StoreRoutesDeps = {
   /** Empty if the App Store is not set up. */
   apps: AppStoreApp[]
   verify: VerifyToken
-  ipOf: IpOf
+  findIp: FindIp
   hasLimits: boolean
   now: () => Date
 }
 
 /** The notifications that stores send. */
 export function storeRoutes(deps: StoreRoutesDeps) {
-  const { eventInbox, storeApps, apps, verify, ipOf } = deps
+  const { eventInbox, storeApps, apps, verify, findIp } = deps
   const failures = createFailureLimit({ ...deps, max: MAX_FAILURES })
   return new Elysia({ name: 'stores' }).post(
     APP_STORE_PATH,
@@ -46,7 +46,7 @@ export function storeRoutes(deps: StoreRoutesDeps) {
         await markIfStray(request, isNotification)
         throw notSetUp()
       }
-      failures.countFailure(request, ipOf(request, server as Server<unknown> | null))
+      failures.countFailure(request, findIp(request, server as Server<unknown> | null))
       const info = requestInfo(request)
       info.isStray = true
       const body = toObject(readJson(await readBody(request, MAX_BODY_BYTES)))

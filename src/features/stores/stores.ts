@@ -49,9 +49,9 @@ type StoresDeps = StoresNeeds & {
   ignoresSandbox: boolean
   publicUrl: string | null
   eventLog: Pick<EventLog, 'readEvent'>
-  transactions: Pick<Transactions, 'possibleKeysOf'>
-  eventInbox: Pick<EventInbox, 'recordIn' | 'recordOwnEvent'>
-  holderOf: (from: Reader, customerId: string) => Promise<string | null>
+  transactions: Pick<Transactions, 'listPossibleKeys'>
+  eventInbox: Pick<EventInbox, 'recordOnce' | 'recordOwnEvent'>
+  findCustomerUser: (from: Reader, customerId: string) => Promise<string | null>
   accessSettings: AccessSettings
   /** Encrypts purchase tokens. */
   sealKey: Uint8Array

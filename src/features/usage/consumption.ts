@@ -40,7 +40,7 @@ type ConsumptionDeps = {
   db: UsageDb
   counters: Counters
   purchaseCounters: PurchaseCounters
-  isUserIn: (tx: Tx, id: string) => Promise<boolean>
+  isUserWithin: (tx: Tx, id: string) => Promise<boolean>
   /** Called in the transaction of the first use that reaches or would exceed a limit. */
   onLimitReached: (tx: Tx, userId: string, reached: LimitReached) => Promise<void>
   now: () => Date
@@ -54,7 +54,7 @@ export const IDEMPOTENCY_MS = DAY_MS
 
 /** Uses limits, each request in one transaction. */
 export function createConsumption(deps: ConsumptionDeps) {
-  const { db, counters, purchaseCounters, isUserIn, onLimitReached, now } = deps
+  const { db, counters, purchaseCounters, isUserWithin, onLimitReached, now } = deps
   const { usageRequests } = db.tables
   const findRequest = prepareFind(db, usageRequests)
   const storeRequest = prepareUpsert(db, usageRequests)
@@ -75,7 +75,7 @@ export function createConsumption(deps: ConsumptionDeps) {
       const settled: Settled<Outcome>[] = []
       for (const { request, current } of items) {
         try {
-          settled.push({ value: await consumeIn(tx, request, current) })
+          settled.push({ value: await consumeOnce(tx, request, current) })
         } catch (error) {
           // These errors come before anything is written.
           if (!(error instanceof AppError)) throw error
@@ -86,7 +86,7 @@ export function createConsumption(deps: ConsumptionDeps) {
     })
   }
 
-  async function consumeIn(tx: Tx, request: Consumption, current: CurrentLimit) {
+  async function consumeOnce(tx: Tx, request: Consumption, current: CurrentLimit) {
     const { userId, limit: name, amount, idempotencyKey: key, dryRun = false } = request
     const { bounds, purchaseKey } = current
     const period = { name, startsAt: bounds.startsAt }
@@ -95,7 +95,7 @@ export function createConsumption(deps: ConsumptionDeps) {
     if (earlier) return { ...earlier, repeated: true }
     const counter = await counters.find(tx, { userId, ...period })
     // A counter is deleted with its user.
-    if (!counter && !(await isUserIn(tx, userId))) throw notFound()
+    if (!counter && !(await isUserWithin(tx, userId))) throw notFound()
     const own = counter?.used ?? 0
     const ofPurchase =
       purchaseKey === null ? null : await purchaseCounters.find(tx, { purchaseKey, ...period })

@@ -28,7 +28,7 @@ export function createCounters({ db }: { db: UsageDb }) {
       .from(usageCounters)
       .where(eq(usageCounters.userId, sql.placeholder('userId'))),
   )
-  return { find, store: upsert, archive, remove, listOf }
+  return { find, store: upsert, archive, remove, listCounters }
 
   async function find(
     tx: Tx,
@@ -56,7 +56,7 @@ export function createCounters({ db }: { db: UsageDb }) {
     await tx.delete(usageCounters).where(and(isUsers, isPeriod))
   }
 
-  async function listOf(from: Reader, userId: string): Promise<Counter[]> {
+  async function listCounters(from: Reader, userId: string): Promise<Counter[]> {
     return await findAll(from).execute({ userId })
   }
 }

@@ -10,7 +10,7 @@ import { createUsage } from './service.ts'
 
 type Needs = Pick<
   Parameters<typeof createUsage>[0],
-  'isUser' | 'isUserIn' | 'allowanceOf' | 'knownLimits' | 'onLimitReached'
+  'isUser' | 'isUserWithin' | 'findAllowance' | 'knownLimits' | 'onLimitReached'
 >
 
 /** What users have used of their plans' limits. */

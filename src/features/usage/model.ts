@@ -2,7 +2,7 @@ import { t } from 'elysia'
 import { LIMIT_PERIODS } from '../../lib/text/plan-limits.ts'
 import {
   closedObject,
-  DataOf,
+  createDataSchema,
   integer,
   nullable,
   openEnum,
@@ -36,7 +36,7 @@ const state = {
   resetsAt: nullable(time('when the next period begins; null: never')),
 }
 
-export const UsageReply = DataOf(
+export const UsageReply = createDataSchema(
   t.Array(
     closedObject(
       {
@@ -76,7 +76,7 @@ export const ConsumptionRequest = closedObject({
   dryRun: t.Optional(t.Boolean({ description: 'checks only; counts nothing', examples: [false] })),
 })
 
-export const ConsumptionReply = DataOf(
+export const ConsumptionReply = createDataSchema(
   closedObject(
     {
       allowed: t.Boolean({

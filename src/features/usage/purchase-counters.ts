@@ -28,7 +28,7 @@ export function createPurchaseCounters({ db }: { db: UsageDb }) {
     .from(purchaseUsage)
     .where(eq(purchaseKey, sql.placeholder('purchaseKey')))
     .prepare()
-  return { find, store: prepareUpsert(db, purchaseUsage), listOf, removeEnded }
+  return { find, store: prepareUpsert(db, purchaseUsage), listCounters, removeEnded }
 
   /** Null if nothing was used. */
   async function find(tx: Tx, period: Period): Promise<number | null> {
@@ -37,7 +37,7 @@ export function createPurchaseCounters({ db }: { db: UsageDb }) {
     return row?.used ?? null
   }
 
-  async function listOf(key: string): Promise<PurchaseCounter[]> {
+  async function listCounters(key: string): Promise<PurchaseCounter[]> {
     return await findAll.execute({ purchaseKey: key })
   }
 

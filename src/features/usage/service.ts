@@ -24,8 +24,8 @@ type Allowance = { limits: PlanLimit[]; purchaseKey: string | null; renewal: Ren
 type UsageDeps = {
   db: UsageDb
   isUser: (id: string) => Promise<boolean>
-  isUserIn: (tx: Tx, id: string) => Promise<boolean>
-  allowanceOf: (userId: string) => Promise<Allowance>
+  isUserWithin: (tx: Tx, id: string) => Promise<boolean>
+  findAllowance: (userId: string) => Promise<Allowance>
   /** The limits of all plans, with their periods. */
   knownLimits: () => Promise<Map<string, LimitPeriod>>
   onLimitReached: (tx: Tx, userId: string, reached: LimitReached) => Promise<void>
@@ -40,7 +40,7 @@ const MOST_USED_SHOWN = 50
 
 /** Counts what users use of their plans' limits, never past a limit. */
 export function createUsage(deps: UsageDeps) {
-  const { db, isUser, allowanceOf, knownLimits, now } = deps
+  const { db, isUser, findAllowance, knownLimits, now } = deps
   const { usageCounters, usageHistory, usageRequests } = db.tables
   const counters = createCounters({ db })
   const purchaseCounters = createPurchaseCounters({ db })
@@ -51,7 +51,7 @@ export function createUsage(deps: UsageDeps) {
   async function consume(request: Consumption) {
     const { userId, limit: name } = request
     if (!(await isUser(userId))) throw notFound()
-    const { limits, purchaseKey, renewal } = await allowanceOf(userId)
+    const { limits, purchaseKey, renewal } = await findAllowance(userId)
     const planned = limits.find((limit) => limit.name === name)
     const period = planned?.period ?? (await knownLimits()).get(name)
     if (period === undefined) throw unknownLimit()
@@ -63,9 +63,9 @@ export function createUsage(deps: UsageDeps) {
   /** What a user has used of each limit of the plan. Throws `not_found` for an unknown user. */
   async function read(userId: string) {
     if (!(await isUser(userId))) throw notFound()
-    const { limits, purchaseKey, renewal } = await allowanceOf(userId)
-    const own = await counters.listOf(db.read, userId)
-    const ofPurchase = purchaseKey === null ? [] : await purchaseCounters.listOf(purchaseKey)
+    const { limits, purchaseKey, renewal } = await findAllowance(userId)
+    const own = await counters.listCounters(db.read, userId)
+    const ofPurchase = purchaseKey === null ? [] : await purchaseCounters.listCounters(purchaseKey)
     const stored = [...own, ...ofPurchase]
     const at = now()
     return limits.map(({ name, period, limit }) => {
@@ -84,10 +84,10 @@ export function createUsage(deps: UsageDeps) {
       .from(usageHistory)
       .where(eq(usageHistory.userId, userId))
       .orderBy(asc(usageHistory.name), asc(usageHistory.month))
-    const current = await counters.listOf(db.read, userId)
+    const current = await counters.listCounters(db.read, userId)
     return [
       ...past.map(({ name, month, used }) => ({ name, since: month, used })),
-      ...current.map(({ name, startsAt, used }) => ({ name, since: dayOf(startsAt), used })),
+      ...current.map(({ name, startsAt, used }) => ({ name, since: toDay(startsAt), used })),
     ]
   }
 
@@ -113,7 +113,7 @@ export function createUsage(deps: UsageDeps) {
 
   /** Adds what a guest has used to the account that the guest signs in to. */
   async function mergeGuest(tx: Tx, guestId: string, userId: string) {
-    for (const counter of await counters.listOf(tx, guestId)) {
+    for (const counter of await counters.listCounters(tx, guestId)) {
       const own = await counters.find(tx, { ...counter, userId })
       const used = counter.used + (own?.used ?? 0)
       await counters.store(tx, { ...counter, ...own, userId, used })
@@ -159,7 +159,7 @@ export function createUsage(deps: UsageDeps) {
   }
 }
 
-function dayOf(time: Date): string {
+function toDay(time: Date): string {
   return time.toISOString().slice(0, 10)
 }
 

@@ -24,9 +24,9 @@ export function userAdmin(deps: UsersAdminDeps) {
     async ({ params: { id } }) => {
       const account = await directory.find(id)
       const applicable = [
-        ...users.proof.limitsOf(account),
-        ...users.emailCodes.limitsOf(account),
-        ...twoFactor.limitsOf(account.id),
+        ...users.proof.listLimits(account),
+        ...users.emailCodes.listLimits(account),
+        ...twoFactor.listLimits(account.id),
       ]
       const activeLimits = await limits.activeLimits(applicable)
       return data({

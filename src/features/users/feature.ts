@@ -58,10 +58,10 @@ type Needs = {
   ownsPublicPicture: Parameters<typeof createProfile>[0]['ownsPublicPicture']
   /** Whether a guest had paid access or stored a file at `since` or later. Idle guests without either are deleted. */
   hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
-  customerIdsOf: (text: string) => Promise<string[]>
+  findCustomerIds: (text: string) => Promise<string[]>
   isEvent: (id: string) => Promise<boolean>
   /** Finds users by what they pay for. */
-  access: AccessSearch & { factsOf: Parameters<typeof createFindUsers>[0]['accessOf'] }
+  access: AccessSearch & { readAccess: Parameters<typeof createFindUsers>[0]['accessOf'] }
   /** What a user has access to, and why, in the form that the console shows. */
   accessOf: (userId: string) => Promise<unknown>
   /** Called in the transaction that ends sessions before they expire. */
@@ -107,7 +107,7 @@ export const usersFeature = {
       now,
     })
     const { providers = knownProviders(config.googleClientIds, config.appleClientIds) } = needs
-    const openId = openIdOf(config)
+    const openId = readOpenIdConfig(config)
     const isNonceRequired = config.socialNonce === 'required'
     const users = createUsers({
       ...platform,
@@ -121,7 +121,7 @@ export const usersFeature = {
       signUpMode: config.signUp,
       relyingParty: passkeyRelyingParty(config),
       alertEmail: config.alertEmail,
-      links: linksOf(config),
+      links: buildMailLinks(config),
       verifyIdToken: createIdTokenVerifier({
         providers,
         openId,
@@ -132,7 +132,7 @@ export const usersFeature = {
       acceptsIdentity: createAcceptsIdentity(providers, openId),
       openId,
       apple: providers.apple,
-      appleGrants: appleGrantsOf(config, needs.appleUrl ?? APPLE_URL, now),
+      appleGrants: createAppleGrantsFrom(config, needs.appleUrl ?? APPLE_URL, now),
       readProfile: profile.read,
     })
     const { directory, devices, oneTimeTokens } = users
@@ -140,7 +140,7 @@ export const usersFeature = {
       ...needs,
       ...directory,
       search: createUserSearch({ db, access: needs.access }),
-      accessOf: needs.access.factsOf,
+      accessOf: needs.access.readAccess,
       idsByName: accounts.names.find,
     })
     const { limits } = platform
@@ -160,7 +160,7 @@ export const usersFeature = {
         outbox,
         findUsers,
         serverUsers,
-        userIdOf: directory.idOf,
+        findIdByEmail: directory.findId,
         deleteAccount,
         exportData,
       },
@@ -235,7 +235,7 @@ export const usersFeature = {
  * Links in mails open the app or one of our pages. With an app link but no public address, they
  * never open a page.
  */
-function linksOf(config: Platform<UsersDb>['config']): MailLinks {
+function buildMailLinks(config: Platform<UsersDb>['config']): MailLinks {
   const { appLinkUrl, baseUrl } = config
   const page = pagesUrl(config)
   if (appLinkUrl === page) return { app: null, page }
@@ -256,7 +256,7 @@ function pagesUrl(config: Platform<UsersDb>['config']): string {
   return `${publicUrl(config)}/auth`
 }
 
-function openIdOf(config: Platform<UsersDb>['config']) {
+function readOpenIdConfig(config: Platform<UsersDb>['config']) {
   const { oidcIssuer: issuer, oidcClientIds: clientIds, oidcName } = config
   return { issuer, clientIds, name: oidcName ?? (issuer === null ? '' : new URL(issuer).host) }
 }
@@ -264,7 +264,7 @@ function openIdOf(config: Platform<UsersDb>['config']) {
 /**
  * The service that revokes grants at Apple when an account is deleted; null without Apple's keys.
  */
-function appleGrantsOf(config: Platform<UsersDb>['config'], url: string, now: () => Date) {
+function createAppleGrantsFrom(config: Platform<UsersDb>['config'], url: string, now: () => Date) {
   const { appleTeamId: teamId, appleKeyId: keyId, applePrivateKey: privateKey } = config
   if (teamId === null || keyId === null || privateKey === null) return null
   return createAppleGrants({ teamId, keyId, privateKey, url }, now)

@@ -1,13 +1,13 @@
 import { t } from 'elysia'
 import {
   closedObject,
-  DataOf,
+  createDataSchema,
+  createReplySchema,
+  createUnionModel,
   id,
   integer,
-  oneModelOf,
-  oneOf,
+  literalUnion,
   openEnum,
-  replyOf,
   time,
 } from '../../platform/http/replies/envelope.ts'
 import { UserProfile } from './profile/model.ts'
@@ -74,7 +74,7 @@ const RefreshToken = t.String({
   description: 'opaque; replaced with every use',
   examples: ['Zk3v9Qw1x5c7B2n4M6j8H0g1F3d5S7a9P2o4I6u8Y0t'],
 })
-const provider = oneOf(['google', 'apple', 'oidc'], {
+const provider = literalUnion(['google', 'apple', 'oidc'], {
   description:
     'the identity provider; `oidc` is the OpenID Connect provider of the server’s configuration',
 })
@@ -209,7 +209,7 @@ export const TwoFactorChallenge = closedObject(
 )
 
 /** Both replies in one object, for generators without `oneOf`. */
-const SimpleSignInReply = DataOf(
+const SimpleSignInReply = createDataSchema(
   closedObject(
     {
       ...t.Partial(SessionReply).properties,
@@ -226,11 +226,11 @@ const SimpleSignInReply = DataOf(
 )
 
 /** A session, or with code `two_factor_required` a challenge. */
-export const SignInReply = oneModelOf(
+export const SignInReply = createUnionModel(
   'code',
   {
-    ok: replyOf('ok', SessionReply, 'SignedIn', 'the sign-in is done'),
-    two_factor_required: replyOf(
+    ok: createReplySchema('ok', SessionReply, 'SignedIn', 'the sign-in is done'),
+    two_factor_required: createReplySchema(
       'two_factor_required',
       TwoFactorChallenge,
       'TwoFactorRequired',

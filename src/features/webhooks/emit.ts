@@ -47,7 +47,7 @@ export function createEmitter({ db, now, newId, queue }: EmitDeps) {
   async function addMessage(tx: Tx, event: WebhookEvent, endpointIds: string[]) {
     const { type, userId, data } = event
     const messageId = newId()
-    const createdAt = await timeOfNext(tx, holderOf(event))
+    const createdAt = await timeOfNext(tx, findUser(event))
     const message = { id: messageId, type, userId, data: JSON.stringify(data), createdAt }
     await tx.insert(webhookMessages).values(message)
     const deliveries = endpointIds.map((endpointId) => ({
@@ -72,6 +72,6 @@ export function createEmitter({ db, now, newId, queue }: EmitDeps) {
 }
 
 /** The user whose earlier messages come before the event. A merged guest's already belong to the account. */
-function holderOf({ type, userId, data }: WebhookEvent): string | null {
+function findUser({ type, userId, data }: WebhookEvent): string | null {
   return (type === 'user.deleted' && data.mergedInto) || userId
 }

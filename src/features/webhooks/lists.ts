@@ -1,6 +1,6 @@
 import { t } from 'elysia'
 import { dataCommand } from '../../lib/command.ts'
-import { closedObject, oneOf } from '../../platform/http/replies/envelope.ts'
+import { closedObject, literalUnion } from '../../platform/http/replies/envelope.ts'
 import { after, defineList } from '../../platform/lists/list.ts'
 import { DELIVERY_ORDERS, DELIVERY_STATES } from './deliveries.ts'
 import { type Endpoint, hideQuery } from './endpoints.ts'
@@ -47,9 +47,9 @@ const deliveries = defineList({
       t.String({ maxLength: 100, description: 'only to this endpoint', placeholder: 'id' }),
     ),
     state: t.Optional(
-      oneOf(DELIVERY_STATES, { description: `only ${DELIVERY_STATES.join(', ')}` }),
+      literalUnion(DELIVERY_STATES, { description: `only ${DELIVERY_STATES.join(', ')}` }),
     ),
-    sort: t.Optional(oneOf(DELIVERY_ORDERS, { description: 'by time of creation' })),
+    sort: t.Optional(literalUnion(DELIVERY_ORDERS, { description: 'by time of creation' })),
     after,
   }),
   isPersonal: true,

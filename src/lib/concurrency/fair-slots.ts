@@ -62,7 +62,7 @@ export function createFairSlots(rules: FairQueueRules) {
       if (next === null) return
       waiting = waiting.filter((one) => one !== next)
       adjustCounts(next, 1)
-      floor = rankOf(next)
+      floor = computeRank(next)
       for (const holder of next.holders) used.set(holder, floor + next.cost)
       if (used.size > MAX_REMEMBERED) used.clear()
       next.startedAt = performance.now()
@@ -99,11 +99,12 @@ export function createFairSlots(rules: FairQueueRules) {
   function earlier(one: Waiting | null, other: Waiting): Waiting {
     if (one === null) return other
     const difference =
-      rankOf(other) - rankOf(one) || usedBy(other.holders.at(-1)) - usedBy(one.holders.at(-1))
+      computeRank(other) - computeRank(one) ||
+      usedBy(other.holders.at(-1)) - usedBy(one.holders.at(-1))
     return difference < 0 ? other : one
   }
 
-  function rankOf({ holders }: Waiting): number {
+  function computeRank({ holders }: Waiting): number {
     return Math.max(...holders.map(usedBy))
   }
 

@@ -19,17 +19,17 @@ export function newApiKey(): string {
       if (byte < 248 && random.length < RANDOM_LENGTH) random += ALPHABET[byte % 62]
     }
   }
-  return `${PREFIX}${random}${checksumOf(random)}`
+  return `${PREFIX}${random}${computeChecksum(random)}`
 }
 
 /** Whether a text has the format and the checksum of a key. */
 export function isApiKey(text: string): boolean {
   if (!FORMAT.test(text)) return false
   const random = text.slice(PREFIX.length, -CHECKSUM_LENGTH)
-  return text.endsWith(checksumOf(random))
+  return text.endsWith(computeChecksum(random))
 }
 
-function checksumOf(random: string): string {
+function computeChecksum(random: string): string {
   let rest = Bun.hash.crc32(random)
   let checksum = ''
   for (let at = 0; at < CHECKSUM_LENGTH; at++) {

@@ -95,11 +95,11 @@ export async function createKeyRing({ storage, use, alg, gracePeriodMs, now }: K
     const at = now().getTime()
     const newestFirst = accepted().toSorted((a, b) => b.from - a.from)
     const inUse = newestFirst.find(({ from }) => from <= at) ?? newestFirst.at(-1)
-    const stateOf = (key: StoredKey) =>
+    const toState = (key: StoredKey) =>
       key === inUse ? 'current' : key.from > at ? 'next' : 'previous'
     const order = ['current', 'next', 'previous']
     return newestFirst
-      .map((key) => ({ ...key, state: stateOf(key) }))
+      .map((key) => ({ ...key, state: toState(key) }))
       .toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state))
   }
 

@@ -11,7 +11,7 @@ export function newTotpSecret(): string {
 export function formatOtpauthUrl(secret: string, issuer: string, label: string): string {
   // A colon separates the issuer from the label.
   const [issuerText = '', labelText = ''] = [issuer, label].map((one) => one.replaceAll(':', ''))
-  return totpOf(secret, issuerText.trim(), labelText).toString()
+  return createTotp(secret, issuerText.trim(), labelText).toString()
 }
 
 /**
@@ -25,17 +25,17 @@ export function acceptedStep(
   lastStep: number | null,
 ): number | null {
   const timestamp = now.getTime()
-  const delta = totpOf(secret).validate({ token: code, timestamp, window: 1 })
+  const delta = createTotp(secret).validate({ token: code, timestamp, window: 1 })
   if (delta === null) return null
   const step = Math.floor(timestamp / PERIOD_MS) + delta
   return lastStep === null || step > lastStep ? step : null
 }
 
 export function isCodeOfStep(secret: string, code: string, step: number): boolean {
-  return totpOf(secret).validate({ token: code, timestamp: step * PERIOD_MS, window: 0 }) === 0
+  return createTotp(secret).validate({ token: code, timestamp: step * PERIOD_MS, window: 0 }) === 0
 }
 
-function totpOf(secret: string, issuer = '', label = ''): TOTP {
+function createTotp(secret: string, issuer = '', label = ''): TOTP {
   return new TOTP({
     issuer,
     label,

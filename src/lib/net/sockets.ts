@@ -49,8 +49,8 @@ export function captureListening<T>(listen: () => T): [T, ListeningSocket | null
 export function openConnections(ports: number[], fds = openFds()): Connection[] | null {
   if (libcOrNull() === null) return null
   return fds.flatMap((fd) => {
-    if (!ports.includes(addressOf(fd, 'getsockname')?.port ?? -1)) return []
-    const peer = addressOf(fd, 'getpeername')?.bytes
+    if (!ports.includes(readAddress(fd, 'getsockname')?.port ?? -1)) return []
+    const peer = readAddress(fd, 'getpeername')?.bytes
     const info = readOption(fd, IPPROTO_TCP, TCP_INFO, LAST_RECEIVED_AT + 4)
     if (!peer || !info) return []
     const [sent, received] = [LAST_SENT_AT, LAST_RECEIVED_AT].map((at) => info.getUint32(at, true))
@@ -63,7 +63,7 @@ export function openConnections(ports: number[], fds = openFds()): Connection[] 
 type Peer = { address: string; port: number }
 
 /** How long nothing was sent to a peer, in ms; null if there is no such connection, or it is unknown. */
-export function createSendingIdleOf(port: number, peer: Peer | null): () => number | null {
+export function createSendingIdleReader(port: number, peer: Peer | null): () => number | null {
   let known: number | undefined
   return () => {
     if (known === undefined || !isConnection(known, port, peer)) known = connectionTo(port, peer)
@@ -87,13 +87,14 @@ function connectionTo(port: number, peer: Peer | null): number | undefined {
 }
 
 function isConnection(fd: number, port: number, peer: Peer | null): boolean {
-  const remote = addressOf(fd, 'getpeername')
+  const remote = readAddress(fd, 'getpeername')
   if (peer === null || remote?.port !== peer.port) return false
-  const isSame = textOf(ipaddr.fromByteArray([...remote.bytes])) === textOf(peer.address)
-  return isSame && addressOf(fd, 'getsockname')?.port === port
+  const isSame =
+    formatAddress(ipaddr.fromByteArray([...remote.bytes])) === formatAddress(peer.address)
+  return isSame && readAddress(fd, 'getsockname')?.port === port
 }
 
-function textOf(address: string | { toString: () => string }): string {
+function formatAddress(address: string | { toString: () => string }): string {
   return ipaddr.process(String(address)).toString()
 }
 
@@ -161,7 +162,7 @@ function listeningFds(): number[] {
  * there.
  */
 function createListeningSocket(fd: number): ListeningSocket | null {
-  for (const queue of openFds().filter((one) => linkOf(one) === 'anon_inode:[eventpoll]')) {
+  for (const queue of openFds().filter((one) => readLink(one) === 'anon_inode:[eventpoll]')) {
     const watched = readFileSync(`/proc/self/fdinfo/${queue}`, 'utf8').matchAll(
       /tfd: +(\d+) events: +([0-9a-f]+) data: +([0-9a-f]+)/g,
     )
@@ -186,7 +187,7 @@ function createListeningSocket(fd: number): ListeningSocket | null {
   return null
 }
 
-function linkOf(fd: number): string | null {
+function readLink(fd: number): string | null {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`)
   } catch {
@@ -200,7 +201,7 @@ function readOption(fd: number, level: number, name: number, size: number): Data
   return libcOrNull()?.getsockopt(fd, level, name, ptr(value), ptr(length)) === 0 ? value : null
 }
 
-function addressOf(fd: number, which: 'getsockname' | 'getpeername') {
+function readAddress(fd: number, which: 'getsockname' | 'getpeername') {
   const address = new Uint8Array(28)
   const length = new Uint32Array([address.length])
   if (libcOrNull()?.[which](fd, ptr(address), ptr(length)) !== 0) return null

@@ -17,14 +17,14 @@ export async function checkPassword(
     field,
   }: { minLength: number; email: string; name: string; field: string },
 ) {
-  const fault = await faultOf(password, minLength, [email, email.split('@')[0] ?? '', name])
+  const fault = await findProblem(password, minLength, [email, email.split('@')[0] ?? '', name])
   if (fault === null) return
   throw new AppError('validation_failed', `The password ${fault}.`, {
     details: [{ path: field, message: fault }],
   })
 }
 
-async function faultOf(
+async function findProblem(
   password: string,
   minLength: number,
   personal: string[],

@@ -31,7 +31,7 @@ export type Hasher = {
 export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE_LIMIT) {
   let argon2: Promise<Argon2> | null = null
   /** The prefix of hashes with the current cost. */
-  const current = prefixOf(cost)
+  const current = formatPrefix(cost)
   const acquireSlot = createFairSlots({ ...QUEUE, queueLimit })
   const decoy = `${current}${randomBase64()}$${randomBase64()}`
   const hasher: Hasher = { hash: hashNow, verify: verifyNow, isOutdated }
@@ -56,7 +56,7 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
 
   /** Also accepts hashes made before passwords were normalized, or by a system that does not do it. */
   async function verifyNow(password: string, stored: string | null): Promise<boolean> {
-    for (const form of formsOf(password)) if (await verifyForm(form, stored)) return true
+    for (const form of listForms(password)) if (await verifyForm(form, stored)) return true
     return false
   }
 
@@ -76,22 +76,22 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
 
   async function isOutdated(password: string, stored: string): Promise<boolean> {
     if (!stored.startsWith(current)) return true
-    const [normalized, ...others] = formsOf(password)
+    const [normalized, ...others] = listForms(password)
     return others.length > 0 && !(await verifyForm(normalized, stored))
   }
 }
 
 /** Whether a hash has a cost with which Homeport hashes. */
 export function isOwnHash(stored: string): boolean {
-  return Object.values(PASSWORD_COSTS).some((cost) => stored.startsWith(prefixOf(cost)))
+  return Object.values(PASSWORD_COSTS).some((cost) => stored.startsWith(formatPrefix(cost)))
 }
 
-function prefixOf({ memoryCost, timeCost }: PasswordCost): string {
+function formatPrefix({ memoryCost, timeCost }: PasswordCost): string {
   return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$`
 }
 
 /** The normalized password first. Most passwords are the same in all forms. */
-function formsOf(password: string): [string, ...string[]] {
+function listForms(password: string): [string, ...string[]] {
   const normalized = password.normalize('NFC')
   const others = new Set([password, password.normalize('NFD')])
   others.delete(normalized)

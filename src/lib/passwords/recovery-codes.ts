@@ -6,18 +6,18 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
 /** Ten codes of ten characters, five bits each. */
 export function newRecoveryCodes(): string[] {
-  return Array.from({ length: COUNT }, () => codeOf(randomBytes(10)))
+  return Array.from({ length: COUNT }, () => toCode(randomBytes(10)))
 }
 
 /** Ten codes derived from a key and a text, so that they need not be stored. */
 export function derivedRecoveryCodes(key: Uint8Array, text: string): string[] {
   return Array.from({ length: COUNT }, (_, at) => {
     const bytes = createHmac('sha256', key).update(`recovery-codes.${at}.${text}`).digest()
-    return codeOf(bytes.subarray(0, 10))
+    return toCode(bytes.subarray(0, 10))
   })
 }
 
-function codeOf(bytes: Uint8Array): string {
+function toCode(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => ALPHABET[byte % 32]).join('')
 }
 
@@ -30,13 +30,13 @@ export function plainCode(typed: string): string {
     .normalize('NFKC')
     .toLowerCase()
     .replace(/[^\p{L}\p{Nd}]/gu, '')
-    .replace(/\p{Nd}/gu, digitOf)
+    .replace(/\p{Nd}/gu, toDigit)
     .replaceAll('o', '0')
     .replace(/[il]/g, '1')
 }
 
 /** The decimal digits of a script follow each other, from its zero. */
-function digitOf(digit: string): string {
+function toDigit(digit: string): string {
   const code = digit.codePointAt(0) ?? 0
   let zero = code
   while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--

@@ -9,7 +9,7 @@ export type Difference = { path: string; before: unknown; after: unknown }
  * is one difference; the paths of moved items end in `Order`.
  */
 export function differencesBetween(earlier: unknown, later: unknown, path = ''): Difference[] {
-  const members = membersOf(earlier, later, path)
+  const members = compareMembers(earlier, later, path)
   if (members) {
     const inside = members.flatMap(({ path, before, after }) =>
       differencesBetween(before, after, path),
@@ -27,7 +27,7 @@ export function applyDifferences(
   isChosen: (path: string) => boolean,
   path = '',
 ): unknown {
-  const members = membersOf(earlier, later, path)
+  const members = compareMembers(earlier, later, path)
   if (!members) return isChosen(path) ? later : earlier
   const entries = members
     .map(({ name, path, before, after }) => {
@@ -50,7 +50,7 @@ export function splitDifferences(differences: Difference[]) {
 }
 
 /** The members of two objects or two lists, with their paths; null for other values. */
-function membersOf(earlier: unknown, later: unknown, path: string) {
+function compareMembers(earlier: unknown, later: unknown, path: string) {
   const before = earlier ?? emptyRulesLike(later)
   const after = later ?? emptyRulesLike(earlier)
   if (!isTree(before) || !isTree(after)) return null
@@ -107,13 +107,13 @@ function within(path: string, name: string): string {
 /** The names of the items of a list, such as codes of plans; empty if one has no name, or two have the same. */
 function itemNames(list: unknown): string[] {
   if (!Array.isArray(list)) return []
-  const names = list.map((item) => item?.code ?? firstTextOf(item?.question))
+  const names = list.map((item) => item?.code ?? firstText(item?.question))
   const areNames = names.every((name) => typeof name === 'string')
   return areNames && new Set(names).size === names.length ? names : []
 }
 
 /** A text, or the first of its translations. */
-function firstTextOf(text: unknown): unknown {
+function firstText(text: unknown): unknown {
   return typeof text === 'string' ? text : Object.values(text ?? {})[0]
 }
 

@@ -66,12 +66,12 @@ const knownForms = createRecentMap<string, string[]>(MAX_KNOWN_FORMS)
 function languageForms(tag: string): string[] {
   const known = knownForms.get(tag)
   if (known) return known
-  const forms = formsOf(tag)
+  const forms = listForms(tag)
   knownForms.set(tag, forms)
   return forms
 }
 
-function formsOf(tag: string): string[] {
+function listForms(tag: string): string[] {
   const canonical = asLocale(tag)
   if (canonical === null) return [tag]
   const locale = new Intl.Locale(canonical)

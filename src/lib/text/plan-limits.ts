@@ -44,8 +44,8 @@ export function findPlanLimits(plan: PlanWithLimits) {
 /** The periods of all limits of a plan, by name. Plans in replies list every limit in `limits`. */
 export function periodsByName({ limits = {}, limitPeriods = {} }: PlanWithLimits) {
   // A limit may have the name of an inherited member, such as `constructor`.
-  const periodOf = (name: string) =>
+  const formatPeriod = (name: string) =>
     (Object.hasOwn(limitPeriods, name) && limitPeriods[name]) || 'month'
-  const own = Object.keys(limits).map((name) => [name, periodOf(name)])
+  const own = Object.keys(limits).map((name) => [name, formatPeriod(name)])
   return { ...Object.fromEntries(own), ...STANDARD_PERIODS } as Record<string, LimitPeriod>
 }

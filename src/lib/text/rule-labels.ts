@@ -20,9 +20,9 @@ export function describeConditions({ when }: RuleLike): string {
     minVersion && `from ${minVersion}`,
     belowVersion && `below ${belowVersion}`,
     maxVersion && `up to ${maxVersion}`,
-    languages && `in ${namesOf(languages, languageName)}`,
-    countries && `in ${namesOf(countries, countryName)}`,
-    plans && `on the plan ${namesOf(plans, String)}`,
+    languages && `in ${formatNames(languages, languageName)}`,
+    countries && `in ${formatNames(countries, countryName)}`,
+    plans && `on the plan ${formatNames(plans, String)}`,
     percent !== undefined && `for ${percent}% of users`,
   ].filter(Boolean)
   return parts.length > 0 ? parts.join(' ') : 'for all users'
@@ -36,15 +36,15 @@ export function describePath(path: string): string {
 
 /** `Germany` for `DE`; the code itself if it is unknown. */
 export function countryName(code: string): string {
-  return nameIn('region', code)
+  return findName('region', code)
 }
 
 /** `Brazilian Portuguese` for `pt-BR`; the tag itself if it is unknown. */
 export function languageName(tag: string): string {
-  return nameIn('language', tag)
+  return findName('language', tag)
 }
 
-function nameIn(type: 'region' | 'language', code: string): string {
+function findName(type: 'region' | 'language', code: string): string {
   names[type] ??= new Intl.DisplayNames('en', { type })
   try {
     return names[type].of(code) ?? code
@@ -53,8 +53,8 @@ function nameIn(type: 'region' | 'language', code: string): string {
   }
 }
 
-function namesOf(codes: unknown, nameOf: (code: string) => string): string {
-  const names = (Array.isArray(codes) ? codes : [codes]).map((code) => nameOf(String(code)))
+function formatNames(codes: unknown, formatName: (code: string) => string): string {
+  const names = (Array.isArray(codes) ? codes : [codes]).map((code) => formatName(String(code)))
   if (names.length > MAX_NAMES)
     return `${names.slice(0, MAX_NAMES).join(', ')} and ${names.length - MAX_NAMES} more`
   return names.join(' or ') || 'none at all'

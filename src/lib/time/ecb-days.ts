@@ -25,12 +25,12 @@ function isWeekend(time: Date): boolean {
 function isHoliday(time: Date): boolean {
   const day = time.toISOString().slice(5, 10)
   const midnight = Math.floor(time.getTime() / DAY_MS) * DAY_MS
-  const daysAfterEaster = (midnight - easterOf(time.getUTCFullYear())) / DAY_MS
+  const daysAfterEaster = (midnight - computeEaster(time.getUTCFullYear())) / DAY_MS
   return FIXED_HOLIDAYS.includes(day) || daysAfterEaster === -2 || daysAfterEaster === 1
 }
 
 /** Easter Sunday by Gauss's algorithm, from 1900 to 2099. */
-function easterOf(year: number): number {
+function computeEaster(year: number): number {
   const d = (19 * (year % 19) + 24) % 30
   const e = (2 * (year % 4) + 4 * (year % 7) + 6 * d + 5) % 7
   const isEarlier = e === 6 && (d === 29 || (d === 28 && year % 19 > 10))

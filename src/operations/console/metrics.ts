@@ -35,7 +35,7 @@ export function metricsAdmin(deps: MetricsAdminDeps) {
     .get(
       '/metrics',
       async ({ query }) => {
-        const period = periodOf(query)
+        const period = toPeriod(query)
         const { traffic, starts } = charts
         return data({ steps: await traffic(period), starts: await starts(period.hours) })
       },
@@ -47,7 +47,7 @@ export function metricsAdmin(deps: MetricsAdminDeps) {
     })
     .get(
       '/metrics/endpoint',
-      async ({ query }) => data(await charts.endpoint(query.name, periodOf(query))),
+      async ({ query }) => data(await charts.endpoint(query.name, toPeriod(query))),
       { query: EndpointQuery, ...allow('reader') },
     )
     .get('/metrics/slowest', ({ query }) => data(slowestRequests(deps, query.console === 'on')), {
@@ -85,7 +85,7 @@ function slowestRequests({ slowest }: MetricsAdminDeps, includesConsole: boolean
     .map(({ at, ...request }) => ({ ...request, at: new Date(at).toISOString() }))
 }
 
-function periodOf({ hours = 1, day, week }: { hours?: number; day?: 'on'; week?: 'on' }) {
+function toPeriod({ hours = 1, day, week }: { hours?: number; day?: 'on'; week?: 'on' }) {
   const earlier = [day && ('day' as const), week && ('week' as const)].filter(
     (one) => one !== undefined,
   )

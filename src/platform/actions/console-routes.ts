@@ -21,7 +21,7 @@ type ActionRequest = {
 
 type ConsoleActionsDeps = { services: object; log: Log } & Pick<
   ConsoleContext,
-  'record' | 'baseUrlOf'
+  'record' | 'findBaseUrl'
 >
 
 /** The console's routes for actions. Members in a path come from it, all others from the body. */
@@ -45,7 +45,7 @@ export function consoleActions(actions: readonly AnyAction[], deps: ConsoleActio
 async function answer(
   action: AnyAction,
   { request, server, params, body, set }: ActionRequest,
-  { services, record, log, baseUrlOf }: ConsoleActionsDeps,
+  { services, record, log, findBaseUrl }: ConsoleActionsDeps,
 ) {
   const ids = Object.entries(params ?? {}).map(([name, id]) => [name, restoreDots(id)])
   const input = { ...Object.fromEntries(ids), ...body }
@@ -61,7 +61,7 @@ async function answer(
     signal: AbortSignal,
   ): Promise<unknown> {
     const caller = { name: findOperator(request).name, door: 'console' } as const
-    const context = { caller, signal, onProgress, baseUrl: baseUrlOf(request) }
+    const context = { caller, signal, onProgress, baseUrl: findBaseUrl(request) }
     const outcome = await performAction(action, services, input, context, (entry) =>
       record(request, entry),
     )

@@ -41,7 +41,7 @@ export function serverActions(actions: readonly AnyAction[], deps: ServerActions
 async function answer(
   action: AnyAction,
   { request, server, params, query, body }: ServerRequest,
-  { services, recordByKey, baseUrlOf }: ServerActionsDeps,
+  { services, recordByKey, findBaseUrl }: ServerActionsDeps,
 ) {
   disableIdleTimeout(request, server)
   const { read, show = action.show, toReply } = action.server ?? {}
@@ -54,7 +54,7 @@ async function answer(
       caller: { name: `API key ${findCaller(request).key}`, door: 'server' },
       signal: new AbortController().signal,
       onProgress: () => {},
-      baseUrl: baseUrlOf(request),
+      baseUrl: findBaseUrl(request),
     },
     (entry) => recordByKey(request, entry),
   )

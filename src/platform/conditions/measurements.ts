@@ -36,7 +36,7 @@ export function createMeasurements(readMetric: ReadMetric, now: () => Date) {
   async function increase(name: string, minutes: number, labels: Labels = {}, part?: string) {
     const at = now().getTime()
     const total = (await matching(name, labels, part)).reduce((sum, value) => sum + value, 0)
-    const key = keyOf(name, labels, part)
+    const key = buildKey(name, labels, part)
     const kept = (readings.get(key) ?? []).filter((one) => at - one.at <= MAX_WINDOW_MS)
     kept.push({ at, total })
     readings.set(key, kept)
@@ -48,7 +48,7 @@ export function createMeasurements(readMetric: ReadMetric, now: () => Date) {
   /** When a counter last grew in the last two hours, in ms; 0 if it did not. */
   async function lastIncrease(name: string, labels: Labels) {
     if ((await increase(name, MAX_WINDOW_MS / MINUTE_MS, labels)) === 0) return 0
-    const kept = readings.get(keyOf(name, labels)) ?? []
+    const kept = readings.get(buildKey(name, labels)) ?? []
     return kept.find(({ total }) => total === kept.at(-1)?.total)?.at ?? 0
   }
 
@@ -65,6 +65,6 @@ export function createMeasurements(readMetric: ReadMetric, now: () => Date) {
   }
 }
 
-function keyOf(name: string, labels: Labels, part?: string): string {
+function buildKey(name: string, labels: Labels, part?: string): string {
   return JSON.stringify([name, labels, part])
 }

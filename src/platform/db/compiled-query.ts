@@ -41,11 +41,11 @@ export function asyncQuery(run: Run, query: Query, fields: Fields | undefined) {
 
 /** Returns a function that encodes a query's parameters, prepared once for all runs. */
 export function encoderOfParams(params: unknown[]): (values: Values) => unknown[] {
-  const encoders = params.map(encoderOf)
+  const encoders = params.map(findEncoder)
   return (values) => encoders.map((encode) => encode(values))
 }
 
-function encoderOf(param: unknown): Encode {
+function findEncoder(param: unknown): Encode {
   if (is(param, Placeholder)) return (values) => valueNamed(values, param.name)
   if (!is(param, Param) || !is(param.value, Placeholder)) return () => param
   const { encoder, value } = param
@@ -69,7 +69,7 @@ export function createDecoder(fields: Fields, joins: Joins) {
       const value = raw === null || decode === null ? raw : decode(raw)
       const [first, second] = path as [string, string?]
       if (second === undefined) result[first] = value
-      else groupOf(result, first)[second] = value
+      else findGroup(result, first)[second] = value
     }
     for (const { name, key } of optional) {
       if ((result[name] as Values)[key] === null) result[name] = null
@@ -78,7 +78,7 @@ export function createDecoder(fields: Fields, joins: Joins) {
   }
 }
 
-function groupOf(result: Values, name: string): Values {
+function findGroup(result: Values, name: string): Values {
   result[name] ??= {}
   return result[name] as Values
 }

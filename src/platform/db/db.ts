@@ -64,7 +64,7 @@ export type Cached<T> = {
    * The current value inside a change. Only for values that never change back: a change that cached it may be rolled
    * back.
    */
-  readIn: (tx: Tx) => Promise<T>
+  readWithin: (tx: Tx) => Promise<T>
   /** Invalidates the value when `tx` commits. */
   invalidate: (tx: Tx) => Promise<void>
 }

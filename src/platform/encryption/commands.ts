@@ -2,7 +2,7 @@ import { t } from 'elysia'
 import { UsageError } from '../../lib/command.ts'
 import type { KeyRing } from '../../lib/crypto/key-ring.ts'
 import { defineAction } from '../actions/action.ts'
-import { closedObject, oneOf } from '../http/replies/envelope.ts'
+import { closedObject, literalUnion } from '../http/replies/envelope.ts'
 import { defineList } from '../lists/list.ts'
 
 export type KeyRings = { encryptionKeys: KeyRing; signingKeys: KeyRing }
@@ -38,7 +38,7 @@ const rotate = defineAction({
   role: 'operator',
   proof: 'stepUp',
   input: closedObject({
-    use: oneOf(['enc', 'sig'], { description: 'the use of the key' }),
+    use: literalUnion(['enc', 'sig'], { description: 'the use of the key' }),
     atOnce: t.Boolean(),
   }),
   console: 'keys/rotate',

@@ -92,7 +92,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
     const arrival = Math.floor(arrivedAt.getTime() / 1000)
     const age = arrival - iat
     if (Math.abs(age) > CLOCK_TOLERANCE_SECONDS) throw stale(now())
-    const token = tokenOf(request, at)
+    const token = findToken(request, at)
     const isBound =
       htm === request.method &&
       htu === readTarget(request) &&
@@ -131,7 +131,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
 }
 
 /** The access token, from the Authorization header or from inside the message. */
-function tokenOf(request: Request, sealedToken: string | undefined): string | null {
+function findToken(request: Request, sealedToken: string | undefined): string | null {
   const header = request.headers.get('authorization')
   const token = readToken(header)
   if (header !== null && (token === null || sealedToken !== undefined)) throw invalidMessage()

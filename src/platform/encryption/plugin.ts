@@ -10,7 +10,7 @@ import {
 } from '../http/body/body.ts'
 import { setOpenedRequest } from '../http/body/opened-request.ts'
 import { failureBody, internalError, malformed } from '../http/replies/errors.ts'
-import type { IpOf } from '../http/request/client-address.ts'
+import type { FindIp } from '../http/request/client-address.ts'
 import { optionalHeader } from '../http/request/request-headers.ts'
 import { requestInfo } from '../http/request/request-log.ts'
 import { readPath } from '../http/request/request-url.ts'
@@ -25,7 +25,7 @@ type EncryptionDeps = OpenerDeps & {
   hasLimits: boolean
   /** Paths of features that always accept plain requests. */
   plainPaths: string[]
-  ipOf: IpOf
+  findIp: FindIp
   log: Log
 }
 
@@ -49,7 +49,7 @@ const MAX_FAILURES = 3_000
  * is refused before it reaches its route gets a plain reply.
  */
 export function encryption(deps: EncryptionDeps) {
-  const { isRequired, plainPaths, ipOf, log, now } = deps
+  const { isRequired, plainPaths, findIp, log, now } = deps
   const { isUpload, admitUpload, open } = createOpener(deps)
   const failures = createFailureLimit({ ...deps, max: MAX_FAILURES })
   const refusals = new WeakMap<Request, unknown>()
@@ -97,7 +97,7 @@ export function encryption(deps: EncryptionDeps) {
       if (isLarge) {
         // The body has its own time limit, based on its size.
         server?.timeout(request, 0)
-        held.use(await admitUpload(request, ipOf(request, server)))
+        held.use(await admitUpload(request, findIp(request, server)))
         // A large request leaves six times its size as garbage, even if refused, which the engine is slow to collect.
         if ((readContentLength(request) ?? 0) > GC_THRESHOLD_BYTES) held.defer(() => Bun.gc(false))
       }
@@ -137,7 +137,7 @@ export function encryption(deps: EncryptionDeps) {
   /** The reply to a failed claim is plain, because the request is not executed. */
   async function claimOnce(request: Request, claim: () => Promise<void>) {
     try {
-      failures.countFailure(request, ipOf(request, server))
+      failures.countFailure(request, findIp(request, server))
       await claim()
     } catch (error) {
       refusals.set(request, error)

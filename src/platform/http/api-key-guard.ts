@@ -10,7 +10,7 @@ import { readToken } from './authenticate.ts'
 import { beforeBody } from './body/before-body.ts'
 import { isForm } from './body/body.ts'
 import { closedObject } from './replies/envelope.ts'
-import type { IpOf, RequestCheck } from './request/client-address.ts'
+import type { FindIp, RequestCheck } from './request/client-address.ts'
 import { requestInfo } from './request/request-log.ts'
 
 /** The prefix of the routes that the app's other servers call with an API key. */
@@ -40,7 +40,7 @@ type ServerApiDeps = {
   findKey: (secret: string) => Promise<ApiKey | undefined>
   /** Creates the check whether a request comes from one of the networks. */
   networkCheck: (networks: string[]) => RequestCheck
-  ipOf: IpOf
+  findIp: FindIp
   now: () => Date
 }
 
@@ -64,7 +64,7 @@ export type ScopeGuard = ReturnType<typeof requireKey>
  * Adds the route option `scope`, which requires an API key that has it, and `clientScope`, which also takes the key as the
  * secret of an OAuth client (RFC 6749, §2.3.1): by Basic authentication, or as `client_secret` in the form.
  */
-export function requireKey({ findKey, networkCheck, ipOf, now }: ServerApiDeps) {
+export function requireKey({ findKey, networkCheck, findIp, now }: ServerApiDeps) {
   const checks = new Map<string, RequestCheck>()
   const windows = new Map<string, { until: Date; count: number }>()
   return new Elysia({ name: 'api-key', seed: findKey }).macro({
@@ -82,7 +82,7 @@ export function requireKey({ findKey, networkCheck, ipOf, now }: ServerApiDeps) 
       const check = async ({ request, server, body }: ClientRequest) => {
         const header = request.headers.get('authorization')
         const form = body as { client_secret?: string } | undefined
-        const secret = header === null ? form?.client_secret : basicSecretIn(header)
+        const secret = header === null ? form?.client_secret : readBasicSecret(header)
         await authorize(request, server, scope, secret ?? readToken(header))
       }
       const mayBeInForm = ({ request }: ClientRequest) =>
@@ -118,7 +118,7 @@ export function requireKey({ findKey, networkCheck, ipOf, now }: ServerApiDeps) 
     if (!key.scopes.includes(scope)) throw forbidden(`This API key lacks the scope ${scope}.`)
     countRequest(key)
     // Finding the address is costly, and only changes need it.
-    callers.set(request, { key: key.name, readIp: () => ipOf(request, server) })
+    callers.set(request, { key: key.name, readIp: () => findIp(request, server) })
     requestInfo(request).apiKey = key.name
   }
 
@@ -144,7 +144,7 @@ export function requireKey({ findKey, networkCheck, ipOf, now }: ServerApiDeps) 
 }
 
 /** The password of Basic authentication, which OAuth clients encode like a form; null for another scheme. */
-function basicSecretIn(authorization: string | null): string | null {
+function readBasicSecret(authorization: string | null): string | null {
   const encoded = /^basic +([\w+/=-]+)$/i.exec(authorization ?? '')?.[1]
   const [, password] = /^[^:]*:(.*)$/s.exec(Buffer.from(encoded ?? '', 'base64').toString()) ?? []
   return password === undefined ? null : new URLSearchParams(`p=${password}`).get('p')

@@ -5,7 +5,7 @@ import { AppError } from '../../lib/errors.ts'
 import { ROLES, type Role } from '../../lib/roles.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import { SKEW_WARNING_MS } from '../jobs/jobs.ts'
-import type { IpOf } from './request/client-address.ts'
+import type { FindIp } from './request/client-address.ts'
 import { readDevice } from './request/request-headers.ts'
 import { requestInfo } from './request/request-log.ts'
 import { isWithoutHost } from './request/request-url.ts'
@@ -32,7 +32,7 @@ type ConsoleGuardDeps = {
   checkSession: (token: string) => Promise<Operator | null>
   /** The origin of the console; null to use the request's own. */
   baseUrl: string | null
-  ipOf: IpOf
+  findIp: FindIp
   now: () => Date
 }
 
@@ -58,7 +58,7 @@ export function allow(access: Access, proof?: 'stepUp') {
  * Guards every route that is added after `guard`: it checks the request's origin, session and role. `protect` reads
  * what the routes of `admin` declare with `allow`; a route that declares nothing is refused.
  */
-export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardDeps) {
+export function consoleGuard({ checkSession, baseUrl, findIp, now }: ConsoleGuardDeps) {
   const declared = new Map<string, string[]>()
   const bodies = new Set<string>()
   const guard = new Elysia({ name: 'console-guard' })
@@ -83,7 +83,7 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
 
   async function authorize(request: Request, server: unknown, route: string): Promise<void> {
     if (visitors.has(request)) return
-    const origin = originOf(request)
+    const origin = readOrigin(request)
     const isSafe = SAFE_METHODS.has(request.method)
     if (isSafe ? isFromOtherSite(request) : !isFromConsole(request, origin))
       throw crossOriginRequest()
@@ -94,7 +94,7 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
       requireRole(operator, access)
       if (proof === 'stepUp') requireProof(operator)
     }
-    const ip = ipOf(request, server as Server<unknown> | null)
+    const ip = findIp(request, server as Server<unknown> | null)
     visitors.set(request, { ip, device: readDevice(request).name, origin })
   }
 
@@ -122,8 +122,8 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
   }
 
   /** The origin of the page that sent a request: from its Origin header, else the console's own. */
-  function originOf(request: Request): string {
-    return request.headers.get('origin') ?? baseUrl ?? ownOriginOf(request)
+  function readOrigin(request: Request): string {
+    return request.headers.get('origin') ?? baseUrl ?? readOwnOrigin(request)
   }
 
   /** Whether another site's page caused this read. It cannot see the reply, but an export would enter the audit log. */
@@ -142,7 +142,7 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
     // A page on another port of our own host is not the console.
     const isConfiguredHost =
       baseUrl !== null && new URL(baseUrl).hostname === new URL(origin).hostname
-    const own = headers.get('host') ?? URL.parse(ownOriginOf(request))?.host
+    const own = headers.get('host') ?? URL.parse(readOwnOrigin(request))?.host
     return isConfiguredHost ? origin === baseUrl : host === own
   }
 }
@@ -167,7 +167,7 @@ export function sessionCookie(token: string | null): string {
   return `${COOKIE}=${token ?? ''}; Path=/; Max-Age=${maxAge}; Secure; HttpOnly; SameSite=Strict`
 }
 
-function ownOriginOf(request: Request): string {
+function readOwnOrigin(request: Request): string {
   return isWithoutHost(request) ? '' : new URL(request.url).origin
 }
 

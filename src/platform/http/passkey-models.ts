@@ -1,6 +1,6 @@
 import type { TUnsafe } from '@sinclair/typebox'
 import { t } from 'elysia'
-import { oneOf } from './replies/envelope.ts'
+import { literalUnion } from './replies/envelope.ts'
 
 const bytes = (description: string) =>
   t.String({

@@ -143,7 +143,7 @@ export function startJobs(
   function start(job: Job, slot: number, jitter = 0): Promise<void> {
     const current = running.get(job.name)
     if (current || stopping.signal.aborted) return current ?? Promise.resolve()
-    const run = runOnce(job, minuteOf(slot), jitter).finally(() => running.delete(job.name))
+    const run = runOnce(job, toMinute(slot), jitter).finally(() => running.delete(job.name))
     running.set(job.name, run)
     return run
   }
@@ -165,7 +165,7 @@ export function startJobs(
   }
 }
 
-function minuteOf(time: number): Date {
+function toMinute(time: number): Date {
   return new Date(Math.floor(time / MINUTE_MS) * MINUTE_MS)
 }
 

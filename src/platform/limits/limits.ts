@@ -99,14 +99,14 @@ export function createLimits({
 
   /** Takes back one attempt that was counted earlier. */
   async function takeBack(tx: Tx, limit: Limit) {
-    const key = keyOf(limit)
+    const key = buildKey(limit)
     const row = await findCounter(tx, { key })
     if (row) await lowerCounter(tx).execute({ key, until: row.until })
   }
 
   /** Resets a counter as part of the change. */
   async function resetCounter(tx: Tx, limit: Limit) {
-    await deleteCounter(tx).execute({ key: keyOf(limit) })
+    await deleteCounter(tx).execute({ key: buildKey(limit) })
   }
 
   /** Those of `limits` that would refuse an attempt now, and until when. */
@@ -114,8 +114,8 @@ export function createLimits({
     const found = []
     for (const limit of limits) {
       const { rule } = limit
-      const row = await findCounter(db.read, { key: keyOf(limit) })
-      const isExhausted = row && ('free' in rule || row.count >= maxOf(rule))
+      const row = await findCounter(db.read, { key: buildKey(limit) })
+      const isExhausted = row && ('free' in rule || row.count >= findMax(rule))
       if (isExhausted && isInForce(row, rule, now()))
         found.push({ name: rule.name, until: row.until })
     }
@@ -139,23 +139,23 @@ export function createLimits({
   }
 
   async function count(tx: Tx, limit: Limit): Promise<Row> {
-    const key = keyOf(limit)
+    const key = buildKey(limit)
     const at = now()
     const row = await findCounter(tx, { key })
     const { rule } = limit
-    const next = 'max' in rule ? inWindow(rule, maxOf(rule), row, at) : withBackoff(rule, row, at)
+    const next = 'max' in rule ? inWindow(rule, findMax(rule), row, at) : withBackoff(rule, row, at)
     await storeCounter(tx, { key, ...next })
     return next
   }
 
-  function maxOf({ max }: WindowRule): number {
+  function findMax({ max }: WindowRule): number {
     return typeof max === 'number' ? max : perIp[max]
   }
 
   /** Leaves the counter alone when a new window has begun since `counted`. */
   async function uncount(tx: Tx, limit: Limit, counted: Row | undefined) {
     if ('free' in limit.rule || !counted) return resetCounter(tx, limit)
-    await lowerCounter(tx).execute({ key: keyOf(limit), until: counted.until })
+    await lowerCounter(tx).execute({ key: buildKey(limit), until: counted.until })
   }
 }
 
@@ -189,7 +189,7 @@ function after(at: Date, seconds: number): Date {
 }
 
 /** Keys are e-mail addresses, IP addresses or user ids, so only their hash is stored. */
-function keyOf({ rule, key }: Limit): string {
+function buildKey({ rule, key }: Limit): string {
   return `${rule.name}:${sha256(key)}`
 }
 

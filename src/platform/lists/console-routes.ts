@@ -14,7 +14,7 @@ import { type AnyList, findNext, hasPages, type ListContext, type Names } from '
 
 type ConsoleListsDeps = { services: object; now: () => Date; log: Log } & Pick<
   ConsoleContext,
-  'record' | 'baseUrlOf' | 'namesOf'
+  'record' | 'findBaseUrl' | 'findUserNames'
 >
 
 type ListRequest = {
@@ -93,7 +93,7 @@ async function sendCsv(list: AnyList, context: ListRequest, deps: ConsoleListsDe
 async function readPage(
   list: AnyList,
   { request, server, params = {}, query }: ListRequest,
-  { services, baseUrlOf, namesOf }: ConsoleListsDeps,
+  { services, findBaseUrl, findUserNames }: ConsoleListsDeps,
   reader: ListContext['reader'],
   slice: { after?: string | undefined; limit?: number } = {},
 ): Promise<{ page: unknown; names: Names }> {
@@ -106,9 +106,9 @@ async function readPage(
       reader,
       signal: request.signal,
       role: findOperator(request).role,
-      baseUrl: baseUrlOf(request),
+      baseUrl: findBaseUrl(request),
     },
   )
   const { userIds } = list
-  return { page, names: userIds ? await namesOf(list.rows(page).flatMap(userIds)) : {} }
+  return { page, names: userIds ? await findUserNames(list.rows(page).flatMap(userIds)) : {} }
 }

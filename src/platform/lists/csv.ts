@@ -61,16 +61,16 @@ export function withoutSearchTexts(filter: object): Record<string, unknown> {
 
 /** A line of a CSV file with its end. Texts that a spreadsheet would run as a formula get a `'` in front. */
 function csvLine(values: unknown[]): string {
-  return `${values.map(cellOf).join(',')}\r\n`
+  return `${values.map(formatCell).join(',')}\r\n`
 }
 
-function cellOf(value: unknown): string {
-  const text = textOf(value)
+function formatCell(value: unknown): string {
+  const text = formatText(value)
   const safe = typeof value === 'number' ? text : text.replaceAll(FORMULA, "'")
   return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-function textOf(value: unknown): string {
+function formatText(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (value instanceof Date) return value.toISOString()
   return typeof value === 'object' ? JSON.stringify(value) : String(value)

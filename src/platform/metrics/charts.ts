@@ -51,7 +51,7 @@ export function createCharts({ store, now }: ChartsDeps) {
   return { traffic, endpoint, starts }
 
   function traffic(period: Period): Promise<Steps<TrafficPoint>> {
-    const stepMs = stepOf(period.hours)
+    const stepMs = chooseStep(period.hours)
     const [span, minutes] = stepMs < HOUR_MS ? (['minute', 1] as const) : (['hour', 60] as const)
     return inSteps(period, stepMs, span, {
       simultaneous: (values) => mergeInstances(values, minutes),
@@ -62,7 +62,7 @@ export function createCharts({ store, now }: ChartsDeps) {
 
   /** The requests to the endpoint `name`, such as `GET /health`. */
   function endpoint(name: string, period: Period): Promise<Steps<EndpointPoint>> {
-    const stepMs = Math.max(stepOf(period.hours), FINE.ms)
+    const stepMs = Math.max(chooseStep(period.hours), FINE.ms)
     const only = ({ minutes, tallies: { [name]: tally } }: TallySet) => {
       return { minutes, tallies: tally ? { [name]: tally } : {} }
     }
@@ -120,7 +120,7 @@ export function createCharts({ store, now }: ChartsDeps) {
   }
 }
 
-function stepOf(hours: number): number {
+function chooseStep(hours: number): number {
   return STEPS.find(([longest]) => hours <= longest)?.[1] ?? LONGEST_STEP_MS
 }
 

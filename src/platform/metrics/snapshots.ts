@@ -48,7 +48,7 @@ export function createRecorder(deps: RecorderDeps) {
     waiting = { ...mergeTallies([waiting, registry.takeTallies()]), minutes: 1 }
     const writesNow = countWrites()
     const values = toSample(waiting, writesNow - writes)
-    const at = new Date(startOf(now(), MINUTE_MS) - MINUTE_MS)
+    const at = new Date(toStart(now(), MINUTE_MS) - MINUTE_MS)
     await db.write(async (tx) => {
       await tx
         .insert(samples)
@@ -61,7 +61,7 @@ export function createRecorder(deps: RecorderDeps) {
     waiting = NOTHING
     writes = writesNow
     isStartStored = true
-    const hour = startOf(now(), HOUR_MS) - HOUR_MS
+    const hour = toStart(now(), HOUR_MS) - HOUR_MS
     if (hour > lastHour) {
       for (let from = await firstMissingHour(hour); from <= hour; from += HOUR_MS)
         await flushHour(from)
@@ -150,6 +150,6 @@ export function createRecorder(deps: RecorderDeps) {
   }
 }
 
-function startOf(time: Date, ms: number): number {
+function toStart(time: Date, ms: number): number {
   return Math.floor(time.getTime() / ms) * ms
 }

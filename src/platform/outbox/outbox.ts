@@ -54,7 +54,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
     table: outbox,
     id: outbox.id,
     slots: SENDERS,
-    keyOf: ({ source }) => source,
+    toKey: ({ source }) => source,
     leaseMs: 2 * MINUTE_MS,
     maxDelayMs: Math.max(...RETRY_DELAYS_MS),
     findDue,

@@ -48,7 +48,7 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
   async function claim(capacity: Capacity): Promise<Leased<Item>[]> {
     const conditions = [lte(dueAt, now())]
     if (maxDelayMs !== undefined && capacity.isForAll)
-      conditions.push(gt(dueAt, timeIn(maxDelayMs + HOUR_MS)))
+      conditions.push(gt(dueAt, addMs(maxDelayMs + HOUR_MS)))
     for (const isDue of conditions) {
       const due = await findDue(and(isDue, isFree()) as SQL, capacity)
       if (due.length === 0) continue
@@ -61,7 +61,7 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
 
   /** Leases items for `run`: those of `ids` that are not under way and, with `isDue`, still due. */
   async function lease(tx: Tx, ids: string[], isDue?: SQL): Promise<Leased<Item>[]> {
-    const leasedUntil = timeIn(leaseMs)
+    const leasedUntil = addMs(leaseMs)
     const leased = await tx
       .update(table)
       .set({ [leaseName]: leasedUntil } as never)
@@ -97,7 +97,7 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
 
   /** Makes what waits due now, except what is under way. */
   async function retryNow(tx: Tx, which?: SQL) {
-    const isWaiting = gt(dueAt, timeIn(leaseMs))
+    const isWaiting = gt(dueAt, addMs(leaseMs))
     await update(tx, { dueAt: now() }, and(isWaiting, isNotUnderWay(), which))
   }
 
@@ -106,7 +106,7 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
     await db.write(async (tx) => {
       await retryNow(tx, isRepaired?.())
       if (!table.leasedUntil) return
-      const isTooLong = gt(table.leasedUntil, timeIn(leaseMs))
+      const isTooLong = gt(table.leasedUntil, addMs(leaseMs))
       await update(tx, { leasedUntil: NOT_LEASED }, and(isTooLong, isNotUnderWay()))
     })
   }
@@ -130,7 +130,7 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
     return notInArray(id, [...workers.underWay.keys()])
   }
 
-  function timeIn(ms: number): Date {
+  function addMs(ms: number): Date {
     return new Date(now().getTime() + ms)
   }
 }

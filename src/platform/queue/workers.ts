@@ -7,7 +7,7 @@ import type { Tx } from '../db/db.ts'
 export type Capacity = {
   slots: number
   /** How many items with a key; none if nothing has changed for it. */
-  slotsOf: (key: string) => number
+  countSlots: (key: string) => number
   /** The keys of the items under way. */
   busyKeys: string[]
   /** Whether all keys are looked at: then claims are repeated until one finds nothing. */
@@ -27,7 +27,7 @@ export type WorkersDeps<Item> = {
   /** How many items are worked on at once, and how many with the same key. */
   slots: number
   slotsPerKey?: (key: string) => number
-  keyOf?: (item: Item) => string | null
+  toKey?: (item: Item) => string | null
   claim: (capacity: Capacity) => Promise<Item[]>
   /** The signal aborts when the workers stop. */
   work: (item: Item, signal: AbortSignal) => Promise<void>
@@ -49,7 +49,7 @@ const STOP_GRACE_MS = 3_000
  */
 export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Item>) {
   const { name, slots, claim, work, release, now, log } = deps
-  const { slotsPerKey = () => slots, keyOf = () => null } = deps
+  const { slotsPerKey = () => slots, toKey = () => null } = deps
   const underWay = new Map<string, UnderWay>()
   const timers = new Map<number, NodeJS.Timeout>()
   const stopping = new AbortController()
@@ -103,9 +103,9 @@ export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Ite
     try {
       while (!isStopped && freeSlots() > 0 && keys?.size !== 0) {
         const busyKeys = [...underWay.values()].flatMap(({ key }) => key ?? [])
-        const slotsOf = (key: string) => (keys?.has(key) === false ? 0 : freeSlotsOf(key))
+        const countSlots = (key: string) => (keys?.has(key) === false ? 0 : countFreeSlots(key))
         const isForAll = keys === null
-        const claimed = await claim({ slots: freeSlots(), slotsOf, busyKeys, isForAll, signal })
+        const claimed = await claim({ slots: freeSlots(), countSlots, busyKeys, isForAll, signal })
         for (const item of claimed) start(item)
         if (claimed.length === 0 || !isForAll) return
       }
@@ -119,7 +119,7 @@ export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Ite
     return slots - [...underWay.values()].filter(({ hasSlot }) => hasSlot).length
   }
 
-  function freeSlotsOf(key: string): number {
+  function countFreeSlots(key: string): number {
     return slotsPerKey(key) - [...underWay.values()].filter((one) => one.key === key).length
   }
 
@@ -134,7 +134,7 @@ export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Ite
   /** Works on an item that was claimed elsewhere, and returns the result. */
   async function run<Result>(item: Item, workOn: WorkOn<Result>, hasSlot = false) {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
-    const key = keyOf(item)
+    const key = toKey(item)
     underWay.set(item.id, { key, hasSlot, ended })
     try {
       return await workOn(signal)

@@ -219,18 +219,18 @@ async function accessByStore(app: TestApp): Promise<Record<string, string[]>> {
   for (const user of USERS) {
     const customerId = aliases.find(({ appUserId }) => appUserId === user)?.customerId ?? user
     const both = await Promise.all(
-      ['PRODUCTION', 'SANDBOX'].map((name) => projection.purchasesOf(customerId, name)),
+      ['PRODUCTION', 'SANDBOX'].map((name) => projection.listPurchases(customerId, name)),
     )
     purchases.set(user, both.flat())
   }
   return accessOf((user) => purchases.get(user) ?? [])
 }
 
-function accessOf(purchasesOf: (user: string) => Purchase[]): Record<string, string[]> {
+function accessOf(listPurchases: (user: string) => Purchase[]): Record<string, string[]> {
   return Object.fromEntries(
     USERS.flatMap((user) =>
       ['PRODUCTION', 'SANDBOX'].map((environment) => {
-        const purchases = purchasesOf(user).filter((each) => each.environment === environment)
+        const purchases = listPurchases(user).filter((each) => each.environment === environment)
         const entitlements = computeEntitlements(assessPurchases(purchases, NOW))
         const active = entitlements.filter((entitlement) => entitlement.active)
         return [`${user} ${environment}`, active.map(({ id }) => id)]

@@ -192,7 +192,7 @@ test('revoking does not take the purchases of the customer from another user', a
   app.clock.advance(1_000)
   const at = app.clock.now.getTime()
   await deliver(app, purchase(bobId, { aliases: [userId], event_timestamp_ms: at }))
-  const holderOf = async () => (await subscription.customerOf(bobId))?.heldBy
+  const holderOf = async () => (await subscription.findCustomer(bobId))?.heldBy
   expect(await holderOf()).toBeNull()
   app.clock.advance(1_000)
   const revoked = await grants.revoke(userId, id, { by: 'ann', reason: 'test' })

@@ -15,7 +15,7 @@ test('joined customers keep the customer id of the one with the most app user id
   await deliver(app, purchase('bob', { id: 'another', original_transaction_id: '2' }))
   await deliver(app, aliasEvent('j2', 'bob', ['zoe']))
   await deliver(app, aliasEvent('j3', 'ann', ['zoe']))
-  expect(await customersOf(app)).toEqual(['zoe'])
+  expect(await findCustomers(app)).toEqual(['zoe'])
 })
 
 test('transfers follow a customer that is joined with a larger one', async () => {
@@ -83,7 +83,7 @@ function aliasEvent(id: string, appUserId: string, aliases: string[]) {
   return { event: { id, type: 'SUBSCRIBER_ALIAS', app_user_id: appUserId, aliases } }
 }
 
-async function customersOf({ services: { db } }: TestApp): Promise<string[]> {
+async function findCustomers({ services: { db } }: TestApp): Promise<string[]> {
   const rows = await db.read.select().from(db.tables.billingAliases)
   return [...new Set(rows.map(({ customerId }) => customerId))]
 }

@@ -55,10 +55,10 @@ test('reads store, base plan, environment and entitlements of each reported prod
   await deliver(app, purchase('ann', { product_id: 'other' }))
   expect((await reconcile(app))?.corrected).toEqual(['ann pro:monthly', 'ann gold'])
   const { projection } = app.services
-  expect(await projection.purchasesOf('ann', 'PRODUCTION')).toMatchObject([
+  expect(await projection.listPurchases('ann', 'PRODUCTION')).toMatchObject([
     { productId: 'pro:monthly', store: 'PLAY_STORE', entitlementIds: ['pro'] },
   ])
-  expect(await projection.purchasesOf('ann', 'SANDBOX')).toMatchObject([
+  expect(await projection.listPurchases('ann', 'SANDBOX')).toMatchObject([
     { productId: 'gold', entitlementIds: ['extra'] },
   ])
 })

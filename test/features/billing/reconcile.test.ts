@@ -237,7 +237,7 @@ test('a correction leaves a shared customer’s purchases with the user who has 
   })
   const holder = async () => {
     const { subscription } = app.services
-    const heldBy = async (id: string) => (await subscription.customerOf(id))?.heldBy ?? id
+    const heldBy = async (id: string) => (await subscription.findCustomer(id))?.heldBy ?? id
     return [await heldBy(first.user._id), await heldBy(second.user._id)]
   }
   const before = await holder()

@@ -203,9 +203,9 @@ test('treats a refused session as anonymous, but not one that cannot be checked'
     const checkSession = () => Promise.reject(error)
     const audience = createAudienceReader({
       countryHeader: null,
-      countryOf: () => null,
+      findCountry: () => null,
       checkSession,
-      planOf: async () => 'pro',
+      findPlanCode: async () => 'pro',
     })
     const headers = { authorization: 'Bearer a.b.c', 'device-id': 'device' }
     return audience.read(new Request('http://localhost/', { headers }), ['id'])

@@ -27,17 +27,17 @@ async function createCreditsWorld(transfer = 'on-request') {
 
 async function createGuest(app: TestApp) {
   const { response } = (await app.ask('POST', '/api/auth/guest/v1', {})).json
-  return ownerOf(response)
+  return findOwner(response)
 }
 
 type Session = { accessToken: string; refreshToken: string; user: { _id: string } }
 
-function ownerOf({ accessToken, refreshToken, user }: Session) {
+function findOwner({ accessToken, refreshToken, user }: Session) {
   return { token: accessToken, refreshToken, id: user._id }
 }
 
 async function refresh(app: TestApp, { refreshToken }: { refreshToken: string }) {
-  return ownerOf(
+  return findOwner(
     (await app.ask('POST', '/api/auth/refresh/v1', { json: { refreshToken } })).json.response,
   )
 }
@@ -210,7 +210,7 @@ test('twenty owners never use more than the limit in a period, in any order', as
             const account = await app.register(`owner-${++count}@example.com`, {
               authorization: `Bearer ${token}`,
             })
-            owners[user] = ownerOf(account)
+            owners[user] = findOwner(account)
           } else if (act === 'refund') {
             await deliver(app, bought.refund())
             await deliver(app, bought.reverseRefund())

@@ -70,7 +70,7 @@ test('correct passwords and codes do not use up the rate limits', async () => {
   for (let at = 0; at < 12; at++) {
     app.clock.advance(30_000)
     const { challengeToken } = (await login(app)).json.response
-    const json = { challengeToken, code: await codeOf(app, secret) }
+    const json = { challengeToken, code: await deriveCode(app, secret) }
     expect((await app.ask('POST', '/api/auth/login/v1/two_factor', { json })).status).toBe(200)
   }
 })
@@ -84,7 +84,7 @@ test('setting a password by e-mail removes the delays after wrong passwords', as
     await login(app, 'wrong password')
     await app.ask('PATCH', '/api/auth/password/v1', { token, json: wrong })
   }
-  const applicable = users.proof.limitsOf({ id: user._id, email: EMAIL })
+  const applicable = users.proof.listLimits({ id: user._id, email: EMAIL })
   expect(await app.services.limits.activeLimits(applicable)).toHaveLength(2)
   const reset = await db.write((tx) =>
     users.oneTimeTokens.issue(tx, 'reset-password', user._id, EMAIL),
@@ -99,7 +99,7 @@ test('two-factor is set up only while it is off, and turned off only while it is
   const { accessToken: token, user } = await app.register(EMAIL)
   const setUp = () => app.ask('POST', TWO_FACTOR, { token, json: { password: PASSWORD } })
   const { secret } = (await setUp()).json.response
-  const json = { password: PASSWORD, code: await codeOf(app, secret) }
+  const json = { password: PASSWORD, code: await deriveCode(app, secret) }
   expect((await app.ask('DELETE', TWO_FACTOR, { token, json })).status).toBe(401)
   const { twoFactor } = app.services.users
   await expect(twoFactor.reset(user._id)).rejects.toMatchObject({ code: 'conflict' })
@@ -127,12 +127,12 @@ test('a repeated confirmation does not return recovery codes that have been repl
 async function enableTwoFactor(app: TestApp, token: string) {
   const setUp = await app.ask('POST', TWO_FACTOR, { token, json: { password: PASSWORD } })
   const { secret } = setUp.json.response
-  const code = await codeOf(app, secret)
+  const code = await deriveCode(app, secret)
   const { json } = await app.ask('POST', `${TWO_FACTOR}/confirm`, { token, json: { code } })
   return { secret: secret as string, code, recoveryCodes: json.response.recoveryCodes as string[] }
 }
 
-async function codeOf(app: TestApp, secret: string): Promise<string> {
+async function deriveCode(app: TestApp, secret: string): Promise<string> {
   return (await TOTP.generate(secret, { timestamp: app.clock.now.getTime() })).otp
 }
 

@@ -106,7 +106,7 @@ describe('a stranger learns nothing', () => {
     it.smtp.state.failing = true
     const { json } = await it.request()
     const { requestToken } = json.response
-    const code = it.app.services.users.emailCodes.codeOf(requestToken)
+    const code = it.app.services.users.emailCodes.deriveCode(requestToken)
     const { db } = it.app.services
     const stored = JSON.stringify([
       await db.read.select().from(db.tables.oneTimeTokens),

@@ -52,7 +52,7 @@ test('signs in with the OpenID Connect provider and unlinks it', async () => {
   // The address is verified, so the user can still sign in with a code.
   const unlinked = await app.ask('DELETE', `${PATH}?provider=oidc`, { token })
   expect(unlinked.status).toBe(200)
-  expect(await userIdOf(app, await idp.mint('oidc', ANN))).toBe(first.json.response.user._id)
+  expect(await findIdByEmail(app, await idp.mint('oidc', ANN))).toBe(first.json.response.user._id)
   expect((await smtp.next('ann@acme.test')).text).toContain('with Acme')
 })
 
@@ -66,7 +66,7 @@ test('the same id from another issuer is another user', async () => {
     const rows = ['o-1', 'https://former.example o-1'].map((subject) => ({ ...link, subject }))
     await tx.insert(db.tables.identities).values(rows.map((row) => ({ ...row, userId: user._id })))
   })
-  expect(await userIdOf(app, await idp.mint('oidc', ANN))).not.toBe(user._id)
+  expect(await findIdByEmail(app, await idp.mint('oidc', ANN))).not.toBe(user._id)
 })
 
 test('imports users of the provider by its id, only once it is set up', async () => {
@@ -82,7 +82,7 @@ test('imports users of the provider by its id, only once it is set up', async ()
   expect((await imports.run([row])).outcome).toMatchObject({ imported: 1 })
   expect((await imports.run([row])).outcome).toMatchObject({ present: 1 })
   const [user] = (await imports.readLines('users.jsonl.ids.jsonl')) ?? []
-  expect(await userIdOf(app, await idp.mint('oidc', ANN))).toBe(user.id)
+  expect(await findIdByEmail(app, await idp.mint('oidc', ANN))).toBe(user.id)
   const taken = (await imports.run([{ ...row, id: 'u2' }])).outcome
   expect(taken).toMatchObject({ reasons: { 'another account has this provider account': 1 } })
 })
@@ -269,7 +269,7 @@ function documentOf(url: string, changes: object = {}): Response {
   return Response.json({ id_token_signing_alg_values_supported: ['RS256'], ...document })
 }
 
-async function userIdOf(app: TestApp, idToken: string, provider = 'oidc'): Promise<string> {
+async function findIdByEmail(app: TestApp, idToken: string, provider = 'oidc'): Promise<string> {
   const { status, json } = await social(app, idToken, provider)
   expect(status).toBe(200)
   return json.response.user._id

@@ -80,7 +80,7 @@ export const routes: RouteCase[] = [
 async function requestCode({ app, user }: Setup) {
   const json = { email: user.user.email }
   const { requestToken } = (await app.ask('POST', EMAIL_CODE, { json })).json.response
-  return { json: { requestToken, code: app.services.users.emailCodes.codeOf(requestToken) } }
+  return { json: { requestToken, code: app.services.users.emailCodes.deriveCode(requestToken) } }
 }
 
 /** Creates a passkey on a device, for the user. */

@@ -82,7 +82,7 @@ describe.each(['off', 'invite'])('with SIGN_UP=%s', (mode) => {
     await using it = await setUp(mode)
     const { json } = await it.app.ask('POST', '/api/auth/email_code/v1', { json: { email: EMAIL } })
     const { requestToken } = json.response
-    const code = it.app.services.users.emailCodes.codeOf(requestToken)
+    const code = it.app.services.users.emailCodes.deriveCode(requestToken)
     const reply = await it.app.ask('POST', '/api/auth/email_code/v1/verify', {
       json: { requestToken, code },
     })

@@ -9,7 +9,7 @@ test('refuses a route without declared roles, even to owners', async () => {
   const { guard, protect } = consoleGuard({
     checkSession: async () => ({ ...OWNER, provenAt: new Date() }),
     baseUrl: null,
-    ipOf: () => '',
+    findIp: () => '',
     now: () => new Date(),
   })
   const routes = new Elysia()

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { atMinimumRate, PATIENT_RATE } from '../../../src/platform/http/body/arrival.ts'
-import { chunksOf } from '../../../src/platform/http/body/body.ts'
+import { streamChunks } from '../../../src/platform/http/body/body.ts'
 import { readWithMinimumRate } from '../../../src/platform/http/body/connection-time.ts'
 import { until } from '../../support/until.ts'
 
@@ -8,13 +8,13 @@ const idle = { isContended: () => false, onContended: () => new Error('too many'
 
 test('refuses a stalled body, but allows more time for data already sent', async () => {
   const { request, send } = openRequest()
-  const chunks = atMinimumRate(chunksOf(request), { bytesPerSecond: () => 1, grace: 0.05 })
+  const chunks = atMinimumRate(streamChunks(request), { bytesPerSecond: () => 1, grace: 0.05 })
   send('x'.repeat(600))
   expect((await chunks.next()).value).toHaveLength(600)
   send('y')
   expect((await chunks.next()).value).toHaveLength(1)
   const silent = openRequest()
-  const stalled = atMinimumRate(chunksOf(silent.request), {
+  const stalled = atMinimumRate(streamChunks(silent.request), {
     bytesPerSecond: () => 1_000,
     grace: 0.05,
   })
@@ -29,7 +29,7 @@ test('refuses a pause of 150 s, however much has arrived', async () => {
   performance.now = () => now
   try {
     const { request, send } = openRequest()
-    const chunks = atMinimumRate(chunksOf(request), PATIENT_RATE)
+    const chunks = atMinimumRate(streamChunks(request), PATIENT_RATE)
     send('x'.repeat(240_000))
     await chunks.next()
     const late = chunks.next()
@@ -42,7 +42,7 @@ test('refuses a pause of 150 s, however much has arrived', async () => {
 
 test('does not count the time spent on a chunk', async () => {
   const { request, send } = openRequest()
-  const chunks = atMinimumRate(chunksOf(request), { bytesPerSecond: () => 1e6, grace: 5 })
+  const chunks = atMinimumRate(streamChunks(request), { bytesPerSecond: () => 1e6, grace: 5 })
   let now = 0
   const clock = performance.now
   performance.now = () => now
@@ -92,7 +92,7 @@ test('a sender who waited while others did is not refused once they have gone', 
     return rate
   }
   const { request, send } = openRequest()
-  const chunks = atMinimumRate(chunksOf(request), { bytesPerSecond, grace: 0.02 })
+  const chunks = atMinimumRate(streamChunks(request), { bytesPerSecond, grace: 0.02 })
   send('xx')
   await chunks.next()
   const next = chunks.next()

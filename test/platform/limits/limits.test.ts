@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test'
 import { createLog } from '../../../src/lib/log/log.ts'
-import { createAddressOf, createIpOf } from '../../../src/platform/http/request/client-address.ts'
+import {
+  createAddressReader,
+  createIpReader,
+} from '../../../src/platform/http/request/client-address.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { fault } from '../../support/fault.ts'
 
@@ -214,13 +217,13 @@ test.each([
   (peer, forwarded, trusted, expected) => {
     const lines: string[] = []
     const log = createLog('info', { write: (line) => lines.push(line) })
-    const ipOf = createIpOf(createAddressOf({ trusted: [...trusted], log }))
+    const findIp = createIpReader(createAddressReader({ trusted: [...trusted], log }))
     const headers: Record<string, string> =
       forwarded === null ? {} : { 'x-forwarded-for': forwarded }
     const request = new Request('http://localhost/', { headers })
     const server = { requestIP: () => ({ address: peer }) } as unknown as Bun.Server<unknown>
-    expect(ipOf(request, server)).toBe(expected)
-    ipOf(request, server)
+    expect(findIp(request, server)).toBe(expected)
+    findIp(request, server)
     expect(lines).toHaveLength(forwarded !== null && trusted.length === 0 ? 1 : 0)
   },
 )

@@ -23,11 +23,11 @@ export async function openSource(config: Config, file: string): Promise<ArchiveS
   if (file === STDIN) return { path: 'Standard input', size: 0, stream: () => Bun.stdin.stream() }
   if (/^s3:/i.test(file)) return openObject(config, file)
   const path = resolve(file)
-  return { path, size: await sizeOf(path), stream: () => Bun.file(path).stream() }
+  return { path, size: await readSize(path), stream: () => Bun.file(path).stream() }
 }
 
 /** The size of a file. Throws `UsageError` for one that cannot be read. */
-async function sizeOf(path: string): Promise<number> {
+async function readSize(path: string): Promise<number> {
   const readable = access(path, constants.R_OK).then(() => stat(path))
   const found = await readable.catch((error) => {
     const advice = 'Its owner can pipe it: "homeport restore - --yes".'

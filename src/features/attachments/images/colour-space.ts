@@ -45,7 +45,7 @@ const PNG_GAMMA = 1 / 2.2
 
 /** The colour space of code points, in HEIC and PNG files; null for sRGB. */
 export function spaceOfCodePoints(primaries: number, transfer: number): ColourSpace | null {
-  return spaceOf(PRIMARIES[primaries] ?? SRGB, CURVES[transfer] ?? decodeSrgb)
+  return findSpace(PRIMARIES[primaries] ?? SRGB, CURVES[transfer] ?? decodeSrgb)
 }
 
 /** The colour space of a PNG without ICC profile; null for sRGB. */
@@ -57,14 +57,14 @@ export function spaceOfPng(head: Buffer): ColourSpace | null {
   if (parts.at(-1)?.name !== 'IDAT') return null
   const gamma = (chunk('gAMA')?.readUInt32BE() || PNG_GAMMA * 100_000) / 100_000
   const points = chunk('cHRM')
-  return spaceOf(
+  return findSpace(
     SRGB.map((point, at) => (points ? points.readUInt32BE(8 + 4 * at) / 100_000 : point)),
     isClose(gamma, PNG_GAMMA) ? decodeSrgb : (value) => value ** (1 / gamma),
   )
 }
 
 /** The space of primaries whose sum is the white of sRGB; null for sRGB and for impossible primaries. */
-function spaceOf(points: Vector, curve: Curve): ColourSpace | null {
+function findSpace(points: Vector, curve: Curve): ColourSpace | null {
   const isSrgb = points.every((point, at) => isClose(point, SRGB[at]))
   if (isSrgb && curve === decodeSrgb) return null
   const primaries = [0, 2, 4].map((at) => {
@@ -85,7 +85,7 @@ export function spaceOfProfile(profile: Buffer): ColourSpace | null {
   const find = (tag: string) =>
     profile.readUInt32BE(tags.includes(tag) ? 136 + tags.indexOf(tag) : profile.length)
   try {
-    if (tags.includes('kTRC')) return spaceOf(SRGB, readCurve(profile, find('kTRC')))
+    if (tags.includes('kTRC')) return findSpace(SRGB, readCurve(profile, find('kTRC')))
     const columns = ['rXYZ', 'gXYZ', 'bXYZ'].map((tag) =>
       transform(D50_TO_SRGB, readNumbers(profile, find(tag) + 8, 3)),
     )

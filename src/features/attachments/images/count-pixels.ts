@@ -11,7 +11,7 @@ export async function countPixels(path: string): Promise<number> {
   const buffer = Buffer.alloc(HEAD_BYTES)
   const { bytesRead } = await file.read(buffer, 0, HEAD_BYTES, 0)
   try {
-    const [width, height] = sizeOf(buffer.subarray(0, bytesRead)) ?? []
+    const [width, height] = readDimensions(buffer.subarray(0, bytesRead)) ?? []
     return width && height ? width * height : UNKNOWN_SIZE_PIXELS
   } catch (error) {
     // The size lies beyond the bytes that were read.
@@ -20,7 +20,7 @@ export async function countPixels(path: string): Promise<number> {
   }
 }
 
-function sizeOf(head: Buffer): [number, number] | null {
+function readDimensions(head: Buffer): [number, number] | null {
   const word = (at: number) => head.toString('latin1', at, at + 4)
   if (word(12) === 'IHDR') return [head.readUInt32BE(16), head.readUInt32BE(20)]
   if (word(8) === 'WEBP') return sizeOfWebp(head, word(12))

@@ -78,7 +78,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
   }
 
   async function makeInTurn(job: ImageJob, requester: Requester): Promise<ImageResult> {
-    const cost = await costOf(job)
+    const cost = await estimateCost(job)
     using _slot = await takeTurn(requester, cost, AbortSignal.timeout(MAX_WAIT_MS))
     using _room = await space.reserve(MAX_FILE_BYTES)
     if (isStopped) throw busy()
@@ -160,7 +160,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
 }
 
 /** In pixels. */
-async function costOf(job: ImageJob): Promise<number> {
+async function estimateCost(job: ImageJob): Promise<number> {
   const pixels = Math.max(await countPixels(job.input), MIN_PIXELS)
   return hasPalette(job) ? pixels * PALETTE_FACTOR : pixels
 }

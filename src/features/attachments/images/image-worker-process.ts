@@ -49,15 +49,15 @@ export function startImageWorker(command: string[], limits: JobLimits) {
     jobs++
     const startedAt = performance.now()
     const poll = setInterval(() => {
-      peak = Math.max(peak, memoryOf(process.pid))
+      peak = Math.max(peak, readMemory(process.pid))
       if (performance.now() - startedAt > limits.time) abort({ kind: 'too_slow' })
-      else if (sizeOf(job.output) > limits.output) abort({ kind: 'result_too_large' })
+      else if (readSize(job.output) > limits.output) abort({ kind: 'result_too_large' })
       else if (peak > limits.memory) abort({ kind: 'too_large' })
     }, POLL_INTERVAL_MS)
     try {
       process.send({ job } satisfies ToWorker)
       const result = await done.promise
-      peak = Math.max(peak, memoryOf(process.pid))
+      peak = Math.max(peak, readMemory(process.pid))
       // It may have exceeded the limit between two polls.
       const isTooLarge = result.kind === 'made' && result.size > limits.output
       return isTooLarge ? { kind: 'result_too_large' } : result
@@ -86,7 +86,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
 }
 
 /** Resident memory of a process in bytes; 0 if unknown. */
-function memoryOf(pid: number): number {
+function readMemory(pid: number): number {
   try {
     const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
     return Number(kibibytes ?? 0) * 1024
@@ -95,6 +95,6 @@ function memoryOf(pid: number): number {
   }
 }
 
-function sizeOf(path: string): number {
+function readSize(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

@@ -64,7 +64,7 @@ export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageRes
       const upright = open(heic ?? job.input, space !== null)
         .timeout({ seconds: TIMEOUT_SECONDS })
         .autoOrient()
-        .resize({ ...boxOf(job), fit: 'inside', withoutEnlargement: true })
+        .resize({ ...toBox(job), fit: 'inside', withoutEnlargement: true })
         .toColourspace('srgb')
       // sharp converts 16 bits with a profile to Display P3, and would leave them there.
       if (metadata.space === 'rgb16' && hasProfile && space === null)
@@ -78,7 +78,7 @@ export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageRes
         ? await makeNoLarger(image, job, metadata, made)
         : { kind: 'made', size: made.size, width: made.width, height: made.height }
     } catch (error) {
-      return { kind: failureKindOf((error as Error).message) }
+      return { kind: classifyFailure((error as Error).message) }
     }
   }
 
@@ -138,7 +138,7 @@ function isTooLarge(width: number, height: number): boolean {
   return width * height > MAX_PIXELS || Math.max(width, height) > MAX_SIDE
 }
 
-function boxOf(job: ImageJob) {
+function toBox(job: ImageJob) {
   return 'width' in job ? { width: job.width } : { width: job.longSide, height: job.longSide }
 }
 
@@ -155,7 +155,7 @@ function encode(image: Sharp, job: ImageJob, optimizeCoding: boolean): Sharp {
 }
 
 /** libvips reports errors as text only. */
-function failureKindOf(message: string): 'too_large' | 'too_slow' | 'no_space' | 'unreadable' {
+function classifyFailure(message: string): 'too_large' | 'too_slow' | 'no_space' | 'unreadable' {
   if (/^timeout/i.test(message)) return 'too_slow'
   if (/pixel limit|too large/i.test(message)) return 'too_large'
   return /no space left on device/i.test(message) ? 'no_space' : 'unreadable'

@@ -46,7 +46,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
   const inFlight = new Map<string, Promise<void>>()
   const memoryCache = new Map<string, Opened>()
   const failures = createRecentMap<string, { error: AppError; until: number }>(MAX_CACHED_FAILURES)
-  return { open, listOf, keysOf, drop }
+  return { open, listOf, findKeys, drop }
 
   /**
    * Opens a variant of an image. The first request makes it; parallel requests wait for the same job. `onWait`
@@ -109,7 +109,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
   }
 
   /** The keys of an image's variants, whose rows are deleted with it. */
-  async function keysOf(tx: Tx, original: string): Promise<string[]> {
+  async function findKeys(tx: Tx, original: string): Promise<string[]> {
     const rows = await tx.select().from(variants).where(eq(variants.original, original))
     return rows.map(({ key }) => key)
   }

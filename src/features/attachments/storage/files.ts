@@ -64,7 +64,7 @@ export function createFiles(folder: string): Files {
   }
 
   async function keep(temporaryPath: string, key: string) {
-    const path = pathOf(key)
+    const path = toPath(key)
     await syncPath(temporaryPath)
     await makeFolder(dirname(path))
     // A variant that is being removed may be made again.
@@ -79,7 +79,7 @@ export function createFiles(folder: string): Files {
    */
   async function open(key: string) {
     if (hidden.has(key)) return null
-    const path = pathOf(key)
+    const path = toPath(key)
     const stats = lstatSync(path, { throwIfNoEntry: false })
     opened.add(key)
     return stats?.isFile() ? { file: Bun.file(path), size: stats.size } : null
@@ -95,7 +95,7 @@ export function createFiles(folder: string): Files {
   }
 
   async function deleteFile(key: string) {
-    const deletion = rm(pathOf(key), { force: true }).finally(() => deletions.delete(key))
+    const deletion = rm(toPath(key), { force: true }).finally(() => deletions.delete(key))
     deletions.set(key, deletion)
     await deletion
     hidden.delete(key)
@@ -121,7 +121,7 @@ export function createFiles(folder: string): Files {
       // Longer names are working folders.
       if (prefix.length !== 1) continue
       for (const key of await readNames(join(folder, prefix))) {
-        const stats = await stat(pathOf(key)).catch(() => null)
+        const stats = await stat(toPath(key)).catch(() => null)
         if (stats) yield { key, storedAt: stats.mtime }
       }
     }
@@ -142,7 +142,7 @@ export function createFiles(folder: string): Files {
     await rm(join(folder, CACHE_FOLDER), { recursive: true, force: true })
   }
 
-  function pathOf(key: string): string {
+  function toPath(key: string): string {
     return join(folder, key.slice(0, 1), key)
   }
 }

@@ -10,7 +10,7 @@ type Internals = { _parser: { parser: { _hparser: HeaderParser } } }
 
 /** A parser of multipart forms. Limits are enforced by the reader of each file. */
 export function createFormParser(contentType: string): BusboyInstance {
-  const parser = parserOf(contentType)
+  const parser = createParser(contentType)
   parser.on('filesLimit', () => parser.destroy(tooManyFiles()))
   parser.on('partsLimit', () => parser.destroy(tooManyParts()))
   const headers = (parser as unknown as Internals)._parser.parser._hparser
@@ -22,7 +22,7 @@ export function createFormParser(contentType: string): BusboyInstance {
   return parser
 }
 
-function parserOf(contentType: string): BusboyInstance {
+function createParser(contentType: string): BusboyInstance {
   try {
     return new Busboy({
       headers: { 'content-type': contentType },

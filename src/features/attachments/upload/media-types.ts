@@ -45,9 +45,9 @@ export async function sniff({ path, size, head }: Staged): Promise<string | null
   if (type && type.mime in EXTENSIONS) return type.mime
   if (isPdf(head)) return 'application/pdf'
   // Text may begin like another format: "GIF does not work".
-  const charsets: Charset[] = type === undefined ? charsetsOf(head) : ['utf-8']
+  const charsets: Charset[] = type === undefined ? findCharsets(head) : ['utf-8']
   for (const charset of charsets) {
-    if (!(await isTextIn(path, size, charset))) continue
+    if (!(await isText(path, size, charset))) continue
     if (charset !== 'utf-8') return `text/plain; charset=${charset}`
     // An invalid or long JSON file is accepted as text.
     return size <= MAX_JSON_BYTES && isJson(await Bun.file(path).text())
@@ -65,7 +65,7 @@ function isPdf(head: Uint8Array): boolean {
   return text.slice(0, start).trim() === '' || /\d\s+obj\b|%%EOF/.test(text.slice(start))
 }
 
-function charsetsOf(head: Uint8Array): Charset[] {
+function findCharsets(head: Uint8Array): Charset[] {
   if (head[0] === 0xff && head[1] === 0xfe) return ['utf-16le']
   if (head[0] === 0xfe && head[1] === 0xff) return ['utf-16be']
   return ['utf-8', 'shift_jis', 'windows-1252']
@@ -75,7 +75,7 @@ function charsetsOf(head: Uint8Array): Charset[] {
  * Whether a file is text in `charset`, which may be cut within its last character. Reads in slices, so that no file blocks
  * the event loop or is loaded completely.
  */
-async function isTextIn(path: string, size: number, charset: Charset): Promise<boolean> {
+async function isText(path: string, size: number, charset: Charset): Promise<boolean> {
   const decoder = new TextDecoder(charset, { fatal: true })
   await using file = await open(path)
   const buffer = Buffer.allocUnsafe(SLICE_BYTES)

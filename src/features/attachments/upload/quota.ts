@@ -38,7 +38,7 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
 
   /** Stores the row of a variant, or throws `insufficient_storage`. Returns the keys of evicted variants. */
   async function storeVariant(tx: Tx, { key, userId }: Row, variant: Variant): Promise<string[]> {
-    const { bytes } = await sumOf(tx, userId)
+    const { bytes } = await readSum(tx, userId)
     const limit = Math.min(MAX_VARIANT_BYTES, maxBytes - bytes)
     if (variant.size > limit) throw noSpace()
     const isOther = ne(variants.key, variant.key)
@@ -81,7 +81,7 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
 
   /** Throws `quota_exceeded` unless the files fit. Returns the bytes that remain for variants. */
   async function ensureRoom(from: Reader, userId: string, files: number, size: number) {
-    const stored = await sumOf(from, userId)
+    const stored = await readSum(from, userId)
     const left = maxBytes - stored.bytes - size
     if (stored.files + files <= maxCount && left >= 0) return left
     throw new AppError(
@@ -90,7 +90,7 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
     )
   }
 
-  async function sumOf(from: Reader, userId: string) {
+  async function readSum(from: Reader, userId: string) {
     const [stored] = await from
       .select({ files: count(), bytes: sum(attachments.size) })
       .from(attachments)

@@ -3,10 +3,10 @@ import { pipeline } from 'node:stream/promises'
 import { AppError } from '../../../lib/errors.ts'
 import { atMinimumRate } from '../../../platform/http/body/arrival.ts'
 import {
-  chunksOf,
   readContentLength,
   rejectEncodedBody,
   rejectTooLong,
+  streamChunks,
   tooLarge,
 } from '../../../platform/http/body/body.ts'
 import { MIN_UPLOAD_RATE } from '../../../platform/http/body/connection-time.ts'
@@ -36,7 +36,7 @@ export async function receiveUploads(
 ): Promise<Upload[]> {
   // Refuse an upload that cannot fit before reading it.
   await staging.check(readUploadSize(request))
-  const chunks = atMinimumRate(chunksOf(request), MIN_UPLOAD_RATE)
+  const chunks = atMinimumRate(streamChunks(request), MIN_UPLOAD_RATE)
   if (isForm(request)) return await receiveForm(request, chunks, staging)
   const staged = await staging.receive(chunks, MAX_FILE_BYTES, fileTooLarge)
   return [{ ...staged, fileName: decodedHeader(request.headers.get('x-file-name')) }]

@@ -15,7 +15,7 @@ const HAS_NONE: StatusAndPlan = { status: 'none', plan: null }
 export function createAccessSearch(db: BillingDb) {
   const { accessStates } = db.tables
   const { userId, status, plan } = accessStates
-  return { isIndexed, idsBefore, countUpTo: countUsers, filterIds, factsOf }
+  return { isIndexed, idsBefore, countUpTo: countUsers, filterIds, readAccess }
 
   /** Whether an index covers the filter. None covers the status `none`: its users have no row. */
   function isIndexed(filter: AccessFilter): boolean {
@@ -27,7 +27,7 @@ export function createAccessSearch(db: BillingDb) {
     const rows = await db.read
       .select({ id: userId })
       .from(accessStates)
-      .where(and(conditionOf(filter), before === null ? undefined : lt(userId, before)))
+      .where(and(toCondition(filter), before === null ? undefined : lt(userId, before)))
       .orderBy(desc(userId))
       .limit(limit)
     return rows.map(({ id }) => id)
@@ -35,19 +35,19 @@ export function createAccessSearch(db: BillingDb) {
 
   /** How many users an indexed filter has, counting up to `max`. */
   function countUsers(filter: AccessFilter, max: number): Promise<number> {
-    return countUpTo(db.read, accessStates, userId, conditionOf(filter), max)
+    return countUpTo(db.read, accessStates, userId, toCondition(filter), max)
   }
 
   /** Those of the `ids` that match. */
   async function filterIds(filter: AccessFilter, ids: string[]): Promise<Set<string>> {
-    const accessOf = await factsOf(ids)
+    const findAccess = await readAccess(ids)
     const matches = ({ status, plan }: StatusAndPlan) =>
       (filter.status ?? status) === status && (filter.plan ?? plan) === plan
-    return new Set(ids.filter((id) => matches(accessOf(id))))
+    return new Set(ids.filter((id) => matches(findAccess(id))))
   }
 
   /** The status and the plan of each of the users. */
-  async function factsOf(ids: string[]): Promise<(id: string) => StatusAndPlan> {
+  async function readAccess(ids: string[]): Promise<(id: string) => StatusAndPlan> {
     if (ids.length === 0) return () => HAS_NONE
     const rows = await db.read
       .select({ id: userId, status, plan })
@@ -57,7 +57,7 @@ export function createAccessSearch(db: BillingDb) {
     return (id) => found.get(id) ?? HAS_NONE
   }
 
-  function conditionOf(filter: AccessFilter): SQL | undefined {
+  function toCondition(filter: AccessFilter): SQL | undefined {
     return and(
       filter.status === undefined ? undefined : eq(status, filter.status),
       filter.plan === undefined ? undefined : eq(plan, filter.plan),

@@ -40,7 +40,7 @@ type AccessStatesDeps = {
   /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
   existingUsers: ExistingUsers
-  isUserIn: (tx: Tx, id: string) => Promise<boolean>
+  isUserWithin: (tx: Tx, id: string) => Promise<boolean>
   accessSettings: AccessSettings
   showsSandbox: boolean
   onAccessChange: (tx: Tx, change: AccessChange) => Promise<void>
@@ -69,17 +69,17 @@ const NO_FACTS = { status: null, plan: null }
  * event or time alone caused it.
  */
 export function createAccessStates(deps: AccessStatesDeps) {
-  const { db, holders, listPlans, existingUsers, isUserIn, accessSettings, showsSandbox } = deps
+  const { db, holders, listPlans, existingUsers, isUserWithin, accessSettings, showsSandbox } = deps
   const { onAccessChange, reportUnmatched, now } = deps
   const { accessStates, billingAliases, subscriptions } = db.tables
-  const idsOf = db.prepareWrite((tx) =>
+  const findIds = db.prepareWrite((tx) =>
     tx
       .select({ id: billingAliases.appUserId })
       .from(billingAliases)
       .where(eq(billingAliases.customerId, sql.placeholder('customerId')))
       .limit(MAX_IDS),
   )
-  const purchasesOf = db.prepareWrite((tx) =>
+  const findPurchases = db.prepareWrite((tx) =>
     tx
       .select({ state: subscriptions.state })
       .from(subscriptions)
@@ -191,20 +191,20 @@ export function createAccessStates(deps: AccessStatesDeps) {
     // Most customers have one id, their own.
     const [ids, isOwnUser] = await Promise.all([
       known ??
-        idsOf(tx)
+        findIds(tx)
           .execute({ customerId })
           .then((rows) => rows.map(({ id }) => id)),
-      isUserIn(tx, customerId),
+      isUserWithin(tx, customerId),
     ])
     const isOnlyId = ids.length === 1 && ids[0] === customerId
     const users = isOnlyId ? (isOwnUser ? ids : []) : await usersAmong(tx, ids)
     if (users.length === 0) return
-    const rows = await purchasesOf(tx).execute({ customerId })
+    const rows = await findPurchases(tx).execute({ customerId })
     const purchases = rows.map(({ state }) => readPurchase(state))
     const holder = await holders.holderAmong(tx, users)
     for (const userId of users) {
       const heldBy = userId === holder ? null : holder
-      for (const environment of environmentsOf(purchases)) {
+      for (const environment of listEnvironments(purchases)) {
         const change = await storeIfChanged(tx, userId, environment, purchases, heldBy)
         if (change) await announce(tx, change)
       }
@@ -215,10 +215,10 @@ export function createAccessStates(deps: AccessStatesDeps) {
     const [only] = ids
     if (only === undefined) return []
     if (ids.length > 1) return existingUsers(tx, ids)
-    return (await isUserIn(tx, only)) ? [only] : []
+    return (await isUserWithin(tx, only)) ? [only] : []
   }
 
-  function environmentsOf(purchases: Purchase[]): Environment[] {
+  function listEnvironments(purchases: Purchase[]): Environment[] {
     const hasSandbox = purchases.some(({ environment }) => environment === 'SANDBOX')
     return showsSandbox && hasSandbox ? ['production', 'sandbox'] : ['production']
   }
@@ -243,7 +243,8 @@ export function createAccessStates(deps: AccessStatesDeps) {
     const assigned = withoutUnassigned(purchases, catalogue)
     const current = summarize(assigned)
     const changesAt = findNextChange(purchases, at)
-    const { status, plan } = environment === 'production' ? factsOf(assigned, catalogue) : NO_FACTS
+    const { status, plan } =
+      environment === 'production' ? toAccessColumns(assigned, catalogue) : NO_FACTS
     const row = await findState(tx, { userId, environment })
     if (!row && own.length === 0) return null
     const previous = (row?.state as AccessState | undefined) ?? summarize([])
@@ -268,7 +269,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
 }
 
 /** The status and plan by which the user list finds a user. */
-function factsOf(purchases: PurchaseAccess[], catalogue: Catalogue) {
+function toAccessColumns(purchases: PurchaseAccess[], catalogue: Catalogue) {
   return {
     status: computeAccessStatus(purchases),
     plan: findPaidPlan(purchases, catalogue)?.plan.code ?? null,

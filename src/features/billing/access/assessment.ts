@@ -32,12 +32,12 @@ export function assessWithPlans<T extends Purchase>(
 ): PurchaseAccess<T>[] {
   const findPlan = (purchase: Purchase) => findPlanOfPurchase(purchase, catalogue)
   const completed = purchases.map((purchase) => withPlan(purchase, findPlan(purchase)))
-  const priceOf = comparePrices(purchases, findPlan, catalogue.rates)
-  const assessed = assessPurchases(completed, now, { priceOf, lenienceMs })
+  const comparablePrice = comparePrices(purchases, findPlan, catalogue.rates)
+  const assessed = assessPurchases(completed, now, { comparablePrice, lenienceMs })
   const hasPlan = (purchase: PurchaseAccess<T>) =>
     purchase.active && findPlan(purchase) !== undefined
   const sorted = assessed.toSorted((a, b) => Number(hasPlan(b)) - Number(hasPlan(a)))
-  return placeGrants(sorted, findPlan, priceOf)
+  return placeGrants(sorted, findPlan, comparablePrice)
 }
 
 /**
@@ -50,16 +50,16 @@ function comparePrices(
   rates: Record<string, number> = {},
 ): (purchase: Purchase) => number {
   if (purchases.length < 2) return () => 0
-  const offerOf = (purchase: Purchase) => {
+  const toOffer = (purchase: Purchase) => {
     const { price, currency = '' } = findPlan(purchase) ?? { price: purchase.price, currency: USD }
     return { price: price ?? 0, currency: currency.toUpperCase() }
   }
-  const priced = purchases.map(offerOf).filter(({ price }) => price > 0)
+  const priced = purchases.map(toOffer).filter(({ price }) => price > 0)
   const currencies = new Set(priced.map(({ currency }) => currency))
-  if (currencies.size <= 1) return (purchase) => offerOf(purchase).price
+  if (currencies.size <= 1) return (purchase) => toOffer(purchase).price
   const isConvertible = [...currencies].every((currency) => (rates[currency] ?? 0) > 0)
   return (purchase) => {
-    const { price, currency } = offerOf(purchase)
+    const { price, currency } = toOffer(purchase)
     return isConvertible && price > 0 ? price / (rates[currency] ?? 1) : 0
   }
 }
@@ -89,23 +89,24 @@ export async function createAssessment({
 function placeGrants<T extends Purchase>(
   sorted: PurchaseAccess<T>[],
   findPlan: FindPlan,
-  priceOf: (purchase: Purchase) => number,
+  comparablePrice: (purchase: Purchase) => number,
 ): PurchaseAccess<T>[] {
-  const rateOf = (purchase: PurchaseAccess<T>) => ratePerDay(priceOf(purchase), findPlan(purchase))
+  const toDailyRate = (purchase: PurchaseAccess<T>) =>
+    ratePerDay(comparablePrice(purchase), findPlan(purchase))
   const isActiveGrant = ({ active, grant }: PurchaseAccess<T>) => active && grant !== null
   if (!sorted.some(isActiveGrant)) return sorted
   // Sorted by rate; those with the same rate stay sorted by their end.
-  const grants = sorted.filter(isActiveGrant).toSorted((a, b) => rateOf(b) - rateOf(a))
+  const grants = sorted.filter(isActiveGrant).toSorted((a, b) => toDailyRate(b) - toDailyRate(a))
   const others = sorted.filter((purchase) => !isActiveGrant(purchase))
   const [best] = others
   if (!best?.active) return [...grants, ...others]
   const isPlanless = findPlan(best) === undefined
   const isBetter = (grant: PurchaseAccess<T>) =>
     findPlan(grant) === undefined
-      ? isPlanless && endOf(grant) > endOf(best)
+      ? isPlanless && readEnd(grant) > readEnd(best)
       : isPlanless ||
-        rateOf(grant) > rateOf(best) ||
-        (rateOf(grant) === rateOf(best) && endOf(grant) > endOf(best))
+        toDailyRate(grant) > toDailyRate(best) ||
+        (toDailyRate(grant) === toDailyRate(best) && readEnd(grant) > readEnd(best))
   const paid = others.filter(({ active }) => active)
   return [
     ...grants.filter(isBetter),
@@ -115,7 +116,7 @@ function placeGrants<T extends Purchase>(
   ]
 }
 
-function endOf({ effectiveEnd }: PurchaseAccess): number {
+function readEnd({ effectiveEnd }: PurchaseAccess): number {
   return effectiveEnd ?? Number.POSITIVE_INFINITY
 }
 

@@ -22,17 +22,17 @@ export type Holders = ReturnType<typeof createHolders>
 /** Finds which of a customer's users the purchases count for. */
 export function createHolders({ db, existingUsers }: HoldersDeps) {
   const { billingAliases, billingEvents } = db.tables
-  const idsOf = prepareSelect(db, (from) =>
+  const findIds = prepareSelect(db, (from) =>
     from
       .select({ id: billingAliases.appUserId })
       .from(billingAliases)
       .where(eq(billingAliases.customerId, sql.placeholder('customerId'))),
   )
-  return { holderOf, holderAmong, latestOf }
+  return { findCustomerUser, holderAmong, findLatest }
 
   /** The user for whom a customer's purchases count; null for none. */
-  async function holderOf(from: Reader, customerId: string): Promise<string | null> {
-    const rows = await idsOf(from).execute({ customerId })
+  async function findCustomerUser(from: Reader, customerId: string): Promise<string | null> {
+    const rows = await findIds(from).execute({ customerId })
     const users = await existingUsers(
       from,
       rows.map(({ id }) => id),
@@ -42,11 +42,11 @@ export function createHolders({ db, existingUsers }: HoldersDeps) {
 
   /** Which of a customer's `users` the purchases count for; null for none. */
   async function holderAmong(from: Reader, users: string[]): Promise<string | null> {
-    return users.length > 1 ? latestOf(from, users) : (users[0] ?? null)
+    return users.length > 1 ? findLatest(from, users) : (users[0] ?? null)
   }
 
   /** The id that the latest event names; null if none names one of `ids`. */
-  async function latestOf(from: Reader, ids: string[]): Promise<string | null> {
+  async function findLatest(from: Reader, ids: string[]): Promise<string | null> {
     let latest: Mention | undefined
     for (const id of ids.toSorted().toReversed()) {
       const row = await latestMention(from, id)

@@ -83,10 +83,10 @@ export function findMatchingFields(
 
 /** Granted access names no product, so it gives the plan with the fewest other entitlements. */
 function smallestPlanWith<Plan extends PurchasablePlan>(entitlementIds: string[], plans: Plan[]) {
-  const sizeOf = ({ entitlementIds: ids = [] }: Plan) => ids.length
+  const countEntitlements = ({ entitlementIds: ids = [] }: Plan) => ids.length
   return plans
     .filter(({ entitlementIds: ids = [] }) => ids.some((id) => entitlementIds.includes(id)))
-    .toSorted((a, b) => sizeOf(a) - sizeOf(b))[0]
+    .toSorted((a, b) => countEntitlements(a) - countEntitlements(b))[0]
 }
 
 /** The plan of the best active purchase, else the plan `free`, else null. `purchases`: best first. */

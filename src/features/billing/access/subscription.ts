@@ -21,7 +21,7 @@ export type PlanLike = PurchasablePlan & {
 type SubscriptionDeps<Plan extends PlanLike> = {
   db: BillingDb
   projection: Projection
-  holders: Pick<Holders, 'latestOf'>
+  holders: Pick<Holders, 'findLatest'>
   /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<Catalogue<Plan> & { language: string }>
   existingUsers: ExistingUsers
@@ -40,18 +40,18 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   const { db, projection, holders, listPlans, existingUsers } = deps
   const { accessSettings, reportUnmatched, now } = deps
   const { billingAliases } = db.tables
-  const aliasOf = db.read
+  const findAlias = db.read
     .select({ customerId: billingAliases.customerId })
     .from(billingAliases)
     .where(eq(billingAliases.appUserId, sql.placeholder('userId')))
   /** All app user ids of the customer that has this app user id. */
-  const idsOf = db.read
+  const findIds = db.read
     .select({ customerId: billingAliases.customerId, id: billingAliases.appUserId })
     .from(billingAliases)
-    .where(eq(billingAliases.customerId, aliasOf))
+    .where(eq(billingAliases.customerId, findAlias))
     .orderBy(asc(billingAliases.appUserId))
     .prepare()
-  return { read, readPlan, readForExport, hasAccessSince, isKnown, customerOf }
+  return { read, readPlan, readForExport, hasAccessSince, isKnown, findCustomer }
 
   /** A user's subscription, and the language of its texts. `wanted`: languages, best first. */
   async function read(userId: string, environment: Environment, wanted: string[]) {
@@ -88,7 +88,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   /** A user's purchases, best first, and the plan that they give. */
   async function assess(userId: string, environment: Environment, wanted: string[]) {
     const { language, ...catalogue } = await listPlans(wanted)
-    const found = await purchasesOf(userId, environmentsFor(userId, environment, accessSettings))
+    const found = await listPurchases(userId, environmentsFor(userId, environment, accessSettings))
     const purchases = assessWithPlans(found, catalogue, now().getTime(), accessSettings)
     reportUnmatched(purchases, catalogue)
     return { purchases, catalogue, plan: planGivenBy(purchases, catalogue), language }
@@ -101,7 +101,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
 
   /** Whether any purchase of a user, in either environment, gives access at `since` or later. */
   async function hasAccessSince(userId: string, since: Date): Promise<boolean> {
-    const purchases = await purchasesOf(userId, ['PRODUCTION', 'SANDBOX'])
+    const purchases = await listPurchases(userId, ['PRODUCTION', 'SANDBOX'])
     const assessed = assessWithPlans(
       purchases,
       await listPlans([]),
@@ -113,17 +113,17 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
 
   /** Whether an id belongs to a user or was named by an event. */
   async function isKnown(id: string): Promise<boolean> {
-    const rows = await idsOf.execute({ userId: id })
+    const rows = await findIds.execute({ userId: id })
     return rows.length > 0 || (await existingUsers(db.read, [id])).length > 0
   }
 
   /** Empty if the customer's purchases belong to another user. */
-  async function purchasesOf(userId: string, environments: StoredEnvironment[]) {
-    const customer = await customerOf(userId)
+  async function listPurchases(userId: string, environments: StoredEnvironment[]) {
+    const customer = await findCustomer(userId)
     if (customer === null || customer.heldBy !== null) return []
     const purchases: KeyedPurchase[] = []
     for (const environment of environments) {
-      purchases.push(...(await projection.purchasesOf(customer.customerId, environment)))
+      purchases.push(...(await projection.listPurchases(customer.customerId, environment)))
     }
     return purchases
   }
@@ -132,14 +132,14 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
    * The customer that an app user id belongs to, with all ids of that customer; null if no event
    * has named the id. `heldBy`: another user of the same customer, to whom the purchases belong.
    */
-  async function customerOf(userId: string) {
-    const rows = await idsOf.execute({ userId })
+  async function findCustomer(userId: string) {
+    const rows = await findIds.execute({ userId })
     const [first] = rows
     if (!first) return null
     const { customerId } = first
     const ids = rows.map(({ id }) => id)
     const users = ids.length > 1 ? await existingUsers(db.read, ids) : ids
-    const holder = users.length > 1 ? await holders.latestOf(db.read, users) : userId
+    const holder = users.length > 1 ? await holders.findLatest(db.read, users) : userId
     return { customerId, ids, heldBy: holder === userId ? null : (holder ?? null) }
   }
 }

@@ -25,15 +25,15 @@ import type { PlanLike, Subscription } from './subscription.ts'
 
 type TimelineDeps<Plan extends PlanLike> = {
   db: BillingDb
-  subscription: Pick<Subscription<Plan>, 'customerOf'>
+  subscription: Pick<Subscription<Plan>, 'findCustomer'>
   /** The plans, in the best matching language of `wanted`. */
   eventLog: Pick<EventLog, 'readRows'>
   listPlans: (wanted: string[]) => Promise<Catalogue<Plan>>
   accessSettings: AccessSettings
   /** The app user id that the purchase's latest claim names; null for none. */
-  claimantOf: (purchaseKey: string) => Promise<string | null>
+  findClaimant: (purchaseKey: string) => Promise<string | null>
   /** Who linked the purchase to its user; null if support did not, or the user has submitted it since. */
-  linkOf: (purchaseKey: string) => Promise<(Support & { id: string; at: string }) | null>
+  findLink: (purchaseKey: string) => Promise<(Support & { id: string; at: string }) | null>
   now: () => Date
 }
 
@@ -67,7 +67,8 @@ const TIME_FIELDS = /At$/
 
 /** The history of a user's purchases, event by event. It applies events as the projection does. */
 export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) {
-  const { db, eventLog, subscription, listPlans, accessSettings, claimantOf, linkOf, now } = deps
+  const { db, eventLog, subscription, listPlans, accessSettings, findClaimant, findLink, now } =
+    deps
   const { billingEvents, subscriptions, transferIds } = db.tables
   return { read, explain, explainForEvent, summarize }
 
@@ -121,14 +122,14 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       heldBy,
       lines: shown,
       hiddenLines: Math.max(0, purchases.length - MAX_PURCHASES_SHOWN),
-      transfers: await transfersOf(ids),
+      transfers: await listTransfers(ids),
     }
   }
 
   async function assess(userId: string, environment: Environment) {
     const catalogue = await listPlans([])
-    const customer = await subscription.customerOf(userId)
-    const all = customer ? await purchasesOf(customer.customerId) : []
+    const customer = await subscription.findCustomer(userId)
+    const all = customer ? await listPurchases(customer.customerId) : []
     const environments = environmentsFor(userId, environment, accessSettings)
     const stored = all.filter((purchase) => environments.includes(purchase.environment))
     const purchases = assessWithPlans(stored, catalogue, now().getTime(), accessSettings)
@@ -164,7 +165,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
     return row ?? null
   }
 
-  async function purchasesOf(customerId: string) {
+  async function listPurchases(customerId: string) {
     const rows = await db.read
       .select({ purchaseKey: subscriptions.purchaseKey, state: subscriptions.state })
       .from(subscriptions)
@@ -179,8 +180,8 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
 
   async function describe(purchase: KeyedPurchase, all: KeyedPurchase[], ids: string[]) {
     const { purchaseKey, productId, store, status, active, effectiveEnd, willRenew } = purchase
-    const { entries, isCut } = await entriesOf(purchaseKey)
-    const claimant = await claimantOf(purchaseKey)
+    const { entries, isCut } = await listEntries(purchaseKey)
+    const claimant = await findClaimant(purchaseKey)
     const mayBeReplaced = purchase.isTemporary || purchase.changedAt !== null
     const replacement = all.find(
       (other) => other !== purchase && other.startedAt === purchase.endedAt,
@@ -197,7 +198,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       entitlementIds: purchase.entitlementIds,
       expiresAt: isoTime(purchase.expiresAt),
       isClaimed: claimant !== null && ids.includes(claimant),
-      link: await linkOf(purchaseKey),
+      link: await findLink(purchaseKey),
       willRenew,
       startedAt: isoTime(purchase.startedAt),
       endsAt: isoTime(effectiveEnd),
@@ -208,7 +209,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   }
 
   /** The newest events of a purchase and their changes. Earlier events are folded but not shown. */
-  async function entriesOf(purchaseKey: string): Promise<{ entries: Entry[]; isCut: boolean }> {
+  async function listEntries(purchaseKey: string): Promise<{ entries: Entry[]; isCut: boolean }> {
     const rows = await db.read
       .select()
       .from(billingEvents)
@@ -230,7 +231,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
         receivedAt: row?.receivedAt.toISOString() ?? '',
         outcome: row?.outcome ?? '',
         error: row?.error ?? null,
-        changes: changesOf(before, after),
+        changes: listChanges(before, after),
         linkedTo: event.type === PURCHASE_CLAIMED ? event.appUserId : null,
         support: event.support,
       }
@@ -240,7 +241,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
     return { entries: entries.toReversed(), isCut: earlier.length > 0 }
   }
 
-  async function transfersOf(ids: string[]) {
+  async function listTransfers(ids: string[]) {
     if (ids.length === 0) return []
     const named = await db.read
       .selectDistinct({ eventRow: transferIds.eventRow })
@@ -268,7 +269,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
 }
 
 /** The fields of a purchase that an event has changed; times as ISO 8601. */
-function changesOf(before: Purchase | null, after: Purchase): Difference[] {
+function listChanges(before: Purchase | null, after: Purchase): Difference[] {
   return differencesBetween(before ?? {}, after)
     .filter(
       ({ path, after: value }) =>

@@ -1,13 +1,13 @@
 import { Elysia, t } from 'elysia'
 import { allow, CONSOLE_API } from '../../../platform/http/console-guard.ts'
-import { closedObject, data, oneOf } from '../../../platform/http/replies/envelope.ts'
+import { closedObject, data, literalUnion } from '../../../platform/http/replies/envelope.ts'
 import { ENVIRONMENTS } from '../environment.ts'
 import type { Figures } from './figures.ts'
 
 const FiguresQuery = closedObject({
   month: t.Optional(t.String({ pattern: '^20\\d\\d-(0[1-9]|1[0-2])$' })),
   currency: t.Optional(t.String({ pattern: '^[A-Z]{3}$' })),
-  environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'production by default' })),
+  environment: t.Optional(literalUnion(ENVIRONMENTS, { description: 'production by default' })),
 })
 
 /** The console's route for the business figures. */

@@ -75,7 +75,7 @@ export function createContributions({ db, eventLog, log }: ContributionsDeps) {
     const others = new Set(rows.map(({ purchaseKey }) => purchaseKey))
     for (const { isOnPlayStore, purchaseKey } of counted) {
       if (!isOnPlayStore) continue
-      const siblings = await siblingsOf(purchaseKey)
+      const siblings = await findSiblings(purchaseKey)
       for (const { key, purchase } of siblings) if (isReplaceable(purchase)) others.add(key)
     }
     for (const key of keys) others.delete(key)
@@ -86,7 +86,7 @@ export function createContributions({ db, eventLog, log }: ContributionsDeps) {
     const counted: CountedAtStore[] = []
     let remaining = keys
     while (remaining.length > 0) {
-      const rows = await eventsOf(remaining)
+      const rows = await findEvents(remaining)
       const byKey = Map.groupBy(rows, (row) => row.purchaseKey)
       const isFull = rows.length === MAX_EVENTS
       // The last purchase of a full page may have more events.
@@ -106,7 +106,7 @@ export function createContributions({ db, eventLog, log }: ContributionsDeps) {
     try {
       const events = eventLog.readRows(rows)
       const isOnPlayStore = events.some(({ store }) => store === 'PLAY_STORE')
-      const replacement = isOnPlayStore ? await replacementOf(purchaseKey) : null
+      const replacement = isOnPlayStore ? await findReplacement(purchaseKey) : null
       const own = computePeriods(events)
       const periods = replacement === null ? own : endPeriodsAt(own, replacement.at)
       if (periods.length === 0) return { ...none, isOnPlayStore }
@@ -118,8 +118,8 @@ export function createContributions({ db, eventLog, log }: ContributionsDeps) {
     }
   }
 
-  async function replacementOf(purchaseKey: string) {
-    const siblings = await siblingsOf(purchaseKey)
+  async function findReplacement(purchaseKey: string) {
+    const siblings = await findSiblings(purchaseKey)
     const purchases = siblings.map(({ key, purchase }) => ({ ...purchase, key }))
     for (const [replaced, by] of findReplacements(purchases)) {
       if (replaced.key === purchaseKey)
@@ -129,7 +129,7 @@ export function createContributions({ db, eventLog, log }: ContributionsDeps) {
   }
 
   // Not prepared, so that another thread reads the pages of old events from the disk.
-  function eventsOf(keys: string[]) {
+  function findEvents(keys: string[]) {
     const { provider, body, orderedAt, eventId, outcome, purchaseKey } = billingEvents
     return db.read
       .select({ provider, body, orderedAt, eventId, outcome, purchaseKey })
@@ -140,7 +140,7 @@ export function createContributions({ db, eventLog, log }: ContributionsDeps) {
   }
 
   /** The purchases of the same customer and environment. */
-  async function siblingsOf(purchaseKey: string) {
+  async function findSiblings(purchaseKey: string) {
     const [owner] = await db.read
       .select({ customerId: subscriptions.customerId })
       .from(subscriptions)

@@ -102,14 +102,14 @@ export function createFigures(deps: FiguresDeps) {
       const figures = months.map((each, at) => {
         const isPart = isCurrent && each === month
         const counted = isPart ? soFar : flows.filter((row) => row.period === each)
-        return { month: each, ...flowsIn(counted), ...balances[at], ...listAmounts(paid[at]) }
+        return { month: each, ...readFlows(counted), ...balances[at], ...listAmounts(paid[at]) }
       }) as MonthFigures[]
       const days = paid.flatMap(({ firstDay }) => firstDay ?? []).toSorted()
       const { oldest } = conversion
       return {
         months: figures,
         before: {
-          ...flowsIn(await daysBetween(`${lastMonth}-01`, sameDay)),
+          ...readFlows(await daysBetween(`${lastMonth}-01`, sameDay)),
           ...listAmounts(before),
         },
         payments: paymentsByCurrency(chosen),
@@ -132,7 +132,7 @@ export function createFigures(deps: FiguresDeps) {
       const known = new Map<string, number>()
       const addAll = (rows: SumRow[]) => {
         for (const row of rows) {
-          const key = `${nameOf(row)} ${row.item}`
+          const key = `${readName(row)} ${row.item}`
           known.set(key, (known.get(key) ?? 0) + row.sum)
         }
       }
@@ -183,13 +183,13 @@ export function createFigures(deps: FiguresDeps) {
   }
 }
 
-function flowsIn(rows: SumRow[]) {
-  const totalOf = (name: string) => rows.find((row) => nameOf(row) === name)?.sum ?? 0
-  const entries = FLOWS.map((name) => [name, totalOf(name)] as const)
+function readFlows(rows: SumRow[]) {
+  const findTotal = (name: string) => rows.find((row) => readName(row) === name)?.sum ?? 0
+  const entries = FLOWS.map((name) => [name, findTotal(name)] as const)
   return Object.fromEntries(entries) as Record<(typeof FLOWS)[number], number>
 }
 
-function nameOf({ series }: { series: string }): string {
+function readName({ series }: { series: string }): string {
   return series.slice(0, series.indexOf('.'))
 }
 

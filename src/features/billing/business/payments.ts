@@ -63,13 +63,13 @@ export function createPayments(db: BillingDb) {
 
 /** The converted totals; an amount without a rate counts as 0. */
 export function listAmounts({ amounts }: MonthPayments = { amounts: [], firstDay: null }) {
-  const totalOf = (name: string) =>
+  const findTotal = (name: string) =>
     Math.round(
       amounts
         .filter((amount) => amount.name === name)
         .reduce((total, { to }) => total + (to ?? 0), 0),
     )
-  return { paid: totalOf('paid'), refunded: totalOf('refunded') }
+  return { paid: findTotal('paid'), refunded: findTotal('refunded') }
 }
 
 /** As paid, without a conversion. */

@@ -94,7 +94,7 @@ export function endPeriodsAt(periods: Period[], replacedAt: number): Period[] {
 function isPaidFor(draft: Draft): boolean {
   const { store, periodType, grant, isTemporary } = draft.purchase
   const isGiven = grant !== null || isTemporary || [store, periodType].includes(PROMOTIONAL)
-  const startsAt = startOf(draft)
+  const startsAt = findStart(draft)
   return !isGiven && startsAt !== null && startsAt >= MIN_MS && startsAt < MAX_MS
 }
 
@@ -102,7 +102,7 @@ function isPaidFor(draft: Draft): boolean {
  * Google does not name the start of a period that it was not asked about before: then all periods count as equally
  * long. Its renewals are numbered from 0, as in `GPA.1..0`.
  */
-function startOf({ purchase, transactionId }: Draft): number | null {
+function findStart({ purchase, transactionId }: Draft): number | null {
   const { purchasedAt, startedAt, expiresAt } = purchase
   const [, renewal] = /\.\.(\d+)$/.exec(transactionId ?? '') ?? []
   if (purchasedAt !== null || expiresAt === null || renewal === undefined) return purchasedAt
@@ -176,7 +176,7 @@ function complete(draft: Draft, event: OrderedEvent, isCurrent: boolean) {
 function finish(draft: Draft, isLast: boolean): Period {
   const { purchase, paid, country } = draft
   const { periodType, expiresAt, graceExpiresAt, endedAt, willRenew } = purchase
-  const startsAt = startOf(draft) ?? 0
+  const startsAt = findStart(draft) ?? 0
   const isOnce = draft.isOnce || expiresAt === null || periodType === 'CONSUMABLE'
   const isTrial = periodType === 'TRIAL'
   const hasFailedPayment = purchase.billingIssueDetectedAt !== null
@@ -192,7 +192,7 @@ function finish(draft: Draft, isLast: boolean): Period {
     endsAt: isOnce ? startsAt : upTo(end),
     paidUntil: isOnce ? startsAt : upTo(expiresAt ?? startsAt),
     billedMs: isOnce ? 0 : Math.max(0, (draft.billedUntil ?? startsAt) - startsAt),
-    offer: offerOf(purchase),
+    offer: toOffer(purchase),
     store: purchase.store ?? '',
     country: country ?? '',
     currency: paid?.currency ?? '',
@@ -203,7 +203,7 @@ function finish(draft: Draft, isLast: boolean): Period {
   }
 }
 
-function offerOf({ productId, priceId, entitlementIds }: Purchase): string {
+function toOffer({ productId, priceId, entitlementIds }: Purchase): string {
   return JSON.stringify([productId, priceId, entitlementIds.slice(0, MAX_ENTITLEMENTS)])
 }
 

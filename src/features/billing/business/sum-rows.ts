@@ -33,18 +33,18 @@ export function createSumRows(db: BillingDb, environment: StoredEnvironment) {
     const [row] = await db.read
       .select({ period })
       .from(businessSums)
-      .where(isOf(name))
+      .where(matchesName(name))
       .orderBy(asc(period))
       .limit(1)
     return row?.period ?? null
   }
 
   async function items(name: string): Promise<string[]> {
-    const found = await db.read.selectDistinct({ item }).from(businessSums).where(isOf(name))
+    const found = await db.read.selectDistinct({ item }).from(businessSums).where(matchesName(name))
     return found.map((row) => row.item)
   }
 
-  function isOf(name: string) {
+  function matchesName(name: string) {
     return and(eq(businessSums.environment, environment), eq(series, name))
   }
 

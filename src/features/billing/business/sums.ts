@@ -47,7 +47,7 @@ export function addSums(sums: Sums, periods: Period[], sign: 1 | -1) {
       if (kind === 'trial') addCount('trials', time, by)
       else {
         addCount('active', time, by, period)
-        const amount = monthlyAmountOf(period)
+        const amount = toMonthlyAmount(period)
         if (amount !== 0) addCount('recurring', time, by * amount, undefined, period.currency)
       }
     }
@@ -88,7 +88,7 @@ export function addSums(sums: Sums, periods: Period[], sign: 1 | -1) {
     const [first] = paid
     if (first === undefined) return
     const end = Math.max(...paid.map(({ paidUntil }) => paidUntil))
-    const cohort = monthOf(first.startsAt)
+    const cohort = toMonth(first.startsAt)
     add('cohort', cohort, '00', 1)
     for (let month = 1; month < COHORT_MONTHS; month++) {
       const from = addMonths(first.startsAt, month) + MIN_RETAINED_MS
@@ -103,12 +103,12 @@ export function addSums(sums: Sums, periods: Period[], sign: 1 | -1) {
 
   /** Adds to the day and the month, also broken down if a period is given. */
   function addCount(name: Name, time: number, by: number, period?: Period, item = '') {
-    const day = dayOf(time)
+    const day = toDay(time)
     const month = day.slice(0, 7)
     add(`${name}.day`, day, item, by)
     add(`${name}.month`, month, item, by)
     if (period === undefined) return
-    for (const [breakdown, value] of breakdownsOf(period)) {
+    for (const [breakdown, value] of listBreakdowns(period)) {
       add(`${name}.${breakdown}.day`, day, value, by)
       add(`${name}.${breakdown}.month`, month, value, by)
     }
@@ -118,8 +118,8 @@ export function addSums(sums: Sums, periods: Period[], sign: 1 | -1) {
   function addAmount(name: Name, time: number, amount: number, period: Period) {
     const { currency } = period
     addCount(name, time, amount, undefined, currency)
-    for (const [breakdown, value] of breakdownsOf(period))
-      add(`${name}.${breakdown}.month`, monthOf(time), `${currency} ${value}`, amount)
+    for (const [breakdown, value] of listBreakdowns(period))
+      add(`${name}.${breakdown}.month`, toMonth(time), `${currency} ${value}`, amount)
   }
 
   function add(series: string, period: string, item: string, by: number) {
@@ -128,7 +128,7 @@ export function addSums(sums: Sums, periods: Period[], sign: 1 | -1) {
   }
 }
 
-function breakdownsOf({ offer, store, country }: Period) {
+function listBreakdowns({ offer, store, country }: Period) {
   return [
     ['plan', offer],
     ['store', store],
@@ -151,16 +151,16 @@ function withoutGaps(periods: Period[]): Period[] {
 }
 
 /** What the period costs per month. */
-function monthlyAmountOf({ billedMs, amount }: Period): number {
+function toMonthlyAmount({ billedMs, amount }: Period): number {
   const months = billedMs / DAY_MS / DAYS_PER_MONTH
   if (amount === null || months <= 0) return 0
   return Math.round(amount / (months < 0.9 ? months : Math.round(months)))
 }
 
-function dayOf(ms: number): string {
+function toDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }
 
-function monthOf(ms: number): string {
-  return dayOf(ms).slice(0, 7)
+function toMonth(ms: number): string {
+  return toDay(ms).slice(0, 7)
 }

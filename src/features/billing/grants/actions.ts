@@ -18,7 +18,7 @@ type Needs = {
   grants: Grants
   timeline: Pick<Timeline, 'explain'>
   /** The id of the user with an e-mail address, or null. */
-  userIdOf: (email: string) => Promise<string | null>
+  findIdByEmail: (email: string) => Promise<string | null>
 }
 
 const PATH = '/users/v1/:id/grants'
@@ -118,8 +118,8 @@ const revokeAccess = defineAction({
 })
 
 /** Commands also take the e-mail address of the user. */
-async function findUserId({ userIdOf }: Needs, id: string, { door }: ActionContext['caller']) {
-  return (door === 'command' ? await userIdOf(id) : null) ?? id
+async function findUserId({ findIdByEmail }: Needs, id: string, { door }: ActionContext['caller']) {
+  return (door === 'command' ? await findIdByEmail(id) : null) ?? id
 }
 
 /** Adds what the user has access to now. */

@@ -4,7 +4,7 @@ import type { Grants } from './grants.ts'
 type Needs = {
   grants: Pick<Grants, 'list'>
   /** The id of the user with an e-mail address, or null. */
-  userIdOf: (email: string) => Promise<string | null>
+  findIdByEmail: (email: string) => Promise<string | null>
 }
 
 export const accessList = dataCommand({
@@ -12,8 +12,8 @@ export const accessList = dataCommand({
   summary: 'List the access that a user was granted without a purchase, newest first',
   arguments: '<id-or-email>',
   input: ([user = '']) => user,
-  work: async ({ grants, userIdOf }: Needs, user: string) =>
-    grants.list((await userIdOf(user)) ?? user),
+  work: async ({ grants, findIdByEmail }: Needs, user: string) =>
+    grants.list((await findIdByEmail(user)) ?? user),
   print: (grants) =>
     grants
       .map(({ id, entitlementId, active, endsAt, grantedBy, reason }) => {

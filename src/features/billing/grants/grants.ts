@@ -14,8 +14,8 @@ import type { BillingDb } from '../schema.ts'
 type GrantsDeps = {
   db: BillingDb
   eventInbox: Pick<EventInbox, 'recordOwnEvent'>
-  subscription: Pick<Subscription<PlanLike>, 'customerOf'>
-  isUserIn: (tx: Tx, id: string) => Promise<boolean>
+  subscription: Pick<Subscription<PlanLike>, 'findCustomer'>
+  isUserWithin: (tx: Tx, id: string) => Promise<boolean>
   now: () => Date
   newId: () => string
 }
@@ -52,7 +52,14 @@ const MAX_LISTED = 100
 const MAX_READ = 5_000
 
 /** Gives users access without a purchase, and takes it back. Both are events in the log, from which access is derived. */
-export function createGrants({ db, eventInbox, subscription, isUserIn, now, newId }: GrantsDeps) {
+export function createGrants({
+  db,
+  eventInbox,
+  subscription,
+  isUserWithin,
+  now,
+  newId,
+}: GrantsDeps) {
   const { subscriptions } = db.tables
   return { give, revoke, list }
 
@@ -70,15 +77,15 @@ export function createGrants({ db, eventInbox, subscription, isUserIn, now, newI
     if (until !== null && end === null) throw invalidField('until', 'must be a time that exists')
     if (end !== null && end.getTime() <= at) throw invalidField('until', 'must be in the future')
     // The customer's latest event decides who has its purchases: this one would take them from the other user.
-    const holder = (await subscription.customerOf(userId))?.heldBy ?? null
+    const holder = (await subscription.findCustomer(userId))?.heldBy ?? null
     if (holder !== null) {
       throw new AppError('conflict', `The purchases of this customer belong to the user ${holder}.`)
     }
     await db.write(async (tx) => {
-      if (!(await isUserIn(tx, userId))) throw unknownUser(userId)
+      if (!(await isUserWithin(tx, userId))) throw unknownUser(userId)
       await eventInbox.recordOwnEvent(tx, ACCESS_GRANTED, at, {
         id: `${ID_PREFIX}${id}`,
-        ...identityOf(id, userId),
+        ...toIdentity(id, userId),
         store: 'PROMOTIONAL',
         product_id: `grant_${entitlementId}`,
         entitlement_ids: [entitlementId],
@@ -98,11 +105,11 @@ export function createGrants({ db, eventInbox, subscription, isUserIn, now, newI
     if (!grant.active) return grant
     const startsAt = Date.parse(grant.startsAt)
     // The latest event decides who has the customer's purchases, so this one names the same user.
-    const holder = (await subscription.customerOf(userId))?.heldBy ?? userId
+    const holder = (await subscription.findCustomer(userId))?.heldBy ?? userId
     await db.write((tx) =>
       eventInbox.recordOwnEvent(tx, ACCESS_REVOKED, Math.max(now().getTime(), startsAt), {
         id: `revoke:${id}`,
-        ...identityOf(id, holder),
+        ...toIdentity(id, holder),
         purchased_at_ms: startsAt,
         support,
       }),
@@ -112,7 +119,7 @@ export function createGrants({ db, eventInbox, subscription, isUserIn, now, newI
 
   /** The latest grants of a user's customer, also those that have ended. */
   async function list(userId: string): Promise<Grant[]> {
-    const customer = await subscription.customerOf(userId)
+    const customer = await subscription.findCustomer(userId)
     if (customer === null) return []
     const rows = await db.read
       .select({ purchaseKey: subscriptions.purchaseKey, state: subscriptions.state })
@@ -156,7 +163,7 @@ export function createGrants({ db, eventInbox, subscription, isUserIn, now, newI
   }
 
   async function find(userId: string, id: string): Promise<Grant | null> {
-    const customer = await subscription.customerOf(userId)
+    const customer = await subscription.findCustomer(userId)
     const [row] = await db.read
       .select()
       .from(subscriptions)
@@ -176,7 +183,7 @@ function requireSame(given: Grant, { entitlementId, until }: NewGrant): Grant {
   return given
 }
 
-function identityOf(id: string, userId: string) {
+function toIdentity(id: string, userId: string) {
   return {
     app_user_id: userId,
     environment: 'PRODUCTION',

@@ -1,6 +1,11 @@
 import { t } from 'elysia'
 import { UserParams } from '../../../platform/http/api-key-guard.ts'
-import { closedObject, DataOf, nullable, time } from '../../../platform/http/replies/envelope.ts'
+import {
+  closedObject,
+  createDataSchema,
+  nullable,
+  time,
+} from '../../../platform/http/replies/envelope.ts'
 import { MAX_REASON_LENGTH } from '../inbox/support.ts'
 
 const GRANT_ID = '01a1fecb-4164-71d5-9e2b-0a7d1c5b9f33'
@@ -55,5 +60,5 @@ const Grant = closedObject(
   'access without a purchase',
 )
 
-export const GrantReply = DataOf(Grant)
-export const GrantsReply = DataOf(t.Array(Grant, { description: 'the newest first' }))
+export const GrantReply = createDataSchema(Grant)
+export const GrantsReply = createDataSchema(t.Array(Grant, { description: 'the newest first' }))

@@ -37,10 +37,10 @@ export function createErasure(deps: ErasureDeps) {
    * under the pseudonyms. The hash of the received body stays.
    */
   async function eraseUser(tx: Tx, userId: string) {
-    const ids = await idsOf(tx, userId)
+    const ids = await findIds(tx, userId)
     await tx
       .insert(billingTombstones)
-      .values(ids.map((id) => ({ pseudonym: pseudonymOf(id) })))
+      .values(ids.map((id) => ({ pseudonym: toPseudonym(id) })))
       .onConflictDoNothing()
     await hasTombstones.invalidate(tx)
     const rows = await scrubEvents(tx, ids)
@@ -62,7 +62,7 @@ export function createErasure(deps: ErasureDeps) {
 
   /** A customer has the id of one of its users. If other users share it, it takes one of their ids. */
   async function renameCustomers(tx: Tx, ids: string[]) {
-    const [heir] = await otherIdsOf(tx, ids)
+    const [heir] = await findOtherIds(tx, ids)
     if (heir === undefined) return
     for (const table of [billingAliases, subscriptions, purchaseOwners, transferIds]) {
       await tx.update(table).set({ customerId: heir }).where(inArray(table.customerId, ids))
@@ -70,7 +70,7 @@ export function createErasure(deps: ErasureDeps) {
   }
 
   /** The ids of other users who share a customer with `ids`, in order. */
-  async function otherIdsOf(from: Reader, ids: string[]): Promise<string[]> {
+  async function findOtherIds(from: Reader, ids: string[]): Promise<string[]> {
     const own = await from
       .selectDistinct({ customerId: billingAliases.customerId })
       .from(billingAliases)
@@ -87,7 +87,7 @@ export function createErasure(deps: ErasureDeps) {
 
   /** The ids that the billing provider has for a user, for the export. */
   function idsOfUser(userId: string): Promise<string[]> {
-    return idsOf(db.read, userId)
+    return findIds(db.read, userId)
   }
 
   /**
@@ -95,7 +95,7 @@ export function createErasure(deps: ErasureDeps) {
    * pseudonyms and without attributes.
    */
   async function eventsOfUser(userId: string) {
-    const ids = await idsOf(db.read, userId)
+    const ids = await findIds(db.read, userId)
     const rows = await eventsAbout(db.read, ids)
     return rows
       .toSorted((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())
@@ -107,15 +107,15 @@ export function createErasure(deps: ErasureDeps) {
 
   function withoutOthers(provider: string, body: Uint8Array, ids: string[]): Uint8Array {
     const event = eventLog.readEvent(provider, body)
-    const others = event ? idsIn(event).filter((id) => !ids.includes(id)) : []
+    const others = event ? listIds(event).filter((id) => !ids.includes(id)) : []
     return others.length === 0 ? body : withoutPersonalData(body, others)
   }
 
   /** Removes the personal data of deleted users from a later event. */
   async function pseudonymize(tx: Tx, delivery: Delivery): Promise<Delivery> {
     const { event, bytes } = delivery
-    if (!(await hasTombstones.readIn(tx))) return delivery
-    const byPseudonym = new Map(idsIn(event).map((id) => [pseudonymOf(id), id]))
+    if (!(await hasTombstones.readWithin(tx))) return delivery
+    const byPseudonym = new Map(listIds(event).map((id) => [toPseudonym(id), id]))
     if (byPseudonym.size === 0) return delivery
     const deleted = await tx
       .select()
@@ -136,7 +136,7 @@ export function createErasure(deps: ErasureDeps) {
   }
 
   /** All ids of the user's customer, except those of other users. */
-  async function idsOf(from: Reader, userId: string): Promise<string[]> {
+  async function findIds(from: Reader, userId: string): Promise<string[]> {
     const [alias] = await from
       .select()
       .from(billingAliases)
@@ -159,7 +159,7 @@ export function createErasure(deps: ErasureDeps) {
       ...row,
       body: withoutPersonalData(row.body, ids),
       appUserId: ids.includes(row.appUserId ?? '')
-        ? pseudonymOf(row.appUserId ?? '')
+        ? toPseudonym(row.appUserId ?? '')
         : row.appUserId,
     }))
     // Old telemetry has no content, and a user may have thousands of such events.
@@ -197,10 +197,10 @@ export function createErasure(deps: ErasureDeps) {
 
   /** The events of users who share a customer with `ids` that name one of them, for example as an alias. */
   async function eventsOfOthers(from: Reader, ids: string[]) {
-    const rows = await eventsWhere(from, billingEvents.appUserId, await otherIdsOf(from, ids))
+    const rows = await eventsWhere(from, billingEvents.appUserId, await findOtherIds(from, ids))
     return rows.filter(({ provider, body }) => {
       const event = eventLog.readEvent(provider, body)
-      return event !== null && idsIn(event).some((id) => ids.includes(id))
+      return event !== null && listIds(event).some((id) => ids.includes(id))
     })
   }
 
@@ -220,12 +220,12 @@ export function createErasure(deps: ErasureDeps) {
       if (typeof value !== 'string') return value
       // Apps may pass an account token to the App Store in capitals; the id of the event is in lower case.
       const id = [value, value.toLowerCase()].find((spelling) => names.has(spelling))
-      return id === undefined ? value : pseudonymOf(id)
+      return id === undefined ? value : toPseudonym(id)
     })
     return Buffer.from(text)
   }
 
-  function pseudonymOf(id: string): string {
+  function toPseudonym(id: string): string {
     return isPseudonym(id) ? id : PSEUDONYM_PREFIX + hmac(pseudonymKey, id)
   }
 }
@@ -238,7 +238,7 @@ export function isPseudonym(id: string): boolean {
   return id.startsWith(PSEUDONYM_PREFIX)
 }
 
-function idsIn({ appUserId, originalAppUserId, ...event }: BillingEvent): string[] {
+function listIds({ appUserId, originalAppUserId, ...event }: BillingEvent): string[] {
   const { aliases, transferredFrom, transferredTo, redeemedFrom, redeemedBy } = event
   const lists = [aliases, transferredFrom, transferredTo, redeemedFrom, redeemedBy]
   return [appUserId, originalAppUserId, ...lists.flat()].filter((id) => id !== null)

@@ -81,7 +81,7 @@ export function createEventInbox(deps: EventInboxDeps) {
       .onConflictDoNothing()
       .returning({ id: billingEvents.id }),
   )
-  return { receive, recordIn, recordOwnEvent, aliasUsers }
+  return { receive, recordOnce, recordOwnEvent, aliasUsers }
 
   /**
    * Records a delivery with its exact bytes and folds it, in one transaction with `inSameTransaction`. An event that cannot be
@@ -184,11 +184,11 @@ export function createEventInbox(deps: EventInboxDeps) {
     const event = { id: `homeport:${newId()}`, ...fields, type, event_timestamp_ms: at }
     const bytes = Buffer.from(JSON.stringify({ api_version: 'homeport', event }))
     const delivery = readDelivery({ event }, bytes)
-    if (delivery) await recordIn(tx, delivery)
+    if (delivery) await recordOnce(tx, delivery)
   }
 
   /** Records and folds a delivery in the caller's transaction; null if it was recorded before. */
-  async function recordIn(tx: Tx, delivery: Delivery): Promise<DeliveryResult | null> {
+  async function recordOnce(tx: Tx, delivery: Delivery): Promise<DeliveryResult | null> {
     return record(tx, await erasure.pseudonymize(tx, delivery), foldOrMarkFailed)
   }
 }

@@ -30,7 +30,7 @@ export type EventFilter = {
 export const EVENT_ORDERS = ['received', '-received'] as const
 
 type Events = BillingDb['tables']['billingEvents']
-type EventRow = Pick<Events['$inferSelect'], keyof ReturnType<typeof columnsOf>>
+type EventRow = Pick<Events['$inferSelect'], keyof ReturnType<typeof selectColumns>>
 
 type EventSearchDeps = {
   db: BillingDb
@@ -49,7 +49,7 @@ const MARKED = ['failed', 'conflicting', 'clockIsOff'] as const
 /** Finds events by time of receipt, using an index and never reading the whole log. */
 export function createEventSearch({ db, eventLog, transactions, signedRecords }: EventSearchDeps) {
   const { billingEvents, billingAliases, subscriptions } = db.tables
-  const columns = columnsOf(billingEvents)
+  const columns = selectColumns(billingEvents)
   return {
     find,
     show,
@@ -59,7 +59,7 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
     countMarked,
     latest,
     exists,
-    customerIdsOf,
+    findCustomerIds,
   }
 
   /**
@@ -156,7 +156,7 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
   }
 
   /** All ids of the customers with the app user id `text`, or with a transaction id that begins with `text`. */
-  async function customerIdsOf(text: string): Promise<string[]> {
+  async function findCustomerIds(text: string): Promise<string[]> {
     const aliases = await db.read
       .select({ customerId: billingAliases.customerId })
       .from(billingAliases)
@@ -219,7 +219,7 @@ function toConditions(events: Events, filter: EventFilter): Condition[] {
 }
 
 /** The columns of a search result: all but the body, which may be large. */
-function columnsOf(events: Events) {
+function selectColumns(events: Events) {
   return {
     id: events.id,
     eventId: events.eventId,

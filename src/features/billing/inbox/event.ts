@@ -200,8 +200,8 @@ function readFields(event: Fields) {
     expiresAt: readTime(event['expiration_at_ms']),
     graceExpiresAt: readTime(event['grace_period_expiration_at_ms']),
     autoResumeAt: readTime(event['auto_resume_at_ms']),
-    transactionId: idIn(event['transaction_id']),
-    originalTransactionId: idIn(event['original_transaction_id']),
+    transactionId: readId(event['transaction_id']),
+    originalTransactionId: readId(event['original_transaction_id']),
     cancelReason: text('cancel_reason'),
     expirationReason: text('expiration_reason'),
     unsubscribedAt: readTime(event['unsubscribe_detected_at_ms']),
@@ -229,13 +229,13 @@ function shortText(value: unknown): string | null {
 }
 
 /** An id, which may also be a number. */
-function idIn(value: unknown): string | null {
+function readId(value: unknown): string | null {
   return shortText(Number.isSafeInteger(value) ? String(value) : value)
 }
 
 /** Apps may pass Homeport's own ids in capitals, as iOS writes them. Other ids stay as they are. */
 export function readAppUserId(value: unknown): string | null {
-  const id = idIn(value)
+  const id = readId(value)
   const lowerCase = id?.toLowerCase() ?? ''
   return isId(lowerCase) ? lowerCase : id
 }

@@ -28,11 +28,11 @@ export function createTransactions(db: BillingDb, eventLog: Pick<EventLog, 'read
       })
       .onConflictDoNothing(),
   )
-  return { add, addAll, possibleKeysOf, keysBeginningWith, backfill: backfillAll }
+  return { add, addAll, listPossibleKeys, keysBeginningWith, backfill: backfillAll }
 
   /** Stores the transaction of an event, unless the key of the purchase has the same id. */
   async function add(tx: Tx, { transactionId, purchaseKey }: Entry) {
-    if (isMissingIn(purchaseKey, transactionId)) {
+    if (lacksTransaction(purchaseKey, transactionId)) {
       await insert(tx).execute({ transactionId, purchaseKey })
     }
   }
@@ -41,7 +41,7 @@ export function createTransactions(db: BillingDb, eventLog: Pick<EventLog, 'read
   async function addAll(tx: Tx, rows: EventRow[]) {
     const entries = rows.flatMap(({ provider, body, purchaseKey }) => {
       const id = purchaseKey === null ? null : eventLog.readEvent(provider, body)?.transactionId
-      const isNew = id && purchaseKey !== null && isMissingIn(purchaseKey, id)
+      const isNew = id && purchaseKey !== null && lacksTransaction(purchaseKey, id)
       return isNew ? [{ transactionId: id, purchaseKey }] : []
     })
     if (entries.length === 0) return
@@ -49,7 +49,7 @@ export function createTransactions(db: BillingDb, eventLog: Pick<EventLog, 'read
   }
 
   /** The keys that the purchase with this id may have, and those of the purchases that have a renewal with it. */
-  async function possibleKeysOf(text: string): Promise<string[]> {
+  async function listPossibleKeys(text: string): Promise<string[]> {
     const rows = await db.read
       .select()
       .from(purchaseTransactions)
@@ -92,6 +92,6 @@ export function createTransactions(db: BillingDb, eventLog: Pick<EventLog, 'read
   }
 }
 
-function isMissingIn(purchaseKey: string, transactionId: string | null): boolean {
+function lacksTransaction(purchaseKey: string, transactionId: string | null): boolean {
   return transactionId !== null && !purchaseKey.endsWith(`|${transactionId}`)
 }

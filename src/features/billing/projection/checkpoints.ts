@@ -74,7 +74,7 @@ export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsD
       .orderBy(asc(purchaseCheckpoints.upTo)),
   )
   const removeAll = db.prepareWrite((tx) => tx.delete(purchaseCheckpoints).where(ofPurchase))
-  return { append, refold, clear, mentionsOf }
+  return { append, refold, clear, listMentions }
 
   /**
    * The state with one more event; stores a checkpoint first when one is due. Returns null and stores nothing when the
@@ -144,7 +144,7 @@ export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsD
   }
 
   /** Every owner mention of a purchase, in order. */
-  async function mentionsOf(
+  async function listMentions(
     tx: Tx,
     purchaseKey: string,
     state: StoredPurchase,

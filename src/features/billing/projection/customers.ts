@@ -19,7 +19,7 @@ type CustomersDeps = {
 export function createCustomers({ db, queries, onChange }: CustomersDeps) {
   const { billingAliases, transferIds } = db.tables
   const { findAlias, storeAlias, countIds } = queries
-  return { link, customersOf }
+  return { link, findCustomers }
 
   /** Joins the ids of an event into one customer. Returns the customers whose purchases may have a new owner. */
   async function link(tx: Tx, event: OrderedEvent): Promise<string[]> {
@@ -28,7 +28,10 @@ export function createCustomers({ db, queries, onChange }: CustomersDeps) {
     const known = await knownCustomers(tx, ids)
     const customers = [...new Set(known.values())].toSorted()
     const missing = ids.filter((id) => !known.has(id)).toSorted()
-    const customerId = await survivorOf(tx, customers.length > 0 ? customers : missing.slice(0, 1))
+    const customerId = await findSurvivor(
+      tx,
+      customers.length > 0 ? customers : missing.slice(0, 1),
+    )
     await storeAliases(tx, missing, customerId)
     const others = customers.filter((id) => id !== customerId)
     if (missing.length > 0 || others.length > 0) onChange(tx, customerId)
@@ -40,7 +43,7 @@ export function createCustomers({ db, queries, onChange }: CustomersDeps) {
   }
 
   /** The customer with the most ids keeps its id, so that each app user id is reassigned only a few times. */
-  async function survivorOf(tx: Tx, customers: string[]): Promise<string> {
+  async function findSurvivor(tx: Tx, customers: string[]): Promise<string> {
     const [first = '', ...others] = customers
     if (others.length === 0) return first
     let survivor = { customerId: first, size: 0 }
@@ -53,7 +56,7 @@ export function createCustomers({ db, queries, onChange }: CustomersDeps) {
   }
 
   /** The customers of app user ids; an id that was never seen is its own customer. */
-  async function customersOf(tx: Tx, ids: string[]): Promise<Map<string, string>> {
+  async function findCustomers(tx: Tx, ids: string[]): Promise<Map<string, string>> {
     const known = await knownCustomers(tx, ids)
     return new Map(ids.map((id) => [id, known.get(id) ?? id]))
   }

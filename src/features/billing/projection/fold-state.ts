@@ -41,7 +41,7 @@ export function addEvent(before: FoldState | null, event: OrderedEvent): FoldSta
       latest.withdraws === mention.withdraws)
   return {
     purchase: applyEvent(before?.purchase ?? null, event),
-    last: orderOf(event),
+    last: toOrder(event),
     store: before?.store ?? event.store,
     count: (before?.count ?? 0) + 1,
     mentions: isSameMention ? mentions : [...mentions, mention],
@@ -51,12 +51,12 @@ export function addEvent(before: FoldState | null, event: OrderedEvent): FoldSta
 /** The owner that an event names, or the claim that it withdraws; null for neither. */
 export function findMention(event: OrderedEvent): OwnerMention | null {
   if (event.type === CLAIM_WITHDRAWN && event.withdrawnClaim !== null) {
-    return { ...orderOf(event), name: '', withdraws: event.withdrawnClaim }
+    return { ...toOrder(event), name: '', withdraws: event.withdrawnClaim }
   }
   const name = findOwnerId(event)
   if (name === null) return null
   return {
-    ...orderOf(event),
+    ...toOrder(event),
     name,
     ...(event.isHint ? { isHint: true } : {}),
     ...(event.type === PURCHASE_CLAIMED ? { isSubmission: true } : {}),
@@ -121,6 +121,6 @@ export function isSameState(a: StoredPurchase, b: StoredPurchase): boolean {
   return comparableState(a) === comparableState(b)
 }
 
-function orderOf({ orderedAt, purchasedAt, type, id }: EventOrder): EventOrder {
+function toOrder({ orderedAt, purchasedAt, type, id }: EventOrder): EventOrder {
   return { orderedAt, purchasedAt, type, id }
 }

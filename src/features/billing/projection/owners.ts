@@ -33,7 +33,7 @@ export function createLookupCache(): LookupCache {
 /** Finds the customer that owns a purchase, and its earlier owners. */
 export function createOwners(deps: OwnersDeps) {
   const { db, eventLog, checkpoints, queries, onChange, onAssigned } = deps
-  const { customersOf } = deps.customers
+  const { findCustomers } = deps.customers
   const { purchaseOwners, subscriptions } = db.tables
   const { findPurchase, storeOwner, findTransfersFrom } = queries
   const findOwners = db.prepareWrite((tx) =>
@@ -79,7 +79,7 @@ export function createOwners(deps: OwnersDeps) {
     state: StoredPurchase,
     cache: LookupCache,
   ) {
-    const mentions = await checkpoints.mentionsOf(tx, purchaseKey, state)
+    const mentions = await checkpoints.listMentions(tx, purchaseKey, state)
     const { environment, grant } = readPurchase(state)
     const traits = { environment, store: state.store ?? null, isGrant: grant !== null }
     const { customers } = cache
@@ -136,6 +136,6 @@ export function createOwners(deps: OwnersDeps) {
   async function loadCustomers(tx: Tx, customers: Map<string, string>, ids: string[]) {
     const missing = [...new Set(ids)].filter((id) => !customers.has(id))
     if (missing.length === 0) return
-    for (const [id, customerId] of await customersOf(tx, missing)) customers.set(id, customerId)
+    for (const [id, customerId] of await findCustomers(tx, missing)) customers.set(id, customerId)
   }
 }

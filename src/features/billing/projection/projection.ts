@@ -30,7 +30,7 @@ type ProjectionDeps = {
 const DEFAULT_SIZES = { checkpointEvery: 64, sliceEvents: 256, maxReplayed: 32 }
 
 /**
- * Derives customers, purchases and their owners from the event log. Every function except `purchasesOf` runs in a
+ * Derives customers, purchases and their owners from the event log. Every function except `listPurchases` runs in a
  * transaction and does one slice of work; the remaining work is stored as stale for `runSlice`.
  */
 export function createProjection(deps: ProjectionDeps) {
@@ -51,7 +51,7 @@ export function createProjection(deps: ProjectionDeps) {
   })
   const stale = createStaleWork({ db, checkpoints, owners, queries, sizes })
   const { restart, runSlice } = stale
-  return { apply, relink, purchasesOf, restart, runSlice }
+  return { apply, relink, listPurchases, restart, runSlice }
 
   /**
    * Applies an event from the log. Only a new event (`isNew`) may be appended. Returns whether work
@@ -78,7 +78,7 @@ export function createProjection(deps: ProjectionDeps) {
   }
 
   /** A customer's purchases in one environment, as of the last commit. Yields to the event loop after each page. */
-  async function purchasesOf(customerId: string, environment: string): Promise<KeyedPurchase[]> {
+  async function listPurchases(customerId: string, environment: string): Promise<KeyedPurchase[]> {
     const purchases: KeyedPurchase[] = []
     for (let after = ''; ; ) {
       const rows = await queries.readPurchases.execute({ customerId, environment, after })
@@ -148,18 +148,18 @@ export function createProjection(deps: ProjectionDeps) {
 
   async function applyTransfer(tx: Tx, event: OrderedEvent, eventRow: string) {
     const { transferredFrom, transferredTo } = event
-    const owners = await customers.customersOf(tx, [...transferredFrom, ...transferredTo])
+    const owners = await customers.findCustomers(tx, [...transferredFrom, ...transferredTo])
     const named = [...owners].map(([appUserId, customerId]) => ({ appUserId, customerId }))
     if (named.length === 0) return false
     // An id that only transfers name is a customer too.
     await tx.insert(billingAliases).values(named).onConflictDoNothing()
-    const rowsOf = (ids: string[], isSource: boolean) =>
+    const readRows = (ids: string[], isSource: boolean) =>
       ids.map((appUserId) => {
         return { appUserId, customerId: owners.get(appUserId) ?? appUserId, eventRow, isSource }
       })
     await tx
       .insert(transferIds)
-      .values([...rowsOf(transferredFrom, true), ...rowsOf(transferredTo, false)])
+      .values([...readRows(transferredFrom, true), ...readRows(transferredTo, false)])
       .onConflictDoNothing()
     const sources = transferredFrom.map((id) => owners.get(id) ?? id)
     const { customerId } = purchaseOwners

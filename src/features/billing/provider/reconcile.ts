@@ -18,9 +18,9 @@ type ReconcileDeps = {
   db: BillingDb
   readSubscriber: ReadSubscriber
   eventInbox: Pick<EventInbox, 'recordOwnEvent'>
-  transactions: Pick<Transactions, 'possibleKeysOf'>
-  holderOf: Holders['holderOf']
-  claimantOf: (purchaseKey: string) => Promise<string | null>
+  transactions: Pick<Transactions, 'listPossibleKeys'>
+  findCustomerUser: Holders['findCustomerUser']
+  findClaimant: (purchaseKey: string) => Promise<string | null>
   now: () => Date
   log: Log
 }
@@ -51,7 +51,8 @@ const LAST_KEY = 'PRODUCTION}'
  * recorded in the event log, so that the fold stays the only source of state.
  */
 export function createReconcile(deps: ReconcileDeps) {
-  const { db, readSubscriber, eventInbox, transactions, holderOf, claimantOf, now, log } = deps
+  const { db, readSubscriber, eventInbox, transactions, findCustomerUser, findClaimant, now, log } =
+    deps
   const { subscriptions, billingAliases } = db.tables
   const cursor = createCursor(db, CURSOR)
   const { purchaseKey } = subscriptions
@@ -141,22 +142,22 @@ export function createReconcile(deps: ReconcileDeps) {
       .from(subscriptions)
       .where(eq(subscriptions.customerId, customerId))
     // The latest event decides who has the customer's purchases, so this one names the same user.
-    const holder = (await holderOf(db.read, customerId)) ?? appUserId
+    const holder = (await findCustomerUser(db.read, customerId)) ?? appUserId
     for (const reported of answer.subscriptions) {
       const { transactionId } = reported
       const possible =
-        transactionId === null ? [] : await transactions.possibleKeysOf(transactionId)
+        transactionId === null ? [] : await transactions.listPossibleKeys(transactionId)
       const keys = possible.filter((key) => key.startsWith(`${reported.environment}|`))
       const known = findReported(rows, reported, keys)
       if (known && isUpToDate(readPurchase(known.state), reported)) continue
       const other = known ? undefined : await findOfAnother(customerId, keys)
       // It was claimed here, of which the provider does not know. Else the provider's transfer was lost.
-      if (other && (await claimantOf(other.purchaseKey)) !== null) continue
+      if (other && (await findClaimant(other.purchaseKey)) !== null) continue
       const key = (known ?? other)?.purchaseKey
       const transactionKey =
         key?.slice(key.indexOf('|') + 1) ??
         (transactionId === null ? null : parseOriginalId(transactionId))
-      const event = eventOf(reported, holder, transactionKey)
+      const event = toEvent(reported, holder, transactionKey)
       await db.write((tx) => eventInbox.recordOwnEvent(tx, 'HOMEPORT_RECONCILED', answer.at, event))
       const list = reported.expiresAt === null ? report.failed : report.corrected
       list.push(`${appUserId} ${reported.productId}`)
@@ -176,10 +177,10 @@ export function createReconcile(deps: ReconcileDeps) {
     const known = candidates.find((row) => keys.includes(row.purchaseKey))
     // Google's order ids name the purchase. Other ids are unknown if the event of a renewal was lost.
     if (known || reported.transactionId?.startsWith('GPA.')) return known
-    const startOf = ({ state }: Row) => readPurchase(state).purchasedAt ?? 0
+    const readStart = ({ state }: Row) => readPurchase(state).purchasedAt ?? 0
     return candidates
       .filter(({ state }) => readPurchase(state).productId === reported.productId)
-      .toSorted((a, b) => startOf(b) - startOf(a))[0]
+      .toSorted((a, b) => readStart(b) - readStart(a))[0]
   }
 }
 
@@ -223,7 +224,7 @@ function isSameSecond(a: number | null, b: number | null): boolean {
   return a === null || b === null ? a === b : Math.floor(a / 1000) === Math.floor(b / 1000)
 }
 
-function eventOf(reported: ReportedSubscription, appUserId: string, transactionKey: string | null) {
+function toEvent(reported: ReportedSubscription, appUserId: string, transactionKey: string | null) {
   const { productId, expiresAt } = reported
   const subject = sha256(JSON.stringify([appUserId, productId, transactionKey]), 'hex')
   return {

@@ -32,7 +32,7 @@ export type PurchaseAccess<T extends Purchase = Purchase> = T & {
 type Entitlement = { id: string; active: boolean; purchase: PurchaseAccess }
 
 type AssessmentOptions = {
-  priceOf?: (purchase: Purchase) => number
+  comparablePrice?: (purchase: Purchase) => number
   /** How long a purchase gives access after its end while its store is expected to report a renewal. */
   lenienceMs?: number
 }
@@ -41,12 +41,12 @@ type AssessmentOptions = {
 export function assessPurchases<T extends Purchase>(
   purchases: T[],
   now: number,
-  { priceOf = ({ price }) => price ?? 0, lenienceMs = 0 }: AssessmentOptions = {},
+  { comparablePrice = ({ price }) => price ?? 0, lenienceMs = 0 }: AssessmentOptions = {},
 ): PurchaseAccess<T>[] {
   return endSuperseded(purchases)
     .map((purchase) => ({
-      purchase: accessOf(purchase, now, lenienceMs),
-      price: priceOf(purchase),
+      purchase: computeAccess(purchase, now, lenienceMs),
+      price: comparablePrice(purchase),
     }))
     .toSorted(
       (a, b) =>
@@ -101,16 +101,16 @@ export function activeEntitlementIds(purchases: PurchaseAccess[]): string[] {
   return computeEntitlements(purchases).flatMap(({ id, active }) => (active ? [id] : []))
 }
 
-function accessOf<T extends Purchase>(
+function computeAccess<T extends Purchase>(
   purchase: T,
   now: number,
   lenienceMs: number,
 ): PurchaseAccess<T> {
-  const end = effectiveEndOf(purchase)
+  const end = computeEffectiveEnd(purchase)
   const isLate = end !== null && end <= now && isExpectedToRenew(purchase)
   const effectiveEnd = isLate ? end + lenienceMs : end
   const active = effectiveEnd === null || effectiveEnd > now
-  return { ...purchase, effectiveEnd, active, status: statusOf(purchase, active, now) }
+  return { ...purchase, effectiveEnd, active, status: computeStatus(purchase, active, now) }
 }
 
 /** Whether the store has said that the purchase will renew, and nothing since. */
@@ -120,14 +120,14 @@ function isExpectedToRenew(purchase: Purchase): boolean {
 }
 
 /** The end of the period or of its grace, whichever is later, unless the purchase was ended earlier. */
-function effectiveEndOf(purchase: Purchase): number | null {
+function computeEffectiveEnd(purchase: Purchase): number | null {
   const { endedAt } = purchase
   const end = findEnd(purchase)
   if (endedAt === null) return end
   return end === null ? endedAt : Math.min(end, endedAt)
 }
 
-function statusOf(purchase: Purchase, active: boolean, now: number): Status {
+function computeStatus(purchase: Purchase, active: boolean, now: number): Status {
   if (purchase.refundedAt !== null) return 'refunded'
   if (purchase.periodType === 'CONSUMABLE') return 'consumed'
   if (!active) return purchase.pausedAt !== null ? 'paused' : 'expired'

@@ -65,12 +65,12 @@ export function compareEvents(a: EventOrder, b: EventOrder): number {
   return (
     a.orderedAt - b.orderedAt ||
     (a.purchasedAt ?? 0) - (b.purchasedAt ?? 0) ||
-    rankOf(a) - rankOf(b) ||
+    computeRank(a) - computeRank(b) ||
     (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
   )
 }
 
-function rankOf({ type }: EventOrder): number {
+function computeRank({ type }: EventOrder): number {
   return RANK.get(type) ?? TRANSFER_RANK
 }
 

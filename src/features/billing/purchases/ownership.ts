@@ -37,7 +37,7 @@ export function computeOwners(
   mentions: OwnerMention[],
   transfers: OrderedEvent[],
   traits: PurchaseTraits,
-  customerOf: CustomerOf,
+  findCustomer: CustomerOf,
 ): string[] {
   const owners: string[] = []
   let isClaimed = false
@@ -50,9 +50,9 @@ export function computeOwners(
     if (mention?.isHint && isClaimed) continue
     // From now on the provider names the destination, even if a user has submitted the purchase since.
     if (mention === null)
-      provided = newOwner(event as OrderedEvent, provided, traits, customerOf) ?? provided
+      provided = newOwner(event as OrderedEvent, provided, traits, findCustomer) ?? provided
     const next =
-      'name' in event ? customerOf(event.name) : newOwner(event, current, traits, customerOf)
+      'name' in event ? findCustomer(event.name) : newOwner(event, current, traits, findCustomer)
     if (next === null) continue
     if (mention !== null && !mention.isHint && !mention.isSubmission) {
       // The provider repeats the owner that it knew before a user submitted the purchase.
@@ -94,7 +94,7 @@ function newOwner(
   transfer: OrderedEvent,
   owner: string | null | undefined,
   { environment, store, isGrant }: PurchaseTraits,
-  customerOf: CustomerOf,
+  findCustomer: CustomerOf,
 ): string | null {
   // All ids are of one customer, but those of an earlier backend or anonymous ones are seldom known to be.
   const { transferredTo } = transfer
@@ -105,6 +105,6 @@ function newOwner(
   if (isGrant || owner == null || destination === undefined) return null
   if (transfer.hasEnvironment && transfer.environment !== environment) return null
   if (transfer.store !== null && store !== null && transfer.store !== store) return null
-  const isFromOwner = transfer.transferredFrom.some((id) => customerOf(id) === owner)
-  return isFromOwner ? customerOf(destination) : null
+  const isFromOwner = transfer.transferredFrom.some((id) => findCustomer(id) === owner)
+  return isFromOwner ? findCustomer(destination) : null
 }

@@ -26,7 +26,7 @@ export function applyStatement(purchase: Purchase, event: OrderedEvent): Purchas
     ? event.expirationReason === 'BILLING_ERROR'
     : event.expirationReason !== null && event.refundedAt === null
   const pastGrace = isOver && isSamePeriod ? purchase.graceExpiresAt : null
-  const endedAt = endOf(event, pastGrace)
+  const endedAt = findEnd(event, pastGrace)
   return {
     ...purchaseFromFirstEvent(event),
     // Google does not name the start of a period that it was not asked about before; the provider may have.
@@ -52,12 +52,12 @@ export function applyStatement(purchase: Purchase, event: OrderedEvent): Purchas
         ? (known?.billingIssueDetectedAt ?? null)
         : (purchase.billingIssueDetectedAt ?? billingIssueAt),
     refundedAt: event.refundedAt ?? known?.refundedAt ?? orderRefundedAt,
-    endedAt: earlierOf(endedAt ?? known?.endedAt ?? null, orderRefundedAt),
+    endedAt: chooseEarlier(endedAt ?? known?.endedAt ?? null, orderRefundedAt),
     pausedAt: isPaused ? (purchase.pausedAt ?? event.orderedAt) : null,
     autoResumeAt: event.autoResumeAt,
     pendingProductId: event.newProductId ?? known?.pendingProductId ?? null,
     refundedOrders: purchase.refundedOrders,
-    provided: isSamePeriod ? providedIn(purchase) : null,
+    provided: isSamePeriod ? keepProvided(purchase) : null,
   }
 }
 
@@ -77,13 +77,13 @@ function withoutRefund(purchase: Purchase): Purchase {
 }
 
 /** When a purchase ended: if at the end of its period, then at the end of its grace period if there was one. */
-function endOf({ endedAt, expiresAt, orderedAt }: OrderedEvent, graceExpiresAt: number | null) {
+function findEnd({ endedAt, expiresAt, orderedAt }: OrderedEvent, graceExpiresAt: number | null) {
   if (endedAt === null || endedAt !== expiresAt || graceExpiresAt === null) return endedAt
   return Math.max(endedAt, Math.min(graceExpiresAt, orderedAt))
 }
 
 /** What the billing provider has said about the current period; null if only the store has described it. */
-function providedIn({ stated, provided, productId, expiresAt }: Purchase) {
+function keepProvided({ stated, provided, productId, expiresAt }: Purchase) {
   if (stated !== null) return provided
   // Google's refund may come first, and names no product.
   return productId === null ? null : { productId, expiresAt }
@@ -94,7 +94,7 @@ export function applyToStatedPeriod(purchase: Purchase, event: OrderedEvent): Pu
   const { type, productId, expiresAt } = event
   const isCompared = event.purchasedAt !== null && isOfSamePeriod(purchase, event)
   const compared = isCompared ? { ...purchase, provided: { productId, expiresAt } } : purchase
-  const filled = productId === purchase.productId ? fillIn(compared, event) : compared
+  const filled = productId === purchase.productId ? fillMissing(compared, event) : compared
   if (isRefund(event)) return applyRefund(filled, event)
   const isReversal =
     type === 'REFUND_REVERSED' &&
@@ -103,7 +103,10 @@ export function applyToStatedPeriod(purchase: Purchase, event: OrderedEvent): Pu
   return isReversal ? withoutRefund(filled) : filled
 }
 
-function fillIn(purchase: Purchase, { entitlementIds, priceId, price }: OrderedEvent): Purchase {
+function fillMissing(
+  purchase: Purchase,
+  { entitlementIds, priceId, price }: OrderedEvent,
+): Purchase {
   return {
     ...purchase,
     entitlementIds: purchase.entitlementIds.length > 0 ? purchase.entitlementIds : entitlementIds,
@@ -112,6 +115,6 @@ function fillIn(purchase: Purchase, { entitlementIds, priceId, price }: OrderedE
   }
 }
 
-function earlierOf(a: number | null, b: number | null): number | null {
+function chooseEarlier(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b)
 }

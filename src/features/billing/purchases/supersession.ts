@@ -30,7 +30,7 @@ export function findReplacements<T extends Purchase>(purchases: T[]): Map<T, T> 
   )
   const byProduct = new Map<string, T[]>()
   for (const purchase of onPlayStore) {
-    for (const name of productIdsOf(purchase)) {
+    for (const name of listProductIds(purchase)) {
       const group = byProduct.get(name) ?? []
       group.push(purchase)
       byProduct.set(name, group)
@@ -38,13 +38,13 @@ export function findReplacements<T extends Purchase>(purchases: T[]): Map<T, T> 
   }
   return new Map(
     purchases.flatMap((purchase) => {
-      const replacement = isReplaceable(purchase) ? replacementOf(purchase) : undefined
+      const replacement = isReplaceable(purchase) ? findReplacement(purchase) : undefined
       return replacement === undefined ? [] : [[purchase, replacement]]
     }),
   )
 
   /** The earliest purchase that replaces this one. */
-  function replacementOf(purchase: T): T | undefined {
+  function findReplacement(purchase: T): T | undefined {
     const { startedAt, purchasedAt, changedAt, changedTo } = purchase
     if (purchase.isTemporary) return firstFrom(replacements, startedAt - DAY_MS, purchase)
     const from = Math.max((changedAt ?? 0) - DAY_MS, (purchasedAt ?? startedAt) + 1)
@@ -70,7 +70,7 @@ function firstFrom<T extends Purchase>(sorted: T[], from: number, self: T): T | 
 }
 
 /** Google's products, with and without the base plan: `pro:monthly` and `pro`. */
-function productIdsOf({ productId }: Purchase): string[] {
+function listProductIds({ productId }: Purchase): string[] {
   if (productId === null) return []
   return [...new Set([productId, productId.split(':')[0] ?? productId])]
 }

@@ -2,11 +2,11 @@ import { Elysia, type TSchema } from 'elysia'
 import type { authenticate } from '../../../platform/http/authenticate.ts'
 import { varyBy } from '../../../platform/http/cors.ts'
 import { wantedLanguages } from '../../../platform/http/language/local-text.ts'
-import { DataOf, data, responses } from '../../../platform/http/replies/envelope.ts'
+import { createDataSchema, data, responses } from '../../../platform/http/replies/envelope.ts'
 import { localized } from '../../../platform/http/replies/replies.ts'
 import type { PlanLike, Subscription } from '../access/subscription.ts'
 import { checkEnvironment } from '../environment.ts'
-import { SubscriptionQuery, SubscriptionReplyOf } from '../model.ts'
+import { createSubscriptionReply, SubscriptionQuery } from '../model.ts'
 
 type SubscriptionRoutesDeps = {
   planSchema: TSchema
@@ -35,7 +35,13 @@ export function subscriptionRoutes({
     {
       signedIn: true,
       query: SubscriptionQuery,
-      response: responses(DataOf(SubscriptionReplyOf(planSchema)), 400, 401, 404, 422),
+      response: responses(
+        createDataSchema(createSubscriptionReply(planSchema)),
+        400,
+        401,
+        404,
+        422,
+      ),
       detail: {
         tags: ['Billing'],
         ...localized,

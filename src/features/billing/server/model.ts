@@ -1,6 +1,6 @@
 import { type TSchema, t } from 'elysia'
-import { closedObject, DataOf, id } from '../../../platform/http/replies/envelope.ts'
-import { SubscriptionQuery, SubscriptionReplyOf } from '../model.ts'
+import { closedObject, createDataSchema, id } from '../../../platform/http/replies/envelope.ts'
+import { createSubscriptionReply, SubscriptionQuery } from '../model.ts'
 
 export const serverBillingTags = { Subscriptions: 'what the app’s users have paid for' }
 
@@ -26,13 +26,13 @@ export const SubscriptionsQuery = t.Object({
   ...SubscriptionQuery.properties,
 })
 
-export function SubscriptionsReplyOf(planSchema: TSchema) {
+export function createSubscriptionsReply(planSchema: TSchema) {
   const UserSubscription = closedObject(
-    { userId: id('of the user'), subscription: SubscriptionReplyOf(planSchema) },
+    { userId: id('of the user'), subscription: createSubscriptionReply(planSchema) },
     'UserSubscription',
     'a user’s subscription',
   )
-  return DataOf(
+  return createDataSchema(
     t.Array(UserSubscription, {
       description: 'in the order of `userIds`; unknown users are absent',
     }),

@@ -2,11 +2,11 @@ import { Elysia, type TSchema } from 'elysia'
 import { notFound } from '../../../lib/errors.ts'
 import { type ScopeGuard, SERVER_API } from '../../../platform/http/api-key-guard.ts'
 import { wantedLanguages } from '../../../platform/http/language/local-text.ts'
-import { DataOf, data, responses } from '../../../platform/http/replies/envelope.ts'
+import { createDataSchema, data, responses } from '../../../platform/http/replies/envelope.ts'
 import type { PlanLike, Subscription } from '../access/subscription.ts'
 import { checkEnvironment } from '../environment.ts'
-import { SubscriptionQuery, SubscriptionReplyOf } from '../model.ts'
-import { SubscriptionParams, SubscriptionsQuery, SubscriptionsReplyOf } from './model.ts'
+import { createSubscriptionReply, SubscriptionQuery } from '../model.ts'
+import { createSubscriptionsReply, SubscriptionParams, SubscriptionsQuery } from './model.ts'
 
 type ServerBillingDeps = {
   planSchema: TSchema
@@ -36,7 +36,15 @@ export function serverBillingRoutes(deps: ServerBillingDeps) {
         scope: 'subscriptions:read',
         params: SubscriptionParams,
         query: SubscriptionQuery,
-        response: responses(DataOf(SubscriptionReplyOf(planSchema)), 400, 401, 403, 404, 422, 429),
+        response: responses(
+          createDataSchema(createSubscriptionReply(planSchema)),
+          400,
+          401,
+          403,
+          404,
+          422,
+          429,
+        ),
         detail: {
           tags,
           operationId: 'readUserSubscription',
@@ -58,7 +66,7 @@ export function serverBillingRoutes(deps: ServerBillingDeps) {
       {
         scope: 'subscriptions:read',
         query: SubscriptionsQuery,
-        response: responses(SubscriptionsReplyOf(planSchema), 400, 401, 403, 404, 422, 429),
+        response: responses(createSubscriptionsReply(planSchema), 400, 401, 403, 404, 422, 429),
         detail: {
           tags,
           operationId: 'readUserSubscriptions',

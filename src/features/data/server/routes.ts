@@ -1,7 +1,7 @@
 import { type Context, Elysia } from 'elysia'
 import { type ScopeGuard, SERVER_API, UserParams } from '../../../platform/http/api-key-guard.ts'
 import { json } from '../../../platform/http/body/body.ts'
-import { DataOf, data, responses } from '../../../platform/http/replies/envelope.ts'
+import { createDataSchema, data, responses } from '../../../platform/http/replies/envelope.ts'
 import { DataBody, DataPatch, DataQuery, ServerDataReply } from '../model.ts'
 import { BODY_LIMIT, readCondition } from '../routes.ts'
 import type { JsonObject } from '../schema.ts'
@@ -16,7 +16,7 @@ const CHANGE = {
   params: UserParams,
   query: DataQuery,
   response: responses(
-    DataOf(ServerDataReply),
+    createDataSchema(ServerDataReply),
     ...([400, 401, 403, 404, 412, 413, 415, 422, 429, 507] as const),
   ),
 } as const
@@ -37,7 +37,7 @@ export function serverDataRoutes({
     .get(PATH, async ({ params, set }) => send(await documents.readServerData(params.id), set), {
       scope: 'users:read',
       params: UserParams,
-      response: responses(DataOf(ServerDataReply), 400, 401, 403, 404, 429),
+      response: responses(createDataSchema(ServerDataReply), 400, 401, 403, 404, 429),
       detail: {
         'x-entity-tag': true,
         tags,

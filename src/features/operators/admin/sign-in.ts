@@ -63,16 +63,16 @@ export function signInAdmin({ operators, appName, isSignedIn, record, now }: Sig
     .post(
       '/login/sign-in',
       async ({ request, body, set }) => {
-        const proof = proofIn(body)
+        const proof = withoutEmail(body)
         const signedIn = await signIn.signIn(proof, findVisitor(request)).catch(async (error) => {
           const failedName = isWrongProof(error) ? await signIn.nameForAudit(proof) : null
           if (failedName)
-            await logSignIn(request, failedName, 'operators.sign-in-failed', methodOf(proof))
+            await logSignIn(request, failedName, 'operators.sign-in-failed', findMethod(proof))
           throw error
         })
         const { name, session } = signedIn
         set.headers['set-cookie'] = sessionCookie(session)
-        await logSignIn(request, name, 'operators.sign-in', methodOf(proof))
+        await logSignIn(request, name, 'operators.sign-in', findMethod(proof))
         return data({ name })
       },
       { ...json(SignIn), ...allow('anyone') },
@@ -114,14 +114,14 @@ export function signInAdmin({ operators, appName, isSignedIn, record, now }: Sig
       '/me/proof',
       async ({ request, body }) => {
         const operator = findOperator(request)
-        const proof = proofIn(body)
+        const proof = withoutEmail(body)
         await signIn.prove(operator, proof, findVisitor(request)).catch(async (error) => {
           if (isWrongProof(error)) {
-            await logSignIn(request, operator.name, 'operators.proof-failed', methodOf(proof))
+            await logSignIn(request, operator.name, 'operators.proof-failed', findMethod(proof))
           }
           throw error
         })
-        await logSignIn(request, operator.name, 'operators.proof', methodOf(proof))
+        await logSignIn(request, operator.name, 'operators.proof', findMethod(proof))
         return data(null)
       },
       { ...json(Proof), ...allow('self') },
@@ -183,12 +183,12 @@ export function signInAdmin({ operators, appName, isSignedIn, record, now }: Sig
 }
 
 /** Narrows the type of a body: the schema has checked every passkey field that is used. */
-function proofIn<Body extends object>(body: Body) {
+function withoutEmail<Body extends object>(body: Body) {
   return body as Exclude<Body, { passkey: unknown }> | { passkey: AuthenticationResponseJSON }
 }
 
 /** The credential of a proof, for the audit log. */
-function methodOf(proof: object) {
+function findMethod(proof: object) {
   return { with: ['passkey', 'password'].find((method) => method in proof) ?? 'code' }
 }
 

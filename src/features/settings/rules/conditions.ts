@@ -1,6 +1,6 @@
 import { type Static, type TSchema, t } from 'elysia'
 import { PLATFORMS } from '../../../lib/app-platforms.ts'
-import { closedObject, oneOf } from '../../../platform/http/replies/envelope.ts'
+import { closedObject, literalUnion } from '../../../platform/http/replies/envelope.ts'
 
 export const VERSION = '^\\d{1,9}(\\.\\d{1,9}){0,3}$'
 const MAX_RULES = 20
@@ -17,7 +17,7 @@ const country = t.String({ pattern: '^[A-Z]{2}$', error: 'must be a country code
  * its members does.
  */
 const Condition = closedObject({
-  platform: t.Optional(oneOf(PLATFORMS, { description: 'the platform of the app' })),
+  platform: t.Optional(literalUnion(PLATFORMS, { description: 'the platform of the app' })),
   minVersion: t.Optional(version),
   belowVersion: t.Optional(version),
   /** The newest version that matches; `belowVersion` excludes its version. */
@@ -36,7 +36,7 @@ export type Condition = Static<typeof Condition>
 export type Rule = { when: Condition; value: unknown }
 
 /** The rules of a setting, in the order in which they are tried. */
-export function rulesOf<Value extends TSchema>(value: Value) {
+export function createRulesSchema<Value extends TSchema>(value: Value) {
   return t.Array(closedObject({ when: Condition, value }), { maxItems: MAX_RULES })
 }
 

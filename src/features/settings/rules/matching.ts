@@ -41,19 +41,19 @@ const MATCHERS: { [Name in ConditionName]-?: Matcher<NonNullable<Condition[Name]
     trait: 'language',
     isMet: (wanted, { languages }) => matchesLanguage(languages, wanted),
     fact: ({ languages }) => `language is ${languages[0] ?? 'unknown'}`,
-    wish: anyOf,
+    wish: joinWithOr,
   },
   countries: {
     trait: 'country',
     isMet: (wanted, { country }) => country !== null && wanted.includes(country),
     fact: ({ country }) => `country is ${country ?? 'unknown'}`,
-    wish: anyOf,
+    wish: joinWithOr,
   },
   plans: {
     trait: 'plan',
     isMet: (wanted, { plan }) => plan !== null && wanted.includes(plan),
     fact: ({ plan }) => `plan is ${plan ?? 'none (signed out)'}`,
-    wish: anyOf,
+    wish: joinWithOr,
   },
   percent: {
     trait: 'id',
@@ -69,12 +69,12 @@ const MATCHERS: { [Name in ConditionName]-?: Matcher<NonNullable<Condition[Name]
 
 /** Whether all conditions are met. */
 export function matches(when: Condition, requester: Requester): boolean {
-  return conditionsIn(when).every(([{ isMet }, wanted]) => isMet(wanted, requester))
+  return listConditions(when).every(([{ isMet }, wanted]) => isMet(wanted, requester))
 }
 
 /** The conditions that are not met, in words; if all are, the facts that meet them. */
 export function explainMatch(when: Condition, requester: Requester): string {
-  const checked = conditionsIn(when).map(([{ isMet, fact, wish }, wanted]) => {
+  const checked = listConditions(when).map(([{ isMet, fact, wish }, wanted]) => {
     const isFulfilled = isMet(wanted, requester)
     const known = fact(requester, wanted, isFulfilled)
     const wished = isFulfilled ? null : wish(wanted)
@@ -87,12 +87,14 @@ export function explainMatch(when: Condition, requester: Requester): string {
 
 /** The traits that conditions depend on. */
 export function findTraits(conditions: Condition[]): Trait[] {
-  const used = new Set(conditions.flatMap((when) => conditionsIn(when).map(([{ trait }]) => trait)))
+  const used = new Set(
+    conditions.flatMap((when) => listConditions(when).map(([{ trait }]) => trait)),
+  )
   const ordered = Object.values(MATCHERS).map(({ trait }) => trait)
   return [...new Set(ordered)].filter((trait) => used.has(trait))
 }
 
-function conditionsIn(when: Condition): [Matcher<never>, never][] {
+function listConditions(when: Condition): [Matcher<never>, never][] {
   const names = Object.keys(MATCHERS) as ConditionName[]
   return names.flatMap((name): [Matcher<never>, never][] => {
     const wanted = when[name]
@@ -131,6 +133,6 @@ function platformName(platform: string | null): string {
   return PLATFORM_NAMES[platform ?? ''] ?? platform ?? 'unknown'
 }
 
-function anyOf(names: string[]): string {
+function joinWithOr(names: string[]): string {
   return names.join(' or ') || 'none at all'
 }

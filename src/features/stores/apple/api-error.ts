@@ -48,11 +48,11 @@ export class AppleApiError extends Error {
 
   static fromReply({ status, headers }: Response, { errorCode }: Claims, now: Date) {
     const code = typeof errorCode === 'number' ? errorCode : null
-    return new AppleApiError(reasonOf(status, code), code, retryTime(headers, now))
+    return new AppleApiError(classifyReason(status, code), code, retryTime(headers, now))
   }
 }
 
-function reasonOf(status: number, code: number | null): Reason {
+function classifyReason(status: number, code: number | null): Reason {
   if (status === 401 || status === 403) return 'refused_key'
   if (status === 429 || status >= 500 || PASSING_CODES.has(code ?? 0)) return 'busy'
   if (PAGE_CODES.has(code ?? 0)) return 'page_expired'

@@ -53,7 +53,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
       { environment },
       signal,
     )
-    const statements = statementsIn(subscriptions ?? {})
+    const statements = readSnapshots(subscriptions ?? {})
     // Apple also lists the subscriptions of a customer who has made another purchase with the transaction.
     if (statements.some((one) => isAbout(one, transactionId))) return statements
     const path = `/inApps/v1/transactions/${id}`
@@ -77,14 +77,14 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
     }
     const environment = 'PRODUCTION'
     const path = `/inApps/v1/lookup/${encodeURIComponent(id)}`
-    const transactionsIn = (reply: Claims | null) => {
+    const readTransactions = (reply: Claims | null) => {
       const signed = reply?.['signedTransactions']
       return Array.isArray(signed) ? signed : []
     }
     // Apple answers for each app, also for those that the order is not of.
-    const isKnown = (reply: Claims) => transactionsIn(reply).length > 0
+    const isKnown = (reply: Claims) => readTransactions(reply).length > 0
     const reply = await callForItsApp(path, { environment }, undefined, isKnown)
-    return transactionsIn(reply).flatMap(
+    return readTransactions(reply).flatMap(
       (transaction) => statement({ transaction }).event.originalTransactionId ?? [],
     )
   }
@@ -97,7 +97,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
     await api.call(path, { environment, bundleId, method: 'POST', body })
   }
 
-  function statementsIn({ data }: Claims): Delivery[] {
+  function readSnapshots({ data }: Claims): Delivery[] {
     const transactions = toList(data).flatMap((group) => toList(group['lastTransactions']))
     return transactions.map(({ signedTransactionInfo, signedRenewalInfo, status }) =>
       statement({

@@ -77,16 +77,16 @@ export function appleEvent({
   if (transaction === null) return { ...baseEvent, type }
   return {
     ...baseEvent,
-    ...purchaseIn(transaction, renewal, { at, type, status: statusOf(notification) }),
-    type: eventTypeOf(type, text(notification, 'subtype')),
+    ...readPurchase(transaction, renewal, { at, type, status: readStatus(notification) }),
+    type: toEventType(type, text(notification, 'subtype')),
   }
 }
 
-function eventTypeOf(type: string, subtype: string | null): string {
+function toEventType(type: string, subtype: string | null): string {
   return EVENT_TYPES[`${type} ${subtype}`] ?? EVENT_TYPES[type] ?? 'RENEWAL'
 }
 
-function statusOf({ data, subtype }: Claims): number | null {
+function readStatus({ data, subtype }: Claims): number | null {
   const status = integer((data ?? null) as Claims | null, 'status')
   return status ?? (subtype === 'GRACE_PERIOD' ? GRACE_STATUS : null)
 }
@@ -94,7 +94,7 @@ function statusOf({ data, subtype }: Claims): number | null {
 type NotificationFacts = { at: number | null; type: string; status: number | null }
 
 /** The fields of the purchase, from the transaction and the renewal info. */
-function purchaseIn(
+function readPurchase(
   transaction: Claims,
   renewal: Claims | null,
   { at, type, status }: NotificationFacts,
@@ -116,17 +116,17 @@ function purchaseIn(
   const reason = EXPIRATION_REASONS[integer(renewal, 'expirationIntent') ?? 0] ?? null
   const revocation = text(transaction, 'revocationType')
   const isRefund = type !== 'REVOKE' && (revocation === null || revocation.startsWith('REFUND_'))
-  const paid = money(transaction['currency'], priceOf(transaction))
+  const paid = money(transaction['currency'], readPrice(transaction))
   return {
     stated: isSubscription && renewal === null ? ('partial' as const) : ('full' as const),
     appUserId: userId?.toLowerCase() ?? null,
     isHint: true,
     productId,
     newProductId: nextProductId === productId ? null : nextProductId,
-    periodType: periodTypeOf(transaction),
-    price: transaction['currency'] === 'USD' ? priceOf(transaction) : null,
+    periodType: toPeriodType(transaction),
+    price: transaction['currency'] === 'USD' ? readPrice(transaction) : null,
     paid,
-    paidBack: revocation === 'REFUND_PRORATED' ? shareOf(paid, transaction) : null,
+    paidBack: revocation === 'REFUND_PRORATED' ? computeRefundShare(paid, transaction) : null,
     country: countryCode(transaction['storefront']),
     isFamilyShared: transaction['inAppOwnershipType'] === 'FAMILY_SHARED',
     startedAt: integer(transaction, 'originalPurchaseDate'),
@@ -147,7 +147,7 @@ function purchaseIn(
   }
 }
 
-function periodTypeOf({ type, offerDiscountType, offerType }: Claims): string {
+function toPeriodType({ type, offerDiscountType, offerType }: Claims): string {
   if (type === CONSUMABLE) return 'CONSUMABLE'
   if (type === PREPAID) return 'PREPAID'
   if (offerDiscountType === 'FREE_TRIAL') return 'TRIAL'
@@ -155,13 +155,13 @@ function periodTypeOf({ type, offerDiscountType, offerType }: Claims): string {
 }
 
 /** `revocationPercentage` is in thousandths of a percent. */
-function shareOf(paid: Money | null, { revocationPercentage }: Claims): Money | null {
+function computeRefundShare(paid: Money | null, { revocationPercentage }: Claims): Money | null {
   if (paid === null || typeof revocationPercentage !== 'number') return null
   return { ...paid, amount: Math.round((paid.amount * revocationPercentage) / 100_000) }
 }
 
 /** Prices are in thousandths of the currency. */
-function priceOf({ price }: Claims): number | null {
+function readPrice({ price }: Claims): number | null {
   return typeof price === 'number' ? price / 1000 : null
 }
 

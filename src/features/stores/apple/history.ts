@@ -17,7 +17,7 @@ type HistoryDeps = {
   apps: AppStoreApp[]
   verify: VerifyToken
   storeApps: StoreApps
-  eventInbox: Pick<EventInbox, 'recordIn'>
+  eventInbox: Pick<EventInbox, 'recordOnce'>
   now: () => Date
   log: Log
 }
@@ -61,7 +61,7 @@ export function createAppleHistory(deps: HistoryDeps) {
     let failure: AppleApiError | null = null
     for (const app of apps) {
       const until = now()
-      const from = await startOf(app, environment, since)
+      const from = await chooseStart(app, environment, since)
       let foreign = 0
       try {
         foreign = await readWindow(app, environment, { from, until, signal, total, onProgress })
@@ -86,7 +86,7 @@ export function createAppleHistory(deps: HistoryDeps) {
   }
 
   /** `since` can start earlier than the last complete window, but leaves no gap after it. */
-  async function startOf(app: AppStoreApp, environment: StoredEnvironment, since?: Date) {
+  async function chooseStart(app: AppStoreApp, environment: StoredEnvironment, since?: Date) {
     const earliest = now().getTime() - REACH_MS[environment]
     const { completeUntil: last } = await storeApps.read({
       store: 'app_store',
@@ -136,7 +136,7 @@ export function createAppleHistory(deps: HistoryDeps) {
     total.read += page.length
     total.refused += page.length - deliveries.length
     const results = await Promise.all(
-      deliveries.map((delivery) => db.write((tx) => eventInbox.recordIn(tx, delivery))),
+      deliveries.map((delivery) => db.write((tx) => eventInbox.recordOnce(tx, delivery))),
     )
     total.added += results.filter((result) => result !== null).length
     return read.filter((fault) => fault === 'other_app').length

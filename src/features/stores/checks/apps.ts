@@ -26,7 +26,7 @@ export function createStoreApps({ db, now }: { db: StoresDb; now: () => Date }) 
   return { read, markComplete, markNotified }
 
   async function read(app: StoreApp): Promise<AppState> {
-    const id = idOf(app)
+    const id = toAppId(app)
     const [history] = await db.read.select().from(storeHistory).where(eq(storeHistory.id, id))
     const [notified] = await db.read
       .select()
@@ -45,7 +45,7 @@ export function createStoreApps({ db, now }: { db: StoresDb; now: () => Date }) 
     await db.write(async (tx) => {
       await tx
         .insert(storeHistory)
-        .values({ id: idOf(app), completeUntil })
+        .values({ id: toAppId(app), completeUntil })
         .onConflictDoUpdate({ target: storeHistory.id, set: { completeUntil } })
     })
   }
@@ -53,18 +53,18 @@ export function createStoreApps({ db, now }: { db: StoresDb; now: () => Date }) 
   /** Records that a notification has arrived now; at most once a minute. */
   async function markNotified(app: StoreApp) {
     const lastAt = now()
-    const last = seen.get(idOf(app)) ?? 0
+    const last = seen.get(toAppId(app)) ?? 0
     if (Math.abs(lastAt.getTime() - last) < MINUTE_MS) return
-    seen.set(idOf(app), lastAt.getTime())
+    seen.set(toAppId(app), lastAt.getTime())
     await db.write(async (tx) => {
       await tx
         .insert(storeNotifications)
-        .values({ id: idOf(app), lastAt })
+        .values({ id: toAppId(app), lastAt })
         .onConflictDoUpdate({ target: storeNotifications.id, set: { lastAt } })
     })
   }
 }
 
-function idOf({ store, bundleId, environment }: StoreApp): string {
+function toAppId({ store, bundleId, environment }: StoreApp): string {
   return `${store}|${environment}|${bundleId}`
 }

@@ -32,12 +32,12 @@ export function createStoreHealth(deps: StoreHealthDeps) {
    */
   async function notificationAges(): Promise<Record<string, number>> {
     if (apps.length === 0 || !(await checks.hasProductionChecks())) return {}
-    return agesOf(({ lastNotificationAt }) => lastNotificationAt)
+    return computeAges(({ lastNotificationAt }) => lastNotificationAt)
   }
 
   /** By how many seconds the complete history of each app lags behind. */
   async function historyLags(): Promise<Record<string, number>> {
-    return appStore === null ? {} : agesOf(({ completeUntil }) => completeUntil)
+    return appStore === null ? {} : computeAges(({ completeUntil }) => completeUntil)
   }
 
   /**
@@ -70,10 +70,12 @@ export function createStoreHealth(deps: StoreHealthDeps) {
     return Math.round((now().getTime() - time.getTime()) / 1000)
   }
 
-  async function agesOf(timeIn: (state: Awaited<ReturnType<StoreApps['read']>>) => Date | null) {
+  async function computeAges(
+    selectTime: (state: Awaited<ReturnType<StoreApps['read']>>) => Date | null,
+  ) {
     const ages: Record<string, number> = {}
     for (const { bundleId } of apps) {
-      const time = timeIn(
+      const time = selectTime(
         await storeApps.read({ store: 'app_store', bundleId, environment: 'PRODUCTION' }),
       )
       if (time) ages[bundleId] = secondsSince(time)

@@ -15,7 +15,7 @@ import type { Claims } from '../purchases/claims.ts'
 import type { RecordStatement } from '../purchases/snapshots.ts'
 import type { StoresDb } from '../schema.ts'
 
-type OverdueDeps = Pick<Claims, 'claimantOf' | 'purchaseOf'> & {
+type OverdueDeps = Pick<Claims, 'findClaimant' | 'findPurchase'> & {
   db: StoresDb
   appStore: AppStore
   recordStatement: RecordStatement
@@ -35,7 +35,7 @@ const PAUSE_MS = 5 * MINUTE_MS
 
 /** Asks the store about purchases whose period has ended without news. */
 export function createOverdue(deps: OverdueDeps) {
-  const { db, appStore, recordStatement, claimantOf, purchaseOf, now, log } = deps
+  const { db, appStore, recordStatement, findClaimant, findPurchase, now, log } = deps
   const { storeChecks } = db.tables
   const { purchaseKey: id, attempts, isTokenUnset } = storeChecks
   let paused = createPause(0, now)
@@ -64,7 +64,7 @@ export function createOverdue(deps: OverdueDeps) {
 
   /** Asks about a purchase if that is still needed, and schedules the next check. */
   async function check(item: Check, signal: AbortSignal) {
-    const before = await purchaseOf(db.read, item.id)
+    const before = await findPurchase(db.read, item.id)
     try {
       if (item.isTokenUnset || (before !== null && isOverdue(before, afterMs, now().getTime())))
         await ask(item.id, signal)
@@ -87,11 +87,11 @@ export function createOverdue(deps: OverdueDeps) {
 
   /** Moves a check to its next time, or removes it when there is none. */
   async function scheduleNext(item: Check, before: Purchase | null) {
-    const purchase = await purchaseOf(db.read, item.id)
+    const purchase = await findPurchase(db.read, item.id)
     // The checks are counted from the end of the period, and the store may have reported another one.
     const isNews = (purchase && findEnd(purchase)) !== (before && findEnd(before))
     const earlier = isNews ? 0 : item.attempts
-    const dueAt = purchase && nextCheckOf(purchase, earlier, now().getTime())
+    const dueAt = purchase && computeNextCheck(purchase, earlier, now().getTime())
     const next = { attempts: isNews ? 0 : earlier + 1, isTokenUnset: false }
     await db.write((tx) => queue.finish(tx, item, dueAt && { ...next, dueAt }))
   }
@@ -108,7 +108,7 @@ export function createOverdue(deps: OverdueDeps) {
 
   async function tellOwner(purchaseKey: string) {
     const { environment, transactionId } = parsePurchaseKey(purchaseKey)
-    const userId = await claimantOf(purchaseKey)
+    const userId = await findClaimant(purchaseKey)
     // The user may have been deleted in the meantime.
     if (userId === null || isPseudonym(userId)) return
     await appStore.setAccountToken(transactionId, environment, userId)
@@ -116,7 +116,7 @@ export function createOverdue(deps: OverdueDeps) {
 }
 
 /** When to check a purchase next; null if its end is known. */
-function nextCheckOf(purchase: Purchase, attempts: number, now: number): Date | null {
+function computeNextCheck(purchase: Purchase, attempts: number, now: number): Date | null {
   const end = findEnd(purchase)
   if (end === null) return null
   const expectedAt = end + afterMs

@@ -95,11 +95,11 @@ function statementEvent(document: StatementDocument): BillingEvent {
     originalTransactionId: line,
     willRenew: item?.willRenew === true,
     cancelReason: answer.cancelReason,
-    expirationReason: expirationReasonOf(answer, isRemoved),
+    expirationReason: toExpirationReason(answer, isRemoved),
     billingIssueAt: isInGrace || state === 'ON_HOLD' ? askedAt : null,
     unsubscribedAt: isUnsubscribed ? (answer.cancelledAt ?? askedAt) : null,
     refundedAt: state === 'CANCELLED' ? askedAt : null,
-    endedAt: isRemoved ? askedAt : endOf(answer, item, document),
+    endedAt: isRemoved ? askedAt : findEnd(answer, item, document),
     problem:
       answer.kind === 'subscription' && periodEndsAt === null && !isRemoved
         ? unreadable('expiryTime')
@@ -108,7 +108,7 @@ function statementEvent(document: StatementDocument): BillingEvent {
 }
 
 /** When access ended; null while it has not. */
-function endOf(
+function findEnd(
   { state }: PlayAnswer,
   item: PlayItem | undefined,
   { askedAt, periodStartedAt }: StatementDocument,
@@ -120,7 +120,7 @@ function endOf(
   return isOver ? Math.min(item?.endsAt ?? askedAt, askedAt) : null
 }
 
-function expirationReasonOf({ state, cancelReason }: PlayAnswer, isRemoved?: true): string | null {
+function toExpirationReason({ state, cancelReason }: PlayAnswer, isRemoved?: true): string | null {
   if (isRemoved) return 'UNSUBSCRIBE'
   if (state === 'PAUSED') return 'SUBSCRIPTION_PAUSED'
   if (state === 'ON_HOLD') return 'BILLING_ERROR'

@@ -25,7 +25,7 @@ type PlayDeps = {
   publicUrl: string | null
   ignoresSandbox: boolean
   storeApps: StoreApps
-  eventInbox: Pick<EventInbox, 'recordIn'>
+  eventInbox: Pick<EventInbox, 'recordOnce'>
   claims: Claims
   pendingClaims: PendingClaims
   statements: Statements

@@ -65,7 +65,7 @@ export function readStatements(input: StatementInput): {
   )
   return {
     deliveries: [
-      ...current.map(({ before, after, item }) => deliver(after, typeOf(before, item, answer))),
+      ...current.map(({ before, after, item }) => deliver(after, chooseType(before, item, answer))),
       ...removed.map(({ after }) => deliver(after, 'EXPIRATION', true)),
     ],
     items: [...[...current, ...removed].map(({ after }) => after), ...others],
@@ -90,14 +90,14 @@ export function readStatements(input: StatementInput): {
       line,
       state,
       environment,
-      periodStartedAt: isSamePeriod ? before.periodStartedAt : periodStartOf(item, before),
+      periodStartedAt: isSamePeriod ? before.periodStartedAt : findPeriodStart(item, before),
       periodEndsAt: isSamePeriod && hasGrace ? before.periodEndsAt : item.endsAt,
     }
     return { item, before, after }
   }
 
   /** Google names only the end of a period. Renewals have an order id such as `GPA.1..0`. */
-  function periodStartOf({ orderId }: PlayItem, before: KnownItem | undefined): number | null {
+  function findPeriodStart({ orderId }: PlayItem, before: KnownItem | undefined): number | null {
     if (before === undefined) return orderId?.includes('..') ? null : answer.startedAt
     if (INTERRUPTED.includes(before.state)) return askedAt
     return before.periodEndsAt === null ? askedAt : Math.min(before.periodEndsAt, askedAt)
@@ -156,7 +156,7 @@ const TYPES: Partial<Record<PlayState, string>> = {
 }
 
 /** What happened since the last reply. Of several changes, the history shows only the last one. */
-function typeOf(before: KnownItem | undefined, item: PlayItem, { state }: PlayAnswer): string {
+function chooseType(before: KnownItem | undefined, item: PlayItem, { state }: PlayAnswer): string {
   if (state !== 'ACTIVE') {
     return before?.state === state ? 'HOMEPORT_RECONCILED' : (TYPES[state] ?? 'HOMEPORT_RECONCILED')
   }

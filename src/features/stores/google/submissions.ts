@@ -74,7 +74,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
     }
     const claim = { tokenHash, userId, takeOver, expiresAt: after(CHECKING_MS) }
     const heldBy = before?.items[0]
-      ? await claims.ownerOf(db.read, toPurchaseKey(before.items[0]))
+      ? await claims.findOwner(db.read, toPurchaseKey(before.items[0]))
       : null
     if (before && isFresh(before)) {
       const [item] = before.items
@@ -89,11 +89,11 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
         return settled
       })
       queue.wake()
-      return resultOf(before.items, results.get(userId), heldBy === userId)
+      return toResult(before.items, results.get(userId), heldBy === userId)
     }
     await db.write(async (tx) => {
       await pendingClaims.keep(tx, claim)
-      await purchases.enqueue(tx, purchaseIn(submission, before), URGENCY.waiting)
+      await purchases.enqueue(tx, toPurchase(submission, before), URGENCY.waiting)
     })
     let leased: KnownPurchase | null = null
     try {
@@ -110,7 +110,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
       const results = claimed.has(userId)
         ? claimed
         : await db.write((tx) => claimAtOnce(tx, claim, items))
-      return resultOf(items, results.get(userId), heldBy === userId)
+      return toResult(items, results.get(userId), heldBy === userId)
     } catch (error) {
       if (!(error instanceof PlayApiError)) throw error
       if (error.reason === 'unknown' || error.reason === 'gone') {
@@ -161,7 +161,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
 }
 
 /** The purchase to ask about. What is already stored is more reliable than what the app submits. */
-function purchaseIn(submission: PlaySubmission, before: KnownPurchase | null): PlayPurchase {
+function toPurchase(submission: PlaySubmission, before: KnownPurchase | null): PlayPurchase {
   const { packageName, purchaseToken, kind = null, productId = null } = submission
   if (before === null || before.goneAt !== null) {
     return { packageName, purchaseToken, kind, productId }
@@ -176,7 +176,7 @@ function ignoredSandbox() {
 
 type ClaimResult = Awaited<ReturnType<Claims['claim']>>
 
-function resultOf(
+function toResult(
   [item]: KnownItem[],
   result: ClaimResult | undefined,
   wasHeld: boolean,

@@ -17,7 +17,7 @@ type VoidedDeps = {
   purchases: PlayPurchases
   packages: string[]
   storeApps: StoreApps
-  eventInbox: Pick<EventInbox, 'recordIn'>
+  eventInbox: Pick<EventInbox, 'recordOnce'>
   now: () => Date
 }
 
@@ -104,7 +104,7 @@ export function createVoided(deps: VoidedDeps) {
       const bytes = Buffer.from(JSON.stringify(document))
       const hash = sha256(`${voided.orderId} ${line}`, 'hex')
       const event = playEvent(document)
-      await eventInbox.recordIn(tx, { provider: 'play_store', event, bytes, hash })
+      await eventInbox.recordOnce(tx, { provider: 'play_store', event, bytes, hash })
     }
   }
 }

@@ -2,7 +2,7 @@ import { t } from 'elysia'
 import { type Options, prettyJson, UsageError } from '../../../lib/command.ts'
 import { defineAction } from '../../../platform/actions/action.ts'
 import { readInput } from '../../../platform/actions/command-line.ts'
-import { closedObject, nullable, oneOf } from '../../../platform/http/replies/envelope.ts'
+import { closedObject, literalUnion, nullable } from '../../../platform/http/replies/envelope.ts'
 import { ENVIRONMENTS } from '../../billing/environment.ts'
 import { MAX_REASON_LENGTH } from '../../billing/inbox/support.ts'
 import type { Consumption } from '../apple/app-store.ts'
@@ -11,7 +11,7 @@ import type { Stores } from '../stores.ts'
 type Needs = {
   stores: Pick<Stores, 'purchaseSearch' | 'actions' | 'withOwners'>
   /** The id of the user with an e-mail address, or null. */
-  userIdOf: (email: string) => Promise<string | null>
+  findIdByEmail: (email: string) => Promise<string | null>
 }
 
 const PREFERENCES = { decline: 'DECLINE', grant: 'GRANT_FULL', 'grant-prorated': 'GRANT_PRORATED' }
@@ -29,7 +29,7 @@ const RefundAnswer = closedObject({
     t.Boolean({ description: 'the customer did not get what they paid for' }),
   ),
   prefer: t.Optional(
-    oneOf(['decline', 'grant', 'grant-prorated'], {
+    literalUnion(['decline', 'grant', 'grant-prorated'], {
       description: 'what you prefer: decline, grant or grant-prorated',
     }),
   ),
@@ -62,12 +62,12 @@ const link = defineAction({
     /** An id or an e-mail address. */
     user: t.String({ maxLength: 320 }),
     /** A transaction can be in both environments. */
-    environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'both by default' })),
+    environment: t.Optional(literalUnion(ENVIRONMENTS, { description: 'both by default' })),
     reason,
   }),
   console: 'purchases/:id/give',
-  async work({ stores, userIdOf }: Needs, { id, user, environment, reason }, { caller }) {
-    const userId = (await userIdOf(user)) ?? user
+  async work({ stores, findIdByEmail }: Needs, { id, user, environment, reason }, { caller }) {
+    const userId = (await findIdByEmail(user)) ?? user
     const [before] = await stores.purchaseSearch.findOrThrow(id, environment)
     await stores.actions.give(id, userId, { by: caller.name, reason }, environment)
     const purchases = await stores.purchaseSearch.findOrThrow(id)

@@ -17,7 +17,7 @@ type ClaimsDeps = {
   eventInbox: Pick<EventInbox, 'recordOwnEvent'>
   checks: Pick<StoreChecks, 'scheduleClaimCheck'>
   /** The user for whom a customer's purchases count; null for none. */
-  holderOf: (from: Reader, customerId: string) => Promise<string | null>
+  findCustomerUser: (from: Reader, customerId: string) => Promise<string | null>
   /** Tells a user by e-mail that a purchase has moved to another account. */
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (tx: Tx, userId: string) => Promise<boolean>
@@ -59,9 +59,10 @@ const MAX_MOVES_FROM_GUESTS_PER_DAY = 5
 
 /** Decides who owns a purchase that a user claims. */
 export function createClaims(deps: ClaimsDeps) {
-  const { db, eventInbox, checks, holderOf, notifyFormerOwner, isGuest, transfer, now } = deps
+  const { db, eventInbox, checks, findCustomerUser, notifyFormerOwner, isGuest, transfer, now } =
+    deps
   const { billingAliases, billingEvents, subscriptions } = db.tables
-  const findPurchase = prepareFind(db, subscriptions)
+  const selectPurchase = prepareFind(db, subscriptions)
   const isOfPurchase = eq(billingEvents.purchaseKey, sql.placeholder('purchaseKey'))
   const findClaims = prepareSelect(db, (from) =>
     from
@@ -78,12 +79,12 @@ export function createClaims(deps: ClaimsDeps) {
       .orderBy(desc(billingEvents.orderedAt))
       .limit(1),
   )
-  return { claim, give, takeBack, ownerOf, claimantOf, linkOf, purchaseOf }
+  return { claim, give, takeBack, findOwner, findClaimant, findLink, findPurchase }
 
   /** Claims a recorded purchase for a user, in the caller's transaction. */
   async function claim(tx: Tx, input: ClaimInput): Promise<ClaimResult> {
     const { userId, purchaseKey, heldBy, takeOver } = input
-    const owner = await ownerOf(tx, purchaseKey)
+    const owner = await findOwner(tx, purchaseKey)
     if (owner !== null && owner !== userId) {
       const from = await earliestMove(tx, purchaseKey, owner, userId)
       const isAsked = takeOver || transfer === 'always'
@@ -100,7 +101,7 @@ export function createClaims(deps: ClaimsDeps) {
 
   /** Makes a purchase the user's, whatever the transfer policy. */
   async function give(tx: Tx, userId: string, purchaseKey: string, support: Support) {
-    await assign(tx, userId, purchaseKey, await ownerOf(tx, purchaseKey), support)
+    await assign(tx, userId, purchaseKey, await findOwner(tx, purchaseKey), support)
   }
 
   /** Records a claim, and tells a former owner. Does nothing if the user's claim is the latest one. */
@@ -111,12 +112,12 @@ export function createClaims(deps: ClaimsDeps) {
     owner: string | null,
     support: Support | null = null,
   ) {
-    const [latest] = await claimsOf(tx, purchaseKey)
+    const [latest] = await listClaims(tx, purchaseKey)
     if (owner === userId && latest?.userId === userId) return
     const isMove = owner !== null && owner !== userId
-    const purchase = await purchaseOf(tx, purchaseKey)
+    const purchase = await findPurchase(tx, purchaseKey)
     const { transactionId } = parsePurchaseKey(purchaseKey)
-    const events = await claimEventsOf(tx, purchaseKey)
+    const events = await listClaimEvents(tx, purchaseKey)
     const { length } = events.filter(({ type }) => type === PURCHASE_CLAIMED)
     await record(tx, PURCHASE_CLAIMED, purchaseKey, {
       id: `claim:${purchaseKey}:${length}`,
@@ -138,10 +139,10 @@ export function createClaims(deps: ClaimsDeps) {
     support: Support,
     link?: string,
   ): Promise<boolean> {
-    const [latest] = await claimsOf(tx, purchaseKey)
+    const [latest] = await listClaims(tx, purchaseKey)
     if (!latest?.support || (link !== undefined && link !== latest.eventId)) return false
     await record(tx, CLAIM_WITHDRAWN, purchaseKey, { withdrawn_claim: latest.eventId, support })
-    const purchase = await purchaseOf(tx, purchaseKey)
+    const purchase = await findPurchase(tx, purchaseKey)
     if (purchase?.store === 'APP_STORE') await checks.scheduleClaimCheck(tx, purchaseKey, now())
     return true
   }
@@ -162,7 +163,7 @@ export function createClaims(deps: ClaimsDeps) {
     userId: string,
   ): Promise<number | null> {
     if (transfer === 'never') return null
-    const claims = await claimsOf(tx, purchaseKey)
+    const claims = await listClaims(tx, purchaseKey)
     const moves = claims.filter(({ isMove }) => isMove)
     const isGuests = await isGuest(tx, owner)
     const oldestCounted = moves[MAX_MOVES_FROM_GUESTS_PER_DAY - 1]
@@ -170,12 +171,12 @@ export function createClaims(deps: ClaimsDeps) {
     if (transfer === 'always') return isGuests ? fromGuest : 0
     const nextMove = moves[0] === undefined ? 0 : moves[0].orderedAt + MIN_TIME_BETWEEN_MOVES_MS
     const since = now().getTime() - MIN_TIME_BETWEEN_MOVES_MS
-    const { owners, claimant } = await ownersOf(tx, purchaseKey, claims, userId)
+    const { owners, claimant } = await findOwners(tx, purchaseKey, claims, userId)
     if (mayTakeBack(owners, claimant, since)) return 0
     if (isTakenBack(owners)) return nextMove
     // A guest who has lost the device cannot sign in again.
     if (isGuests) return fromGuest
-    const startedAt = (await purchaseOf(tx, purchaseKey))?.startedAt ?? 0
+    const startedAt = (await findPurchase(tx, purchaseKey))?.startedAt ?? 0
     return Math.max(startedAt + MIN_AGE_MS, nextMove)
   }
 
@@ -183,7 +184,7 @@ export function createClaims(deps: ClaimsDeps) {
    * The owners of a purchase and a user who claims it, each named by the customer, because a guest may have signed in to an
    * account since. The latest owner comes first; the last one may be a guest who has not submitted the purchase.
    */
-  async function ownersOf(tx: Tx, purchaseKey: string, claims: Claim[], userId: string) {
+  async function findOwners(tx: Tx, purchaseKey: string, claims: Claim[], userId: string) {
     const first = claims.at(-1)
     const hint = first?.isMove ? await guestBefore(tx, purchaseKey, first.orderedAt) : null
     const owners: Owner[] = hint === null ? claims : [...claims, hint]
@@ -191,9 +192,9 @@ export function createClaims(deps: ClaimsDeps) {
     const isNamed = inArray(billingAliases.appUserId, ids)
     const rows = await tx.select().from(billingAliases).where(isNamed)
     const customers = new Map(rows.map(({ appUserId, customerId }) => [appUserId, customerId]))
-    const nameOf = (id: string) => customers.get(id) ?? id
-    const named = owners.map((one) => ({ ...one, userId: one.userId && nameOf(one.userId) }))
-    return { owners: named, claimant: nameOf(userId) }
+    const toCustomer = (id: string) => customers.get(id) ?? id
+    const named = owners.map((one) => ({ ...one, userId: one.userId && toCustomer(one.userId) }))
+    return { owners: named, claimant: toCustomer(userId) }
   }
 
   /** The guest whom the store had named as the owner before a time; null for none. */
@@ -206,38 +207,38 @@ export function createClaims(deps: ClaimsDeps) {
       .where(and(isEarlier, isNotNull(appUserId)))
       .orderBy(desc(orderedAt))
       .limit(1)
-    const holder = row?.userId ? await holderOf(tx, row.userId) : null
+    const holder = row?.userId ? await findCustomerUser(tx, row.userId) : null
     const isGuests = holder !== null && (await isGuest(tx, holder))
     return row && isGuests ? { ...row, isMove: false, support: null } : null
   }
 
   /** The user who has a purchase; null for none. */
-  async function ownerOf(from: Reader, purchaseKey: string): Promise<string | null> {
-    const row = await findPurchase(from, { purchaseKey })
-    return row ? holderOf(from, row.customerId) : null
+  async function findOwner(from: Reader, purchaseKey: string): Promise<string | null> {
+    const row = await selectPurchase(from, { purchaseKey })
+    return row ? findCustomerUser(from, row.customerId) : null
   }
 
   /** The app user id of the latest claim; null for none. */
-  async function claimantOf(purchaseKey: string, from: Reader = db.read): Promise<string | null> {
-    return (await claimsOf(from, purchaseKey))[0]?.userId ?? null
+  async function findClaimant(purchaseKey: string, from: Reader = db.read): Promise<string | null> {
+    return (await listClaims(from, purchaseKey))[0]?.userId ?? null
   }
 
   /** The state of a purchase; null for an unknown one. */
-  async function purchaseOf(from: Reader, purchaseKey: string) {
-    const row = await findPurchase(from, { purchaseKey })
+  async function findPurchase(from: Reader, purchaseKey: string) {
+    const row = await selectPurchase(from, { purchaseKey })
     return row ? readPurchase(row.state) : null
   }
 
   /** The link that support made with `give`; null if the user has submitted the purchase since. `id`: of the event. */
-  async function linkOf(purchaseKey: string) {
-    const [latest] = await claimsOf(db.read, purchaseKey)
+  async function findLink(purchaseKey: string) {
+    const [latest] = await listClaims(db.read, purchaseKey)
     if (!latest?.support) return null
     return { id: latest.eventId, ...latest.support, at: new Date(latest.orderedAt).toISOString() }
   }
 
   /** The claims of a purchase that were not withdrawn, the latest first. */
-  async function claimsOf(from: Reader, purchaseKey: string): Promise<Claim[]> {
-    const events = await claimEventsOf(from, purchaseKey)
+  async function listClaims(from: Reader, purchaseKey: string): Promise<Claim[]> {
+    const events = await listClaimEvents(from, purchaseKey)
     const withdrawn = new Set(events.map(({ body }) => body['withdrawn_claim']))
     return events
       .filter(({ type, eventId }) => type === PURCHASE_CLAIMED && !withdrawn.has(eventId))
@@ -250,7 +251,7 @@ export function createClaims(deps: ClaimsDeps) {
       }))
   }
 
-  async function claimEventsOf(from: Reader, purchaseKey: string) {
+  async function listClaimEvents(from: Reader, purchaseKey: string) {
     const rows = await findClaims(from).execute({ purchaseKey })
     return rows.map((row) => ({
       ...row,

@@ -1,6 +1,6 @@
 import { t } from 'elysia'
 import { parseLimitOption } from '../../../lib/command.ts'
-import { closedObject, oneOf } from '../../../platform/http/replies/envelope.ts'
+import { closedObject, literalUnion } from '../../../platform/http/replies/envelope.ts'
 import { after, defineList, type ListContext } from '../../../platform/lists/list.ts'
 import { ENVIRONMENTS } from '../../billing/environment.ts'
 import type { Stores } from '../stores.ts'
@@ -9,7 +9,7 @@ import { PURCHASE_FILTERS, PURCHASE_ORDERS } from './search.ts'
 type Needs = {
   stores: Stores
   /** The id of the user with an e-mail address, or null. */
-  userIdOf: (email: string) => Promise<string | null>
+  findIdByEmail: (email: string) => Promise<string | null>
 }
 
 /** Each purchase of a page takes several queries. */
@@ -26,9 +26,9 @@ const purchases = defineList({
   console: 'purchases',
   query: closedObject({
     id: t.Optional(t.String({ maxLength: 300 })),
-    filter: t.Optional(oneOf(PURCHASE_FILTERS, { description: 'which purchases' })),
-    environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'production by default' })),
-    sort: t.Optional(oneOf(PURCHASE_ORDERS, { description: 'by transaction id' })),
+    filter: t.Optional(literalUnion(PURCHASE_FILTERS, { description: 'which purchases' })),
+    environment: t.Optional(literalUnion(ENVIRONMENTS, { description: 'production by default' })),
+    sort: t.Optional(literalUnion(PURCHASE_ORDERS, { description: 'by transaction id' })),
     after,
   }),
   isPersonal: true,
@@ -100,12 +100,12 @@ const purchases = defineList({
 
 /** The purchases of a user; in the console also those with a transaction id or an order number. */
 async function search(
-  { stores: { purchaseSearch }, userIdOf }: Needs,
+  { stores: { purchaseSearch }, findIdByEmail }: Needs,
   id: string,
   limit: number,
   reader: ListContext['reader'],
 ) {
-  const userId = (await userIdOf(id)) ?? id.trim()
+  const userId = (await findIdByEmail(id)) ?? id.trim()
   if (reader === 'command') return purchaseSearch.listOf(userId, limit)
   const owned = await purchaseSearch.listOf(userId, MAX_FOUND)
   return owned.length > 0 ? owned : purchaseSearch.find(id)

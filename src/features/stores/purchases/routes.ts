@@ -3,14 +3,19 @@ import type { authenticate } from '../../../platform/http/authenticate.ts'
 import { json } from '../../../platform/http/body/body.ts'
 import { varyBy } from '../../../platform/http/cors.ts'
 import { wantedLanguages } from '../../../platform/http/language/local-text.ts'
-import { DataOf, data, responses } from '../../../platform/http/replies/envelope.ts'
+import { createDataSchema, data, responses } from '../../../platform/http/replies/envelope.ts'
 import { localized } from '../../../platform/http/replies/replies.ts'
-import type { IpOf } from '../../../platform/http/request/client-address.ts'
+import type { FindIp } from '../../../platform/http/request/client-address.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { PlanLike, Subscription } from '../../billing/access/subscription.ts'
 import { checkEnvironment } from '../../billing/environment.ts'
-import { SubscriptionReplyOf } from '../../billing/model.ts'
-import { PURCHASES_LIMIT, PURCHASES_PATH, PurchaseSubmission, SubmissionReplyOf } from '../model.ts'
+import { createSubscriptionReply } from '../../billing/model.ts'
+import {
+  createSubmissionReply,
+  PURCHASES_LIMIT,
+  PURCHASES_PATH,
+  PurchaseSubmission,
+} from '../model.ts'
 import type { Submit } from './submissions.ts'
 
 const SUBMISSION_LIMIT: WindowRule = { name: 'purchases', max: 60, seconds: 60 * 60 }
@@ -21,20 +26,20 @@ type PurchaseRoutesDeps = {
   subscription: Pick<Subscription<PlanLike>, 'read'>
   limits: Limits
   showsSandbox: boolean
-  ipOf: IpOf
+  findIp: FindIp
   signedIn: ReturnType<typeof authenticate>
 }
 
 /** The purchases that an app submits after buying or restoring. */
 export function purchaseRoutes(deps: PurchaseRoutesDeps) {
-  const { planSchema, submit, subscription, limits, showsSandbox, ipOf, signedIn } = deps
+  const { planSchema, submit, subscription, limits, showsSandbox, findIp, signedIn } = deps
   return new Elysia({ name: 'purchases' }).use(signedIn).post(
     PURCHASES_PATH,
     async ({ session, body, request, server, set }) => {
       const { environment = 'production' } = body
       checkEnvironment(environment, showsSandbox)
       await limits.reserve([{ rule: SUBMISSION_LIMIT, key: session.userId }])
-      const submitter = { userId: session.userId, ip: ipOf(request, server) }
+      const submitter = { userId: session.userId, ip: findIp(request, server) }
       const results = await submit(submitter, body.purchases, body.takeOver ?? false)
       const wanted = wantedLanguages(request.headers, undefined)
       const read = await subscription.read(session.userId, environment, wanted)
@@ -46,7 +51,7 @@ export function purchaseRoutes(deps: PurchaseRoutesDeps) {
       signedIn: true,
       ...json(PurchaseSubmission, PURCHASES_LIMIT),
       response: responses(
-        DataOf(SubmissionReplyOf(SubscriptionReplyOf(planSchema))),
+        createDataSchema(createSubmissionReply(createSubscriptionReply(planSchema))),
         ...([400, 401, 404, 413, 415, 422, 429] as const),
       ),
       detail: {

@@ -24,8 +24,8 @@ import type { Claims } from './claims.ts'
 
 type PurchaseSearchDeps = {
   db: StoresDb
-  transactions: Pick<Transactions, 'possibleKeysOf'>
-  claims: Pick<Claims, 'ownerOf' | 'claimantOf' | 'linkOf'>
+  transactions: Pick<Transactions, 'listPossibleKeys'>
+  claims: Pick<Claims, 'findOwner' | 'findClaimant' | 'findLink'>
   existingUsers: ExistingUsers
   /** Null without a key for Apple's API. */
   appStore: AppStore | null
@@ -80,7 +80,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   const { db, transactions, claims, existingUsers, appStore, play } = deps
   const { subscriptions, billingAliases } = db.tables
   const searchInTurn = createSemaphore({ limit: 1, queueLimit: MAX_WAITING, onFull: tooMany })
-  const filters = { unclaimed: unclaimedOf, doubled: doubledOf, differing: differingOf }
+  const filters = { unclaimed: keepUnclaimed, doubled: keepDoubled, differing: keepDiffering }
   return { find, findKnown, findOrThrow, listOf, page }
 
   /**
@@ -107,7 +107,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
 
   /** The purchases of the customer with an app user id. */
   async function listOf(appUserId: string, limit: number) {
-    const customerId = await customerIdOf(appUserId)
+    const customerId = await findCustomerId(appUserId)
     if (customerId === undefined) return []
     const rows = await db.read
       .select()
@@ -121,7 +121,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   async function findKnown(id: string) {
     const hashed = /^[0-9a-f]{64}$/.test(id) ? await play?.purchases.find(db.read, id) : null
     if (hashed) return withTransactions(hashed.items.map(({ line }) => line))
-    return withKeys(await transactions.possibleKeysOf(id))
+    return withKeys(await transactions.listPossibleKeys(id))
   }
 
   function withTransactions(ids: string[]) {
@@ -166,7 +166,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
         key,
         isDescending: sort === '-transaction',
         async keep(rows) {
-          const active = rows.filter((row) => assess(purchaseOf(row)).active)
+          const active = rows.filter((row) => assess(toPurchase(row)).active)
           if (filter === null) return active
           // Granted access is not a purchase: it cannot be claimed or paid for twice.
           return filters[filter](active.filter(({ state }) => !state.line.grant))
@@ -178,7 +178,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   }
 
   /** Those that belong to no user. */
-  async function unclaimedOf(rows: Row[]): Promise<Row[]> {
+  async function keepUnclaimed(rows: Row[]): Promise<Row[]> {
     const customers = rows.map(({ customerId }) => customerId)
     const aliases = await db.read
       .select()
@@ -197,7 +197,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   }
 
   /** Those whose customer also has the product in another active purchase. */
-  async function doubledOf(rows: Row[]): Promise<Row[]> {
+  async function keepDoubled(rows: Row[]): Promise<Row[]> {
     const customers = [...new Set(rows.map(({ customerId }) => customerId))]
     const all = await db.read
       .select()
@@ -205,23 +205,23 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       .where(inArray(subscriptions.customerId, customers))
     const assess = await createAssessment(deps)
     const counts = new Map<string, number>()
-    for (const row of all.filter((one) => assess(purchaseOf(one)).active)) {
-      counts.set(productKeyOf(row), (counts.get(productKeyOf(row)) ?? 0) + 1)
+    for (const row of all.filter((one) => assess(toPurchase(one)).active)) {
+      counts.set(toProductKey(row), (counts.get(toProductKey(row)) ?? 0) + 1)
     }
-    return rows.filter((row) => (counts.get(productKeyOf(row)) ?? 0) > 1)
+    return rows.filter((row) => (counts.get(toProductKey(row)) ?? 0) > 1)
   }
 
-  async function differingOf(rows: Row[]): Promise<Row[]> {
-    return rows.filter((row) => isDiffering(purchaseOf(row)))
+  async function keepDiffering(rows: Row[]): Promise<Row[]> {
+    return rows.filter((row) => isDiffering(toPurchase(row)))
   }
 
   /** Whether the customer has submitted the purchase; a merged guest is still an id of the customer. */
   async function isClaimedByOwner({ customerId, purchaseKey }: Row): Promise<boolean> {
-    const claimant = await claims.claimantOf(purchaseKey)
-    return claimant !== null && (await customerIdOf(claimant)) === customerId
+    const claimant = await claims.findClaimant(purchaseKey)
+    return claimant !== null && (await findCustomerId(claimant)) === customerId
   }
 
-  async function customerIdOf(appUserId: string): Promise<string | undefined> {
+  async function findCustomerId(appUserId: string): Promise<string | undefined> {
     const [alias] = await db.read
       .select({ customerId: billingAliases.customerId })
       .from(billingAliases)
@@ -231,9 +231,9 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
 
   /** A purchase as operators see it, with times in ISO 8601. `isClaimed`: its owner has submitted it. */
   async function describe(row: Row) {
-    const state = purchaseOf(row)
+    const state = toPurchase(row)
     const purchase = (await createAssessment(deps))(state)
-    const userId = await claims.ownerOf(db.read, row.purchaseKey)
+    const userId = await claims.findOwner(db.read, row.purchaseKey)
     const { transactionId } = parsePurchaseKey(row.purchaseKey)
     return {
       purchaseKey: row.purchaseKey,
@@ -248,7 +248,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       endsAt: isoTime(purchase.effectiveEnd),
       willRenew: purchase.willRenew,
       source: findSource(purchase),
-      link: await claims.linkOf(row.purchaseKey),
+      link: await claims.findLink(row.purchaseKey),
       userId,
       isOwnerDeleted: isPseudonym(row.customerId),
       isClaimed: userId !== null && (await isClaimedByOwner(row)),
@@ -277,10 +277,10 @@ function tooMany() {
   return new AppError('unavailable', 'Other operators are searching. Try again in a few seconds.')
 }
 
-function productKeyOf({ customerId, environment, state }: Row) {
+function toProductKey({ customerId, environment, state }: Row) {
   return `${customerId} ${environment} ${readPurchase(state).productId}`
 }
 
-function purchaseOf({ state }: Row): Purchase {
+function toPurchase({ state }: Row): Purchase {
   return readPurchase(state)
 }

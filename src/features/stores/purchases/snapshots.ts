@@ -5,7 +5,7 @@ import type { EventInbox } from '../../billing/inbox/event-inbox.ts'
 import { findPurchaseKey } from '../../billing/purchases/event-order.ts'
 import type { StoresDb } from '../schema.ts'
 
-type StatementsDeps = { db: StoresDb; eventInbox: Pick<EventInbox, 'recordIn'> }
+type StatementsDeps = { db: StoresDb; eventInbox: Pick<EventInbox, 'recordOnce'> }
 
 export type Statements = ReturnType<typeof createStatements>
 
@@ -31,7 +31,7 @@ export function createStatements({ db, eventInbox }: StatementsDeps) {
   /** Records a statement. Does nothing if the store's latest event about the purchase said the same. */
   async function record(tx: Tx, delivery: Delivery) {
     const latest = await find(tx, delivery.provider, findPurchaseKey(delivery.event) ?? '')
-    if (latest?.bodyHash !== delivery.hash) await eventInbox.recordIn(tx, delivery)
+    if (latest?.bodyHash !== delivery.hash) await eventInbox.recordOnce(tx, delivery)
   }
 
   /** The time of a store's latest event about a purchase, in ms; 0 for none. */

@@ -91,8 +91,8 @@ export function createSubmissions(deps: SubmissionsDeps) {
         return { ...refusal('purchase_invalid'), ...described }
       }
       const purchaseKey = findPurchaseKey(delivery.event) ?? ''
-      const heldBy = await claims.ownerOf(db.read, purchaseKey)
-      const known = await claims.purchaseOf(db.read, purchaseKey)
+      const heldBy = await claims.findOwner(db.read, purchaseKey)
+      const known = await claims.findPurchase(db.read, purchaseKey)
       const statements = isAlreadyStated(known, delivery)
         ? []
         : [delivery, ...(await askApple(delivery, deadline))]

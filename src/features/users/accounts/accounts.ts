@@ -65,7 +65,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     find,
     findByEmail,
     exists,
-    existsIn,
+    existsWithin,
     filterExisting,
     describe,
     rebuildEmailKeys,
@@ -99,7 +99,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
   async function update(tx: Tx, userId: string, changes: Partial<Account>): Promise<Account> {
     const before = await find(tx, userId)
     // A request that changes nothing must not be announced.
-    if (isPartOf(changes, before)) return before
+    if (includesChanges(changes, before)) return before
     const user = await updateUser(tx, userId, { ...changes, updatedAt: now() })
     if (changes.name !== undefined) await names.replace(tx, user as Account)
     announce(tx, userId, 'updated')
@@ -154,8 +154,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     return (await findId(db.read).execute({ id })).length > 0
   }
 
-  /** Like `exists`, within a change. */
-  async function existsIn(tx: Tx, id: string): Promise<boolean> {
+  async function existsWithin(tx: Tx, id: string): Promise<boolean> {
     return (await findId(tx).execute({ id })).length > 0
   }
 
@@ -228,7 +227,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
   }
 }
 
-function isPartOf(changes: Partial<Account>, account: Account): boolean {
+function includesChanges(changes: Partial<Account>, account: Account): boolean {
   const known: Record<string, unknown> = account
   return Object.entries(changes).every(([name, value]) => known[name] === value)
 }

@@ -20,7 +20,7 @@ export type Page = {
   count?: 'index'
 }
 
-export type AccountSummary = ReturnType<typeof summaryOf>
+export type AccountSummary = ReturnType<typeof toSummary>
 
 /** A user in a list, with what the user pays for. */
 export type ListedUser = AccountSummary & { status: AccessStatus; plan: string | null }
@@ -55,20 +55,20 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
     page,
     listByIds,
     listByIdPrefix,
-    namesOf,
+    findNames,
     find,
     findById,
     findByEmail,
-    idOf,
+    findId,
     count,
     setEmailVerified,
-    setEmailVerifiedIn,
+    setEmailVerifiedWithin,
   }
 
   /** Lists the newest users first; with `emailPrefix`, the matching users sorted by address. */
   async function list(wanted: Page) {
     const { accounts, ...rest } = await page(wanted)
-    return { users: accounts.map(summaryOf), ...rest }
+    return { users: accounts.map(toSummary), ...rest }
   }
 
   /** Like `list`, with whole accounts. */
@@ -95,7 +95,7 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
       .from(users)
       .where(inArray(users.id, ids.slice(0, PAGE_SIZE)))
       .orderBy(desc(users.id))
-    return rows.map(summaryOf)
+    return rows.map(toSummary)
   }
 
   /** The first users whose ids begin with `prefix`, at most one page of them. */
@@ -106,11 +106,11 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
       .where(beginsWith(users.id, prefix))
       .orderBy(asc(users.id))
       .limit(PAGE_SIZE)
-    return rows.map(summaryOf)
+    return rows.map(toSummary)
   }
 
   /** The names or e-mail addresses of those `ids` that belong to users, by id; empty for guests. */
-  async function namesOf(ids: (string | null)[]): Promise<Record<string, string>> {
+  async function findNames(ids: (string | null)[]): Promise<Record<string, string>> {
     const wanted = [...new Set(ids.filter((id) => id !== null))]
     if (wanted.length === 0) return {}
     const rows = await db.read
@@ -139,7 +139,7 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
     return accounts.findByEmail(db.read, email)
   }
 
-  async function idOf(email: string): Promise<string | null> {
+  async function findId(email: string): Promise<string | null> {
     return (await accounts.findByEmail(db.read, email))?.id ?? null
   }
 
@@ -155,10 +155,10 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
    * with a verified one. Throws `email_taken`.
    */
   async function setEmailVerified(account: Account, isVerified: boolean) {
-    await db.write((tx) => setEmailVerifiedIn(tx, account, isVerified))
+    await db.write((tx) => setEmailVerifiedWithin(tx, account, isVerified))
   }
 
-  async function setEmailVerifiedIn(tx: Tx, account: Account, isVerified: boolean) {
+  async function setEmailVerifiedWithin(tx: Tx, account: Account, isVerified: boolean) {
     const email = requireAddress(await accounts.find(tx, account.id))
     if (email !== account.email) throw addressChanged()
     if (isVerified) await accounts.setVerifiedAddress(tx, account.id, email)
@@ -176,7 +176,7 @@ function addressChanged(): AppError {
   return new AppError('conflict', 'The e-mail address has just been changed.')
 }
 
-function summaryOf(account: Account) {
+function toSummary(account: Account) {
   const { id, email, loginType, name, emailVerifiedAt, createdAt, lastSeenAt } = account
   return {
     id,

@@ -22,7 +22,7 @@ type FindUsersDeps = {
    * All app user ids of the customers with the app user id `text`, or with a transaction id that
    * begins with `text`.
    */
-  customerIdsOf: (text: string) => Promise<string[]>
+  findCustomerIds: (text: string) => Promise<string[]>
   /** Whether a billing event has this id. */
   isEvent: (id: string) => Promise<boolean>
 }
@@ -44,7 +44,7 @@ const ID_PREFIX = /^[0-9a-f-]{4,36}$/
  * app user id or event id. Without a text, lists those that match the filter.
  */
 export function createFindUsers(deps: FindUsersDeps) {
-  const { list, listByIds, listByIdPrefix, search, accessOf, idsByName, customerIdsOf } = deps
+  const { list, listByIds, listByIdPrefix, search, accessOf, idsByName, findCustomerIds } = deps
   return async (text: string, query: Query = {}): Promise<FoundUsers> => {
     const { filter = {} } = query
     const wanted = queriedAddress(text)
@@ -100,7 +100,7 @@ export function createFindUsers(deps: FindUsersDeps) {
     const named = byName.filter((user) => !isLater(user))
     if (wanted.length < MIN_QUERY_LENGTH)
       return { users: unique([...users, ...named]), next, hasMoreNames }
-    const ids = await customerIdsOf(wanted)
+    const ids = await findCustomerIds(wanted)
     const customers = await listByIds([wanted, ...ids])
     const known = new Set(customers.map(({ id }) => id))
     const unlinkedIds = ids.filter((id) => !known.has(id))

@@ -6,7 +6,7 @@ import type { Accounts } from './accounts.ts'
 
 type NotesDeps = {
   db: UsersDb
-  accounts: Pick<Accounts, 'existsIn'>
+  accounts: Pick<Accounts, 'existsWithin'>
   now: () => Date
   newId: () => string
 }
@@ -39,7 +39,7 @@ export function createNotes({ db, accounts, now, newId }: NotesDeps) {
       throw invalidField('text', `must have ${MAX_NOTE_LENGTH} characters or fewer`)
     const id = newId()
     await db.write(async (tx) => {
-      if (!(await accounts.existsIn(tx, userId))) throw notFound()
+      if (!(await accounts.existsWithin(tx, userId))) throw notFound()
       if ((await tx.$count(userNotes, eq(userNotes.userId, userId))) >= MAX_NOTES) throw tooMany()
       await tx.insert(userNotes).values({ id, userId, text: trimmed, author, createdAt: now() })
     })

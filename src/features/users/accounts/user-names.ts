@@ -32,19 +32,19 @@ export function createUserNames(db: UsersDb) {
   /** Stores the words of new users' names. */
   async function add(tx: Tx, named: NamedUser[]) {
     const rows = named.flatMap(({ id: userId, name }) =>
-      wordsIn(name).map((word) => ({ userId, word })),
+      splitWords(name).map((word) => ({ userId, word })),
     )
     if (rows.length > 0) await tx.insert(userNames).values(rows).onConflictDoNothing()
   }
 
   async function replace(tx: Tx, { id: userId, name }: NamedUser) {
     await removeWords(tx).execute({ userId })
-    for (const word of wordsIn(name)) await addWord(tx).execute({ userId, word })
+    for (const word of splitWords(name)) await addWord(tx).execute({ userId, word })
   }
 
   /** The ids of at most `limit` users whose names have, for each word of `text`, one that begins with it. */
   async function find(text: string, limit: number): Promise<string[]> {
-    const [longest, ...others] = wordsIn(text).toSorted((a, b) => b.length - a.length)
+    const [longest, ...others] = splitWords(text).toSorted((a, b) => b.length - a.length)
     if (longest === undefined) return []
     const rows = await db.read
       .select({ userId: userNames.userId })
@@ -82,7 +82,7 @@ export function createUserNames(db: UsersDb) {
 }
 
 /** `Zoë O’Brien-Smith` has the words `zoe`, `o`, `brien` and `smith`. */
-function wordsIn(name: string): string[] {
+function splitWords(name: string): string[] {
   const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
   const words = plain.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '')
   return [...new Set(words.slice(0, MAX_WORDS).map((word) => word.slice(0, MAX_WORD_LENGTH)))]

@@ -52,7 +52,7 @@ const MAILS_PER_ADDRESS: WindowRule = { name: 'code-mail', max: 10, seconds: 60 
 export function createEmailCodes(deps: EmailCodesDeps) {
   const { db, accounts, accountSecurity, oneTimeTokens, signIn, signUp } = deps
   const { knownOrigins, outbox, limits, key, now } = deps
-  return { request, mailFor, signInWith, prove, limitsOf, codeOf }
+  return { request, mailFor, signInWith, prove, listLimits, deriveCode }
 
   /** Queues the mail with a code. The reply and its timing are the same whether the account exists or not. */
   async function request(
@@ -66,7 +66,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     const requestToken = await db.write(async (tx) => {
       const token = await oneTimeTokens.issueOpen(tx, purpose, email)
       const until = now().getTime() + LIFETIME_MS[purpose]
-      const content = { email, locale, code: codeOf(token), until, purpose }
+      const content = { email, locale, code: deriveCode(token), until, purpose }
       const message = { kind: 'email-code', ...content } as const
       await outbox.add(tx, message, { priority: PRIORITY.reset, userId: null, source: origin.ip })
       return token
@@ -122,7 +122,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     const result = await db.write(async (tx) => {
       const pending = await oneTimeTokens.find(tx, purpose, requestToken)
       if (!pending) return null
-      if (!equalInConstantTime(plainCode(code), codeOf(requestToken))) {
+      if (!equalInConstantTime(plainCode(code), deriveCode(requestToken))) {
         await oneTimeTokens.countFailure(tx, pending)
         return null
       }
@@ -141,7 +141,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
   }
 
   async function wrongCodeLimit(emailKey: string, origin: AttemptOrigin): Promise<Limit> {
-    return { rule: WRONG_PER_ADDRESS, key: await addressKeyOf(emailKey, origin) }
+    return { rule: WRONG_PER_ADDRESS, key: await deriveAddressKey(emailKey, origin) }
   }
 
   async function mailLimits(
@@ -153,12 +153,12 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     return [
       { rule: ALL_MAILS_PER_NETWORK, key: ip },
       { rule: MAILS_PER_NETWORK, key: `${emailKey} ${ip}` },
-      { rule: MAILS_PER_ADDRESS, key: await addressKeyOf(emailKey, origin) },
+      { rule: MAILS_PER_ADDRESS, key: await deriveAddressKey(emailKey, origin) },
     ]
   }
 
   /** Apart for a user's own device or network, so that a stranger does not keep the owner out. */
-  async function addressKeyOf(emailKey: string, origin: AttemptOrigin): Promise<string> {
+  async function deriveAddressKey(emailKey: string, origin: AttemptOrigin): Promise<string> {
     const user = await accounts.findByEmail(db.read, emailKey)
     return (await knownOrigins.recognize(user?.id ?? '', origin)) ?? emailKey
   }
@@ -182,7 +182,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
   }
 
   /** The rate limits for codes of an account. */
-  function limitsOf({ emailKey }: Account): Limit[] {
+  function listLimits({ emailKey }: Account): Limit[] {
     if (emailKey === null) return []
     const perAddress = [WRONG_PER_ADDRESS, MAILS_PER_ADDRESS].map((rule) => ({
       rule,
@@ -191,7 +191,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     return [...perAddress, requestedMailLimit(emailKey)]
   }
 
-  function codeOf(requestToken: string): string {
+  function deriveCode(requestToken: string): string {
     const digest = Buffer.from(hmac(key, `email-code.${requestToken}`), 'base64url')
     return String(digest.readUIntBE(0, 6) % 1_000_000).padStart(6, '0')
   }

@@ -27,7 +27,7 @@ export function createKnownOrigins({ limits, devices, tokens }: KnownOriginsDeps
 
   /** Remembers the network from which a user has just signed in. */
   async function remember(tx: Tx, userId: string, ip: string) {
-    await limits.countIfAllowed(tx, networkOf(userId, ip))
+    await limits.countIfAllowed(tx, toNetworkLimit(userId, ip))
   }
 
   /**
@@ -41,12 +41,12 @@ export function createKnownOrigins({ limits, devices, tokens }: KnownOriginsDeps
     if (isOwners && (await devices.isSignedIn(owner.sessionId)))
       return `${userId} ${owner.sessionId}`
     const isDeviceKnown = await devices.isKnown(userId, device.name)
-    const [network] = await limits.activeLimits([networkOf(userId, ip)])
+    const [network] = await limits.activeLimits([toNetworkLimit(userId, ip)])
     if (network) return `${userId} ${ip} ${isDeviceKnown ? device.name : ''}`
     return isOwners ? `${userId} ended` : null
   }
 }
 
-function networkOf(userId: string, ip: string): Limit {
+function toNetworkLimit(userId: string, ip: string): Limit {
   return { rule: SIGNED_IN, key: `${userId} ${ip}` }
 }

@@ -196,7 +196,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     const isProven = (await tx.$count(users, isVerified)) > 0
     const kept = ['verify-email', 'confirmed', ...(isProven ? [] : ['email-code', 'deletion-code'])]
     const isRevocable = notInArray(oneTimeTokens.purpose, kept)
-    await tx.delete(oneTimeTokens).where(and(isTokenOf(tx, userId), isRevocable))
+    await tx.delete(oneTimeTokens).where(and(matchesUser(tx, userId), isRevocable))
   }
 
   async function revokeOpen(tx: Tx, purpose: OpenPurpose, emailKey: string) {
@@ -206,11 +206,11 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
 
   /** Deletes all tokens of an account that is being deleted. */
   async function removeAll(tx: Tx, userId: string) {
-    await tx.delete(oneTimeTokens).where(isTokenOf(tx, userId))
+    await tx.delete(oneTimeTokens).where(matchesUser(tx, userId))
   }
 
   /** Tokens of the account, or sent to its address. */
-  function isTokenOf(tx: Tx, userId: string) {
+  function matchesUser(tx: Tx, userId: string) {
     const emailKeys = tx.select({ key: users.emailKey }).from(users).where(eq(users.id, userId))
     return or(eq(oneTimeTokens.userId, userId), inArray(oneTimeTokens.emailKey, emailKeys))
   }

@@ -34,7 +34,7 @@ const PER_IP: WindowRule = { name: 'sign-in-address', max: 'failures', seconds: 
 export function createPasswordProof(deps: PasswordProofDeps) {
   const { db, accounts, passwords, limits, hashKinds, knownOrigins } = deps
   const { users } = db.tables
-  return { attempt, prove, verifyOwnPassword, clearFailures, limitsOf }
+  return { attempt, prove, verifyOwnPassword, clearFailures, listLimits }
 
   /**
    * The account with this address and password, whose hash is not outdated. `releaseRateLimit` takes the attempt out of the
@@ -124,11 +124,11 @@ export function createPasswordProof(deps: PasswordProofDeps) {
 
   /** Lifts the delays that wrong passwords caused, once a new password is set. */
   async function clearFailures(tx: Tx, { id, email }: Account) {
-    for (const limit of limitsOf({ id, email })) await limits.resetCounter(tx, limit)
+    for (const limit of listLimits({ id, email })) await limits.resetCounter(tx, limit)
   }
 
   /** The rate limits for password attempts on an account. */
-  function limitsOf({ id, email }: Pick<Account, 'id' | 'email'>): Limit[] {
+  function listLimits({ id, email }: Pick<Account, 'id' | 'email'>): Limit[] {
     return [accountLimit(email ?? id), { rule: PER_USER, key: id }]
   }
 }

@@ -121,7 +121,7 @@ export async function* importFile(
       const isWanted =
         'row' in found && toEmailKey(String(found.row['email'])) === toEmailKey(email)
       if (!isWanted) continue
-      const hash = passwordHashOf(found.row, found.line)
+      const hash = readPasswordHash(found.row, found.line)
       const { serialize } = createPasswords(PASSWORD_COSTS.standard, createLog('error'))
       if (await serialize([], ({ verify }) => verify(password, hash))) return
       throw new CommandError(
@@ -131,7 +131,7 @@ export async function* importFile(
     throw new CommandError(`${path} has no user ${email}. Nothing was written.`)
   }
 
-  function passwordHashOf(row: Row, line: number): string | null {
+  function readPasswordHash(row: Row, line: number): string | null {
     try {
       return toUserRecord(toDraft(row, format ?? detectFormat(row), firebase), '', line)
         .passwordHash

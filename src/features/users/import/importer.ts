@@ -46,13 +46,13 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
         : await db.write(async (tx) => {
             const result = await decide(tx, batch, knownKinds)
             const accepted = batch.filter((_user, at) => result.decisions[at] === null)
-            const rows = accepted.map(rowOf)
+            const rows = accepted.map(toRow)
             if (rows.length > 0) await tx.insert(users).values(rows)
             await names.add(tx, rows)
             const replaced = batch.filter((_user, at) => result.decisions[at] === 'replaced')
             for (const { id, passwordHash } of replaced)
               await tx.update(users).set({ passwordHash }).where(eq(users.id, id))
-            const links = accepted.flatMap(identityRowsOf)
+            const links = accepted.flatMap(toIdentityRows)
             if (links.length > 0) await tx.insert(identities).values(links)
             await hashKinds.add(tx, result.newKinds)
             return result
@@ -140,7 +140,7 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
     }
   }
 
-  function rowOf(user: UserRecord): typeof users.$inferInsert {
+  function toRow(user: UserRecord): typeof users.$inferInsert {
     const { id, email, emailVerified, name, locale, timezone, currency, passwordHash } = user
     const [identity] = user.identities
     const at = now()
@@ -161,7 +161,7 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
     }
   }
 
-  function identityRowsOf({ id, identities: links }: UserRecord) {
+  function toIdentityRows({ id, identities: links }: UserRecord) {
     const createdAt = now()
     return links.map((link) => ({ ...link, userId: id, grant: null, createdAt }))
   }

@@ -4,7 +4,7 @@ import { readBody } from '../../../platform/http/body/body.ts'
 import { sendPage } from '../../../platform/http/pages/page.ts'
 import { openQuery } from '../../../platform/http/request/query.ts'
 import type { UserRoutesDeps } from '../routes/deps.ts'
-import { createOriginOf } from '../routes/origin.ts'
+import { createOriginReader } from '../routes/origin.ts'
 import type { RequestOrigin } from '../sessions/sign-in.ts'
 import {
   deletedPage,
@@ -24,9 +24,9 @@ const TokenQuery = openQuery({ token: t.Optional(t.String()) })
 
 /** Pages for apps without deep links, each a form that posts to its own URL. */
 export function pageRoutes(deps: UserRoutesDeps) {
-  const { users, deleteAccount, appName, languageOf, translate, retention } = deps
+  const { users, deleteAccount, appName, chooseLanguage, translate, retention } = deps
   const { addresses, emailCodes, passwordLogin, proof, twoFactor } = users
-  const originOf = createOriginOf(deps)
+  const readOrigin = createOriginReader(deps)
   return new Elysia({ name: 'auth-pages' })
     .get('/auth/verify', (context) => open(context, 'verify', context.query.token), tokenQuery)
     .post(
@@ -58,7 +58,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
     )
     .post(
       '/account/delete',
-      (context) => submitDeletion(context, originOf(context.request, context.server)),
+      (context) => submitDeletion(context, readOrigin(context.request, context.server)),
       unparsed,
     )
 
@@ -67,7 +67,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
     const texts = textsFor(context)
     if (name === 'verify' && (await addresses.isConfirmedBy(token)))
       return page(context, resultPage(texts.alreadyVerified))
-    const error = await failureOf(() => addresses.requireLink(name, token), context)
+    const error = await catchFailure(() => addresses.requireLink(name, token), context)
     if (error) return page(context, resultPage(error.sentence), error.status)
     return page(
       context,
@@ -87,7 +87,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
     const form = await readForm(context.request)
     const token = form('token')
     let isFirstUse = true
-    const error = await failureOf(async () => {
+    const error = await catchFailure(async () => {
       if (name === 'verify') isFirstUse = await addresses.verify(token)
       else if (name === 'cancel') await addresses.cancelChange(token)
       else await passwordLogin.reset(token, form('newPassword'))
@@ -106,9 +106,9 @@ export function pageRoutes(deps: UserRoutesDeps) {
     const email = form('email')
     let requestToken = form('requestToken')
     let deleted: ReturnType<typeof deletedPage> | null = null
-    const error = await failureOf(async () => {
+    const error = await catchFailure(async () => {
       if (form('send') === 'code') {
-        const language = languageOf(context.request)
+        const language = chooseLanguage(context.request)
         const sent = await emailCodes.request(email, language, origin, 'deletion-code')
         requestToken = sent.requestToken
         return
@@ -130,7 +130,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
   }
 
   function textsFor({ request }: RequestContext): PageTexts {
-    return pageTexts(languageOf(request))
+    return pageTexts(chooseLanguage(request))
   }
 
   function page(
@@ -138,18 +138,18 @@ export function pageRoutes(deps: UserRoutesDeps) {
     content: ReturnType<typeof resultPage>,
     status = 200,
   ) {
-    const frame = { language: languageOf(request), appName, footer: Bun.escapeHTML(appName) }
+    const frame = { language: chooseLanguage(request), appName, footer: Bun.escapeHTML(appName) }
     return sendPage(set, { ...content, ...frame }, status)
   }
 
   /** The error of `work` in the language of the page; null if it succeeded. */
-  async function failureOf(work: () => Promise<unknown>, { request }: RequestContext) {
+  async function catchFailure(work: () => Promise<unknown>, { request }: RequestContext) {
     try {
       await work()
       return null
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      const sentence = translate(error.message, languageOf(request))
+      const sentence = translate(error.message, chooseLanguage(request))
       return { sentence, status: STATUS[error.code] }
     }
   }

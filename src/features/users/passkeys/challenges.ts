@@ -15,29 +15,27 @@ const CONTENT_BYTES = TIME_BYTES + NONCE_BYTES
  * stored.
  */
 export function createChallenges({ key, now }: ChallengesDeps) {
-  return { issue, expiryOf }
+  return { issue, readExpiry }
 
   function issue(): string {
     const content = Buffer.concat([Buffer.alloc(TIME_BYTES), randomBytes(NONCE_BYTES)])
     content.writeUIntBE(now().getTime() + LIFETIME_MS, 0, TIME_BYTES)
-    return Buffer.concat([content, Buffer.from(signatureOf(content), 'base64url')]).toString(
-      'base64url',
-    )
+    return Buffer.concat([content, Buffer.from(sign(content), 'base64url')]).toString('base64url')
   }
 
   /** When a challenge expires; null if it is forged or has expired. */
-  function expiryOf(challenge: string): Date | null {
+  function readExpiry(challenge: string): Date | null {
     const bytes = Buffer.from(challenge, 'base64url')
     const content = bytes.subarray(0, CONTENT_BYTES)
     const signature = bytes.subarray(CONTENT_BYTES).toString('base64url')
     // Another spelling of the same bytes would count as another challenge, and be accepted a second time.
     if (content.length < CONTENT_BYTES || bytes.toString('base64url') !== challenge) return null
-    if (!equalInConstantTime(signature, signatureOf(content))) return null
+    if (!equalInConstantTime(signature, sign(content))) return null
     const expiresAt = new Date(content.readUIntBE(0, TIME_BYTES))
     return expiresAt > now() ? expiresAt : null
   }
 
-  function signatureOf(content: Uint8Array): string {
+  function sign(content: Uint8Array): string {
     return hmac(key, `passkey-sign-in.${Buffer.from(content).toString('base64url')}`)
   }
 }

@@ -3,8 +3,8 @@ import { PasskeyAssertion, PasskeyAttestation } from '../../../platform/http/pas
 import {
   closedObject,
   integer,
+  literalUnion,
   nullable,
-  oneOf,
   time,
 } from '../../../platform/http/replies/envelope.ts'
 import { SecondFactor } from '../model.ts'
@@ -26,8 +26,8 @@ const passkeyId = t.String({
 })
 const challenge = text('bytes to sign, base64url', 'Zk3v9Qw1x5c7B2n4M6j8H0')
 const timeout = integer({ description: 'milliseconds for the user to answer', examples: [60_000] })
-const publicKey = oneOf(['public-key'], { description: 'the kind of credential' })
-const required = oneOf(['required'], { description: 'the passkey must support it' })
+const publicKey = literalUnion(['public-key'], { description: 'the kind of credential' })
+const required = literalUnion(['required'], { description: 'the passkey must support it' })
 
 export const RegistrationBody = closedObject({
   password: t.Optional(
@@ -76,7 +76,7 @@ export const CreationOptions = closedObject(
       { description: 'the accepted algorithms, best first' },
     ),
     timeout,
-    attestation: oneOf(['none'], { description: 'no attestation is requested' }),
+    attestation: literalUnion(['none'], { description: 'no attestation is requested' }),
     excludeCredentials: t.Array(
       closedObject({ id: passkeyId, type: publicKey }, 'KnownPasskey', 'a passkey of the user'),
       {

@@ -56,7 +56,7 @@ export function createPasskeyLogin(deps: PasskeyLoginDeps) {
       ...relyingParty,
       consumeChallenge: async (signed) => {
         challenge = signed
-        expiresAt = challenges.expiryOf(signed)
+        expiresAt = challenges.readExpiry(signed)
         return expiresAt !== null
       },
     })

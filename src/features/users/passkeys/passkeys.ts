@@ -62,7 +62,7 @@ export function createUserPasskeys(deps: PasskeysDeps) {
     if (recheckPassword === null && user.loginType !== 'guest')
       await ownerProof.requireRecentSignIn(db.read, sessionId)
     const useCode = await twoFactor.requireCode(userId, code)
-    const existing = await rowsOf(userId)
+    const existing = await findRows(userId)
     const challenge = await db.write(async (tx) => {
       await recheckPassword?.(tx)
       await useCode(tx)
@@ -122,7 +122,7 @@ export function createUserPasskeys(deps: PasskeysDeps) {
   }
 
   async function list(userId: string) {
-    return (await rowsOf(userId)).map(describe)
+    return (await findRows(userId)).map(describe)
   }
 
   async function rename(userId: string, id: string, name: string) {
@@ -149,7 +149,7 @@ export function createUserPasskeys(deps: PasskeysDeps) {
     return and(eq(passkeys.id, id), eq(passkeys.userId, userId))
   }
 
-  function rowsOf(userId: string) {
+  function findRows(userId: string) {
     return db.read
       .select()
       .from(passkeys)

@@ -2,7 +2,7 @@ import { Elysia, type TSchema } from 'elysia'
 import type { DeleteAccount } from '../../../lib/active-subscriptions.ts'
 import type { authenticate } from '../../../platform/http/authenticate.ts'
 import { json } from '../../../platform/http/body/body.ts'
-import { DataOf, data, responses } from '../../../platform/http/replies/envelope.ts'
+import { createDataSchema, data, responses } from '../../../platform/http/replies/envelope.ts'
 import { withoutReadOnly, withReadOnly } from '../../../platform/http/request/read-only.ts'
 import { readInitialLocale, readTimezone } from '../../../platform/http/request/request-headers.ts'
 import { DeletionReply, deletionReply, ProfilePatch, UserProfile } from './model.ts'
@@ -17,20 +17,21 @@ type ProfileRoutesDeps = {
   exportData: (userId: string) => Promise<Record<string, unknown>>
   exportSchema: TSchema
   /** The base of file URLs. */
-  baseUrlOf: (request: Request) => string
+  findBaseUrl: (request: Request) => string
   signedIn: ReturnType<typeof authenticate>
 }
 
 export function profileRoutes(deps: ProfileRoutesDeps) {
-  const { profile, deleteAccount, exportData, exportSchema, baseUrlOf, signedIn } = deps
+  const { profile, deleteAccount, exportData, exportSchema, findBaseUrl, signedIn } = deps
   return new Elysia({ name: 'profile' })
     .use(signedIn)
     .get(
       PATH,
-      async ({ session, request }) => data(await profile.read(session.userId, baseUrlOf(request))),
+      async ({ session, request }) =>
+        data(await profile.read(session.userId, findBaseUrl(request))),
       {
         signedIn: true,
-        response: responses(DataOf(UserProfile), 400, 401),
+        response: responses(createDataSchema(UserProfile), 400, 401),
         detail: {
           tags,
           operationId: 'readProfile',
@@ -44,7 +45,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
       async ({ session, body, request }) => {
         const { headers } = request
         const { userId } = session
-        const baseUrl = baseUrlOf(request)
+        const baseUrl = findBaseUrl(request)
         const defaults = { locale: readInitialLocale(headers), timezone: readTimezone(headers) }
         const patch = withoutReadOnly(ProfilePatch, body, await profile.read(userId, baseUrl))
         return data(await profile.change(userId, patch, defaults, baseUrl))
@@ -52,7 +53,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
       {
         ...json(withReadOnly(ProfilePatch, UserProfile)),
         signedIn: true,
-        response: responses(DataOf(UserProfile), 400, 401, 413, 415, 422, 429, 507),
+        response: responses(createDataSchema(UserProfile), 400, 401, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'changeProfile',
@@ -82,7 +83,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
     )
     .get('/api/user/export/v1', async ({ session }) => data(await exportData(session.userId)), {
       signedIn: true,
-      response: responses(DataOf(exportSchema), 400, 401),
+      response: responses(createDataSchema(exportSchema), 400, 401),
       detail: {
         tags,
         operationId: 'exportData',

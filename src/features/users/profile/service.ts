@@ -57,12 +57,12 @@ export function createProfile(deps: ProfileDeps) {
         currency: user.currency,
         avatarUrl: user.avatarKey && `${filesPublicUrl ?? baseUrl}/files/${user.avatarKey}`,
       },
-      twoFactor: await twoFactorOf(user),
+      twoFactor: await readTwoFactor(user),
       onboardingCompleted: user.onboardingCompleted,
     }
   }
 
-  async function twoFactorOf({ id, twoFactorSince }: typeof users.$inferSelect) {
+  async function readTwoFactor({ id, twoFactorSince }: typeof users.$inferSelect) {
     if (twoFactorSince === null) return { enabled: false, methods: [], recoveryCodesLeft: 0 }
     const recoveryCodesLeft = await db.read.$count(recoveryCodes, eq(recoveryCodes.userId, id))
     return { enabled: true, methods: ['totp', 'recovery_code'], recoveryCodesLeft }

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import { json } from '../../../platform/http/body/body.ts'
 import {
-  DataOf,
+  createDataSchema,
   data,
   Message,
   message,
@@ -25,7 +25,7 @@ const EMAIL = '/api/auth/email/v1'
 const SESSIONS = '/api/auth/sessions/v1'
 
 /** Password, e-mail address and devices of an account. */
-export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
+export function accountRoutes({ users, findIp, signedIn }: UserRoutesDeps) {
   const { passwordLogin, ownerProof, twoFactor, addresses, devices, accountSecurity } = users
   return new Elysia({ name: 'auth-account' })
     .use(signedIn)
@@ -34,7 +34,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
       async ({ session }) => data(await devices.list(session.userId, session.sessionId)),
       {
         signedIn: true,
-        response: responses(DataOf(DevicesReply), 400, 401),
+        response: responses(createDataSchema(DevicesReply), 400, 401),
         detail: {
           tags,
           operationId: 'listSessions',
@@ -88,7 +88,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
     .post(
       `${PASSWORD}/forgot`,
       async ({ body: { email }, request, server }) => {
-        await addresses.requestReset(email, ipOf(request, server))
+        await addresses.requestReset(email, findIp(request, server))
         return message('If the account exists, an e-mail is on its way.')
       },
       {
@@ -143,7 +143,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
     .post(
       `${EMAIL}/resend`,
       async ({ session, request, server }) => {
-        await addresses.resend(session.userId, ipOf(request, server))
+        await addresses.resend(session.userId, findIp(request, server))
         return message('An e-mail is on its way.')
       },
       {
@@ -163,7 +163,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
       async ({ session, body: { password, email, code }, request, server }) => {
         const recheckPassword = await ownerProof.prove(session, password)
         const useCode = await twoFactor.requireCode(session.userId, code)
-        await addresses.change(session.userId, email, ipOf(request, server), async (tx) => {
+        await addresses.change(session.userId, email, findIp(request, server), async (tx) => {
           await recheckPassword(tx)
           await useCode(tx)
         })

@@ -1,6 +1,6 @@
 import type { DeleteAccount } from '../../../lib/active-subscriptions.ts'
 import type { authenticate } from '../../../platform/http/authenticate.ts'
-import type { CountryOf, IpOf } from '../../../platform/http/request/client-address.ts'
+import type { FindCountry, FindIp } from '../../../platform/http/request/client-address.ts'
 import type { Retention } from '../pages/templates.ts'
 import type { Users } from '../users.ts'
 
@@ -10,17 +10,17 @@ export const OPTIONAL_GUEST_TOKEN = [{}, { bearer: [] }]
 /** The dependencies of all routes of this feature. */
 export type UserRoutesDeps = {
   users: Users
-  ipOf: IpOf
-  countryOf: CountryOf
+  findIp: FindIp
+  findCountry: FindCountry
   /** The base of file URLs. */
-  baseUrlOf: (request: Request) => string
+  findBaseUrl: (request: Request) => string
   signedIn: ReturnType<typeof authenticate>
   deleteAccount: DeleteAccount
   retention: Retention
   /** The name of the app on pages. */
   appName: string
   /** The language of the pages for a request. */
-  languageOf: (request: Request) => string
+  chooseLanguage: (request: Request) => string
   /** Translates a sentence into a language. */
   translate: (sentence: string, language: string) => string
 }

@@ -1,9 +1,9 @@
 import { Elysia } from 'elysia'
 import { json } from '../../../platform/http/body/body.ts'
-import { DataOf, data, responses } from '../../../platform/http/replies/envelope.ts'
+import { createDataSchema, data, responses } from '../../../platform/http/replies/envelope.ts'
 import { EmailCodeAnswerBody, EmailCodeBody, EmailCodeReply, SignInReply } from '../model.ts'
 import { OPTIONAL_GUEST_TOKEN, type UserRoutesDeps } from './deps.ts'
-import { createOriginOf, readBearer, readLocale } from './origin.ts'
+import { createOriginReader, readBearer, readLocale } from './origin.ts'
 
 const PATH = '/api/auth/email_code/v1'
 const tags = ['Signing in']
@@ -11,18 +11,18 @@ const tags = ['Signing in']
 /** Signing in with a code that is sent by e-mail. */
 export function emailCodeRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
   const { emailCodes, guests } = users
-  const originOf = createOriginOf(origins)
+  const readOrigin = createOriginReader(origins)
   return new Elysia({ name: 'auth-email-code' })
     .use(signedIn)
     .post(
       PATH,
       async ({ body: { email }, request, server }) => {
         const { locale } = readLocale(request)
-        return data(await emailCodes.request(email, locale, originOf(request, server)))
+        return data(await emailCodes.request(email, locale, readOrigin(request, server)))
       },
       {
         ...json(EmailCodeBody),
-        response: responses(DataOf(EmailCodeReply), 400, 413, 415, 422, 429, 507),
+        response: responses(createDataSchema(EmailCodeReply), 400, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'requestEmailCode',
@@ -38,7 +38,7 @@ export function emailCodeRoutes({ users, signedIn, ...origins }: UserRoutesDeps)
         emailCodes.signInWith(
           answer,
           { name, ...readLocale(request) },
-          originOf(request, server),
+          readOrigin(request, server),
           await guests.bearerUserId(...readBearer(request)),
         ),
       {

@@ -1,8 +1,8 @@
 import { readToken } from '../../../platform/http/authenticate.ts'
 import { isSealed } from '../../../platform/http/body/opened-request.ts'
 import {
-  type CountryOf,
-  type IpOf,
+  type FindCountry,
+  type FindIp,
   UNKNOWN_ADDRESS,
 } from '../../../platform/http/request/client-address.ts'
 import {
@@ -12,20 +12,24 @@ import {
 } from '../../../platform/http/request/request-headers.ts'
 import type { RequestOrigin } from '../sessions/sign-in.ts'
 
-type Origins = { ipOf: IpOf; countryOf: CountryOf; baseUrlOf: (request: Request) => string }
+type Origins = {
+  findIp: FindIp
+  findCountry: FindCountry
+  findBaseUrl: (request: Request) => string
+}
 
 /** Creates a function that tells where a request comes from. */
-export function createOriginOf({ ipOf, countryOf, baseUrlOf }: Origins) {
+export function createOriginReader({ findIp, findCountry, findBaseUrl }: Origins) {
   return (request: Request, server: Bun.Server<unknown> | null): RequestOrigin => {
-    const ip = ipOf(request, server)
+    const ip = findIp(request, server)
     return {
       ip,
       device: {
-        ...readDevice(request, countryOf(request)),
+        ...readDevice(request, findCountry(request)),
         ...(ip === UNKNOWN_ADDRESS ? {} : { ip }),
       },
       token: readToken(request.headers.get('authorization')),
-      baseUrl: baseUrlOf(request),
+      baseUrl: findBaseUrl(request),
     }
   }
 }

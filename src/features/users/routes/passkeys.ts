@@ -2,7 +2,7 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import { Elysia, t } from 'elysia'
 import { json } from '../../../platform/http/body/body.ts'
 import {
-  DataOf,
+  createDataSchema,
   data,
   Message,
   message,
@@ -20,7 +20,7 @@ import {
   RequestOptions,
 } from '../passkeys/model.ts'
 import { OPTIONAL_GUEST_TOKEN, type UserRoutesDeps } from './deps.ts'
-import { createOriginOf, readBearer } from './origin.ts'
+import { createOriginReader, readBearer } from './origin.ts'
 
 const PATH = '/api/auth/passkey/v1'
 const tags = ['Signing in']
@@ -28,12 +28,12 @@ const tags = ['Signing in']
 /** Signing in with passkeys, and managing them. */
 export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
   const { passkeys, passkeyLogin, guests } = users
-  const originOf = createOriginOf(origins)
+  const readOrigin = createOriginReader(origins)
   return new Elysia({ name: 'auth-passkeys' })
     .use(signedIn)
     .post(`${PATH}/sign_in/options`, () => data(passkeyLogin.start()), {
       parse: 'none',
-      response: responses(DataOf(RequestOptions), 400),
+      response: responses(createDataSchema(RequestOptions), 400),
       detail: {
         tags,
         operationId: 'startPasskeySignIn',
@@ -47,13 +47,13 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
         data(
           await passkeyLogin.login(
             credential as AuthenticationResponseJSON,
-            originOf(request, server),
+            readOrigin(request, server),
             await guests.bearerUserIdIfValid(...readBearer(request)),
           ),
         ),
       {
         ...json(PasskeySignInBody),
-        response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 429, 507),
+        response: responses(createDataSchema(SessionReply), 400, 401, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'signInWithPasskey',
@@ -66,7 +66,7 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
     )
     .get(PATH, async ({ session }) => data(await passkeys.list(session.userId)), {
       signedIn: true,
-      response: responses(DataOf(t.Array(PasskeyReply)), 400, 401),
+      response: responses(createDataSchema(t.Array(PasskeyReply)), 400, 401),
       detail: {
         tags,
         operationId: 'listPasskeys',
@@ -81,7 +81,17 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
       {
         ...json(RegistrationBody),
         signedIn: true,
-        response: responses(DataOf(CreationOptions), 400, 401, 403, 413, 415, 422, 429, 507),
+        response: responses(
+          createDataSchema(CreationOptions),
+          400,
+          401,
+          403,
+          413,
+          415,
+          422,
+          429,
+          507,
+        ),
         detail: {
           tags,
           operationId: 'startPasskeyRegistration',
@@ -98,7 +108,7 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
       {
         ...json(AddPasskeyBody),
         signedIn: true,
-        response: responses(DataOf(PasskeyReply), 400, 401, 403, 409, 413, 415, 422, 507),
+        response: responses(createDataSchema(PasskeyReply), 400, 401, 403, 409, 413, 415, 422, 507),
         detail: {
           tags,
           operationId: 'addPasskey',
@@ -115,7 +125,7 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
       {
         ...json(RenamePasskeyBody),
         signedIn: true,
-        response: responses(DataOf(PasskeyReply), 400, 401, 404, 413, 415, 422),
+        response: responses(createDataSchema(PasskeyReply), 400, 401, 404, 413, 415, 422),
         detail: {
           tags,
           operationId: 'renamePasskey',

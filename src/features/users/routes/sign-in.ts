@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import { json, readBody, readJson } from '../../../platform/http/body/body.ts'
 import {
-  DataOf,
+  createDataSchema,
   data,
   Message,
   message,
@@ -19,7 +19,7 @@ import {
 } from '../model.ts'
 import { APPLE_ACCOUNT_PATH, AppleAccountNotification } from '../social/model.ts'
 import { OPTIONAL_GUEST_TOKEN, type UserRoutesDeps } from './deps.ts'
-import { createOriginOf, readBearer, readLocale } from './origin.ts'
+import { createOriginReader, readBearer, readLocale } from './origin.ts'
 
 const tags = ['Signing in']
 /** Apple's notifications have about 1 kB. */
@@ -27,7 +27,7 @@ const MAX_NOTIFICATION_BYTES = 16 * 1024
 
 /** Signing in, refreshing and signing out. */
 export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
-  const originOf = createOriginOf(origins)
+  const readOrigin = createOriginReader(origins)
   const { appleNotifications, passwordLogin, signIn, socialLogin, guests, sessions } = users
   const { bearerUserId, bearerUserIdIfValid } = guests
   return new Elysia({ name: 'auth-sign-in' })
@@ -38,13 +38,13 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
         data(
           await passwordLogin.register(
             { ...login, name, ...readLocale(request) },
-            originOf(request, server),
+            readOrigin(request, server),
             await bearerUserId(...readBearer(request)),
           ),
         ),
       {
         ...json(RegisterBody),
-        response: responses(DataOf(SessionReply), 400, 401, 409, 413, 415, 422, 429, 507),
+        response: responses(createDataSchema(SessionReply), 400, 401, 409, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'register',
@@ -61,7 +61,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
         passwordLogin.login(
           email,
           password,
-          originOf(request, server),
+          readOrigin(request, server),
           await bearerUserIdIfValid(...readBearer(request)),
         ),
       {
@@ -84,13 +84,13 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           await signIn.passChallenge(
             challengeToken,
             code,
-            originOf(request, server),
+            readOrigin(request, server),
             await bearerUserIdIfValid(...readBearer(request)),
           ),
         ),
       {
         ...json(ChallengeBody),
-        response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 429, 507),
+        response: responses(createDataSchema(SessionReply), 400, 401, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'passTwoFactor',
@@ -107,7 +107,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
         socialLogin.login(
           login,
           { name, ...readLocale(request) },
-          originOf(request, server),
+          readOrigin(request, server),
           await bearerUserId(...readBearer(request)),
         ),
       {
@@ -147,7 +147,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
       APPLE_ACCOUNT_PATH,
       async ({ request, server }) => {
         const body = Object(readJson(await readBody(request, MAX_NOTIFICATION_BYTES)))
-        const ip = origins.ipOf(request, server)
+        const ip = origins.findIp(request, server)
         const code = await appleNotifications.receive(body.payload, ip)
         return message('The notification was received.', code)
       },
@@ -170,10 +170,12 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
     .post(
       '/api/auth/guest/v1',
       async ({ request, server }) =>
-        data(await guests.create({ name: '', ...readLocale(request) }, originOf(request, server))),
+        data(
+          await guests.create({ name: '', ...readLocale(request) }, readOrigin(request, server)),
+        ),
       {
         parse: 'none',
-        response: responses(DataOf(SessionReply), 400, 429, 507),
+        response: responses(createDataSchema(SessionReply), 400, 429, 507),
         detail: {
           tags,
           operationId: 'startAsGuest',
@@ -186,10 +188,10 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
     .post(
       '/api/auth/refresh/v1',
       async ({ body: { refreshToken }, request, server }) =>
-        data(await signIn.refresh(refreshToken, originOf(request, server))),
+        data(await signIn.refresh(refreshToken, readOrigin(request, server))),
       {
         ...json(RefreshBody),
-        response: responses(DataOf(SessionReply), 400, 401, 409, 413, 415, 422, 429, 507),
+        response: responses(createDataSchema(SessionReply), 400, 401, 409, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'refresh',

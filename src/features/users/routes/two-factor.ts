@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import { json } from '../../../platform/http/body/body.ts'
 import {
-  DataOf,
+  createDataSchema,
   data,
   Message,
   message,
@@ -26,7 +26,7 @@ export function twoFactorRoutes({ users: { twoFactor }, signedIn }: UserRoutesDe
     .post(PATH, async ({ session, body }) => data(await twoFactor.setUp(session, body.password)), {
       ...json(TwoFactorBody),
       signedIn: true,
-      response: responses(DataOf(TwoFactorReply), 400, 401, 403, 409, 413, 415, 422, 429),
+      response: responses(createDataSchema(TwoFactorReply), 400, 401, 403, 409, 413, 415, 422, 429),
       detail: {
         tags,
         operationId: 'setUpTwoFactor',
@@ -41,7 +41,16 @@ export function twoFactorRoutes({ users: { twoFactor }, signedIn }: UserRoutesDe
       {
         ...json(ConfirmBody),
         signedIn: true,
-        response: responses(DataOf(RecoveryCodesReply), 400, 401, 409, 413, 415, 422, 429),
+        response: responses(
+          createDataSchema(RecoveryCodesReply),
+          400,
+          401,
+          409,
+          413,
+          415,
+          422,
+          429,
+        ),
         detail: {
           tags,
           operationId: 'confirmTwoFactor',
@@ -58,7 +67,17 @@ export function twoFactorRoutes({ users: { twoFactor }, signedIn }: UserRoutesDe
       {
         ...json(RenewCodesBody),
         signedIn: true,
-        response: responses(DataOf(RecoveryCodesReply), 400, 401, 403, 409, 413, 415, 422, 429),
+        response: responses(
+          createDataSchema(RecoveryCodesReply),
+          400,
+          401,
+          403,
+          409,
+          413,
+          415,
+          422,
+          429,
+        ),
         detail: {
           tags,
           operationId: 'renewRecoveryCodes',

@@ -1,5 +1,11 @@
 import { type Static, t } from 'elysia'
-import { closedObject, DataOf, id, integer, time } from '../../../platform/http/replies/envelope.ts'
+import {
+  closedObject,
+  createDataSchema,
+  id,
+  integer,
+  time,
+} from '../../../platform/http/replies/envelope.ts'
 import type { Account } from '../accounts/accounts.ts'
 import { ProfilePatch, UserProfile } from '../profile/model.ts'
 
@@ -76,9 +82,9 @@ export const UsersQuery = closedObject({
   ),
 })
 
-export const ServerUserReply = DataOf(ServerUser)
+export const ServerUserReply = createDataSchema(ServerUser)
 export const ServerUsersReply = closedObject({
-  ...DataOf(t.Array(ServerUser)).properties,
+  ...createDataSchema(t.Array(ServerUser)).properties,
   next: t.Optional(
     t.String({
       description: '`after` for the next page; absent on the last page',
@@ -119,7 +125,7 @@ export const ServerUserPatch = closedObject({
   emailVerified: t.Optional(verified),
 })
 
-export const SignedOutReply = DataOf(
+export const SignedOutReply = createDataSchema(
   closedObject(
     { ended: integer({ description: 'the number of sessions that ended', examples: [2] }) },
     'SignedOut',

@@ -18,7 +18,7 @@ type ServerUserRoutesDeps = {
   users: Pick<Users, 'directory'>
   introspect: Introspect
   scopeGuard: ScopeGuard
-  baseUrlOf: (request: Request) => string
+  findBaseUrl: (request: Request) => string
 }
 
 const USERS = `${SERVER_API}/users/v1`
@@ -26,7 +26,7 @@ const users = ['Users']
 
 /** The routes with which the app's other servers read users. */
 export function serverUserRoutes(deps: ServerUserRoutesDeps) {
-  const { introspect, scopeGuard, baseUrlOf } = deps
+  const { introspect, scopeGuard, findBaseUrl } = deps
   const { directory } = deps.users
   return new Elysia({ name: 'server-users' })
     .use(scopeGuard)
@@ -35,7 +35,7 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
       async ({ query: { email, limit, after }, request }) => {
         const page = { ...(after ? { after } : {}), ...(limit ? { limit } : {}) }
         const found = email === undefined ? await directory.page(page) : await withEmail(email)
-        const list = found.accounts.map((account) => toServerUser(account, baseUrlOf(request)))
+        const list = found.accounts.map((account) => toServerUser(account, findBaseUrl(request)))
         return { ...data(list), ...(found.next === null ? {} : { next: found.next }) }
       },
       {
@@ -53,7 +53,7 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
     .get(
       `${USERS}/:id`,
       async ({ params, request }) =>
-        data(toServerUser(await directory.findById(params.id), baseUrlOf(request))),
+        data(toServerUser(await directory.findById(params.id), findBaseUrl(request))),
       {
         scope: 'users:read',
         params: UserParams,

@@ -8,7 +8,7 @@ import type { ProfilePatch } from '../profile/model.ts'
 import type { Profile } from '../profile/service.ts'
 
 type ServerUsersDeps = {
-  directory: Pick<Directory, 'findById' | 'setEmailVerifiedIn'>
+  directory: Pick<Directory, 'findById' | 'setEmailVerifiedWithin'>
   passwordLogin: Pick<PasswordLogin, 'create'>
   profile: Pick<Profile, 'change'>
 }
@@ -48,7 +48,7 @@ export function createServerUsers({ directory, passwordLogin, profile }: ServerU
     const before = { emailVerified: account.emailVerifiedAt !== null }
     const verify = async (tx: Tx) => {
       if (emailVerified !== undefined)
-        await directory.setEmailVerifiedIn(tx, account, emailVerified)
+        await directory.setEmailVerifiedWithin(tx, account, emailVerified)
     }
     await profile.change(id, profilePatch, DEFAULTS, '', verify).catch((error) => {
       // Deleted in the meantime; 401 would say that the API key is invalid.

@@ -29,7 +29,7 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
       .orderBy(desc(knownDevices.seenAt)),
   )
   const storeSeen = prepareUpsert(db, knownDevices)
-  const sessionsOf = db.read
+  const findSessions = db.read
     .select()
     .from(sessions)
     .where(eq(sessions.userId, sql.placeholder('userId')))
@@ -48,7 +48,7 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
   return { list, known, isKnown, isSignedIn, end, remember }
 
   async function list(userId: string, currentId: string) {
-    const rows = await sessionsOf.execute({ userId })
+    const rows = await findSessions.execute({ userId })
     return rows.map(({ id, device, createdAt, lastUsedAt }) => ({
       _id: id,
       device,
@@ -81,7 +81,7 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
   /** Ends one of the user's sessions, and revokes the user's pending tokens. Throws `not_found` for any other session. */
   async function end(userId: string, sessionId: string) {
     await db.write(async (tx) => {
-      if (!(await endings.endOneOf(tx, userId, sessionId, 'signed_out'))) throw notFound()
+      if (!(await endings.endIfOwned(tx, userId, sessionId, 'signed_out'))) throw notFound()
       await oneTimeTokens.revoke(tx, userId)
     })
   }

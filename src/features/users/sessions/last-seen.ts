@@ -36,7 +36,7 @@ export function createLastSeen({ db, now }: LastSeenDeps) {
     const platform = device.platform ?? seen.platform
     const country = device.country ?? seen.country
     const isStored =
-      dayOf(seen.lastSeenAt) === dayOf(at) && platform === seen.platform && country === seen.country
+      toDay(seen.lastSeenAt) === toDay(at) && platform === seen.platform && country === seen.country
     if (isStored) return
     await store(tx).execute({ id: seen.id, at, platform, country })
   }
@@ -85,6 +85,6 @@ export function createLastSeen({ db, now }: LastSeenDeps) {
 }
 
 /** The number of a day (UTC) since 1970. */
-function dayOf(time: Date): number {
+function toDay(time: Date): number {
   return Math.floor(time.getTime() / DAY_MS)
 }

@@ -38,14 +38,23 @@ export function createSessionEndings({ db, onSessionsEnded, log }: SessionEnding
       .where(eq(sessions.userId, sql.placeholder('userId')))
       .orderBy(asc(sessions.lastUsedAt)),
   )
-  return { endOne, endOneOf, endOthers, endAll, endExpired, clearExpired, evictOldest, reasonOf }
+  return {
+    endOne,
+    endIfOwned,
+    endOthers,
+    endAll,
+    endExpired,
+    clearExpired,
+    evictOldest,
+    findReason,
+  }
 
   async function endOne(tx: Tx, sessionId: string, reason: SessionEndReason) {
     await remove(tx, eq(sessions.id, sessionId), reason)
   }
 
   /** Ends one session if it is the user's, otherwise returns false. */
-  async function endOneOf(
+  async function endIfOwned(
     tx: Tx,
     userId: string,
     sessionId: string,
@@ -133,7 +142,7 @@ export function createSessionEndings({ db, onSessionsEnded, log }: SessionEnding
   }
 
   /** Why a session ended, if this process saw it recently. */
-  function reasonOf(sessionId: string): DenialReason {
+  function findReason(sessionId: string): DenialReason {
     return recentEnds.get(sessionId) ?? 'session_ended'
   }
 }

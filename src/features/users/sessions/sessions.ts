@@ -52,7 +52,7 @@ export function createSessions(deps: SessionsDeps) {
   const { users, sessions, refreshTokens } = db.tables
   const { insertToken, useToken, forgetToken } = prepareTokenStatements(db)
   const { id, lastSeenAt, platform, country, loginType } = users
-  const familyOf = db.prepareWrite((tx) =>
+  const selectFamily = db.prepareWrite((tx) =>
     tx
       .select({
         session: sessions,
@@ -126,7 +126,7 @@ export function createSessions(deps: SessionsDeps) {
     const [row] = await activeSession.execute(claims)
     const { userId, sessionId } = claims
     if (!row || row.userId !== userId) {
-      throw notSignedIn({ reason: endings.reasonOf(sessionId), userId, sessionId })
+      throw notSignedIn({ reason: endings.findReason(sessionId), userId, sessionId })
     }
     if (row.expiresAt <= now()) throw notSignedIn({ reason: 'session_expired', userId, sessionId })
     if (claims.sealed && !sealed) throw sealingRequired()
@@ -180,7 +180,7 @@ export function createSessions(deps: SessionsDeps) {
         }
         if (usedAt !== null) await markRepeated(tx, session.id, generation)
       }
-      const successor = tokens.successorOf(token)
+      const successor = tokens.deriveSuccessor(token)
       if (generation === session.generation) {
         if (isLimited) checkRate(session, at)
         await markUsed(tx, { ...family, generation }, at)
@@ -227,7 +227,7 @@ export function createSessions(deps: SessionsDeps) {
   }
 
   async function findFamily(tx: Tx, hash: string) {
-    const [row] = await familyOf(tx).execute({ hash })
+    const [row] = await selectFamily(tx).execute({ hash })
     return row
   }
 

@@ -40,7 +40,7 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
     MAX_CACHED_TOKENS,
     ACCESS_TOKEN_TTL_SECONDS * 1000,
   )
-  return { mintAccess, verifyAccess, findOwner, describe, mintRefresh, successorOf }
+  return { mintAccess, verifyAccess, findOwner, describe, mintRefresh, deriveSuccessor }
 
   /** Mints an access token, and caches it so that its signature is not verified later. */
   function mintAccess(claims: AccessClaims): string {
@@ -96,7 +96,7 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
 
   async function verify(token: string): Promise<Verified> {
     try {
-      const { payload, protectedHeader } = await jwtVerify(token, publicKeyOf, {
+      const { payload, protectedHeader } = await jwtVerify(token, findPublicKey, {
         algorithms: ['ES256'],
         typ: TOKEN_TYPE,
         issuer,
@@ -117,12 +117,12 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
       // A server error says nothing about the token.
       if (!(error instanceof errors.JOSEError)) throw error
       throw error instanceof errors.JWTExpired
-        ? tokenExpired({ reason: 'expired', ...subjectOf(error.payload) })
-        : notSignedIn({ reason: reasonOf(error) })
+        ? tokenExpired({ reason: 'expired', ...toSubject(error.payload) })
+        : notSignedIn({ reason: toDenialReason(error) })
     }
   }
 
-  async function publicKeyOf({ kid }: { kid?: string }) {
+  async function findPublicKey({ kid }: { kid?: string }) {
     const key = kid === undefined ? null : await keys.findPublic(kid)
     if (key === null) throw notSignedIn({ reason: 'unknown_key' })
     return key
@@ -139,17 +139,17 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
   }
 
   /** The successor of a token: derived, so that it can be returned again without being stored. */
-  function successorOf(token: string): string {
+  function deriveSuccessor(token: string): string {
     return hmac(refreshKey, token)
   }
 }
 
 /** The user and session in a token with a valid signature. */
-function subjectOf({ sub, sid }: JWTPayload): Pick<Denial, 'userId' | 'sessionId'> {
+function toSubject({ sub, sid }: JWTPayload): Pick<Denial, 'userId' | 'sessionId'> {
   return typeof sid === 'string' && sub ? { userId: sub, sessionId: sid } : {}
 }
 
-function reasonOf(error: unknown): DenialReason {
+function toDenialReason(error: unknown): DenialReason {
   if (error instanceof errors.JWTClaimValidationFailed) {
     return ['iss', 'aud'].includes(error.claim) ? 'wrong_issuer' : 'malformed'
   }

@@ -101,7 +101,7 @@ export function createIdTokenVerifier(deps: VerifierDeps): VerifyIdToken {
         requiredClaims: ['sub', 'exp', 'iat'],
       })
       const { sub, email_verified: verified, hd } = payload
-      const clientId = provider === 'oidc' ? openIdClientOf(payload, clientIds) : payload.aud
+      const clientId = provider === 'oidc' ? findOpenIdClient(payload, clientIds) : payload.aud
       if (
         !isText(sub) ||
         sub.length > MAX_SUBJECT_LENGTH ||
@@ -128,11 +128,11 @@ export function createIdTokenVerifier(deps: VerifierDeps): VerifyIdToken {
 
 /** Creates `OwnsAddress`. The OpenID Connect provider owns the addresses at `openIdDomains`. */
 export function createOwnsAddress(openIdDomains: string[]): OwnsAddress {
-  const domainsOf: Record<string, string[]> = { google: ['gmail.com'], oidc: openIdDomains }
+  const ownDomains: Record<string, string[]> = { google: ['gmail.com'], oidc: openIdDomains }
   return (provider, email) => {
     if (email !== null && !isNormalAddress(email)) return false
     const [, domain] = parseMailbox(email ?? '')?.split('@') ?? []
-    return provider === 'apple' || (domainsOf[provider] ?? []).includes(domain ?? '')
+    return provider === 'apple' || (ownDomains[provider] ?? []).includes(domain ?? '')
   }
 }
 
@@ -165,7 +165,7 @@ function openIdRules(issuer: string, clientIds: string[], now: () => Date): Toke
  * The client that a token was issued to; null if it is also for clients that are not ours.
  * https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation
  */
-function openIdClientOf({ aud, azp }: JWTPayload, clientIds: string[]): string | null {
+function findOpenIdClient({ aud, azp }: JWTPayload, clientIds: string[]): string | null {
   const audiences = [aud].flat()
   const client = azp ?? (audiences.length === 1 ? audiences[0] : undefined)
   const areOurs = [...audiences, client].every(

@@ -130,8 +130,8 @@ export function createSocialLogin(deps: SocialLoginDeps) {
       (await findLinked(tx, identity)) ?? (await linkByEmail(tx, identity, bearerId, mayLink))
     if (known) return known
     await signUp.requireOpen(tx, identity.emailVerified ? identity.email : null)
-    const guest = await guestOf(tx, bearerId)
-    const login = await loginFieldsOf(tx, identity)
+    const guest = await findGuest(tx, bearerId)
+    const login = await findLoginFields(tx, identity)
     // The user has not chosen it here and cannot shorten it.
     const name = [...(defaults.name || identity.name)].slice(0, MAX_NAME_LENGTH).join('')
     const user = guest
@@ -191,7 +191,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
    * provider has verified it and no other account has it. If the provider does not own the address,
    * the user must verify it again by e-mail, because it may have changed hands.
    */
-  async function loginFieldsOf(
+  async function findLoginFields(
     tx: Tx,
     { email, emailVerified, ownsAddress }: ProvenIdentity,
   ): Promise<Partial<Account>> {
@@ -207,7 +207,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
       .values({ provider, subject, userId, email, grant: null, createdAt: now() })
   }
 
-  async function guestOf(tx: Tx, bearerId: string | null): Promise<Account | null> {
+  async function findGuest(tx: Tx, bearerId: string | null): Promise<Account | null> {
     const user = bearerId === null ? null : await accounts.find(tx, bearerId)
     return user?.loginType === 'guest' ? user : null
   }

@@ -58,7 +58,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     check,
     prove,
     requireCode,
-    limitsOf,
+    listLimits,
   }
 
   /** Creates a secret. Two-factor turns on once a code confirms it. */
@@ -176,7 +176,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   }
 
   /** The rate limits for a user's codes. */
-  function limitsOf(userId: string): Limit[] {
+  function listLimits(userId: string): Limit[] {
     return [CODES_PER_ACCOUNT, CODES_PER_DAY].map((rule) => ({ rule, key: userId }))
   }
 
@@ -211,7 +211,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
    * and let the owner in after a thief's wrong codes have used this one up.
    */
   function reserve(userId: string, typed: string) {
-    return limits.reserve(isTotp(plainCode(typed)) ? limitsOf(userId) : [])
+    return limits.reserve(isTotp(plainCode(typed)) ? listLimits(userId) : [])
   }
 
   /** Consumes a TOTP or recovery code in the caller's transaction. False if it is wrong. */

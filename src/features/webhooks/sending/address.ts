@@ -24,13 +24,13 @@ export function isPublicAddress(text: string): boolean {
   if (isIP(text) === 0) return false
   const address = ipaddr.parse(text)
   if (address instanceof ipaddr.IPv6 && NAT64.some((range) => address.match(range)))
-    return embeddedIn(address.toByteArray()).every(isPublicAddress)
+    return listEmbedded(address.toByteArray()).every(isPublicAddress)
   if (address.range() !== 'unicast' || address.toString() === AZURE_METADATA) return false
   return address.kind() === 'ipv4' || address.match(GLOBAL_IPV6)
 }
 
 /** The IPv4 address after each length of prefix that is possible: the bytes that follow it are zero. */
-function embeddedIn(bytes: number[]): string[] {
+function listEmbedded(bytes: number[]): string[] {
   return EMBEDDED_AT.filter((at) =>
     bytes.slice(Math.max(...at) + 1).every((byte) => byte === 0),
   ).map((at) => at.map((index) => bytes[index]).join('.'))

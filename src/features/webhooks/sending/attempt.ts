@@ -85,7 +85,7 @@ export function createAttempt(deps: AttemptDeps): Attempt {
       reply: text,
       retryAfterMs: parseRetryAfter(retryAfter, now()),
     })
-    const secrets = secretsOf(endpoint, at)
+    const secrets = listSecrets(endpoint, at)
     if (secrets.length === 0)
       return end('blocked', 'The signing secret cannot be read. Rotate the secret.')
     const body = toBody(message)
@@ -110,7 +110,7 @@ export function createAttempt(deps: AttemptDeps): Attempt {
   }
 
   /** The current secret first, then the former ones that are valid. A secret whose seal key is lost is left out. */
-  function secretsOf(endpoint: Delivery['endpoint'], at: Date): string[] {
+  function listSecrets(endpoint: Delivery['endpoint'], at: Date): string[] {
     return [endpoint.secret, ...listFormerSecrets(endpoint, at)].flatMap((one) => {
       try {
         return [unseal(sealKey, one)]
@@ -131,7 +131,7 @@ export function createAttempt(deps: AttemptDeps): Attempt {
         return await send(known, target, request, true)
       } catch (error) {
         hasReplied.set(known, false)
-        if (!NOT_SENT.test(codeOf(error))) throw error
+        if (!NOT_SENT.test(readCode(error))) throw error
       }
     }
     const url = await firstReachable(urls, request.signal)
@@ -182,7 +182,7 @@ function classifyReply(status: number): [outcome: Outcome, fault: string | null]
   return ['refused', `The endpoint replied ${status}.`]
 }
 
-function codeOf(error: unknown): string {
+function readCode(error: unknown): string {
   return String((error as { code?: unknown }).code ?? (error as Error).name)
 }
 
@@ -190,7 +190,7 @@ function describeFault(error: unknown, url: string): [outcome: Outcome, fault: s
   const { host } = new URL(url)
   if (error instanceof TargetRefusal) return ['blocked', `${error.message}.`]
   if (error instanceof UnknownHost) return ['unreachable', `${error.message}.`]
-  const code = codeOf(error)
+  const code = readCode(error)
   if (CERTIFICATE_FAULT.test(code))
     return ['unreachable', `The certificate is not valid for ${host} (${code}).`]
   if (NOT_CONNECTED.test(code)) return ['unreachable', `Could not connect to ${host} (${code}).`]

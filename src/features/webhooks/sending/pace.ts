@@ -28,17 +28,17 @@ const isOverload = ({ outcome, status }: AttemptResult) =>
  */
 export function createPaces(timeoutMs: number) {
   const paces = new Map<string, Pace>()
-  return { limitOf, start }
+  return { findLimit, start }
 
   /** How many requests an endpoint may have at a time. */
-  function limitOf(id: string): number {
-    const { limit, resumesAt } = paceOf(id)
+  function findLimit(id: string): number {
+    const { limit, resumesAt } = findPace(id)
     return performance.now() < resumesAt ? 0 : Math.floor(limit)
   }
 
   /** Begins a request. The function that it returns takes the result, and returns how long to pause, in ms. */
   function start(id: string): (result: AttemptResult) => number {
-    const pace = paceOf(id)
+    const pace = findPace(id)
     const deliveredBefore = pace.delivered
     return (result) => {
       if (result.outcome === 'delivered') adapt(pace, result.duration)
@@ -64,7 +64,7 @@ export function createPaces(timeoutMs: number) {
       pace.limit = Math.min(MAX_LIMIT, limit + 1 / limit)
   }
 
-  function paceOf(id: string): Pace {
+  function findPace(id: string): Pace {
     const known = paces.get(id)
     if (known) return known
     const pace = {

@@ -38,8 +38,8 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps) {
     table: webhookDeliveries,
     id: webhookDeliveries.id,
     slots: SLOTS,
-    slotsPerKey: paces.limitOf,
-    keyOf: ({ endpoint }) => endpoint.id,
+    slotsPerKey: paces.findLimit,
+    toKey: ({ endpoint }) => endpoint.id,
     leaseMs: LEASE_MS,
     maxDelayMs: MAX_DELAY_MS,
     findDue,
@@ -65,14 +65,14 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps) {
   }
 
   /** The oldest due deliveries of each enabled endpoint with free slots. */
-  async function findDue(isDue: SQL, { slotsOf }: Capacity) {
+  async function findDue(isDue: SQL, { countSlots }: Capacity) {
     const endpoints = await db.read
       .select({ id: webhookEndpoints.id })
       .from(webhookEndpoints)
       .where(isNull(webhookEndpoints.disabledAt))
       .execute()
     const due = endpoints
-      .filter(({ id }) => slotsOf(id) > 0)
+      .filter(({ id }) => countSlots(id) > 0)
       .map(({ id }) =>
         // A range of due times is read from the index; it leaves out finished deliveries, which have none.
         db.read
@@ -80,7 +80,7 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps) {
           .from(webhookDeliveries)
           .where(and(eq(webhookDeliveries.endpointId, id), isDue))
           .orderBy(asc(webhookDeliveries.dueAt))
-          .limit(slotsOf(id)),
+          .limit(countSlots(id)),
       )
     return (await Promise.all(due)).flat()
   }

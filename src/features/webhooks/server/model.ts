@@ -1,7 +1,7 @@
 import { t } from 'elysia'
 import {
   closedObject,
-  DataOf,
+  createDataSchema,
   id,
   integer,
   nullable,
@@ -59,10 +59,10 @@ export const NewEndpointRequest = closedObject({
 export const EndpointChanges = t.Partial(NewEndpointRequest)
 
 const Endpoint = closedObject(endpoint, 'WebhookEndpoint', 'an endpoint that receives events')
-export const EndpointReply = DataOf(Endpoint)
-export const EndpointsReply = DataOf(t.Array(Endpoint))
+export const EndpointReply = createDataSchema(Endpoint)
+export const EndpointsReply = createDataSchema(t.Array(Endpoint))
 
-export const ResentReply = DataOf(
+export const ResentReply = createDataSchema(
   closedObject(
     { resent: integer({ description: 'how many deliveries are sent again', examples: [3] }) },
     'ResentWebhooks',
@@ -70,7 +70,7 @@ export const ResentReply = DataOf(
   ),
 )
 
-export const AddedEndpointReply = DataOf(
+export const AddedEndpointReply = createDataSchema(
   closedObject(
     {
       ...endpoint,
@@ -84,7 +84,7 @@ export const AddedEndpointReply = DataOf(
   ),
 )
 
-export const TestReply = DataOf(
+export const TestReply = createDataSchema(
   closedObject(
     {
       delivery: id('of the delivery'),

@@ -14,7 +14,7 @@ export function createSharedCache(reader: Reader, { read, change }: { read: Run;
 
   function cached<T>(name: string, load: (from: Reader) => Promise<T>): Cached<T> {
     let current: { version: unknown; value: Promise<T> } | null = null
-    return { read: readCached, readIn: load, invalidate }
+    return { read: readCached, readWithin: load, invalidate }
 
     function readCached(): Promise<T> {
       if (areVersionsFresh()) return valueAt(versions.get(name))

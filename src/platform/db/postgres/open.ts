@@ -46,7 +46,7 @@ const END_COPY = "DELETE FROM shared_versions WHERE name = 'copy'"
 
 /** Creates pools of `connections` in total to the server at `url`; they connect on first use. */
 export function openPools(url: string, connections: number, deadline = DEADLINE_MS): Pools {
-  const { reads, changes } = sizesOf(connections)
+  const { reads, changes } = computeSizes(connections)
   return {
     reads: createPool({ url, max: reads, deadline }),
     changes: createPool({ url, max: changes + 2, deadline }),
@@ -54,7 +54,7 @@ export function openPools(url: string, connections: number, deadline = DEADLINE_
 }
 
 /** A quarter is for reads, because a change occupies its connection until it ends. */
-function sizesOf(connections: number): Sizes {
+function computeSizes(connections: number): Sizes {
   const reads = Math.max(1, Math.round(connections / 4))
   return { reads, changes: Math.max(1, connections - reads - 2) }
 }
@@ -68,7 +68,7 @@ export function createPostgresDb<Tables>(
   const read: Run = (query, params) =>
     reads.read(query, params).catch((error) => Promise.reject(asAppError(error)))
   const queries = queriesOver(read)
-  const writer = createWriter({ pool: changes, limit: sizesOf(connections).changes })
+  const writer = createWriter({ pool: changes, limit: computeSizes(connections).changes })
   const lastChange = createLastOutcome(OUTCOME_LIFETIMES, isStoreFailure)
   const { cached } = createSharedCache(queries, { read, change: writer.run })
   return {

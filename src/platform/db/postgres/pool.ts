@@ -115,7 +115,7 @@ export function createPool({ url, max, deadline }: PoolOptions) {
     // Importing the class would load the driver at each start, also of servers on SQLite.
     return new Bun.SQL({
       url,
-      ...partsOf(url),
+      ...parseUrl(url),
       max,
       maxLifetime: MAX_LIFETIME_SECONDS,
       connectionTimeout: Math.ceil(deadline / 1000),
@@ -124,7 +124,7 @@ export function createPool({ url, max, deadline }: PoolOptions) {
 }
 
 /** Each part of the URL: the driver would let variables such as `PGDATABASE` replace those that are not named. */
-function partsOf(url: string) {
+function parseUrl(url: string) {
   const { hostname, port, username, password, pathname } = new URL(url)
   const user = decodeURIComponent(username) || 'postgres'
   return {

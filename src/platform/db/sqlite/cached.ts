@@ -3,7 +3,7 @@ import type { Cached, Reader, Tx } from '../db.ts'
 /** Only this process changes the data, so a cached value stays valid until it does. */
 export function createCached<T>(read: Reader, load: (from: Reader) => Promise<T>): Cached<T> {
   let current: Promise<T> | null = null
-  return { read: () => readOrLoad(read), readIn: readOrLoad, invalidate }
+  return { read: () => readOrLoad(read), readWithin: readOrLoad, invalidate }
 
   function readOrLoad(from: Reader): Promise<T> {
     if (current === null) {

@@ -67,7 +67,7 @@ export function createDb<Tables>(
     cached: (_name, load) => createCached(read, load),
     place: client.filename,
     identify: async () => `${await machineId()}:${client.filename}`,
-    size: async () => sizeOf(client.filename) + sizeOf(`${client.filename}-wal`),
+    size: async () => readSize(client.filename) + readSize(`${client.filename}-wal`),
     isShared: false,
     clockSkew: async () => null,
     claimJob: async () => true,
@@ -119,6 +119,6 @@ function machineId(): Promise<string> {
   )
 }
 
-function sizeOf(path: string): number {
+function readSize(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

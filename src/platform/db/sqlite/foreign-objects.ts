@@ -18,16 +18,16 @@ export function foreignObject(path: string, migrations: Migration[]): string | n
   if (version > migrations.length) return null
   using model = new Database(':memory:')
   migrate(model, migrations.slice(0, version))
-  const known = new Set(objectsOf(model).map(textOf))
-  const found = objectsOf(client).find((object) => !known.has(textOf(object)))
+  const known = new Set(listObjects(model).map(formatObject))
+  const found = listObjects(client).find((object) => !known.has(formatObject(object)))
   return found ? `${found.type} ${found.name}` : null
 }
 
-function objectsOf(client: Database): SchemaObject[] {
+function listObjects(client: Database): SchemaObject[] {
   const rows = client.query('SELECT type, name, sql FROM sqlite_schema').all() as SchemaObject[]
   return rows.filter(({ type, name }) => type !== 'table' || !TOLERATED.test(name))
 }
 
-function textOf({ type, name, sql }: SchemaObject): string {
+function formatObject({ type, name, sql }: SchemaObject): string {
   return `${type} ${name} ${sql}`
 }

@@ -114,11 +114,11 @@ function isStorable(value: unknown): boolean {
   // Too large for a double: it would be stored as null.
   if (typeof value === 'number') return Number.isFinite(value)
   if (value === null || typeof value !== 'object') return true
-  return keysOf(value).every(isStorableText) && innerValues(value).every(isStorable)
+  return listKeys(value).every(isStorableText) && innerValues(value).every(isStorable)
 }
 
 /** An array has none: `Object.keys` would make a text of each index, which takes twenty times as long. */
-function keysOf(value: object): string[] {
+function listKeys(value: object): string[] {
   return Array.isArray(value) ? [] : Object.keys(value)
 }
 
@@ -172,7 +172,7 @@ async function readUpTo(request: Request, limit: number): Promise<Uint8Array> {
   }
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of atMinimumRate(chunksOf(request), PATIENT_RATE)) {
+  for await (const chunk of atMinimumRate(streamChunks(request), PATIENT_RATE)) {
     size += chunk.byteLength
     if (size > limit) throw tooLarge(limit)
     chunks.push(chunk)
@@ -186,7 +186,7 @@ function hasEnforcedLength(request: Request): boolean {
 }
 
 /** The body as a stream; the plaintext of a sealed request. */
-export async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
+export async function* streamChunks(request: Request): AsyncGenerator<Uint8Array> {
   const opened = openedBody(request)
   if (opened) yield opened
   else yield* readChunks(request)

@@ -1,7 +1,7 @@
 import type { Server } from 'bun'
-import { createSendingIdleOf } from '../../../lib/net/sockets.ts'
+import { createSendingIdleReader } from '../../../lib/net/sockets.ts'
 import { arrivesTooSlowly, atMinimumRate, PATIENT_RATE } from './arrival.ts'
-import { chunksOf, hasUnreadBody, rejectEncodedBody, tooLarge } from './body.ts'
+import { hasUnreadBody, rejectEncodedBody, streamChunks, tooLarge } from './body.ts'
 
 const unlimited = new WeakSet<Request>()
 const files = new WeakSet<Request>()
@@ -35,7 +35,7 @@ export function keepConnection(request: Request, server: Server<unknown>, second
   server.timeout(request, hasUnreadBody(request) ? MAX_SECONDS : seconds)
   if (!files.has(request)) return
   const startedAt = performance.now()
-  const stillMs = createSendingIdleOf(server.port ?? 0, server.requestIP(request))
+  const stillMs = createSendingIdleReader(server.port ?? 0, server.requestIP(request))
   // Each write sets the timeout again, so it is renewed while the file is sent.
   const renewing = setInterval(() => {
     if ((stillMs() ?? performance.now() - startedAt) > MAX_STILL_MS) clearInterval(renewing)
@@ -78,7 +78,7 @@ export async function readWithMinimumRate(
     onLate: () => (isContended() ? onContended() : arrivesTooSlowly()),
   }
   let size = 0
-  for await (const chunk of atMinimumRate(chunksOf(request), rate)) {
+  for await (const chunk of atMinimumRate(streamChunks(request), rate)) {
     if (size + chunk.byteLength > length) throw tooLarge(length)
     bytes.set(chunk, size)
     size += chunk.byteLength

@@ -91,7 +91,7 @@ export function normalizeOpenApi(
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: [{ url: server, description: 'The server that serves this document' }],
-    tags: tagsOf(paths, tags),
+    tags: listTags(paths, tags),
     security: [],
     ...(isForApps ? { 'x-common-headers': commonHeaders } : {}),
     paths,
@@ -285,7 +285,7 @@ function union(choices: Node[]): Node {
   return { anyOf: others, ...nullable }
 }
 
-function tagsOf(
+function listTags(
   paths: OpenApi['paths'],
   descriptions: Record<string, string>,
 ): { name: string; description: string }[] {

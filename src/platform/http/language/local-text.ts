@@ -24,17 +24,17 @@ export function wantedLanguages(headers: Headers, lang: string | undefined): str
  * Creates a function that picks the best match for the wanted languages among those of a list of
  * texts.
  */
-export function createNegotiator<T extends object>(textsOf: (list: T) => Text[]) {
+export function createNegotiator<T extends object>(selectTexts: (list: T) => Text[]) {
   const languagesByList = new WeakMap<T, string[]>()
   return (list: T, wanted: string[]): string => {
-    const available = languagesByList.get(list) ?? languagesIn(textsOf(list))
+    const available = languagesByList.get(list) ?? listLanguages(selectTexts(list))
     languagesByList.set(list, available)
     return matchLanguage(wanted, available, available[0] ?? FALLBACK_LANGUAGE)
   }
 }
 
 /** The fallback language comes first if there is text in it, or if no text names a language. */
-function languagesIn(texts: Text[]): string[] {
+function listLanguages(texts: Text[]): string[] {
   const tags = new Set(texts.flatMap((text) => (typeof text === 'string' ? [] : Object.keys(text))))
   const available = [...tags].filter((tag) => asLocale(tag) !== null)
   const isPlain = available.length === 0

@@ -12,10 +12,10 @@ const NUMBER = /\d[\d,.]*\d|\d/g
 /** Translates messages into the language of a request, when there is a translation. */
 export function createTranslator(byLanguage: Record<string, Sentences>) {
   const languages = [ENGLISH, ...Object.keys(byLanguage)]
-  return { languageOf, translate, translateAll }
+  return { chooseLanguage, translate, translateAll }
 
   /** The best language for a request. */
-  function languageOf({ headers }: Request): string {
+  function chooseLanguage({ headers }: Request): string {
     return matchLanguage(readLanguages(headers), languages, ENGLISH)
   }
 
@@ -28,7 +28,7 @@ export function createTranslator(byLanguage: Record<string, Sentences>) {
     sentences: string[],
     request: Request,
   ): { language: string; translated: string[] } {
-    const language = languageOf(request)
+    const language = chooseLanguage(request)
     const translated = sentences.map((sentence) => find(sentence, language))
     const isComplete = translated.every((sentence) => sentence !== null)
     return isComplete ? { language, translated } : { language: ENGLISH, translated: sentences }

@@ -67,7 +67,7 @@ async function send(
 ): Promise<Response> {
   const accepted = request.headers.get('accept-encoding') ?? ''
   const encoding = ENCODINGS.find((candidate) => new RegExp(`\\b${candidate}\\b`).test(accepted))
-  const found = await fileOf(name, encoding)
+  const found = await findFile(name, encoding)
   if (!found) throw notFound()
   varyBy(set, 'Accept-Encoding')
   const type = CONTENT_TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
@@ -75,7 +75,7 @@ async function send(
   return rawReply(set, found, encoding ? { ...all, 'content-encoding': encoding } : all)
 }
 
-async function fileOf(name: string, encoding: string | undefined): Promise<BunFile | null> {
+async function findFile(name: string, encoding: string | undefined): Promise<BunFile | null> {
   const ending = encoding === 'br' ? '.br' : encoding === 'gzip' ? '.gz' : ''
   const found = Bun.file(join(assetPath('console'), name + ending))
   return (await found.exists()) ? found : null

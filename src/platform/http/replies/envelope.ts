@@ -14,7 +14,7 @@ export function closedObject<T extends Record<string, TSchema>>(
 }
 
 /** One of a closed list of words. */
-export function oneOf<const T extends string>(
+export function literalUnion<const T extends string>(
   words: readonly T[],
   documentation: { description: string },
 ) {
@@ -73,12 +73,12 @@ const SuccessCode = t.String({
 })
 
 /** The schema of `{ code, response }`. */
-export function DataOf<T extends TSchema>(response: T) {
+export function createDataSchema<T extends TSchema>(response: T) {
   return closedObject({ code: SuccessCode, response })
 }
 
 /** The schema of `{ code, response }` where the code identifies the kind of response. */
-export function replyOf<T extends TSchema>(
+export function createReplySchema<T extends TSchema>(
   code: string,
   response: T,
   title: string,
@@ -92,7 +92,7 @@ export function replyOf<T extends TSchema>(
  * One of several models, distinguished by the value of `propertyName`. `simple` replaces it for generators without
  * `oneOf`.
  */
-export function oneModelOf<T extends Record<string, TSchema>>(
+export function createUnionModel<T extends Record<string, TSchema>>(
   propertyName: string,
   models: T,
   { title, description, simple }: { title: string; description: string; simple: TSchema },

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import type { Log } from '../../../lib/log/log.ts'
 
 /** The key under which rate limits count a client's requests. */
-export type IpOf = (request: Request, server: Server<unknown> | null) => string
+export type FindIp = (request: Request, server: Server<unknown> | null) => string
 
 type Network = ReturnType<typeof ipaddr.parseCIDR>
 type Address = ipaddr.IPv4 | ipaddr.IPv6
@@ -17,17 +17,17 @@ export type RequestCheck = (request: Request, server: Server<unknown> | null) =>
 
 type ProxyDeps = { trusted: string[]; isSocket?: boolean }
 
-type AddressOf = ReturnType<typeof createAddressOf>
+type FindAddress = ReturnType<typeof createAddressReader>
 
 /**
  * The address of the client: the peer's, or, behind trusted proxies, the last one in `X-Forwarded-For` that is not a
  * trusted proxy. Null when it is unknown. `isSocket`: peers have no address, and are the proxy.
  */
-export function createAddressOf({ trusted, log, isSocket = false }: ProxyDeps & { log: Log }) {
+export function createAddressReader({ trusted, log, isSocket = false }: ProxyDeps & { log: Log }) {
   const networks = trusted.map(parseNetwork)
   let hasWarned = false
   return (request: Request, server: Server<unknown> | null): Address | null => {
-    const peer = peerOf(request, server)
+    const peer = readPeer(request, server)
     const forwarded = request.headers.get('x-forwarded-for')
     if (forwarded === null || (peer === null && !isSocket)) return peer
     if (peer !== null && !isWithin(networks, peer)) {
@@ -48,15 +48,15 @@ export function createAddressOf({ trusted, log, isSocket = false }: ProxyDeps & 
 }
 
 /** IPv6 addresses are counted per /64, which usually belongs to one customer. */
-export function createIpOf(addressOf: AddressOf): IpOf {
-  return (request, server) => clientKey(addressOf(request, server))
+export function createIpReader(findAddress: FindAddress): FindIp {
+  return (request, server) => clientKey(findAddress(request, server))
 }
 
 /** Checks whether a request comes from a trusted proxy. */
 export function createProxyCheck({ trusted, isSocket }: ProxyDeps): RequestCheck {
   const networks = trusted.map(parseNetwork)
   return (request, server) => {
-    const peer = peerOf(request, server)
+    const peer = readPeer(request, server)
     return peer === null ? isSocket === true : isWithin(networks, peer)
   }
 }
@@ -64,13 +64,13 @@ export function createProxyCheck({ trusted, isSocket }: ProxyDeps): RequestCheck
 /** Allows requests from `networks`, or all requests when `networks` is empty. */
 export function createNetworkCheck(
   networks: string[],
-  addressOf: AddressOf,
+  findAddress: FindAddress,
   isFromProxy: RequestCheck,
 ): RequestCheck {
   const allowed = networks.map(parseNetwork)
   return (request, server) => {
     if (allowed.length === 0) return true
-    const address = addressOf(request, server)
+    const address = findAddress(request, server)
     if (address === null || !isWithin(allowed, address)) return false
     const { headers } = request
     const isFromTrustedProxy = headers.has('x-forwarded-for') && isFromProxy(request, server)
@@ -80,7 +80,7 @@ export function createNetworkCheck(
 
 /** Whether a request came from this machine itself, not through a proxy on it. */
 export function isLocal(request: Request, server: Server<unknown> | null): boolean {
-  const peer = peerOf(request, server)
+  const peer = readPeer(request, server)
   return peer !== null && isLoopback(peer) && !isForwarded(request.headers)
 }
 
@@ -103,7 +103,7 @@ export function findPeerAddress(request: Request, server: Server<unknown> | null
   return forwardedFrom.get(request) ?? server?.requestIP(request)?.address ?? null
 }
 
-function peerOf(request: Request, server: Server<unknown> | null): Address | null {
+function readPeer(request: Request, server: Server<unknown> | null): Address | null {
   return parse(findPeerAddress(request, server) ?? undefined)
 }
 
@@ -143,13 +143,13 @@ function clientKey(address: Address | null): string {
 }
 
 /** The country code that a proxy reports for a request, in capitals; null without one. */
-export type CountryOf = (request: Request) => string | null
+export type FindCountry = (request: Request) => string | null
 
 /**
  * Any client can send `header`, so it is used only when a trusted proxy sends it. `header` is null
  * when no proxy sets one.
  */
-export function createCountryOf(
+export function createCountryReader(
   header: string | null,
   { isFromProxy, log }: { isFromProxy: RequestCheck; log: Log },
 ) {

@@ -9,10 +9,10 @@ const readOnly = t.Optional(t.Unknown({ readOnly: true }))
 export function withReadOnly<T extends TObject>(patch: T, whole: TObject): T {
   const properties = Object.entries(whole.properties).map(([name, inWhole]) => {
     const { [name]: property = readOnly } = patch.properties
-    const anyOf = property['anyOf']?.map((one: TSchema) =>
+    const variants = property['anyOf']?.map((one: TSchema) =>
       KindGuard.IsObject(one) && KindGuard.IsObject(inWhole) ? withReadOnly(one, inWhole) : one,
     )
-    return [name, anyOf ? { ...property, anyOf } : property]
+    return [name, variants ? { ...property, anyOf: variants } : property]
   })
   return { ...patch, properties: { ...patch.properties, ...Object.fromEntries(properties) } }
 }

@@ -66,14 +66,14 @@ export function readDevice(request: Request, country: string | null = null): Dev
   return {
     name: name || deviceByAgent(request.headers),
     sealed: isSealed(request),
-    platform: platformOf(request.headers),
+    platform: readPlatform(request.headers),
     // Proxies send XX for an unknown country, and T1 for Tor.
     country: country !== null && country !== 'XX' && /^[A-Z]{2}$/.test(country) ? country : null,
   }
 }
 
 /** The platform in the `app-platform` header, else the one that the User-Agent or the `device` header suggests. */
-function platformOf(headers: Headers): Platform | null {
+function readPlatform(headers: Headers): Platform | null {
   const agent = headers.get('user-agent') ?? ''
   return statedPlatform(headers) ?? firstMatch(AGENT_PLATFORMS, agent) ?? platformOfDevice(headers)
 }

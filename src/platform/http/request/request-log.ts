@@ -62,7 +62,7 @@ export function observe({ log, metrics, isTls }: ObserveDeps) {
         reason: denial?.reason,
         ms: Math.round(ms * 100) / 100,
       })
-      const code = failure ?? codeIn(responseValue)
+      const code = failure ?? readCode(responseValue)
       const known = METHODS.has(method) ? method : 'other'
       const labels = { method: known, route: pattern, status, code }
       metrics.observeRequest(labels, ms / 1000, { id, userId: knownUser ?? null, isStray })
@@ -71,7 +71,7 @@ export function observe({ log, metrics, isTls }: ObserveDeps) {
 }
 
 /** The code of a reply in the envelope; empty for others. */
-function codeIn(reply: unknown): string {
+function readCode(reply: unknown): string {
   const { code } = (reply ?? {}) as { code?: unknown }
   return typeof code === 'string' ? code : ''
 }

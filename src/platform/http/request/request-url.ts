@@ -23,15 +23,15 @@ export function isWithoutHost({ url }: Request): boolean {
 export type FromProxy = (request: Request) => boolean
 
 /** The base of URLs in replies: `baseUrl`, or the request's origin. */
-export function createBaseUrlOf(
+export function createBaseUrlReader(
   baseUrl: string | null,
   isFromProxy: FromProxy,
 ): (request: Request) => string {
-  return (request) => baseUrl ?? originOf(request, isFromProxy)
+  return (request) => baseUrl ?? readOrigin(request, isFromProxy)
 }
 
 /** The origin that the client requested. Throws `malformed_request` when the host is invalid. */
-function originOf(request: Request, isFromProxy: FromProxy): string {
+function readOrigin(request: Request, isFromProxy: FromProxy): string {
   const parsed = URL.parse(request.url)
   if (parsed === null) throw new AppError('malformed_request', 'The Host header is not valid.')
   const scheme = request.headers.get('x-forwarded-proto')?.split(',')[0]?.trim().toLowerCase()

@@ -91,9 +91,9 @@ test('the first store of a purchase decides which transfers apply, in every orde
     app.clock.now = new Date(ms(50))
     for (const at of [first, second, third, fourth]) await receive(app, events[at] as EventFixture)
     await receive(app, { ...transfer, store: 'APP_STORE' })
-    expect(await ownerOf(app)).toBe(ANN)
+    expect(await findOwner(app)).toBe(ANN)
     await receive(app, { ...transfer, store: 'STRIPE' })
-    expect(await ownerOf(app)).toBe(BOB)
+    expect(await findOwner(app)).toBe(BOB)
   }
 })
 
@@ -136,6 +136,6 @@ async function stateOf(app: TestApp) {
   return (await rowOf(app))?.state as StoredPurchase
 }
 
-async function ownerOf(app: TestApp) {
+async function findOwner(app: TestApp) {
   return (await rowOf(app))?.customerId
 }

@@ -57,7 +57,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     await upload(key, file, {}, async (reply, watch) => {
       const stored = await send('HEAD', key, watch)
       const hasSize = Number(stored?.headers.get('content-length')) === file.size
-      return stored !== null && hasSize && etagOf(stored) === etagOf(reply)
+      return stored !== null && hasSize && readEtag(stored) === readEtag(reply)
     })
   }
 
@@ -74,13 +74,13 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     isStored: (reply: Response, watch: Watch) => Promise<boolean>,
   ): Promise<string> {
     const { size } = file
-    const md5 = await md5Of(file)
+    const md5 = await computeMd5(file)
     const headers = { 'content-md5': md5.toString('base64'), 'content-length': String(size) }
     const buffered = Math.min(size, SEND_BUFFER_BYTES) / MIN_BYTES_PER_MS
     return withRetries(deadlineMs + buffered, async (watch) => {
       const content = { headers, body: readChunks(file, watch) }
       const reply = await send('PUT', key, watch, content, parameters)
-      const etag = reply && etagOf(reply)
+      const etag = reply && readEtag(reply)
       if (etag === md5.toString('hex')) return etag
       if (reply && etag && isEncrypted(reply) && (await isStored(reply, watch))) return etag
       throw new StoreFault(`S3 replied to PUT ${key} with success, but not with its ETag`, false)
@@ -111,7 +111,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     return withRetries(deadlineMs, async (watch) => {
       const reply = await send('GET', key, watch)
       if (reply === null) return null
-      const announced = lengthOf(reply, key)
+      const announced = readLength(reply, key)
       const limit = announced ?? MAX_FILE_BYTES
       using _room = await reserve(limit)
       const size = await write(path, limitChunks(reply, limit, watch))
@@ -143,7 +143,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
       if (reply === null) return null
       const size = Number(reply.headers.get('content-length'))
       const lastModified = new Date(reply.headers.get('last-modified') ?? '')
-      return { size, lastModified, etag: etagOf(reply) ?? '' }
+      return { size, lastModified, etag: readEtag(reply) ?? '' }
     })
   }
 
@@ -194,7 +194,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
       const text = (reply && (await readTextCapped(reply, MAX_REPLY_BYTES).catch(throwFault))) ?? ''
       if (!text.includes('<Error>')) return text
       // The completion of an upload reports an error after its status.
-      throw new StoreFault(`S3 replied to ${method} ${key} with 200 ${errorIn(text).code}`, true)
+      throw new StoreFault(`S3 replied to ${method} ${key} with 200 ${readError(text).code}`, true)
     })
   }
 
@@ -221,14 +221,14 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     if (reply.ok) return reply
     const { status } = reply
     const text = (await readTextCapped(reply, MAX_ERROR_BYTES).catch(throwFault)) ?? ''
-    const { code, reason } = errorIn(text)
+    const { code, reason } = readError(text)
     if (status === 404 && NOT_FOUND.test(`${method} ${code}`)) return null
     const message = `S3 replied to ${method} ${key} with ${status} ${code} ${reason}`.trimEnd()
     throw new StoreFault(message, status >= 500 || TRANSIENT.test(`${status} ${code}`))
   }
 }
 
-function errorIn(text: string) {
+function readError(text: string) {
   const [, code = '', reason = ''] = ERROR_PATTERN.exec(text) ?? []
   return { code, reason }
 }
@@ -245,7 +245,7 @@ async function* readChunks(file: Blob, { onProgress }: Watch): AsyncGenerator<Ui
  * The announced size of an object; null if the store does not name it. Throws if it exceeds our limit or the body was
  * encoded. Some stores keep the encoding of an upload in chunks, which the body no longer has.
  */
-function lengthOf({ headers }: Response, key: string): number | null {
+function readLength({ headers }: Response, key: string): number | null {
   const announced = headers.get('content-length')
   const isPlain = /^(identity|aws-chunked|)$/.test(headers.get('content-encoding') ?? '')
   if (Number(announced) <= MAX_FILE_BYTES && isPlain)
@@ -280,13 +280,13 @@ async function write(path: string, chunks: AsyncIterable<Uint8Array>): Promise<n
   return size
 }
 
-async function md5Of(file: Blob): Promise<Buffer> {
+async function computeMd5(file: Blob): Promise<Buffer> {
   const hasher = new Bun.CryptoHasher('md5')
   for await (const chunk of file.stream()) hasher.update(chunk)
   return hasher.digest()
 }
 
-function etagOf({ headers }: Response): string | undefined {
+function readEtag({ headers }: Response): string | undefined {
   return headers
     .get('etag')
     ?.replace(/^W\/|"/g, '')

@@ -13,7 +13,7 @@ export async function uploadInParts(
   partBytes: number,
   beforeEnd: () => Promise<void>,
 ): Promise<number> {
-  const uploadId = textOf('UploadId', await client.ask('POST', key, { uploads: '' }, ''))
+  const uploadId = readText('UploadId', await client.ask('POST', key, { uploads: '' }, ''))
   const etags: string[] = []
   let bytes = 0
   let mayExist = false
@@ -38,9 +38,9 @@ export async function uploadInParts(
 export async function listUnfinishedUploads(client: S3Client, start: string) {
   const [, ...entries] = (await client.listUploads(start)).split('<Upload>')
   return entries.map((entry) => ({
-    key: textOf('Key', entry).replace(/^.*\//, ''),
-    uploadId: textOf('UploadId', entry),
-    begunAt: new Date(textOf('Initiated', entry)),
+    key: readText('Key', entry).replace(/^.*\//, ''),
+    uploadId: readText('UploadId', entry),
+    begunAt: new Date(readText('Initiated', entry)),
   }))
 }
 
@@ -62,7 +62,7 @@ async function complete(
   const reply = await client.ask('POST', key, { uploadId }, body).catch((error: Error) => error)
   const failure = reply instanceof Error ? reply : null
   // A store that encrypts with its own keys returns another ETag, which the object must then have.
-  const etag = reply instanceof Error ? expected : textOf('ETag', reply).toLowerCase()
+  const etag = reply instanceof Error ? expected : readText('ETag', reply).toLowerCase()
   if (failure === null && etag === expected) return
   const stored = await client.head(key).catch(() => null)
   if (etag !== '' && stored?.size === bytes && stored.etag === etag) return
@@ -90,7 +90,7 @@ async function* partsOf(content: AsyncIterable<Uint8Array>, size: number): Async
 }
 
 /** The text of an XML element, without the quotes of an ETag. */
-function textOf(name: string, xml: string): string {
+function readText(name: string, xml: string): string {
   const [, text = ''] = new RegExp(`<${name}>([^<]*)<`).exec(xml) ?? []
   return text.replace(/&quot;|&#34;|"/g, '').trim()
 }

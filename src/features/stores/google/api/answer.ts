@@ -71,13 +71,13 @@ const CANCEL_REASONS: Record<string, string> = {
 
 /** Reads a reply of Google's API. Throws `PlayApiError` for a reply without a known state or without items. */
 export function readAnswer(kind: PurchaseKind, reply: Json): PlayAnswer {
-  const answer = kind === 'subscription' ? subscriptionIn(reply) : productIn(reply)
+  const answer = kind === 'subscription' ? parseSubscription(reply) : parseProduct(reply)
   if (answer.items.length === 0) throw new PlayApiError('unreadable')
   return answer
 }
 
 /** https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2 */
-function subscriptionIn(reply: Json): PlayAnswer {
+function parseSubscription(reply: Json): PlayAnswer {
   const own = toObject(reply['externalAccountIdentifiers'])
   const outOfApp = toObject(reply['outOfAppPurchaseContext'])
   const expired = toObject(outOfApp['expiredExternalAccountIdentifiers'])
@@ -85,7 +85,7 @@ function subscriptionIn(reply: Json): PlayAnswer {
   const [how = ''] = Object.keys(canceled)
   return {
     kind: 'subscription',
-    state: stateIn(reply['subscriptionState'], 'SUBSCRIPTION_STATE_'),
+    state: parseState(reply['subscriptionState'], 'SUBSCRIPTION_STATE_'),
     environment: reply['testPurchase'] === undefined ? 'PRODUCTION' : 'SANDBOX',
     isAcknowledged: reply['acknowledgementState'] !== 'ACKNOWLEDGEMENT_STATE_PENDING',
     startedAt: time(reply['startTime']),
@@ -98,11 +98,11 @@ function subscriptionIn(reply: Json): PlayAnswer {
     cancelledAt: time(toObject(canceled[how])['cancelTime']),
     autoResumeAt: time(toObject(reply['pausedStateContext'])['autoResumeTime']),
     country: countryCode(reply['regionCode']),
-    items: itemsIn(toList(reply['lineItems'])),
+    items: parseItems(toList(reply['lineItems'])),
   }
 }
 
-function itemsIn(lineItems: Json[]): PlayItem[] {
+function parseItems(lineItems: Json[]): PlayItem[] {
   const ids = lineItems.map((item) => {
     const basePlan = text(toObject(item['offerDetails'])['basePlanId'])
     return [text(item['productId']), basePlan].filter((part) => part !== null).join(':')
@@ -112,7 +112,7 @@ function itemsIn(lineItems: Json[]): PlayItem[] {
     const next = text(toObject(item['deferredItemReplacement'])['productId'])
     const productId = ids[at]
     if (!productId) return []
-    const periodType = periodTypeOf(item)
+    const periodType = toPeriodType(item)
     const price = toObject(plan['recurringPrice'])
     return {
       productId,
@@ -123,11 +123,11 @@ function itemsIn(lineItems: Json[]): PlayItem[] {
       nextProductId:
         ids.find((id, other) => other !== at && (id === next || id.startsWith(`${next}:`))) ?? next,
       periodType,
-      price: price['currencyCode'] === 'USD' ? unitsIn(price) : null,
+      price: price['currencyCode'] === 'USD' ? parseUnits(price) : null,
       // The price of an introductory or prorated period is not in the reply.
       paid:
         periodType === 'NORMAL' && !isProrated(item)
-          ? money(price['currencyCode'], unitsIn(price))
+          ? money(price['currencyCode'], parseUnits(price))
           : null,
       quantity: 1,
     }
@@ -138,7 +138,7 @@ function isProrated({ offerPhase }: Json): boolean {
   return toObject(offerPhase)['prorationPeriod'] !== undefined
 }
 
-function periodTypeOf({ prepaidPlan, offerPhase }: Json): PlayItem['periodType'] {
+function toPeriodType({ prepaidPlan, offerPhase }: Json): PlayItem['periodType'] {
   if (prepaidPlan !== undefined) return 'PREPAID'
   const phase = toObject(offerPhase)
   if (phase['freeTrial'] !== undefined) return 'TRIAL'
@@ -146,16 +146,16 @@ function periodTypeOf({ prepaidPlan, offerPhase }: Json): PlayItem['periodType']
 }
 
 /** A price in its currency. Units are whole, as a string; nanos are billionths. */
-function unitsIn({ units, nanos }: Json): number {
+function parseUnits({ units, nanos }: Json): number {
   return Number(units ?? 0) + Number(nanos ?? 0) / 1e9
 }
 
 /** https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.productsv2 */
-function productIn(reply: Json): PlayAnswer {
+function parseProduct(reply: Json): PlayAnswer {
   const items = toList(reply['productLineItem'])
   return {
     kind: 'one_time',
-    state: stateIn(toObject(reply['purchaseStateContext'])['purchaseState'], ''),
+    state: parseState(toObject(reply['purchaseStateContext'])['purchaseState'], ''),
     environment: reply['testPurchaseContext'] === undefined ? 'PRODUCTION' : 'SANDBOX',
     isAcknowledged: reply['acknowledgementState'] !== 'ACKNOWLEDGEMENT_STATE_PENDING',
     startedAt: time(reply['purchaseCompletionTime']),
@@ -191,7 +191,7 @@ function productPeriodType({ consumptionState, rentOfferDetails }: Json): PlayIt
   return rentOfferDetails === undefined ? 'NORMAL' : 'PREPAID'
 }
 
-function stateIn(value: unknown, prefix: string): PlayState {
+function parseState(value: unknown, prefix: string): PlayState {
   const name = typeof value === 'string' ? value.replace(prefix, '') : ''
   const state = STATES.find((one) => one === name)
   if (state === undefined) throw new PlayApiError('unreadable')

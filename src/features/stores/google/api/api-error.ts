@@ -47,11 +47,11 @@ export class PlayApiError extends Error {
     const seconds = Number(headers.get('retry-after') ?? Number.NaN)
     const retryAfterMs = seconds > 0 && seconds < 86_400 ? seconds * 1000 : null
     const detail = name === null ? String(status) : `${status} ${name}`
-    return new PlayApiError(reasonOf(status), detail, retryAfterMs)
+    return new PlayApiError(classifyReason(status), detail, retryAfterMs)
   }
 }
 
-function reasonOf(status: number): Reason {
+function classifyReason(status: number): Reason {
   if (status === 401 || status === 403) return 'refused_key'
   if (status === 400 || status === 404) return 'unknown'
   if (status === 410) return 'gone'

@@ -92,7 +92,7 @@ export function readPush(body: Json): Push | null {
 /** The event of a notification: it has no effect, because the purchase is then asked about. */
 export function pushEvent({ messageId, notification, fault }: PushDocument): BillingEvent {
   const [kind] = KINDS.filter((one) => notification[one] !== undefined)
-  const type = fault !== undefined || !kind ? 'PLAY_UNREADABLE' : typeOf(kind, notification)
+  const type = fault !== undefined || !kind ? 'PLAY_UNREADABLE' : toType(kind, notification)
   return {
     ...NO_EVENT,
     id: messageId,
@@ -103,7 +103,7 @@ export function pushEvent({ messageId, notification, fault }: PushDocument): Bil
   }
 }
 
-function typeOf(kind: Kind, notification: Json): string {
+function toType(kind: Kind, notification: Json): string {
   const number = Number(toObject(notification[kind])['notificationType'])
   switch (kind) {
     case 'subscriptionNotification':

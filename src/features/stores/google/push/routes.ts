@@ -6,7 +6,7 @@ import { bearerToken } from '../../../../platform/http/authenticate.ts'
 import { readBody, readJson } from '../../../../platform/http/body/body.ts'
 import { Message, message, responses } from '../../../../platform/http/replies/envelope.ts'
 import { malformed } from '../../../../platform/http/replies/errors.ts'
-import type { IpOf } from '../../../../platform/http/request/client-address.ts'
+import type { FindIp } from '../../../../platform/http/request/client-address.ts'
 import { createFailureLimit } from '../../../../platform/limits/failure-limit.ts'
 import type { EventInbox } from '../../../billing/inbox/event-inbox.ts'
 import { markIfStray } from '../../../billing/routes/stray-requests.ts'
@@ -24,14 +24,14 @@ type PlayRoutesDeps = {
   eventInbox: Pick<EventInbox, 'receive'>
   /** Null if Google Play is not set up. */
   play: Pick<Play, 'checkPushToken' | 'isOurs' | 'apply' | 'markNotified' | 'queue'> | null
-  ipOf: IpOf
+  findIp: FindIp
   hasLimits: boolean
   now: () => Date
 }
 
 /** The notifications that Google Play sends through Pub/Sub. */
 export function playRoutes(deps: PlayRoutesDeps) {
-  const { eventInbox, play, ipOf } = deps
+  const { eventInbox, play, findIp } = deps
   const failures = createFailureLimit({ ...deps, max: MAX_FAILURES })
   return new Elysia({ name: 'play' }).guard({}, (app) =>
     app.use(bearerToken()).post(
@@ -39,7 +39,7 @@ export function playRoutes(deps: PlayRoutesDeps) {
       async ({ bearer, request, server }) => {
         try {
           if (!play?.checkPushToken) throw notSetUp(play === null)
-          failures.countFailure(request, ipOf(request, server as Server<unknown> | null))
+          failures.countFailure(request, findIp(request, server as Server<unknown> | null))
           await play.checkPushToken(bearer)
         } catch (error) {
           await markIfStray(request, (body) => readPush(toObject(body)) !== null)

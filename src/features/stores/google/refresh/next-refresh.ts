@@ -24,7 +24,7 @@ export const RETRIES = {
 /** When to ask Google next after a reply; `dueAt` is null if nothing can change any more. */
 export function planAfter(answer: PlayAnswer, attempts: number, now: Date) {
   const at = now.getTime()
-  const expectedAt = nextChangeOf(answer, at)
+  const expectedAt = findNextChange(answer, at)
   const isOverdue = expectedAt !== null && expectedAt <= at
   const quietUntil = answer.state === 'EXPIRED' ? Number.POSITIVE_INFINITY : at + QUIET_MS
   return {
@@ -39,8 +39,8 @@ export function planAfter(answer: PlayAnswer, attempts: number, now: Date) {
 }
 
 /** When a purchase should have changed, in ms; null: never. */
-function nextChangeOf(answer: PlayAnswer, at: number): number | null {
-  const end = endOf(answer)
+function findNextChange(answer: PlayAnswer, at: number): number | null {
+  const end = findEnd(answer)
   switch (answer.state) {
     case 'PENDING_PURCHASE_CANCELED':
     case 'CANCELLED':
@@ -72,7 +72,7 @@ export function planAfterFailure(
   { reason }: PlayApiError,
   now: Date,
 ) {
-  const dueIn = (ms: number) => new Date(now.getTime() + ms)
+  const addMs = (ms: number) => new Date(now.getTime() + ms)
   const isRunning = misses < MAX_MISSES && items.some(({ state }) => !OVER.has(state))
   const unknownDelay = retryDelay(misses, {
     delays: UNKNOWN_DELAYS_MS,
@@ -84,21 +84,21 @@ export function planAfterFailure(
     const goneAt = isOver ? null : now
     return { dueAt: null, goneAt, sealedToken: '', unacknowledgedSince: null }
   }
-  if (reason === 'unknown') return { dueAt: dueIn(unknownDelay ?? 0), misses: misses + 1 }
+  if (reason === 'unknown') return { dueAt: addMs(unknownDelay ?? 0), misses: misses + 1 }
   if (reason === 'limited') return {}
   // Google may refuse the account for one app only: let the purchases of other apps go first.
   if (reason === 'refused_key')
-    return { dueAt: dueIn(GENERAL_DELAY_MS), attempts: Math.max(attempts, 1) }
+    return { dueAt: addMs(GENERAL_DELAY_MS), attempts: Math.max(attempts, 1) }
   // The whole queue pauses while Google cannot be reached.
   const isGeneral = reason === 'busy' || reason === 'unreachable'
   const delay = retryDelay(attempts, RETRIES)
   return {
-    dueAt: dueIn(isGeneral ? Math.min(delay, GENERAL_DELAY_MS) : delay),
+    dueAt: addMs(isGeneral ? Math.min(delay, GENERAL_DELAY_MS) : delay),
     attempts: attempts + 1,
   }
 }
 
-function endOf({ items }: PlayAnswer): number | null {
+function findEnd({ items }: PlayAnswer): number | null {
   const ends = items.flatMap(({ endsAt }) => endsAt ?? [])
   return ends.length === 0 ? null : Math.max(...ends)
 }

@@ -47,7 +47,7 @@ export function createPendingClaims({ db, claims, now }: PendingClaimsDeps) {
     for (const { userId, takeOver } of waiting) {
       for (const item of items) {
         const purchaseKey = toPurchaseKey(item)
-        const heldBy = await claims.ownerOf(tx, purchaseKey)
+        const heldBy = await claims.findOwner(tx, purchaseKey)
         const result = await claims.claim(tx, { userId, purchaseKey, heldBy, takeOver })
         if (item === items[0]) results.set(userId, result)
       }

@@ -201,7 +201,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
   }
 
   /** Empty if the seal key is lost: the next notification or submission brings the token again. */
-  function tokenIn(sealedToken: string): string {
+  function openToken(sealedToken: string): string {
     try {
       return sealedToken === '' ? '' : unseal(sealKey, sealedToken)
     } catch {
@@ -210,7 +210,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
   }
 
   function toKnownPurchase({ kind, sealedToken, ...row }: Row): KnownPurchase {
-    const purchaseToken = tokenIn(sealedToken)
+    const purchaseToken = openToken(sealedToken)
     return { ...row, id: row.tokenHash, kind: kind as PurchaseKind | null, purchaseToken }
   }
 }

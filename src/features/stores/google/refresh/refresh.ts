@@ -23,7 +23,7 @@ type AskingDeps = {
   purchases: PlayPurchases
   pendingClaims: PendingClaims
   claims: Claims
-  eventInbox: Pick<EventInbox, 'recordIn'>
+  eventInbox: Pick<EventInbox, 'recordOnce'>
   statements: Statements
   acknowledgement: PlayAcknowledge
   now: () => Date
@@ -85,7 +85,7 @@ export function createAskGoogle(deps: AskingDeps) {
   ) {
     const document = { unreadable: redactForLog(reply), tokenHash, askedAt: askedAt.getTime() }
     const bytes = Buffer.from(JSON.stringify(document))
-    await eventInbox.recordIn(tx, {
+    await eventInbox.recordOnce(tx, {
       provider: 'play_store',
       event: playEvent(document),
       bytes,
@@ -109,7 +109,7 @@ export function createAskGoogle(deps: AskingDeps) {
     const lastAt = await Promise.all(
       known.map((item) => statements.latestAt(tx, 'play_store', toPurchaseKey(item))),
     )
-    const mainOwner = await ownerOf(tx, known)
+    const mainOwner = await findOwner(tx, known)
     // When a user resubscribes in the Play Store, Google names the original buyer, even if another user has claimed it.
     const isInherited =
       answer.userId === null || (answer.isOutOfApp && (await isClaimed(tx, linked?.items ?? [])))
@@ -122,7 +122,7 @@ export function createAskGoogle(deps: AskingDeps) {
       tokenHash,
       known,
       mainOwner: mainOwner === answer.userId ? null : mainOwner,
-      inheritedOwner: isInherited && linked ? await ownerOf(tx, linked.items) : null,
+      inheritedOwner: isInherited && linked ? await findOwner(tx, linked.items) : null,
     })
     const isSucceeded = items[0] ? await purchases.isSucceeded(tx, tokenHash, items[0].line) : false
     // A purchase that replaces this one may have the same original order id.
@@ -177,7 +177,7 @@ export function createAskGoogle(deps: AskingDeps) {
       acknowledgement === 'recorded' ||
       (acknowledgement === 'claimed' && (await isClaimed(db.read, items)))
     if (isAllowed) {
-      const owner = answer.isOutOfApp ? ((await ownerOf(db.read, items)) ?? answer.userId) : null
+      const owner = answer.isOutOfApp ? ((await findOwner(db.read, items)) ?? answer.userId) : null
       try {
         await play.acknowledge(purchase, item.productId, owner)
       } catch (error) {
@@ -195,11 +195,11 @@ export function createAskGoogle(deps: AskingDeps) {
 
   async function isClaimed(from: Reader, items: KnownItem[]): Promise<boolean> {
     const [item] = items
-    return item !== undefined && (await claims.claimantOf(toPurchaseKey(item), from)) !== null
+    return item !== undefined && (await claims.findClaimant(toPurchaseKey(item), from)) !== null
   }
 
-  async function ownerOf(from: Reader, items: KnownItem[]) {
+  async function findOwner(from: Reader, items: KnownItem[]) {
     const [item] = items
-    return item ? claims.ownerOf(from, toPurchaseKey(item)) : null
+    return item ? claims.findOwner(from, toPurchaseKey(item)) : null
   }
 }

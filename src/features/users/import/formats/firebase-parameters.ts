@@ -21,7 +21,7 @@ export async function readFirebaseParameters(options: Options): Promise<Firebase
   const path = options['hashConfig']
   const text = typeof path === 'string' ? await readText(path) : ''
   const names = Object.keys(NAMES) as (keyof typeof NAMES)[]
-  const found = Object.fromEntries(names.map((name) => [name, textOf(name)]))
+  const found = Object.fromEntries(names.map((name) => [name, readParameter(name)]))
   if (Object.values(found).every((value) => value === undefined)) {
     if (typeof path !== 'string') return null
     throw new UsageError(`${path} has no Firebase hash parameters. Copy them from its console.`)
@@ -30,31 +30,31 @@ export async function readFirebaseParameters(options: Options): Promise<Firebase
     if (found[name] === undefined)
       throw new UsageError(`The hash parameter ${NAMES[name][0]} (${NAMES[name][1]}) is missing.`)
   }
-  const signerKey = bytesOf('signerKey')
+  const signerKey = readBytes('signerKey')
   if (signerKey.length < 32)
     throw new UsageError('The Firebase signer key is too short. Copy all of it.')
   return {
     signerKey,
-    saltSeparator: bytesOf('saltSeparator'),
-    rounds: numberOf('rounds', MAX_ROUNDS),
-    memCost: numberOf('memCost', MAX_MEM_COST),
+    saltSeparator: readBytes('saltSeparator'),
+    rounds: readNumber('rounds', MAX_ROUNDS),
+    memCost: readNumber('memCost', MAX_MEM_COST),
   }
 
-  function textOf(name: keyof typeof NAMES): string | undefined {
+  function readParameter(name: keyof typeof NAMES): string | undefined {
     const option = options[name]
     if (typeof option === 'string') return option
     return new RegExp(`\\b${NAMES[name][0]}"?\\s*:\\s*"?([\\w+/=-]+)`).exec(text)?.[1]
   }
 
   /** A text that was cut decodes to fewer bytes, or its last character has unused bits. */
-  function bytesOf(name: 'signerKey' | 'saltSeparator'): Buffer {
+  function readBytes(name: 'signerKey' | 'saltSeparator'): Buffer {
     const bytes = Buffer.from(found[name] ?? '', 'base64')
     const text = (found[name] ?? '').replace(/=+$/, '').replaceAll('-', '+').replaceAll('_', '/')
     if (bytes.length > 0 && bytes.toString('base64').replace(/=+$/, '') === text) return bytes
     throw new UsageError(`${NAMES[name][0]} is not complete base64. Copy all of it.`)
   }
 
-  function numberOf(name: 'rounds' | 'memCost', max: number): number {
+  function readNumber(name: 'rounds' | 'memCost', max: number): number {
     const value = Number(found[name])
     if (Number.isInteger(value) && value >= 1 && value <= max) return value
     throw new UsageError(`${NAMES[name][0]} must be a number from 1 to ${max}.`)

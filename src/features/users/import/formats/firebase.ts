@@ -16,7 +16,7 @@ export function firebaseDraft(row: Row, parameters: FirebaseParameters | null): 
     emailVerified: row['emailVerified'] === true,
     name: usableName(row['displayName']),
     createdAt: row['createdAt'],
-    passwordHash: hashOf(row, parameters),
+    passwordHash: toHash(row, parameters),
     identities: providers.map(({ providerId, rawId, email }) => ({
       provider: PROVIDERS[String(providerId)],
       subject: rawId,
@@ -29,7 +29,7 @@ export function firebaseDraft(row: Row, parameters: FirebaseParameters | null): 
   }
 }
 
-function hashOf({ passwordHash, salt }: Row, parameters: FirebaseParameters | null): string | null {
+function toHash({ passwordHash, salt }: Row, parameters: FirebaseParameters | null): string | null {
   if (typeof passwordHash !== 'string' || passwordHash === '') return null
   if (parameters === null) throw new Refusal('has a password, but --hash-config is missing')
   if (typeof salt !== 'string' || salt === '')

@@ -22,7 +22,7 @@ export function supabaseDraft(row: Row): Draft {
     locale: metadata['locale'],
     createdAt: row['created_at'],
     passwordHash: row['encrypted_password'],
-    identities: asRows(row['identities'], 'identities').map(identityOf),
+    identities: asRows(row['identities'], 'identities').map(toIdentity),
     withoutSignIn: withoutSignIn(row),
   }
 }
@@ -37,19 +37,19 @@ const MIN_CONFIRMATION_MS = 2_000
 function isVerified(row: Row): boolean {
   const address = toEmailKey(String(row['email']))
   const isByProvider = asRows(row['identities'], 'identities')
-    .map(identityOf)
+    .map(toIdentity)
     .filter(({ provider }) => provider === 'google' || provider === 'apple')
     .some(({ email }) => toEmailKey(String(email)) === address)
-  const delay = timeIn(row['email_confirmed_at']) - timeIn(row['created_at'])
+  const delay = readTime(row['email_confirmed_at']) - readTime(row['created_at'])
   return isByProvider || delay > MIN_CONFIRMATION_MS
 }
 
-function timeIn(value: unknown): number {
+function readTime(value: unknown): number {
   return typeof value === 'string' ? parseTime(value) : Number.NaN
 }
 
 /** Before 2023, the provider's id was only in `identity_data`. */
-function identityOf({ provider, provider_id: id, identity_data: data }: Row) {
+function toIdentity({ provider, provider_id: id, identity_data: data }: Row) {
   const { sub, email } = asRow(data)
   return { provider, subject: sub ?? id, email }
 }

@@ -16,7 +16,7 @@ export function createPlacement(path: string) {
   /** A sentence for the operator; null while every file is in its place. */
   function check(): string | null {
     for (const file of SUFFIXES.map((suffix) => path + suffix)) {
-      const found = identityOf(file)
+      const found = readIdentity(file)
       const first = known.get(file)
       if (first !== undefined && first !== found) return describe(file, found === null)
       // SQLite creates the log later than the database.
@@ -31,14 +31,14 @@ export function createPlacement(path: string) {
 
   /** Where to save the data that only this process still has; null if the database is in its place. */
   function makeCopyPath(): string | null {
-    if (known.get(path) === identityOf(path)) return null
+    if (known.get(path) === readIdentity(path)) return null
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     return `${path}.saved-${Date.now()}`
   }
 }
 
 /** Null without the file, also if its folder has become a file, a loop of links, or one that we may not enter. */
-function identityOf(path: string): string | null {
+function readIdentity(path: string): string | null {
   try {
     const { dev, ino } = statSync(path)
     return `${dev}:${ino}`
