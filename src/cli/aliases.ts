@@ -12,10 +12,8 @@ const CURRENT_WORDS: Record<string, string> = {
   'webhooks deliveries': 'deliveries list',
   'webhooks resend': 'deliveries resend',
 }
-/** Former first words. */
 const CURRENT_GROUPS: Record<string, string> = { user: 'users' }
 
-/** Replaces the former words at the start of a command line. */
 export function replaceFormerWords(argv: string[]): string[] {
   const [first = '', second = '', ...others] = argv
   const current = CURRENT_WORDS[`${first} ${second}`]

@@ -32,7 +32,6 @@ export async function executeCommand(
   return (await command.work(services, input, { user, record })) ?? null
 }
 
-/** Performs each step of a command, and returns its result. */
 export async function performSteps<Input, Outcome, Result>(
   steps: AsyncGenerator<Input, Result, Outcome>,
   perform: (input: Input) => Promise<Outcome>,

@@ -11,10 +11,7 @@ export const configCommand = dataCommand({
   print: () => '',
 })
 
-/**
- * The configuration of the running server, or of this process if no server is running. A place and
- * a key for backups set for this process override those of the server.
- */
+/** The running server's configuration, or ours without one. Our place and key for backups override the server's. */
 export async function effectiveConfig(localConfig: Config): Promise<Config> {
   const answer = await askServer(localConfig, configCommand, null, 'work', STATE_TIMEOUT_MS)
   if (!answer) return localConfig

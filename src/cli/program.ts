@@ -33,10 +33,7 @@ export function expandHelp(argv: string[], commands: Command[]): string[] {
   return isGroup && second === 'help' ? [first, ...argv.slice(2), '--help'] : argv
 }
 
-/**
- * Throws `UsageError` for an unknown command, which commander would treat as an argument of the
- * default command.
- */
+/** Throws `UsageError`: commander would take the command for an argument of the default one. */
 export function requireKnownCommand([first = '', second]: string[], commands: Command[]) {
   if (first === '' || first.startsWith('-')) return
   const found = commands.filter(({ name }) => name.split(' ')[0] === first)
@@ -50,7 +47,7 @@ export function requireKnownCommand([first = '', second]: string[], commands: Co
   }
 }
 
-/** Registers a command; `settings get` becomes the command `get` in the group `settings`. */
+/** `settings get` becomes the command `get` in the group `settings`. */
 function registerCommand(program: Commander, command: Command, commands: Command[]): Commander {
   const [first = '', second] = command.name.split(' ')
   let parent = program

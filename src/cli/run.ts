@@ -153,10 +153,7 @@ async function performHere(
   return JSON.parse(JSON.stringify(outcome ?? null))
 }
 
-/**
- * The server reads the `.env` of its folder. A command reads the file of the server whose data it uses: the `.env` here
- * may belong to another project.
- */
+/** A command reads the `.env` of the server whose data it uses: the one here may belong to another project. */
 function loadConfigWith({ port, host, dataDir }: Options, isServer = false): Config {
   const flags = { PORT: port, HOST: host, DATA_DIR: dataDir }
   const givenFlags = Object.entries(flags).filter(([, value]) => typeof value === 'string')

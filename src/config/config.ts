@@ -66,7 +66,7 @@ export function readConfig(
   }
 }
 
-/** All settings, by subject, in the order of the reference. */
+/** In the order of the reference. */
 export const SETTINGS = {
   Network: networkSettings,
   Storage: storageSettings,
@@ -106,7 +106,7 @@ function readSettings({ env, readAll }: SettingsReader) {
     isTls,
     port,
     host: network.host ?? anyAddress(),
-    /** The socket on which a proxy connects, instead of a port; null without one. */
+    /** Null when a proxy connects over a port. */
     socketPath: network.host?.startsWith('unix:') ? network.host.slice('unix:'.length) : null,
     httpPort: network.httpPort ?? (tlsDomains.length > 0 ? 80 : null),
     baseUrl: network.baseUrl ?? (tlsDomains[0] ? httpsOrigin(tlsDomains[0], port) : null),

@@ -19,7 +19,6 @@ export function parseEnvironmentFile(text: string): Record<string, string> {
 
 /** What a `.env` file sets, and what is wrong with it, by the name of the variable. */
 export type DotEnv = {
-  /** Null without a file. */
   path: string | null
   variables: Record<string, string>
   faults: { name: string | null; message: string }[]
@@ -33,8 +32,8 @@ const LINE =
 const REFERENCE = /\\\$|\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))/g
 
 /**
- * The variables of a `.env` file that `environment` lacks. `$name` stands for another variable. A `#` after a space
- * begins a comment; elsewhere outside quotes it is a fault, because programs differ in what they do with it.
+ * The variables of a `.env` file that `environment` lacks. `$name` is expanded. A `#` after a space begins a comment;
+ * any other unquoted `#` is an error, because programs disagree.
  */
 export function parseDotEnv(
   text: string,

@@ -12,10 +12,7 @@ const KEPT_QUOTES = ['BACKUP_KEY', 'SECRET_KEY']
 /** What Kubernetes sets as `<SERVICE>_PORT` in every container. */
 export const SERVICE_LINK = /^(tcp|udp|sctp):\/\//
 
-/**
- * Reads environment variables, or the files that `<NAME>_FILE` names, and collects every fault. A fault names the
- * variable and never its value.
- */
+/** Reads variables, or the files that `<NAME>_FILE` names, and collects the problems, never with a value. */
 export function createSettingsReader(layers: Layer[]) {
   const faults: string[] = []
   const warnings: string[] = []
@@ -55,7 +52,6 @@ export function createSettingsReader(layers: Layer[]) {
       faults.push(`${name} has "~" or "$", which only a shell replaces: write the whole path`)
   }
 
-  /** The text of a variable. */
   function env(name: string): string | undefined {
     const text = lookUp(name)
     const [, , unquoted] = /^(["'])(.*)\1$/s.exec(text?.trim() ?? '') ?? []

@@ -3,7 +3,6 @@ import type { Setting, Settings } from './setting.ts'
 
 const LINK = /\[([^\]]+)\]\([^)]*\)/g
 
-/** All settings for the command line. */
 export function settingsHelp(): string {
   const sections = listDocumented().map(([subject, settings]) => [
     `${subject}:`,
@@ -12,7 +11,7 @@ export function settingsHelp(): string {
   return sections.map((section) => section.join('\n')).join('\n\n')
 }
 
-/** The settings that operators may set, by subject. */
+/** Without those for tests. */
 export function listDocumented(): [subject: string, settings: Setting<unknown>[]][] {
   const groups: [string, Settings][] = Object.entries(SETTINGS)
   return groups.map(([subject, group]) => [

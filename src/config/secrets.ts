@@ -64,10 +64,7 @@ export type SecretName = keyof typeof FILES
 
 export const SECRET_NAMES = Object.keys(FILES) as SecretName[]
 
-/**
- * Throws `ConfigError` when a secret in `folder` is damaged, readable by others, or missing although a
- * database with `schemaVersion` migrations always has it.
- */
+/** Throws `ConfigError` for a secret that is damaged, readable by others, or missing although the database needs it. */
 export async function checkSecrets(folder: string, schemaVersion: number) {
   await requireReadable(folder)
   const damaged: string[] = []
@@ -109,10 +106,7 @@ async function requireReadable(folder: string) {
   }
 }
 
-/**
- * Removes damaged secrets, but none that cannot be read. Returns what stops working once they and the missing ones are
- * replaced.
- */
+/** Removes damaged but readable secrets. Returns what stops working once they and the missing ones are replaced. */
 export async function discardDamagedSecrets(folder: string, schemaVersion: number) {
   await requireReadable(folder)
   const lost: { name: SecretName; breaks: string }[] = []
@@ -164,7 +158,7 @@ async function symmetricKey({ readOrCreate }: StoredText): Promise<Buffer> {
   return Buffer.from(hex.trim(), 'hex')
 }
 
-/** Describes what is wrong with a secret without revealing it; null when it is valid. */
+/** What is wrong with a secret, without revealing it; null when it is valid. */
 async function describeFault(folder: string, name: SecretName, schemaVersion: number) {
   const { since, isValid }: SecretFile = FILES[name]
   if (!existsSync(join(folder, name))) return schemaVersion >= since ? 'is missing' : null

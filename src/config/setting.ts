@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { list, parseChoice, wholeNumber } from './values.ts'
 
-/** The form of a value: what an error says that it must be, and how text is parsed; undefined for invalid text. */
+/** `expected`: what an error says that the value must be. `parse`: undefined for invalid text. */
 type Kind<T> = {
   expected: string
   parse: (text: string) => T | undefined
@@ -75,7 +75,6 @@ export function choice<const T extends string>(
   return { ...value(expected, (given) => parseChoice(choices, given)), fallback }
 }
 
-/** `on` or `off`. */
 export function flag(fallback: boolean): Kind<boolean> {
   const onOff = choice(['on', 'off'])
   const parse = (given: string) => (onOff.parse(given) ? given === 'on' : undefined)
@@ -96,7 +95,6 @@ export const port: Kind<number | null> = {
   isPort: true,
 }
 
-/** A path, made absolute. */
 export const path: Kind<string | null> = {
   ...value('a path', (given) => resolve(given)),
   isPath: true,

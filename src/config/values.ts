@@ -40,10 +40,7 @@ export function isNetwork(text: string): boolean {
   )
 }
 
-/**
- * A deep link with any scheme, such as `myapp://`, `myapp://auth` or `https://app.example.com`. A
- * missing trailing `auth` is added.
- */
+/** A deep link with any scheme, such as `myapp://` or `https://app.example.com`. Adds a missing trailing `auth`. */
 export function appLink(text: string): string | undefined {
   const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]*:\/\/)([^\s?#]*)$/i.exec(text) ?? []
   if (scheme === undefined) return undefined
@@ -102,7 +99,6 @@ export function isSecureInTransit({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
 }
 
-/** Whether the host of a URL is this machine. */
 export function isLoopback(hostname: string): boolean {
   return /^(127(\.\d+){3}|\[::1\]|localhost)$/i.test(hostname)
 }

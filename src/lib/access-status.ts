@@ -1,4 +1,4 @@
-/** What a user's best purchase means to support, in one word. `none`: has never had a subscription. */
+/** What a user's best purchase means to support. `none`: has never had a subscription. */
 export const ACCESS_STATUSES = [
   'paying',
   'trial',

@@ -1,4 +1,3 @@
-/** A purchase as users read it. */
 type Line = Record<'store' | 'productId' | 'expiresAt' | 'effectiveEndAt', string | null> & {
   status: string
   willRenew: boolean
@@ -6,10 +5,9 @@ type Line = Record<'store' | 'productId' | 'expiresAt' | 'effectiveEndAt', strin
   isSandbox?: boolean
 }
 
-/** A subscription that goes on at its store when the user's account is deleted. */
 export type ActiveSubscription = ReturnType<typeof findActiveSubscriptions>[number]
 
-/** Deletes an account; returns the subscriptions that go on at their stores. */
+/** Deletes an account; returns the subscriptions that still renew at their stores. */
 export type DeleteAccount = (userId: string) => Promise<ActiveSubscription[]>
 
 /** Where users cancel a subscription themselves, by store. */
@@ -19,7 +17,7 @@ export const MANAGEMENT_PAGES: Record<string, string> = {
   PLAY_STORE: 'https://play.google.com/store/account/subscriptions',
 }
 
-/** The subscriptions that go on at their stores, also after a pause or while a store retries a payment. */
+/** The subscriptions that still renew at their stores, also after a pause or while a store retries a payment. */
 export function findActiveSubscriptions(lines: Line[]) {
   return lines.flatMap(({ store, productId, status, expiresAt, effectiveEndAt, ...line }) => {
     const isRetried = status === 'expired' && line.willRenew && line.billingIssueDetectedAt
@@ -31,7 +29,7 @@ export function findActiveSubscriptions(lines: Line[]) {
   })
 }
 
-/** The names of the subscriptions that stores go on charging for, and where to cancel them. */
+/** The names of subscriptions that stores still charge for, and where to cancel them. */
 export function chargedAmong(subscriptions: ActiveSubscription[]) {
   const charged = subscriptions.filter(({ willRenew }) => willRenew)
   return charged.map(({ productId, store, ...one }) => ({

@@ -14,25 +14,23 @@ export type NamedCommand = {
   options?: [flags: string, meaning: string, kind?: 'list'][]
 }
 
-/** The operating system user who runs a command, and how it records what was changed in the audit log. */
+/** The operating system user who runs a command, and how it records its changes in the audit log. */
 type CommandContext = {
   user: string
   record: (entry: AuditEntry) => Promise<void>
 }
 
-/** What was changed. */
 export type AuditDetails = {
-  /** The id or name of what was changed. */
+  /** An id or a name. */
   target?: string
   before?: Record<string, unknown>
   after?: Record<string, unknown>
-  /** The changed content is public, so it is not masked. */
+  /** Public content is not masked. */
   isPublic?: boolean
 }
 
 export type AuditEntry = AuditDetails & { action: string }
 
-/** Receives the progress of a long operation. */
 export type OnProgress = (step: string, done: number, total: number) => void
 
 /** Runs in the process that holds the data: the running server, else this one. */
@@ -44,21 +42,18 @@ export type DataCommand<
 > = NamedCommand & {
   /** Parses the arguments in the terminal's process, which can read files; returns plain JSON. */
   input?(args: string[], options: Options): Input | Promise<Input>
-  /**
-   * Instead of `input`, for work that is too large for one message: yields one input after another, receives the outcome
-   * of each, and returns the result. Runs in the terminal's process.
-   */
+  /** Replaces `input` for work too large for one message: yields inputs, receives outcomes, returns the result. */
   steps?(
     args: string[],
     options: Options,
     onProgress: OnProgress,
   ): AsyncGenerator<Input, Result, Outcome>
   work(services: Services, input: Input, context: CommandContext): Promise<Outcome>
-  /** A warning about permanent data loss, to confirm first; null if there is none. */
+  /** A warning about permanent data loss; null if there is none. */
   risk?(services: Services, input: Input): Promise<string | null>
-  /** The outcome as text; with `--json` the outcome itself is printed. */
+  /** Formats the outcome; `--json` prints the outcome itself. */
   print(outcome: Result): string
-  /** Whether the outcome is a failure: exit 1. */
+  /** Exit 1 if true. */
   isFailure?(outcome: Result): boolean
 }
 
@@ -81,7 +76,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** The value of a numeric option such as `--limit`. Throws `UsageError` for anything but 1 to 999999. */
+/** Throws `UsageError` for anything but 1 to 999999. */
 export function parseLimitOption(text: string, option = '--limit'): number {
   if (!/^[1-9]\d{0,5}$/.test(text))
     throw new UsageError(`${option} takes a number from 1 to 999999.`)
@@ -99,12 +94,12 @@ export function parseTimeOption(text: string, option: string): Date {
   return time
 }
 
-/** The parts of an option that takes a list, such as `--scope a,b`; none if it is absent. */
+/** The parts of an option such as `--scope a,b`; empty if it is absent. */
 export function parseListOption(option: string | boolean | undefined): string[] {
   return typeof option === 'string' ? option.split(',').map((part) => part.trim()) : []
 }
 
-/** Why a file that a command line names cannot be read, and whose it is if this user may not. */
+/** Says whose file it is if this user may not read it. */
 export function describeUnreadable(path: string, error: unknown): string {
   const owner = (error as { code?: string }).code === 'EACCES' ? findFileOwner(resolve(path)) : null
   return owner === null

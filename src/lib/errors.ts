@@ -1,4 +1,3 @@
-/** Every error code of the API, with its HTTP status. */
 export const STATUS = {
   malformed_request: 400,
   encryption_invalid: 400,

@@ -1,4 +1,3 @@
-/** The addresses, ids and texts of a new installation's settings and plans. */
 const EXAMPLES = [
   /\bexample\.com\b/i,
   /\bcom\.example\./,
@@ -14,7 +13,6 @@ export function isExample(value: unknown): boolean {
   return EXAMPLES.some((example) => example.test(text))
 }
 
-/** A sentence for the settings, and one for the plans, that are still examples. */
 export function describeExamples(settings: object, plans: { code: string }[]): string[] {
   const names = Object.entries(settings).flatMap(([name, value]) => (isExample(value) ? name : []))
   const codes = plans.filter(isExample).map(({ code }) => code)

@@ -1,8 +1,7 @@
 type Lifetimes = { successMs: number; failureMs: number }
 
 /**
- * Remembers how the last attempt to store something ended, so that readiness needs a probe only when nothing was stored
- * lately. `isFailure` tells failures of the storage from refusals of what was to be stored.
+ * Remembers how the last attempt to store ended, so that readiness rarely needs a probe. `isFailure`: of the storage.
  */
 export function createLastOutcome(
   { successMs, failureMs }: Lifetimes,
@@ -23,7 +22,7 @@ export function createLastOutcome(
     }
   }
 
-  /** Throws the error of the last attempt; after its lifetime, that of a `probe`. */
+  /** Throws the last attempt's error; after its lifetime, the error of `probe`. */
   async function check(probe: () => Promise<unknown>): Promise<void> {
     const age = last === null ? Number.POSITIVE_INFINITY : performance.now() - last.at
     if (age > (last?.error ? failureMs : successMs)) {

@@ -1,6 +1,6 @@
 /**
- * Keeps at least the `limit` most recently used entries and at most twice as many, in two generations: the older
- * one is dropped when the younger one is full, or older than `maxAgeMs`.
+ * Keeps the `limit` to 2 × `limit` latest entries in two generations; a full one, or one of `maxAgeMs`, replaces the
+ * older.
  */
 export function createRecentMap<Key, Value>(limit: number, maxAgeMs = Number.POSITIVE_INFINITY) {
   let young = new Map<Key, Value>()

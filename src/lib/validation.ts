@@ -122,7 +122,7 @@ function expectation(fault: ValueError): string {
   return TYPE_FAULTS.has(type) || isText ? `must be ${readName(schema)}` : message
 }
 
-/** Such as `pro, free or null`. */
+/** Formats `pro, free or null`. */
 function listChoices(variants: TSchema[]): string {
   const names = [...new Set(variants.map(readName))]
   const last = names.pop() ?? ''

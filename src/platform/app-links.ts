@@ -11,8 +11,7 @@ export function passkeyRelyingParty(config: Config): { rpId: string; origins: st
 }
 
 /**
- * The configured files that let apps open links, and use passwords and passkeys of this host, by path.
- * `linkPaths` are the paths of links that the apps open.
+ * The configured files by path, for app links, passwords and passkeys. `linkPaths`: of links that the apps open.
  * https://developer.apple.com/documentation/xcode/supporting-associated-domains
  * https://developers.google.com/digital-asset-links/v1/getting-started
  * https://www.w3.org/TR/webauthn-3/#sctn-related-origins

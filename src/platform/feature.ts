@@ -32,13 +32,11 @@ export type Declarations = {
   tables: (columns: Columns, users: UsersTable) => object
   /** The commands that only read, and are no list. */
   commands: readonly DataCommand<never>[]
-  /** What operators can change. */
   actions?: readonly AnyAction[]
   /** What operators can list. */
   lists?: readonly AnyList[]
   /** Labels of entries in the audit log that are no action, by their names; the target follows. */
   auditEvents?: Record<string, string>
-  /** What operators should know about. */
   conditions?: ConditionList
   /** What `/metrics` shows; each names the services that it reads. */
   metrics?: MetricList<never>
@@ -68,7 +66,7 @@ export type FeatureParts = {
   userData?: Record<string, UserTable>
 }
 
-/** The platform services that features may use; each feature picks the fields that it needs. */
+/** Each feature picks the fields that it needs. */
 export type Platform<Database extends Db<unknown>> = {
   config: Config
   secrets: Secrets
@@ -84,12 +82,10 @@ export type Platform<Database extends Db<unknown>> = {
   appName: string
 }
 
-/** The context that routes are built with. */
 export type RouteContext = {
   /** Adds `signedIn: true`, which requires a session. */
   signedIn: ReturnType<typeof authenticate>
   checkSession: CheckSession
-  /** The base of file URLs. */
   findBaseUrl: (request: Request) => string
   findIp: FindIp
   findCountry: FindCountry
@@ -98,7 +94,6 @@ export type RouteContext = {
   translate: (sentence: string, language: string) => string
 }
 
-/** The context that the routes of the server API are built with. */
 export type ServerContext = {
   /** Adds `scope: '…'`, which requires an API key with that scope. */
   scopeGuard: ScopeGuard
@@ -106,10 +101,8 @@ export type ServerContext = {
   findBaseUrl: (request: Request) => string
 }
 
-/** The context that console routes are built with. */
 export type ConsoleContext = {
   record: RecordAction
-  /** Whether the session of a request is still valid. */
   isSignedIn: (request: Request) => Promise<boolean>
   findBaseUrl: (request: Request) => string
   findUserNames: FindNames

@@ -5,7 +5,7 @@ export function publicUrl({ baseUrl, port }: Config): string {
   return baseUrl ?? `http://localhost:${port}`
 }
 
-/** The console's URL; null when the console is off. */
+/** Null when the console is off. */
 export function findConsoleUrl(config: Config): string | null {
   const { consolePort } = config
   if (!config.console) return null

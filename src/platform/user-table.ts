@@ -1,6 +1,5 @@
 import type { Reader, Tx } from './db/db.ts'
 
-/** Returns the `ids` that belong to users. */
 export type ExistingUsers = (from: Reader, ids: string[]) => Promise<string[]>
 
 /** How a user's rows in a table are deleted, exported and merged. A test requires it for every table of user data. */

@@ -3,22 +3,17 @@ import { createTarDecoder, createTarPacker } from 'modern-tar'
 import { equalInConstantTime, sha256 } from '../../lib/crypto/hash.ts'
 import type { InstallationKey } from '../data/installation-keys.ts'
 
-/** The description of an archive, in its first entry. */
 export type ArchiveInfo = {
   /** Format 1 was not signed. */
   format: 1 | 2
-  /** The version of homeport that wrote it. */
   version: string
-  /** The number of migrations applied to its database. */
   schemaVersion: number
   createdAt: string
   /** The ids of the keys that signed it. */
   signedBy?: string[]
 }
 
-/** A file to archive. */
 export type Source = { name: string; path: string }
-/** A file of an archive. */
 type ArchivedFile = { name: string; size: number; content: AsyncIterable<Uint8Array> }
 
 /** The archive cannot be used; the message says why. */
@@ -37,9 +32,8 @@ const CHUNK_BYTES = 1024 * 1024
 const CHECKSUM_BYTES = Bun.CryptoHasher.hash('sha256', '', 'hex').length
 
 /**
- * Creates a tar archive of `sources`. `about` comes first; the files are followed by their SHA-256
- * sums, the signatures of `keys`, and a SHA-256 of all preceding bytes. Each file is read only when
- * the reader of the archive gets to it; a file that shrinks in the meantime causes an error.
+ * Creates a tar archive: `about`, the files, their SHA-256 sums, the signatures of `keys`, and a SHA-256 of it all. A
+ * file is read when the archive's reader gets to it; one that shrank causes an error.
  */
 export function packArchive(
   about: Omit<ArchiveInfo, 'format' | 'signedBy'>,
@@ -86,10 +80,8 @@ export function packArchive(
 }
 
 /**
- * Reads a whole archive. First calls `onInfo`, which may throw; `isOwn` says whether the archive
- * claims to be signed with one of `keys`. Then passes each file to `onFile`, which must read all of
- * it. Throws `ArchiveError` when a byte differs from what was written or signed; the caller must
- * then discard the files passed so far.
+ * Reads a whole archive. `onInfo` may throw; `isOwn`: the archive claims a signature of one of `keys`. `onFile` must
+ * read all of its file. Throws `ArchiveError` for a changed byte; discard the files passed so far.
  */
 export async function unpackArchive(
   archive: ReadableStream<Uint8Array>,
@@ -177,7 +169,6 @@ async function readText(body: ReadableStream<Uint8Array>, size: number): Promise
   return new Response(body).text()
 }
 
-/** Appends the SHA-256 of all bytes. */
 function appendChecksum() {
   const hasher = new Bun.CryptoHasher('sha256')
   return new TransformStream<Uint8Array, Uint8Array>({

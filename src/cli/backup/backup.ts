@@ -26,7 +26,6 @@ type Outcome = WriteResult & {
   path: string
   /** The recipient, or `passphrase`; null without encryption. */
   encryption: string | null
-  /** Of the key; null without encryption. */
   fingerprint: string | null
   seconds: number
   removed: string[]
@@ -139,10 +138,7 @@ async function write(config: Config, target: Target, key: string | null) {
   }
 }
 
-/**
- * Runs `work` while the running server keeps the files of deleted attachments. If no server is
- * running, none can start until `work` is done.
- */
+/** Without a running server, none can start until `work` is done. */
 async function withRemovalsHeld<T>(config: Config, work: () => Promise<T>): Promise<T> {
   const hold = (ms: number) => askServer(config, holdCommand, ms, 'work')
   if ((await hold(HOLD_MS)) === null) {

@@ -7,7 +7,6 @@ import { HOUR_MS } from '../../lib/time/durations.ts'
 import { timeStamp } from '../../lib/time/parse-time.ts'
 import { abortUploads, type Bucket, bucketPath, START } from './store/bucket.ts'
 
-/** Where backups are: a folder on this machine, or an object store. */
 export type BackupPlace = string | Bucket
 type StoredBackup = { name: string; path: string; bytes: number; at: Date }
 
@@ -21,7 +20,6 @@ export function unfinishedName(path: string): string {
   return `${path}.homeport-partial`
 }
 
-/** The configured place of backups. */
 export function findBackupPlace({ backupDir, backupS3, dataDir }: Config): BackupPlace {
   if (backupDir === null) return join(dataDir, 'backups')
   return typeof backupDir === 'string' ? backupDir : { ...backupDir, ...backupS3 }
@@ -68,7 +66,6 @@ async function listFolder(folder: string): Promise<StoredBackup[]> {
   return backups.filter((backup) => backup !== null)
 }
 
-/** The newest backup in the configured place; null without one. */
 export async function newestBackup(config: Config) {
   const backups = await listBackups(findBackupPlace(config))
   return backups.find(isPlausiblyDated) ?? null

@@ -48,8 +48,7 @@ export async function encryptingKey(key: string): Promise<string> {
 }
 
 /**
- * The decrypted bytes of an archive, and how it was encrypted. A passphrase proves who wrote it, but anyone could have
- * encrypted it for a recipient. Throws `ArchiveError` if `key` is missing or wrong.
+ * A passphrase proves who wrote the archive, a recipient does not. Throws `ArchiveError` if `key` is missing or wrong.
  */
 export async function openArchive(sealed: ReadableStream<Uint8Array>, key: string | null) {
   const [copy, stream] = sealed.tee()
@@ -73,7 +72,6 @@ async function readHead(stream: ReadableStream<Uint8Array>): Promise<string> {
   return head
 }
 
-/** Decrypts with an identity (`AGE-SECRET-KEY-…`) or else a passphrase. */
 async function decrypt(sealed: ReadableStream<Uint8Array>, key: string | null) {
   if (key === null || isRecipient(key)) {
     throw new ArchiveError(

@@ -92,10 +92,7 @@ export function createBackupState(
   }
 }
 
-/**
- * When the first missed backup after the newest one was due; null when none was missed. Also null
- * with several instances, unless all of them use a store: any may have written it to its own disk.
- */
+/** When the first missed backup was due. Null with several instances, which may have written it to another disk. */
 function missedSince(
   { backupSchedule, databaseUrl, backupDir }: Config,
   newest: { at: Date } | null,
@@ -106,7 +103,6 @@ function missedSince(
   return due !== null && due.getTime() <= Date.now() ? due : null
 }
 
-/** Reads a value again when it is older than the time, in ms, that it may be used for. */
 function cached<T>(
   read: () => Promise<T>,
   computeLifetime: (value: T) => number,
@@ -127,7 +123,6 @@ export async function warnIfTargetUnwritable(config: Config, log: Log) {
   if (fault !== null) log.warn(`scheduled backups will fail: ${fault}`)
 }
 
-/** Why a backup cannot be written to a place; null if it can. */
 export async function probeTarget(place: BackupPlace): Promise<string | null> {
   if (typeof place !== 'string') {
     const stored = createS3Client(place).put('.homeport-probe', new Blob(['probe']))

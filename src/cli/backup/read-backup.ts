@@ -31,7 +31,6 @@ type ReadOptions = {
 export type ReadResult = Pick<ArchiveInfo, 'version' | 'schemaVersion' | 'createdAt'> & {
   files: number
   bytes: number
-  /** The proof of who wrote it; null without any. */
   proof: Proof | null
 }
 type Proof = 'signature' | 'passphrase'
@@ -41,10 +40,7 @@ const MAX_SECRET_BYTES = 1024 * 1024
 /** The only names allowed in an archive, so that extracting it cannot write any other file. */
 export const KNOWN_NAME = /^(homeport\.db|secrets\/[\w-][\w.-]*|files\/[\w-]\/[\w-][\w.-]*)$/
 
-/**
- * Extracts an archive into `folder`, and checks every byte, the database and who wrote it. Throws `ArchiveError`, and
- * removes the folder, when this program cannot use the backup.
- */
+/** Extracts and checks an archive. Throws `ArchiveError`, and removes the folder, when the backup cannot be used. */
 export async function readBackup(options: ReadOptions): Promise<ReadResult> {
   const { source, key, keys, isTrusted, mustBeEncrypted, folder, migrations, checkOnly } = options
   await rm(folder, { recursive: true, force: true })

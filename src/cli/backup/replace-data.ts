@@ -41,10 +41,7 @@ function isMounted(path: string): boolean {
   return mounts.some((line) => line.split(' ')[4] === place)
 }
 
-/**
- * Replaces the data in `dataDir` with that in `restoreFolder`. Returns the folder to which the old data was moved.
- * After a crash, `finishRestore` completes the replacement.
- */
+/** Replaces the data. Returns the folder of the old data. `finishRestore` completes this after a crash. */
 export async function commitRestore(dataDir: string, now: Date): Promise<string> {
   const folder = restoreFolder(dataDir)
   const aside = unusedName(dataDir, `${BEFORE_RESTORE}${timeStamp(now)}`)
@@ -63,10 +60,7 @@ function unusedName(folder: string, name: string): string {
   }
 }
 
-/**
- * Completes a committed restore that was interrupted. Removes the leftovers of an uncommitted
- * restore and of an interrupted backup.
- */
+/** Completes an interrupted restore that was committed. Removes leftovers of uncommitted ones and of backups. */
 export async function finishRestore(dataDir: string) {
   await rm(restoreFolder(dataDir), { recursive: true, force: true })
   await removeLeftovers(dataDir)

@@ -18,10 +18,7 @@ export function hasExternalData({ databaseUrl, filesUrl }: Config): boolean {
   return databaseUrl !== null || Boolean(filesUrl)
 }
 
-/**
- * Collects a copy of the database, the secrets and the attachments in a folder, wherever they are, so that all backups
- * have the same format. Secrets and attachments on this disk are linked. Dispose of the result to remove the folder.
- */
+/** Collects the data in a folder, so that all backups have the same format. Dispose of the result to remove it. */
 export async function gatherData(config: Config, onProgress: OnProgress) {
   const { dataDir, databaseUrl } = config
   // A child process of an interrupted backup may still be writing to that backup's folder.
@@ -69,10 +66,7 @@ async function isEmpty(files: Files): Promise<boolean> {
   return true
 }
 
-/**
- * Moves the restored data from `folder` to the configured database server and object store; all
- * other data stays in `folder`.
- */
+/** Moves restored data to the configured database server and object store; all other data stays in `folder`. */
 export async function scatterData(config: Config, folder: string, onProgress: OnProgress) {
   const { dataDir, databaseUrl, filesUrl } = config
   if (databaseUrl !== null) {

@@ -17,13 +17,9 @@ const NAME_RESOLUTION_MS = 1000
 /** Two backups at once take two; a store that replies to everything seems to have all. */
 const MAX_NAMES_TAKEN = 3
 
-/** The place and the name of a backup to write. */
 export type Target = { place: BackupPlace; name: string }
 
-/**
- * Where the next backup goes: a new name in the configured place, a new file in the folder `out`, or the file `out`,
- * which is replaced only after confirmation. Throws `UsageError` for a path that must not be used.
- */
+/** A new name in the configured place or in the folder `out`, or the file `out`. Throws `UsageError` for a bad path. */
 export async function chooseTarget(
   config: Config,
   out: string | null,

@@ -31,7 +31,6 @@ type BackupOptions = {
   isNew: boolean
   /** The key to encrypt with; null without encryption. */
   key: string | null
-  /** The keys to sign with. */
   keys: InstallationKey[]
   now: Date
   onProgress: OnProgress
@@ -104,7 +103,6 @@ export function backupFolders(dataDir: string): string[] {
   return [backupFolder(dataDir), join(dataDir, 'gathered.tmp')]
 }
 
-/** The folder in which a backup collects the data before it is archived. */
 export function backupFolder(dataDir: string): string {
   return join(dataDir, 'backup.tmp')
 }
@@ -171,10 +169,7 @@ async function writeSynced(path: string, content: ReadableStream<Uint8Array>) {
   return { bytes, hash: hasher.digest('hex') }
 }
 
-/**
- * With only the recipient's public key, we cannot decrypt the archive, but we can check that the
- * disk stored it unchanged.
- */
+/** With only the recipient's public key, we can check that the disk stored the archive, but not decrypt it. */
 async function checkHash(path: string, expected: string) {
   if ((await hashOfFile(path)) !== expected)
     throw new ArchiveError(`${path} differs from what was written: check the disk.`)

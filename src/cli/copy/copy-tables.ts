@@ -11,22 +11,16 @@ export class CopyMismatch extends CommandError {}
 type Row = Record<string, unknown>
 // biome-ignore lint/suspicious/noExplicitAny: tables of either engine
 type AnyTables = Record<string, any>
-/** The database to copy from. */
 type Source = { tables: AnyTables; read: Reader }
-/** The database to copy to. */
 type Target = Source & Pick<Db<AnyTables>, 'write'>
 /** The number of rows of a table, and the SHA-256 of all rows in the order of their key. */
 type Digest = { rows: number; hash: string }
 
 const PAGE_ROWS = 1_000
-/** The limits of one statement. */
 const MAX_PARAMETERS = 30_000
 const MAX_BYTES = 4 * 1024 * 1024
 
-/**
- * Copies the rows of all tables, referenced tables first, each in the order of its key. An interrupted copy resumes
- * after the greatest key in the target. Then reads and compares both sides. Returns the number of rows.
- */
+/** Copies tables in the order of their references and keys, so that an interrupted copy resumes. Then compares both. */
 export async function copyTables(
   from: Source,
   to: Target,
@@ -73,7 +67,6 @@ export async function copyTables(
   return total
 }
 
-/** The number of rows in all tables. */
 export async function countAll({ tables, read }: Source, names = Object.keys(tables)) {
   let total = 0
   for (const name of names) total += await read.$count(tables[name])
@@ -130,7 +123,6 @@ function* splitIntoStatements(page: Row[]): Generator<Row[]> {
   if (batch.length > 0) yield batch
 }
 
-/** About as many bytes as a value has in a statement. Documents of JSON are objects here. */
 function estimateSize(value: unknown): number {
   if (value instanceof Uint8Array) return value.byteLength
   return (typeof value === 'object' ? JSON.stringify(value) : String(value)).length

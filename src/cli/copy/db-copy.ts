@@ -132,10 +132,7 @@ async function copyFromServer(config: Config, url: string, isConfirmed: boolean)
   return { ...done, to: path }
 }
 
-/**
- * Copies a server's database and its secrets into `folder`, in the layout of a data directory. With `newPlace`, the
- * server refuses changes from then on. Removes the copy if it differs.
- */
+/** Copies a server's data into the layout of a data directory. With `newPlace`, the server then refuses changes. */
 export async function copyInto(
   folder: string,
   url: string,
@@ -161,10 +158,7 @@ export async function copyInto(
   }
 }
 
-/**
- * Copies the secrets and rows, and compares both sides. Throws `CopyMismatch` with `advice` in its
- * message when they differ.
- */
+/** Copies and compares secrets and rows. Throws `CopyMismatch` with `advice` when they differ. */
 export async function copyAll(from: Side, to: Side, advice: string): Promise<number> {
   const progress = createProgress()
   try {

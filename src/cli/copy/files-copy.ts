@@ -63,9 +63,8 @@ export const SOURCE = 'source'
 const COMPARED = 'compared'
 
 /**
- * Copies the missing files to the file store of `to`, then reads every file back and compares its
- * SHA-256. `folder` holds the files on the local disk. Skips files that are deleted during the
- * copy. Throws `CommandError` when a file differs.
+ * Copies the missing files to the file store of `to`, then compares the SHA-256 of every file. `folder`: of the files
+ * on disk. Skips files deleted meanwhile. Throws `CommandError` when a file differs.
  */
 export async function copyFiles(
   from: Files,
@@ -125,10 +124,7 @@ async function forEachKey(
   )
 }
 
-/**
- * Copies a file to a temporary path, from which the target may move it. Returns null when the file
- * was deleted during the copy.
- */
+/** The target may move the copy from its temporary path. Null when the file was deleted. */
 async function fetchCopy(files: Files, key: string, work: string): Promise<string | null> {
   const opened = await files.open(key)
   if (!opened) return null

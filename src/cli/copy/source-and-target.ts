@@ -62,10 +62,7 @@ export async function openSqliteSide(
   }
 }
 
-/**
- * Opens a snapshot of a PostgreSQL database. With `newPlace`, the database then refuses every change, and records that
- * location for the error message.
- */
+/** Opens a snapshot. With `newPlace`, the database then refuses changes and names that location in the error. */
 export async function openPostgresSource(
   url: string,
   config: Config,
@@ -120,9 +117,7 @@ export async function riskOfMoving(url: string): Promise<string | null> {
   }
 }
 
-/**
- * Opens a server's database that is empty or holds an unfinished copy. Throws with `advice` when it already has data.
- */
+/** Throws with `advice` unless the database is empty or holds an unfinished copy. */
 export async function openPostgresTarget(
   url: string,
   config: Config,
@@ -148,7 +143,7 @@ export async function openPostgresTarget(
   }
 }
 
-/** Copies the secrets from one side to the other. Throws `CopyMismatch` if they then differ. */
+/** Throws `CopyMismatch` if the secrets then differ. */
 export async function copySecrets(from: Side, to: Side) {
   for (const name of SECRET_NAMES) {
     const text = await from.secrets(name).readOrCreate(() => refuseMissing(name))

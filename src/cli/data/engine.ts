@@ -3,10 +3,7 @@ import { CommandError } from '../../lib/command.ts'
 import type { OpenDb } from '../../platform/db/db.ts'
 import type { Tables } from '../../server/declarations.ts'
 
-/**
- * How opening may change the schema: update it, create it in an empty database, or not at all. A server that resumes
- * also opens a database server that its failed successor, a newer version, has migrated.
- */
+/** `resume` also opens a database server that a failed successor, a newer version, has migrated. */
 export type SchemaChange = 'migrate' | 'resume' | 'create' | 'none'
 
 /** A database with an up-to-date schema, and its secrets. */

@@ -45,9 +45,8 @@ type Overrides = Pick<
 type OpenOptions = { newSecrets?: boolean; schema?: SchemaChange; wasMigrated?: boolean }
 
 /**
- * Locks the data directory, creates what is missing, and builds the services. Migrates the schema
- * only if `schema` allows it. Replaces lost secrets with `newSecrets`; otherwise refuses a database
- * whose secrets are missing.
+ * Locks the data directory, creates what is missing, and builds the services. Migrates only if `schema` allows it.
+ * Without `newSecrets`, refuses a database whose secrets are missing.
  */
 export async function openData(
   config: Config,
@@ -138,10 +137,7 @@ export async function waitForDatabase<T>(
   }
 }
 
-/**
- * Whether the database server cannot be reached. That includes a connection that is lost later, and
- * a server that becomes a standby.
- */
+/** Also when a connection is lost later, or the server becomes a standby. */
 export function isUnreachable(error: unknown): boolean {
   if (error instanceof DatabaseUnreachable) return true
   return error instanceof AppError && error.code === 'unavailable'

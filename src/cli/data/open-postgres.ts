@@ -50,8 +50,7 @@ type ConnectOptions = {
 const PATIENCE_MS = 5 * MINUTE_MS
 
 /**
- * Migrates the schema while a server of an earlier version may still use it, because a migration may have to wait for
- * other transactions. Returns whether there was one. Throws `CommandError`, also if it has to wait for too long.
+ * Migrates while a server of an earlier version may be running. Returns whether a migration ran. Throws `CommandError`.
  */
 export async function migratePostgres(config: Config, log: Log): Promise<boolean> {
   const { migrated, close } = await connect(config, log, 'migrate', PATIENCE_MS)
@@ -88,10 +87,7 @@ export async function openPostgres(
   }
 }
 
-/**
- * Connects to the database at `url`, updates its schema if allowed, and gives access to its secrets. Throws
- * `CommandError` when that fails.
- */
+/** Updates the schema if allowed. Throws `CommandError`. */
 export async function connectPostgres(url: string, { secretKey }: Config, options: ConnectOptions) {
   const { connections, schema, deadline, onWait, patience } = options
   const { setting = 'DATABASE_URL', readOnly = false } = options
@@ -138,10 +134,7 @@ function refuseMoved(place: string, target: string | null) {
   )
 }
 
-/**
- * The number of applied migrations, the tags of all migrations in this version, by how many ms our clock is ahead of
- * the server's, whether the server refuses changes, its settings that can lose them, and which rights the role lacks.
- */
+/** `known`: the tags of all migrations in this version. `skew`: by how many ms our clock is ahead of the server's. */
 export async function postgresStatus(config: Config): Promise<{
   applied: number
   known: string[]

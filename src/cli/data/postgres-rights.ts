@@ -3,13 +3,9 @@ import type { Migration } from '../../platform/db/migrations.ts'
 import { DatabaseRefusal } from '../../platform/db/postgres/errors.ts'
 import { countAppliedMigrations } from '../../platform/db/postgres/migrate.ts'
 
-/** What the role must be allowed to do: read, change the rows too, or also alter the tables. */
 type Need = 'read' | 'change' | 'alter'
 
-/**
- * The role, its search_path and schema, whether it may create tables there, and the owners of the tables that it may not
- * read, change and alter. Tables of other programs are left out.
- */
+/** The role, its search_path and schema, and the tables, without other programs', that it lacks rights for. */
 const FIND = `SELECT quote_ident(current_user), current_setting('search_path'), schema::regnamespace::text,
 has_schema_privilege(schema, 'CREATE'),
 string_agg(DISTINCT owner, ', ') FILTER (WHERE NOT has_table_privilege(oid, 'SELECT')),

@@ -18,10 +18,8 @@ import { databasePath } from './open-sqlite.ts'
 const RETENTION_MS = 30 * DAY_MS
 const NAME = /^before-migration-(\d+)-(\d+)\.db$/
 
-/** A copy of the database from before a migration. */
 type Snapshot = { path: string; migration: number; at: Date }
 
-/** All snapshots, newest first. */
 export async function listSnapshots({ dataDir }: Config): Promise<Snapshot[]> {
   const folder = join(dataDir, 'snapshots')
   const names = await readdir(folder).catch(() => [])
@@ -47,10 +45,7 @@ export async function findSnapshot(config: Config, name: string | null): Promise
   )
 }
 
-/**
- * Replaces the database with a copy of a snapshot; no server may be using it. Returns the new path of the old database;
- * null when there was none.
- */
+/** Replaces the database; no server may be using it. Returns the new path of the old one; null without one. */
 export async function returnToSnapshot(
   config: Config,
   { path: snapshot, migration }: Snapshot,

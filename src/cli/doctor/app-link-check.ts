@@ -14,7 +14,6 @@ export function hasAppLinks(config: Config): boolean {
   return Object.keys(wellKnownFiles(config, [])).length > 0
 }
 
-/** Checks that the files of app links and passkeys are reachable as this server serves them. */
 export async function checkAppLinks(config: Config): Promise<Finding> {
   const here = publicUrl(config)
   const { rpId } = passkeyRelyingParty(config)

@@ -25,7 +25,6 @@ import { checkBackup, checkDeliveries, checkWebhooks, type ServerState } from '.
 /** Each file takes one inode, including the database's temporary files. */
 const LOW_INODES = SERVER_CONDITIONS['inodes-low'].limit.below
 
-/** The checks of this machine and its data. */
 export function localChecks(config: Config, state: ServerState | null): Check[] {
   const { dataDir, minFreeBytes, webhookTokens, baseUrl, misspelled } = config
   return [

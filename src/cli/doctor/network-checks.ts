@@ -17,7 +17,6 @@ const TIMEOUT_MS = 10_000
 const CLOCK_TOLERANCE_MS = 20_000
 const EXPIRES_SOON_MS = 14 * DAY_MS
 
-/** The checks that contact other servers. */
 export function networkChecks(config: Config, state: ServerState | null): Check[] {
   const { baseUrl, smtpUrl, rcApiUrl, rcApiKey, oidcIssuer } = config
   const feeds = createFeeds(config)

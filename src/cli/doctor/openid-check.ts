@@ -2,7 +2,6 @@ import { discoverOpenId } from '../../features/users/social/openid-keys.ts'
 import { createKeySet } from '../../lib/crypto/remote-keys.ts'
 import { type Finding, failed, ok } from './check.ts'
 
-/** Checks that the discovery document and the keys of the OpenID Connect provider can be read. */
 export async function checkOpenId(issuer: string): Promise<Finding> {
   const provider = await discoverOpenId(issuer).catch((error: Error) => error)
   if (provider instanceof Error) {

@@ -30,7 +30,6 @@ export async function askServerState(config: Config): Promise<ServerState | null
 
 const OLD_BACKUP_MS = SERVER_CONDITIONS['backup-old'].limit.above * HOUR_MS
 
-/** Checks that there is a recent backup and that the schedule works. */
 export async function checkBackup(config: Config, server: ServerState | null): Promise<Finding> {
   const { backupSchedule } = config
   const place = findBackupPlace(config)
@@ -96,7 +95,6 @@ const ADVICE: Record<string, string> = {
   webhook_not_configured: 'Set WEBHOOK_TOKEN and restart.',
 }
 
-/** Checks whether the server recently refused deliveries from the billing provider. */
 export function checkDeliveries(server: ServerState | null): Finding {
   if (server === null) return warning('unknown: no server is running', 'Start the server.')
   const { refused, acceptedAt }: DeliveryRecord = server.delivery
@@ -110,7 +108,6 @@ export function checkDeliveries(server: ServerState | null): Finding {
   return isWorking ? warning(`${text}; later ones were accepted`, advice) : failed(text, advice)
 }
 
-/** Checks whether webhook endpoints were disabled because they failed. */
 export function checkWebhooks({ failedWebhooks }: ServerState): Finding {
   // A server of an older version does not report them.
   const hosts = (failedWebhooks ?? []).map(({ host }) => host)

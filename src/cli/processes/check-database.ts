@@ -6,19 +6,14 @@ import { programCommand } from './program-command.ts'
 /** The exit code for a damaged database; any other failure means that the check itself failed. */
 const DAMAGED = 3
 
-/**
- * The hidden command that reads the whole database and exits 3 when it is damaged. It runs at low priority, because
- * requests come first.
- */
+/** The hidden command that reads the whole database. Low priority, because requests come first. */
 export function runCheckDatabase([path = '']: string[]): never {
   setPriority(constants.priority.PRIORITY_LOW)
   process.exit(isIntact(path) ? EXIT.done : DAMAGED)
 }
 
 /**
- * Checks the database in a child process: that takes about a second per gigabyte of cached data, or
- * a minute per gigabyte read from the disk. Resolves only when the database is damaged; `signal`
- * ends the check.
+ * Checks in a child process: a second per gigabyte from the cache, a minute from the disk. Resolves only for damage.
  */
 export async function waitForDamage(path: string, signal: AbortSignal): Promise<'damage'> {
   const command = programCommand('check-database', path)

@@ -6,10 +6,7 @@ import type {
 import { EXIT } from '../../lib/command.ts'
 import { setNativeDir } from '../../lib/files/native.ts'
 
-/**
- * The hidden command that processes images: it receives jobs and sends results over IPC until the
- * parent process exits.
- */
+/** The hidden command that processes images: jobs and results pass over IPC until the parent exits. */
 export async function runImageWorker([nativeDir = '', dataOwner]: string[]) {
   process.on('disconnect', () => process.exit(0))
   // Jobs that arrive while the library loads must not be lost.

@@ -16,7 +16,6 @@ import type { Services } from '../../server/services.ts'
 import { currentUser, executeCommand, type ServiceCommand } from '../command.ts'
 import { describeForOperator } from '../unavailable.ts'
 
-/** The server's reply to a command that was sent over its socket. */
 type Answer =
   | { outcome: unknown }
   | { error: { code: NonDenialCode; message: string; details?: ErrorDetail[] } }
@@ -64,7 +63,6 @@ export async function serveCommands(services: Services, commands: ServiceCommand
   return server
 }
 
-/** Whether a server executes commands for this data directory. */
 export async function isServing(config: Config): Promise<boolean> {
   if (!existsSync(config.dataDir)) return false
   using socket = openSocketPath(config, NAME)
@@ -81,9 +79,8 @@ export async function isServing(config: Config): Promise<boolean> {
 export const STATE_TIMEOUT_MS = MINUTE_MS
 
 /**
- * Asks the server that uses the data to execute a command, or to describe the command's risk.
- * Returns null when no server answers. `timeout` in ms; without one, a rebuild, or a restart that migrates a large
- * database, takes as long as it takes.
+ * Executes a command in the server that uses the data, or describes its risk. Null when no server answers. `timeout` in
+ * ms; by default none, because a rebuild or a migrating restart takes long.
  */
 export async function askServer(
   config: Config,
@@ -153,10 +150,7 @@ function errorAnswer(error: unknown, log: Log) {
 /** The operating system's limit for the path of a Unix socket. */
 const MAX_PATH_BYTES = 107
 
-/**
- * The path of a socket in the data directory, shortened when it is too long. The path is valid
- * until the result is disposed of.
- */
+/** Shortened when the path is too long. It is valid until the result is disposed of. */
 export function openSocketPath({ dataDir }: Config, name: string): { path: string } & Disposable {
   const path = join(dataDir, name)
   if (Buffer.byteLength(path) <= MAX_PATH_BYTES) return { path, [Symbol.dispose]() {} }

@@ -29,9 +29,8 @@ const MAX_EXAMINED = 4096
 const WARN_INTERVAL_MS = 60_000
 
 /**
- * Keeps some file descriptors free. Without a free one, the runtime retries accepting the next
- * connection in a loop and answers no requests. First closes the connections that an address holds
- * beyond its share, then those idle the longest, then those that stand still. When all are busy, new connections wait.
+ * Without a free descriptor, the runtime retries accepting in a loop and answers nothing. Closes connections beyond an
+ * address's share first, then the longest idle, then stalled ones; when all are busy, new ones wait.
  */
 export function guardConnections({ ports, setAccepting, trustedProxies, log }: GuardDeps) {
   const limit = openFilesLimit()
@@ -94,7 +93,6 @@ export function guardConnections({ ports, setAccepting, trustedProxies, log }: G
   }
 }
 
-/** Whether no client is waiting for a reply on this connection. */
 function isIdle({ isAnswered, idleMs }: Connection): boolean {
   return isAnswered && idleMs > BUSY_MS
 }

@@ -33,9 +33,8 @@ const POLL_MS = 5
 const LINGER_POLL_MS = 250
 
 /**
- * Accepts requests. Each new socket shares the port with the earlier ones, which then retire. This
- * way, a certificate or the whole process is replaced without losing a request
- * (docs/decisions/0011).
+ * New sockets share the port with earlier ones, which then retire: replacing a certificate or the process loses no
+ * request (docs/decisions/0011).
  */
 export function createListener(config: Config, log: Log) {
   const { port, host, socketPath, keepAliveSeconds } = config
@@ -102,7 +101,6 @@ export function createListener(config: Config, log: Log) {
     return server
   }
 
-  /** Listens on the port, or on the socket. */
   function listenOn<T>(options: Options, name: string, listen: (options: Options) => T): T {
     return socketPath === null
       ? tryToListen(() => listen(options), { host, port: options.port, name })
@@ -147,10 +145,7 @@ export function createListener(config: Config, log: Log) {
     await Promise.all([...sockets].map((socket) => drain(socket.server(), secondSignal, log)))
   }
 
-  /**
-   * Forwards new requests to the next process. Returns once no request in this process needs the
-   * data, or `stopped` resolves.
-   */
+  /** Forwards new requests. Returns once no request here needs the data, or `stopped` resolves. */
   async function handOver(stopped: Promise<unknown>) {
     const forward = createForward(config, refuse)
     let isStopped = false
@@ -195,14 +190,12 @@ async function until(isDone: () => boolean, limit: number, poll = POLL_MS) {
   while (!isDone() && performance.now() - start < limit) await Bun.sleep(poll)
 }
 
-/** What sets the ports. */
 const MAIN_PORT = 'PORT or --port'
 const CONSOLE_PORT = 'CONSOLE_PORT'
 
 type Place = {
   host: string
   port: number
-  /** What sets the port. */
   name: string
 }
 

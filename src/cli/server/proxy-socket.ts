@@ -5,8 +5,7 @@ import { CommandError } from '../../lib/command.ts'
 const MODE = 0o660
 
 /**
- * Listens for the proxy at `path`. The socket is made at a path of its own and then moved, so that it replaces that of an
- * earlier process without a gap, and the runtime, which removes the path when it stops, does not remove its successor's.
+ * Made at a temporary path and moved: it replaces an earlier one without a gap, and outlives the runtime's clean-up.
  */
 export function listenForProxy<T>(path: string, listen: (path: string) => T): T {
   const ownPath = `${path}.${process.pid}`

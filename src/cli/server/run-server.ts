@@ -169,10 +169,7 @@ export async function runServer(
   return fault !== undefined || reason === 'bug' ? EXIT.failed : EXIT.done
 }
 
-/**
- * Holds the port so that clients can keep connecting. A successor then takes over from the running server. Returns
- * whether it has migrated the schema.
- */
+/** Holds the port, so that clients can connect, and takes over. Returns whether the successor migrated the schema. */
 async function replaceServer(
   { config, notifier, log }: ServerProcess,
   role: Exclude<Role, 'first'>,

@@ -53,10 +53,7 @@ function describeReason(thrown: unknown): string {
   return error instanceof Error && !('query' in error) ? error.message : 'an unexpected error'
 }
 
-/**
- * The signals to stop. SIGHUP is not one with a log file, which it reopens instead, nor in a process that `nohup`
- * started, so that it goes on when its terminal is closed.
- */
+/** Without SIGHUP if it reopens a log file, or if `nohup` started the process: it then outlives its terminal. */
 function stopSignals({ logFile }: Config): StopSignals {
   const first = Promise.withResolvers<string>()
   const second = Promise.withResolvers<string>()

@@ -7,10 +7,7 @@ import { createLogOutput } from '../../lib/log/log-output.ts'
 import { BUILD } from '../../version.ts'
 import { describeFolders } from '../data/data-directory.ts'
 
-/**
- * Creates the server's log: JSON in LOG_FILE, or else LOG_FORMAT on standard output. `live` keeps
- * its last lines.
- */
+/** JSON in LOG_FILE, or LOG_FORMAT on standard output. `live` keeps the last lines. */
 export async function createServerLog(config: Config, live: LiveLines): Promise<Log> {
   const { logFile, logFileBytes: maxBytes, logFileKeep: keptFiles, logLevel, instance } = config
   const base = instance === null ? null : { instance }
@@ -93,10 +90,7 @@ function describePlace(hostname = '', port = 0): string {
   return `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}${kinds}`
 }
 
-/**
- * The URL at which a browser on this machine reaches a server that listens on `host`. A browser
- * cannot open a wildcard address.
- */
+/** The URL for a browser on this machine, which cannot open a wildcard address. */
 function localUrl(host: string, port: number): string {
   const address = host === '0.0.0.0' || host === '::' ? 'localhost' : host
   return `http://${address.includes(':') ? `[${address}]` : address}:${port}`

@@ -16,10 +16,7 @@ const CONTINUE = '100-continue'
 /** The runtime checks timeouts every four seconds; one second is a margin. */
 export const TIMER_STEP_SECONDS = 5
 
-/**
- * A socket that accepts requests. `keepAlive` is the idle timeout of connections in seconds. `isReplaced`: the next
- * process takes its path, and no port is shared.
- */
+/** `keepAlive`: idle timeout in seconds. `isReplaced`: the next process takes the path, and no port is shared. */
 export function createServingSocket(target: Target, keepAlive: number, isReplaced = false) {
   let server: Server | null = null
   let listening: ListeningSocket | null = null
@@ -55,8 +52,8 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
   }
 
   /**
-   * Tells a client to send the body: the runtime knows only the spelling `100-continue`, but case does not count
-   * (RFC 9110 §10.1.1). Returns false where that is not possible, as over TLS: the client then sends it without asking.
+   * The runtime knows only the spelling `100-continue`; case does not count (RFC 9110 §10.1.1). False over TLS: the
+   * client then sends the body unasked.
    */
   function sendContinue(request: Request): boolean {
     const expected = request.headers.get('expect')
@@ -67,8 +64,8 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
   }
 
   /**
-   * The parser takes a trailer for another request, which it refuses at once. So that the connection gets one reply, it
-   * first parses what has arrived, and the connection is closed after ours.
+   * The parser takes a trailer for another request and refuses it. Parsing what has arrived first, and then closing the
+   * connection, makes ours the only reply.
    */
   async function answerChunked(handle: Handle, request: Request): Promise<Response> {
     const { signal } = request
@@ -117,10 +114,7 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
     }
   }
 
-  /**
-   * Leaves new connections to the other sockets on the port. Open connections get one more reply each. Idle ones are
-   * closed no sooner than usual, so that a request already on its way is answered.
-   */
+  /** Open connections get one more reply each. Idle ones close no sooner than usual: a request may be on its way. */
   function retire(onEnd = () => {}) {
     isRetired = true
     setTimeout(() => {
@@ -138,7 +132,6 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
     if (!isRetired) retire()
   }
 
-  /** Accepts new connections, or leaves them waiting. */
   function setAccepting(isAccepting: boolean) {
     if (!isRetired) listening?.setAccepting(isAccepting)
   }

@@ -30,9 +30,8 @@ const HAND_OVER = { name: 'server hand-over' }
 type ServerProcess = { pid: number; isServing?: boolean; takesBack?: boolean }
 
 /**
- * The running server's part in a zero-downtime restart. The next process accepts requests and holds
- * them, asks this server to finish and stop, then opens the data. `requested` resolves when the
- * next process asks; `waitForSuccessor` then resolves to whether that process is serving.
+ * The running server's part in a zero-downtime restart: the next process holds its requests, asks this server to stop,
+ * then opens the data. `waitForSuccessor` resolves to whether that process is serving.
  */
 export function createHandover(config: Config) {
   const { promise: requested, resolve } = Promise.withResolvers<'handover'>()
@@ -63,7 +62,6 @@ export function createHandover(config: Config) {
     return { pid: process.pid, isServing, takesBack: true }
   }
 
-  /** From now on the server reports that it is serving. */
   function markServing() {
     isServing = true
   }
@@ -132,10 +130,7 @@ export async function requireOpenable(config: Config) {
   refuseSchema('migrate', applied, known.length)
 }
 
-/**
- * The next process's part: returns once the data is free. Does nothing if no server is running. `onAccepted`: the running
- * server hands over.
- */
+/** Returns once the data is free. `onAccepted`: the running server hands over. */
 export async function takeOver(config: Config, onAccepted = () => {}) {
   const answer = await askServer(config, HAND_OVER, { pid: process.pid }, 'work', STATE_TIMEOUT_MS)
   if (answer === null) return

@@ -7,10 +7,7 @@ type ExecutableInfo = { version: string; date: string | null; schemaVersion: num
 
 const MAX_BYTES = 1024 ** 3
 
-/**
- * Copies an executable from `source`, a path or URL, to `target`. Returns its SHA-256. Sets the
- * executable bit only if that matches all `expected` sums; otherwise throws `UsageError`.
- */
+/** Returns the SHA-256 of the copy, executable only if it matches all `expected` sums. Else throws `UsageError`. */
 export async function fetchExecutable(
   source: string,
   target: string,
@@ -51,7 +48,6 @@ export async function assertNotUpgradeTarget(source: string, target: string) {
     throw new UsageError(`${target} is reserved for the upgrade. Move your file to another path.`)
 }
 
-/** Where the previous version is kept. */
 export function previousPath(executable: string): string {
   return `${executable}.previous`
 }

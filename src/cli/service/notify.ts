@@ -8,10 +8,7 @@ const RETRY_DELAY_MS = 500
 /** Ping the watchdog twice per period. */
 const WATCHDOG_SHARE = 0.5
 
-/**
- * Reports the state of the service to systemd, or to a container engine that passes it on; does nothing without them.
- * `ready` also starts the pings to its watchdog.
- */
+/** Reports to systemd or a container engine; without them does nothing. `ready` starts the watchdog's pings. */
 export function createNotifier({ notifySocket, watchdogMs }: Config, log: Log) {
   let timer: Timer | undefined
   return { announceMainPid, ready, stopping }

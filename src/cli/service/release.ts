@@ -31,8 +31,7 @@ export function redactSource(source: string): string {
 }
 
 /**
- * Reads SHA256SUMS next to `source` and checks its signature against the release keys in this executable.
- * Throws `UsageError` when it is not signed or does not name the file.
+ * Checks the signature of the SHA256SUMS next to `source`. Throws `UsageError` unless it is signed and names the file.
  */
 export async function readSignedFile(source: string): Promise<SignedFile> {
   const url = parseReleaseUrl(source)

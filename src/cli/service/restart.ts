@@ -26,8 +26,7 @@ export const restart: LocalCommand = {
 }
 
 /**
- * Restarts the server with the installed executable and waits until it serves. Throws when it does not. A new process
- * that is not serving after `endAfter` ms is ended.
+ * Restarts with the installed executable. Throws unless it serves; ends a process that does not after `endAfter` ms.
  */
 export async function restartServer(
   config: Config,

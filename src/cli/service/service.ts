@@ -73,10 +73,7 @@ export const serviceUninstall: LocalCommand = {
   },
 }
 
-/**
- * Installs and starts the service. Returns whether it created the configuration. Without systemd,
- * throws `UsageError` before changing anything.
- */
+/** Returns whether it created the configuration. Throws `UsageError` without systemd, before any change. */
 export async function installService(paths: Paths, run: Run): Promise<boolean> {
   requireSystemd(paths)
   await installExecutable(paths)

@@ -10,7 +10,6 @@ const GREETING = 'homeport stands in for you'
 const POLL_MS = 200
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
-/** The servers that this process has started. */
 let newest: Subprocess | null = null
 let running = 0
 let lastExitCode = 0
@@ -26,10 +25,7 @@ export function meetStandIn() {
   })
 }
 
-/**
- * Whether this process must stay after it was replaced: its manager would take its exit for the end of the service.
- * Only systemd learns of a new main process, and a container ends with its first process.
- */
+/** Its manager would take the exit for the service's end: only systemd learns of a new main process. */
 export function mustStandIn({ notifySocket }: Config): boolean {
   return process.pid === 1 || (notifySocket === null && !hasStandIn)
 }

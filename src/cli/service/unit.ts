@@ -2,10 +2,7 @@ const DATA_DIR = /^Environment=DATA_DIR=(.+)$/m
 
 type UnitOptions = { user: string; home: string; executable: string; environment: string }
 
-/**
- * The systemd unit of the server, with minimal privileges: see `systemd-analyze security homeport`. The runtime has
- * a JIT compiler, so MemoryDenyWriteExecute is not set.
- */
+/** With minimal privileges (`systemd-analyze security homeport`), but the JIT rules out MemoryDenyWriteExecute. */
 export function formatUnit({ user, home, executable, environment }: UnitOptions): string {
   return `[Unit]
 Description=Homeport
@@ -70,7 +67,6 @@ WantedBy=multi-user.target
 `
 }
 
-/** The data directory set in a unit. */
 export function readDataDir(unit: string): string | null {
   return DATA_DIR.exec(unit)?.[1] ?? null
 }

@@ -204,10 +204,7 @@ async function describeMigrated(config: Config): Promise<string> {
     : ''
 }
 
-/**
- * Lets `executable` return to the snapshot of a migration after `since` (ms), as the user who owns the data: links in a
- * directory of that user could lead root elsewhere. Returns a sentence about the migrated data; empty without any.
- */
+/** Runs as the data's owner, whose links could lead root elsewhere. `since` in ms. Returns a sentence, or ''. */
 export async function undoMigration(config: Config, executable: string, since: number) {
   const { dataDir } = config
   const [snapshot] = await listSnapshots(config)

@@ -14,10 +14,7 @@ type AcmeDeps = {
   challenges: Map<string, string>
 }
 
-/**
- * `maxContentLength` in bytes, `timeout` in ms. Without acme-client's own retries, which sleep for hours if the
- * authority limits requests, and hide why.
- */
+/** In bytes and ms. acme-client's own retries would sleep for hours when rate-limited, and hide why. */
 const REQUEST_LIMITS = {
   maxContentLength: 256 * 1024,
   timeout: 30_000,
@@ -26,7 +23,7 @@ const REQUEST_LIMITS = {
 
 export type Acme = ReturnType<typeof createAcme>
 
-/** Obtains certificates by ACME (RFC 8555) with http-01 challenges. */
+/** ACME (RFC 8555) with http-01 challenges. */
 export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDeps) {
   const paths = {
     cert: join(folder, 'certificate.json'),
@@ -35,10 +32,7 @@ export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDe
   }
   return { load, obtain }
 
-  /**
-   * The stored certificate, and whether it is by this authority for exactly these domains; null when there is none.
-   * Earlier versions did not store the authority.
-   */
+  /** `isAsWanted`: by this authority for exactly these domains. Earlier versions did not store the authority. */
   async function load(): Promise<{ certificate: Certificate; isAsWanted: boolean } | null> {
     try {
       const [cert = '', key = '', names, authority = LETS_ENCRYPT] = JSON.parse(

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 
-/** A certificate chain and its key, in PEM. */
+/** In PEM. */
 export type Certificate = { cert: string; key: string; validFrom: Date; validTo: Date }
 
 /** Why clients refuse a certificate at `now`; null while it is valid. */

@@ -16,8 +16,8 @@ export type Tls = {
 }
 
 /**
- * Passes the certificate to `use` as soon as there is one, and after each renewal. Returns null when TLS is off. Throws
- * `ConfigError` when the operator's own certificate cannot be used, and `CommandError` when it cannot listen.
+ * Passes each certificate to `use`. Null when TLS is off. Throws `ConfigError` for the operator's own certificate, and
+ * `CommandError` when it cannot listen.
  */
 export async function startTls(
   config: Config,
@@ -67,7 +67,6 @@ export async function startTls(
   }
 }
 
-/** The certificate to start with; null when there is none yet. */
 export async function loadCertificate(config: Config): Promise<Certificate | null> {
   const { tlsCert: cert, tlsKey: key } = config
   if (cert !== null && key !== null) return readOwnCertificate({ cert, key })

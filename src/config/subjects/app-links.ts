@@ -1,7 +1,6 @@
 import { listKind, setting, value } from '../setting.ts'
 import { isHostName, isSecureInTransit, origin } from '../values.ts'
 
-/** The apps that open this server's links, and the parties to users' passkeys. */
 export const appLinkSettings = {
   appleAppIds: setting(
     'APPLE_APP_IDS',

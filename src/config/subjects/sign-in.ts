@@ -5,7 +5,6 @@ import { ONE_LINE } from './app.ts'
 const perIp = (fallback: number) => integer(1, 1_000_000, fallback)
 const CLIENT_IDS = listKind('client ids', hasNoSpaces)
 
-/** Passwords, identity providers, and how many attempts one IP address has. */
 export const signInSettings = {
   signUp: setting(
     'SIGN_UP',
@@ -88,7 +87,6 @@ export const signInSettings = {
   ),
 }
 
-/** Errors for settings of identity providers that are each valid but contradict one another. */
 export function signInContradictions(
   settings: ValuesOf<typeof signInSettings>,
 ): [isFault: boolean, message: string][] {

@@ -7,23 +7,17 @@ import { externalUrl, hasNoSpaces } from '../values.ts'
 
 const ACKNOWLEDGEMENTS = ['recorded', 'claimed', 'never'] as const
 
-/**
- * When the server acknowledges a Google purchase: once it is recorded, once a user has submitted it, or never, because
- * the app does.
- */
+/** When the server acknowledges a Google purchase; `never`: the app does. */
 export type PlayAcknowledge = (typeof ACKNOWLEDGEMENTS)[number]
 
 const TRANSFERS = ['on-request', 'never', 'always'] as const
 
-/**
- * Whether a purchase moves to another user who submits it: only if the app asks the user first, never, or always.
- */
+/** Whether a purchase moves to another user who submits it; `on-request`: only if the app asks the user first. */
 export type PurchaseTransfer = (typeof TRANSFERS)[number]
 
 const API_URL = value('a URL', apiUrl)
 const INTERNAL = { isInternal: true }
 
-/** The app stores. */
 export const storeSettings = {
   appStoreApps: setting(
     'APP_STORE_APPS',
@@ -120,7 +114,6 @@ export const storeSettings = {
 }
 export type StoreSettings = ValuesOf<typeof storeSettings>
 
-/** Errors for settings of stores that are each valid but contradict one another. */
 export function storeContradictions(
   settings: StoreSettings,
 ): [isFault: boolean, message: string][] {
@@ -145,7 +138,6 @@ export function storeContradictions(
 /** An app of the developer: its bundle id, and its id in the App Store. */
 export type AppStoreApp = { bundleId: string; appleId: number }
 
-/** Parses bundle ids, each with the id of its app in the App Store. */
 function appStoreApps(text: string): AppStoreApp[] | undefined {
   const apps = text.split(',').map((part) => {
     const [, bundleId = '', appleId = ''] = /^([A-Za-z0-9.-]+):(\d{1,15})$/.exec(part.trim()) ?? []
@@ -171,7 +163,6 @@ function keyId(text: string): string | undefined {
   return /^[A-Z0-9]{10}$/.test(text) ? text : undefined
 }
 
-/** The private key in a file that other users cannot read. */
 function keyFile(path: string): JWK | undefined {
   try {
     const key = createPrivateKey(readPrivate(path))

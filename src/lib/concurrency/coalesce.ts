@@ -4,13 +4,9 @@ type Waiting<Item, Result> = {
   reject: (error: unknown) => void
 }
 
-/** The result of one item of a batch, or its error. */
 export type Settled<Result> = { value: Result } | { error: unknown }
 
-/**
- * Runs the items of a key together: while one batch runs, the next ones wait and then run as one. `run` returns one
- * result per item, in order.
- */
+/** Runs one batch per key at a time; items that arrive meanwhile form the next. One result per item, in order. */
 export function coalesce<Item, Result>(
   run: (items: Item[]) => Promise<Settled<Result>[]>,
   maxItems: number,

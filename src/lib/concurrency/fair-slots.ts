@@ -7,7 +7,7 @@ type Waiting = {
 }
 
 type FairQueueRules = {
-  /** How many jobs run at once, and how many of them for one holder. */
+  /** How many jobs run at once: in total, and for one holder. */
   slots: number
   share?: number
   /** Jobs that cost more than this leave the last slot to cheaper ones. */
@@ -23,9 +23,8 @@ type FairQueueRules = {
 const MAX_REMEMBERED = 10_000
 
 /**
- * Gives the next slot to the waiting holder that has used the least so far, by cost: holders such as addresses and
- * users take turns, and a small request does not wait behind another holder's many. Start-time fair queueing (Goyal,
- * Vin and Cheng, SIGCOMM 1996).
+ * Start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): the next slot goes to the waiting holder, such as an
+ * address or a user, that has used the least so far, by cost.
  */
 export function createFairSlots(rules: FairQueueRules) {
   const { queueLimit, onFull, small = Number.POSITIVE_INFINITY, costPerMs = 0 } = rules
@@ -40,8 +39,8 @@ export function createFairSlots(rules: FairQueueRules) {
   return take
 
   /**
-   * Waits for a slot for all of `holders`, from the widest (an address) to the narrowest (a user). Throws `onFull()`
-   * when too many jobs wait, or when `signal` aborts first. Dispose of the slot afterwards.
+   * Waits for a slot. `holders`: widest (an address) to narrowest (a user). Throws `onFull()`, also when `signal`
+   * aborts.
    */
   async function take(holders: string[], cost: number, signal: AbortSignal): Promise<Disposable> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()

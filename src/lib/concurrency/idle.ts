@@ -2,8 +2,8 @@
 const QUIET_SHARE = 0.02
 
 /**
- * Calls `work` once after each busy period, when the process has been quiet for `interval` ms. `cpuTime` returns the
- * CPU time used so far, in ms. Returns a function that stops this.
+ * Calls `work` once the process is idle for `interval` ms after load. `cpuTime`: ms used so far. Returns the stop
+ * function.
  */
 export function onIdleAfterLoad(
   work: () => void,

@@ -1,7 +1,4 @@
-/**
- * Runs `work` one run at a time. Calls during a run share one more full run after it, so that
- * changes made during the run are not missed.
- */
+/** Runs `work` one run at a time. Calls during a run share one more run after it, so that they miss no changes. */
 export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null
   let mustRunAgain = false

@@ -7,8 +7,7 @@ type Budget = {
 type Waiting = { holder: string; amount: number; resolve: () => void }
 
 /**
- * All holders together get up to `total`, each of them up to `share`. Up to `queueLimit` requests
- * wait, `queueShare` of them for one holder; beyond that `onFull()` is thrown.
+ * Amounts in total and per holder. `queueLimit` requests wait, `queueShare` of them for one holder, else `onFull()`.
  */
 type BudgetRules = {
   total: number
@@ -19,9 +18,8 @@ type BudgetRules = {
 }
 
 /**
- * Allocates a scarce resource, such as memory, first come first served. A holder with a full share lets others pass, and
- * so does one that returns an amount. Dispose of the result to return it. Also throws `onFull()` when `signal` aborts
- * during the wait.
+ * Allocates a scarce resource such as memory, first come first served; holders with a full share let others pass.
+ * Dispose of the result to return it. Also throws `onFull()` when `signal` aborts.
  */
 export function createBudget(rules: BudgetRules): Budget {
   const { total, share, queueLimit, queueShare, onFull } = rules
@@ -92,17 +90,14 @@ export function createBudget(rules: BudgetRules): Budget {
 type Semaphore = <T>(work: () => Promise<T>) => Promise<T>
 
 type SemaphoreRules = {
-  /** How many tasks run at once. */
   limit: number
-  /** How many more may wait, in order. */
   queueLimit: number
-  /** The longest time that a task may wait, in ms. */
+  /** In ms. */
   maxWait?: number
-  /** Creates the error to throw when the queue is full or the wait was too long. */
+  /** The error for a full queue or a wait that was too long. */
   onFull: () => Error
 }
 
-/** Runs a limited number of tasks at once and queues the rest. */
 export function createSemaphore(rules: SemaphoreRules): Semaphore {
   const { limit, queueLimit, maxWait = Number.POSITIVE_INFINITY, onFull } = rules
   let running = 0

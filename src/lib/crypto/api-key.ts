@@ -7,10 +7,7 @@ const RANDOM_LENGTH = 32
 const CHECKSUM_LENGTH = 6
 const FORMAT = /^hp_[0-9A-Za-z]{38}$/
 
-/**
- * A new key: `hp_`, 32 random characters, and their CRC-32 in six characters of base 62, so that secret scanners can
- * tell a key from other text.
- */
+/** `hp_`, 32 random characters, and their CRC-32 in base 62, by which secret scanners recognize a key. */
 export function newApiKey(): string {
   let random = ''
   while (random.length < RANDOM_LENGTH) {
@@ -22,7 +19,6 @@ export function newApiKey(): string {
   return `${PREFIX}${random}${computeChecksum(random)}`
 }
 
-/** Whether a text has the format and the checksum of a key. */
 export function isApiKey(text: string): boolean {
   if (!FORMAT.test(text)) return false
   const random = text.slice(PREFIX.length, -CHECKSUM_LENGTH)

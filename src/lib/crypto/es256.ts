@@ -12,10 +12,7 @@ export function toPrivateKey(jwk: JWK): KeyObject {
   return key
 }
 
-/**
- * Signs a JWT with ES256 (RFC 7515, 7518) on this thread, in 0.1 ms. jose signs through WebCrypto on a thread pool,
- * which two concurrent password hashes can fully occupy.
- */
+/** ES256 (RFC 7518) on this thread in 0.1 ms: jose would wait in a thread pool that password hashes can occupy. */
 export function signJwt(header: { typ: string; kid: string }, payload: object, jwk: JWK): string {
   const text = `${encode({ alg: 'ES256', ...header })}.${encode(payload)}`
   const signature = sign('sha256', Buffer.from(text), {

@@ -3,10 +3,10 @@ import { createSemaphore } from '../concurrency/slots.ts'
 import { AppError } from '../errors.ts'
 import { DAY_MS } from '../time/durations.ts'
 
-/** A P-256 private key with its RFC 7638 thumbprint and its period of use, in ms. */
+/** Times are in ms; `kid` is the RFC 7638 thumbprint. */
 type StoredKey = {
   jwk: JWK & { kid: string }
-  /** When it takes effect. It is published earlier, so that clients learn of it in time. */
+  /** When it takes effect; clients see it earlier. */
   from: number
   /** When it stops being accepted; null while it has no successor. */
   until: number | null
@@ -55,7 +55,7 @@ export async function createKeyRing({ storage, use, alg, gracePeriodMs, now }: K
     return list()[0] as StoredKey
   }
 
-  /** The private key with this thumbprint; null when it is not accepted. */
+  /** Null when the key is not accepted. */
   async function find(kid: string) {
     const key = accepted().find(({ jwk }) => jwk.kid === kid)
     if (!key) return null
@@ -64,12 +64,11 @@ export async function createKeyRing({ storage, use, alg, gracePeriodMs, now }: K
     return known
   }
 
-  /** The private key with this thumbprint as a JWK, always the same object; null when it is not accepted. */
+  /** Always the same object; null when the key is not accepted. */
   function findJwk(kid: string): JWK | null {
     return accepted().find(({ jwk }) => jwk.kid === kid)?.jwk ?? null
   }
 
-  /** The public key with this thumbprint; null when it is not accepted. */
   async function findPublic(kid: string) {
     const jwk = published().find((one) => one.kid === kid)
     if (!jwk) return null
@@ -103,10 +102,7 @@ export async function createKeyRing({ storage, use, alg, gracePeriodMs, now }: K
       .toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state))
   }
 
-  /**
-   * Creates a key that takes effect after a day; the current key is accepted for `gracePeriodMs` after that. With
-   * `atOnce` it takes effect now and all other keys are refused: for keys that may be compromised.
-   */
+  /** The new key takes effect after a day, or now with `atOnce`, which refuses all others: they may be compromised. */
   function rotate(atOnce: boolean) {
     return exclusive(async () => {
       const at = now().getTime()
@@ -125,7 +121,6 @@ export async function createKeyRing({ storage, use, alg, gracePeriodMs, now }: K
     })
   }
 
-  /** Deletes keys that are no longer accepted. */
   function sweep() {
     return exclusive(async () => {
       if (accepted().length < keys.length) await storeKeys(accepted())
@@ -154,7 +149,7 @@ function parseKeys(text: string): StoredKey[] {
   return Array.isArray(content) ? content : [{ jwk: content, from: 0, until: null }]
 }
 
-/** Makes the first P-256 key pair. It is stored alone until it is rotated, so that tools for the first versions can read it. */
+/** Makes the first key pair, stored alone until it is rotated: tools for the first versions read only that form. */
 export async function makeKeyPair(): Promise<string> {
   return JSON.stringify(await makeJwk())
 }

@@ -29,7 +29,6 @@ export function createKeySet(url: string, lifetimeMs: number) {
   })
 }
 
-/** Fetches keys with a limit on the size of the reply. */
 async function fetchKeys(url: string, options: RequestInit): Promise<Response> {
   const reply = await fetch(url, { ...options, decompress: false })
   const body = await readTextCapped(reply, MAX_KEYS_BYTES)

@@ -14,10 +14,7 @@ export function formatOtpauthUrl(secret: string, issuer: string, label: string):
   return createTotp(secret, issuerText.trim(), labelText).toString()
 }
 
-/**
- * The time step that a code belongs to: the current, previous or next one. Null if it belongs to
- * none of them, or to a step that is not later than `lastStep`, the last accepted one.
- */
+/** The current, previous or next time step of a valid code; null if it is invalid or not later than `lastStep`. */
 export function acceptedStep(
   secret: string,
   code: string,

@@ -1,7 +1,7 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { AppError } from '../errors.ts'
 
-/** What a passkey is checked against. `consumeChallenge` returns false unless the challenge is valid. */
+/** `consumeChallenge` returns false unless the challenge is valid. */
 type Expectations = {
   rpId: string
   origins: string[]
@@ -16,10 +16,7 @@ const MAX_ID_BYTES = 1023
 /** The kinds of attestation for which the library has root certificates. */
 const ROOTED_ATTESTATIONS = ['android-key', 'android-safetynet', 'apple'] as const
 
-/**
- * Loads the WebAuthn library on first use. One of its dependencies expects metadata on `Reflect`, which only this
- * import provides inside the executable.
- */
+/** Loads the library on first use. Only this import gives the executable the `Reflect` metadata that it needs. */
 export async function loadWebAuthn() {
   await import('reflect-metadata')
   const library = await import('@simplewebauthn/server')
@@ -76,7 +73,6 @@ export function fromBase64url(text: string) {
   return new Uint8Array(Buffer.from(text, 'base64url'))
 }
 
-/** Replaces the library's error for an invalid passkey with a refusal. */
 function throwRefusal(error: unknown): never {
   if (error instanceof AppError) throw error
   throw passkeyRefused(error)

@@ -7,8 +7,7 @@ const READ_BITS = 0o044
 const CHANGE_BITS = 0o333
 
 /**
- * Whether users other than ours have any of the permissions `bits` on a file. Our own groups do not count: Kubernetes
- * gives a volume to one of them (`fsGroup`). Nor do other readers of a secret mounted as 0444, which is read-only for everyone.
+ * Whether other users have any of `bits`. Our groups (Kubernetes' `fsGroup`) and readers of a 0444 mount do not count.
  */
 export function isExposed({ mode, uid, gid }: Pick<Stats, 'mode' | 'uid' | 'gid'>, bits: number) {
   const isOurGroup = gid === ROOT_GROUP || ourGroups().includes(gid)

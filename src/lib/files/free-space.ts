@@ -11,7 +11,6 @@ export type FreeSpace = {
 /** Below this the disk counts as full: a failed write has freed its own inodes by the time we look. */
 const MIN_FREE_INODES = 1_000
 
-/** The free space on the disk that contains `path`. */
 export async function freeSpace(path: string): Promise<FreeSpace> {
   const { bavail, bsize, files, ffree } = await statfs(path)
   return { bytes: bavail * bsize, inodes: files === 0 ? null : ffree }

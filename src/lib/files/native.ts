@@ -20,18 +20,14 @@ let nativeDir = ''
 let trusted = new Set<number>()
 
 /**
- * Sets the directory for native libraries, on a mount that allows execution. A user who can write there chooses
- * what we run, so only our own user, root and the owner of the data are trusted.
+ * Requires a mount that allows execution, and a directory of trusted users: who can write there chooses what we run.
  */
 export function setNativeDir(folder: string, dataOwner = ROOT) {
   nativeDir = folder
   trusted = new Set([process.getuid?.() ?? ROOT, ROOT, dataOwner])
 }
 
-/**
- * Unpacks an addon and its libraries in their relative layout and loads the first one. A file with another hash is
- * replaced. Called by the loaders that `scripts/build.ts` generates for the addons.
- */
+/** Unpacks an addon and its libraries and loads the first. The loaders that `scripts/build.ts` generates call it. */
 export function loadNative(parts: NativePart[]): unknown {
   const name = parts.map(({ hash }) => hash.slice(0, 16)).join('-')
   prepareFolder(nativeDir)
@@ -60,7 +56,6 @@ function unpack({ embedded, hash }: NativePart, path: string) {
   renameSync(temporary, file)
 }
 
-/** Creates a directory, or throws when an untrusted user owns it. */
 function prepareFolder(folder: string) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   if (trusted.has(statSync(folder).uid)) return

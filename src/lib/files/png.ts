@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib'
 
-/** Size in pixels, bits per channel, and the colour type (0: grey, 2: RGB) of RFC 2083. */
+/** `colorType` as in RFC 2083: 0 is grey, 2 is RGB. */
 type PngHeader = { width: number; height: number; bitDepth: number; colorType: number }
 
 const SIGNATURE = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10])

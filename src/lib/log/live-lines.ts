@@ -4,14 +4,13 @@ export type LiveLines = ReturnType<typeof createLiveLines>
 
 const MAX_LINES = 500
 
-/** Keeps the last log lines in memory and passes new ones to followers. */
 export function createLiveLines() {
   const ring: string[] = []
   const readers = new Map<(line: string) => void, () => void>()
   let next = 0
   return { tee, last, follow, close }
 
-  /** A stream that keeps each line before it writes it to `stream`. */
+  /** Keeps each line before it writes it to `stream`. */
   function tee(stream: DestinationStream): DestinationStream {
     return {
       write(line) {
@@ -23,7 +22,6 @@ export function createLiveLines() {
     }
   }
 
-  /** The stored lines, oldest first. */
   function last(): string[] {
     return ring.length < MAX_LINES ? [...ring] : [...ring.slice(next), ...ring.slice(0, next)]
   }
@@ -34,7 +32,7 @@ export function createLiveLines() {
     return () => readers.delete(read)
   }
 
-  /** Closes all followers, so that a stopping server does not wait for them. */
+  /** So that a stopping server does not wait for followers. */
   function close() {
     for (const onClose of readers.values()) onClose()
   }

@@ -20,10 +20,7 @@ const STANDARD_STREAM = /^\/(?:dev\/(stdout|stderr)|(?:dev|proc\/self)\/fd\/([12
 /** A log of `maxBytes` is rotated to `.1`; `keptFiles` older files remain. */
 export type LogFileLimits = { maxBytes: number; keptFiles: number }
 
-/**
- * What to pass to `createLogOutput` for LOG_FILE: only a regular file is rotated and opened again. Throws the system's
- * error when it cannot be opened.
- */
+/** The target for `createLogOutput`; only a regular file is rotated and reopened. Throws the system's error. */
 export function openLogTarget(path: string, limits: LogFileLimits) {
   const [, name, descriptor = name === 'stderr' ? 2 : 1] = STANDARD_STREAM.exec(path) ?? []
   if (STANDARD_STREAM.test(path)) return Number(descriptor)
@@ -31,15 +28,12 @@ export function openLogTarget(path: string, limits: LogFileLimits) {
   return statSync(path).isFile() ? file : file.descriptor
 }
 
-/**
- * Appends to the file at `path`, rotates it when it is full, and opens a new one when another program has moved it.
- * Throws the system's error when it cannot be opened.
- */
+/** Appends, rotates a full file, and opens a new one when another program moved it. Throws the system's error. */
 export function createLogFile(path: string, { maxBytes, keptFiles }: LogFileLimits) {
   let descriptor = open()
   return { write, reopen, descriptor }
 
-  /** `bytes` are whole lines. */
+  /** Takes whole lines. */
   function write(bytes: Uint8Array) {
     const size = sizeAt(path, descriptor)
     if (size === null) reopen()
@@ -47,7 +41,7 @@ export function createLogFile(path: string, { maxBytes, keptFiles }: LogFileLimi
     for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
   }
 
-  /** Continues in the file at `path`, or a new one; in the old one when neither can be opened. */
+  /** Falls back to the old file when no other can be opened. */
   function reopen() {
     const before = descriptor
     try {

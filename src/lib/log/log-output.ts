@@ -16,7 +16,6 @@ const writeAsync = promisify(writeBytes)
 const outputs: { drain: () => Promise<void> }[] = []
 let droppedLines = 0
 
-/** The number of lines of this process that could not be written. */
 export function countDroppedLines(): number {
   return droppedLines
 }
@@ -28,9 +27,8 @@ export async function drainLogs() {
 }
 
 /**
- * Writes lines to a file descriptor or a log file, buffered for up to 500 ms or 64 KiB: a system call per line would
- * cost more than the line. With a `format`, for a terminal, each line is written at once. Writing to a descriptor
- * waits in another thread, because a pipe or terminal that nothing reads would block this one.
+ * Buffers lines for up to 500 ms or 64 KiB, because each system call costs more than a line; with a `format`, for a
+ * terminal, writes each at once. A worker thread writes: a pipe that nothing reads would block this one.
  */
 export function createLogOutput(
   target: number | { write: (bytes: Uint8Array) => void },

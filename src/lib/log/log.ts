@@ -15,7 +15,7 @@ const SECRET_FIELDS = [
   'token',
 ]
 
-/** Logs JSON lines with the fields of `base` to standard output or `stream`; secrets are redacted. */
+/** Logs JSON lines with the fields of `base`; secrets are redacted. */
 export function createLog(
   level: string,
   stream: DestinationStream = createLogOutput(1),
@@ -33,10 +33,7 @@ export function createLog(
   return pino(options, { write: (line) => stream.write(escapeControls(line)) })
 }
 
-/**
- * Returns a function that writes a line of trusted fields directly to the log's stream. For one
- * line per request, pino's redaction and serialization would cost more than the routing.
- */
+/** Writes a line of trusted fields past pino, whose redaction and serialization would cost more than the routing. */
 export function createLineWriter(
   log: Log,
 ): (level: 'info' | 'warn', fields: Record<string, string | number | undefined>) => void {

@@ -5,8 +5,7 @@ export type BoundedRequest = Omit<BunFetchRequestInit, 'signal' | 'headers'> & {
 }
 
 /**
- * Requests an uncompressed reply, for at most `timeoutMs`; a redirect is an error unless `redirect` says otherwise. The
- * size of the reply is limited by reading its body with `readTextCapped`.
+ * Requests an uncompressed reply within `timeoutMs`, by default without redirects. Read the body with `readTextCapped`.
  */
 export function fetchBounded(
   url: string,

@@ -23,10 +23,7 @@ const MSG_NOSIGNAL = 0x4000
 const EVENT_DATA_AT = process.arch === 'x64' ? 4 : 8
 const LIBRARIES = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1']
 
-/**
- * `isAnswered`: nothing has arrived since the last reply. `idleMs`: time since data was last sent
- * or received.
- */
+/** `isAnswered`: nothing arrived since the last reply. `idleMs`: since data was last sent or received. */
 export type Connection = { fd: number; peer: Uint8Array; isAnswered: boolean; idleMs: number }
 
 /** A listening socket. `close` leaves open connections alone. */
@@ -59,10 +56,9 @@ export function openConnections(ports: number[], fds = openFds()): Connection[] 
   })
 }
 
-/** The peer of a connection to our `port`. */
 type Peer = { address: string; port: number }
 
-/** How long nothing was sent to a peer, in ms; null if there is no such connection, or it is unknown. */
+/** For how many ms nothing was sent to a peer; null if that is unknown. */
 export function createSendingIdleReader(port: number, peer: Peer | null): () => number | null {
   let known: number | undefined
   return () => {
@@ -157,10 +153,7 @@ function listeningFds(): number[] {
     : openFds().filter((fd) => readOption(fd, SOL_SOCKET, SO_ACCEPTCONN, 4)?.getUint32(0, true))
 }
 
-/**
- * The runtime accepts connections that its epoll queue reports, so this changes the socket's entry
- * there.
- */
+/** Edits the epoll entry of the socket, because the runtime accepts what its epoll queue reports. */
 function createListeningSocket(fd: number): ListeningSocket | null {
   for (const queue of openFds().filter((one) => readLink(one) === 'anon_inode:[eventpoll]')) {
     const watched = readFileSync(`/proc/self/fdinfo/${queue}`, 'utf8').matchAll(

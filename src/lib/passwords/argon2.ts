@@ -7,10 +7,7 @@ export type Argon2 = {
   verify(stored: string, password: string): Promise<boolean>
 }
 
-/**
- * The addon needs less than half of Bun's CPU time for the same hash (50 ms against 115). When it cannot be loaded,
- * for example from a noexec mount, `onMissing` is called and Bun hashes instead.
- */
+/** The addon needs half of Bun's CPU time (50 ms against 115). `onMissing`: it cannot load, as on a noexec mount. */
 export async function loadArgon2(
   { memoryCost, timeCost }: PasswordCost,
   onMissing: (reason: unknown) => void,

@@ -69,10 +69,7 @@ function pbkdf2Scheme(digest: string, msPerIteration: number): Scheme {
   }
 }
 
-/**
- * The stored form of a hash from another system, or why it is refused. Also reads PBKDF2 as
- * passlib and Django write it.
- */
+/** The stored form of another system's hash, or why it is refused. Also reads PBKDF2 of passlib and Django. */
 export function readForeignHash(text: string): { hash: string } | { refused: string } {
   const hash = canonicalForm(text)
   const found = SCHEMES.map((scheme) => ({ scheme, match: scheme.pattern.exec(hash) }))
@@ -136,9 +133,8 @@ export type FirebaseParameters = {
 }
 
 /**
- * The stored form of a hash that Firebase exported, or null if it does not fit the parameters. Firebase encrypts the
- * signer key with a key derived from the password. Only the keystream is stored: it is as hard to guess, and does not
- * contain the project's secret.
+ * The stored form of Firebase's hash; null if it does not fit the parameters. Firebase encrypts the signer key with a
+ * key derived from the password; the stored keystream is as hard to guess, and not the project's secret.
  */
 export function firebaseHash(
   { signerKey, saltSeparator, rounds, memCost }: FirebaseParameters,

@@ -4,10 +4,7 @@ const MAX_LENGTH = 256
 
 let common: Set<string> | null = null
 
-/**
- * Refuses a password that is easy to guess: short, among the 49,000 most common, or the user's own address or name.
- * `field` is its path in the request.
- */
+/** Refuses short and common passwords (49,000) and the user's own address or name. `field`: the path in the request. */
 export async function checkPassword(
   password: string,
   {
@@ -43,7 +40,7 @@ async function findProblem(
   return common.has(plain) ? 'is too common' : null
 }
 
-/** Loads a megabyte, only for the first new password, because it is rarely needed. */
+/** Loaded for the first new password: a megabyte that is rarely needed. */
 async function loadCommon(): Promise<Set<string>> {
   const { dictionary } = await import('@zxcvbn-ts/language-common')
   return new Set(dictionary['passwords-common'].map((password) => String(password).toLowerCase()))

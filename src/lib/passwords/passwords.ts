@@ -14,12 +14,10 @@ export const PASSWORD_COSTS = {
 /** A standard hash takes about 10 ms of CPU time: two cores clear a full queue in about three seconds. */
 const QUEUE = { slots: 2, onFull: tooMany }
 const QUEUE_LIMIT = 512
-/** How long a caller waits for its turn. */
 const MAX_WAIT_MS = 20_000
 
 export type Passwords = ReturnType<typeof createPasswords>
 
-/** The operations that a caller may run when it is its turn. */
 export type Hasher = {
   hash: (password: string) => Promise<string>
   verify: (password: string, stored: string | null) => Promise<boolean>
@@ -30,17 +28,13 @@ export type Hasher = {
 /** Hashes and verifies off the event loop, two at a time. Throws `unavailable` when too many wait. */
 export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE_LIMIT) {
   let argon2: Promise<Argon2> | null = null
-  /** The prefix of hashes with the current cost. */
   const current = formatPrefix(cost)
   const acquireSlot = createFairSlots({ ...QUEUE, queueLimit })
   const decoy = `${current}${randomBase64()}$${randomBase64()}`
   const hasher: Hasher = { hash: hashNow, verify: verifyNow, isOutdated }
   return { serialize, hash }
 
-  /**
-   * Runs `work` when it is the turn of `holders`: the IP address and the account. Count the attempt inside `work`:
-   * a call that is refused here does not count.
-   */
+  /** Queues by `holders`, the IP address and the account. Count attempts in `work`: a refused call does not count. */
   async function serialize<T>(holders: string[], work: (hasher: Hasher) => Promise<T>): Promise<T> {
     using _slot = await acquireSlot(holders, 1, AbortSignal.timeout(MAX_WAIT_MS))
     return await work(hasher)

@@ -21,10 +21,7 @@ function toCode(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => ALPHABET[byte % 32]).join('')
 }
 
-/**
- * A code, of this kind or of an authenticator app, as a user may type it: with capitals, spaces, dashes and invisible
- * characters, in the digits of any script, and with the letters that Crockford reads as digits.
- */
+/** Accepts capitals, spaces, dashes, invisible characters, digits of any script, and Crockford's look-alike letters. */
 export function plainCode(typed: string): string {
   return typed
     .normalize('NFKC')

@@ -1,12 +1,11 @@
 import { isRule } from './rule-labels.ts'
 
-/** A changed value; null where it was absent before or is absent now. */
+/** Null where the value was or is absent. */
 export type Difference = { path: string; before: unknown; after: unknown }
 
 /**
- * The differences between two JSON values by path, such as `ios.latestVersion` or `pro_year.name.de`. A rule is compared
- * as a whole, because its conditions are understood only together. An item with a name that was added, removed or moved
- * is one difference; the paths of moved items end in `Order`.
+ * Differences by path, such as `pro_year.name.de`. A rule is compared as a whole, because its conditions only make
+ * sense together. A named item that was added, removed or moved is one difference; paths of moves end in `Order`.
  */
 export function differencesBetween(earlier: unknown, later: unknown, path = ''): Difference[] {
   const members = compareMembers(earlier, later, path)
@@ -42,7 +41,6 @@ export function applyDifferences(
   return entries.map(([, value]) => value)
 }
 
-/** The values before and after, by path. */
 export function splitDifferences(differences: Difference[]) {
   const side = (name: 'before' | 'after') =>
     Object.fromEntries(differences.map((one) => [one.path, one[name]]))
@@ -72,10 +70,7 @@ function compareMembers(earlier: unknown, later: unknown, path: string) {
   }))
 }
 
-/**
- * Whether items are found by their names: if they are the same, in any order, or some were only added or only removed.
- * Others may have been renamed.
- */
+/** Whether items match by name: the same in any order, or only added or only removed. Others may have been renamed. */
 function areComparable(items: string[], others: string[]): boolean {
   if (items.length === 0 || others.length === 0) return false
   if (isPermutation(items, others)) return true

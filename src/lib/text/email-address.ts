@@ -12,9 +12,8 @@ const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
 const DOMAIN = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`)
 
 /**
- * The mailbox of an address, or null when the text is not one bare address: RFC 5321 Dot-string and domain,
- * without quotes, comments, display name or list. Compatibility forms such as full-width letters are normalized;
- * the domain is lower-case ASCII (IDNA) without a trailing dot.
+ * The mailbox of a bare address (RFC 5321 Dot-string and domain), else null. Normalizes compatibility forms such as
+ * full-width letters, and the domain to lower-case ASCII (IDNA) without a trailing dot.
  */
 export function parseMailbox(text: string): string | null {
   const plain = text.normalize('NFKC')
@@ -38,8 +37,8 @@ export function queriedAddress(text: string): string {
 }
 
 /**
- * Whether an address is its own normal form, apart from case and IDNA. Another provider may see a different mailbox in a
- * compatibility form such as a full-width letter, so a provider's word about one proves nothing about the normal form.
+ * Whether an address is its own normal form but for case and IDNA: a provider may verify another mailbox in another
+ * form.
  */
 export function isNormalAddress(text: string): boolean {
   // In either form: signs such as the Kelvin sign change in both.
@@ -56,7 +55,7 @@ export function toEmailKey(text: string): string {
   return (parseMailbox(address) ?? address.normalize('NFC')).toLowerCase().normalize('NFC')
 }
 
-/** How the form for comparing begins if the address begins with `text`. */
+/** The beginning of the comparison form of addresses that begin with `text`. */
 export function toEmailPrefix(text: string): string {
   return trimAddress(text).normalize('NFKC').toLowerCase()
 }

@@ -1,7 +1,7 @@
 /** Text in one language, or the same text in several: `{ en: '…', de: '…' }`. */
 export type LocalText = string | Record<string, string>
 
-/** The language assumed for text that does not specify one. */
+/** Assumed for text that specifies no language. */
 export const FALLBACK_LANGUAGE = 'en'
 
 /** The text in `language`, else in the fallback language, else in any. */

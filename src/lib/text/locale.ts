@@ -20,10 +20,7 @@ const knownTimezones = new Map<string, string>()
 /** No further from UTC than Java allows. */
 const OFFSET = /^(?:utc|gmt)?([+\u2212-])(0?\d|1[0-8])(?::?([0-5]\d))?$/
 
-/**
- * A time zone in IANA's spelling (but `utc`), which other systems read in no other case; or null. A fixed offset such
- * as `GMT+5:30` becomes `+05:30`.
- */
+/** IANA's spelling of a time zone (but `utc`), or null. A fixed offset such as `GMT+5:30` becomes `+05:30`. */
 export function asTimezone(name: string): string | null {
   if (name.length > 64) return null
   const lower = name.toLowerCase()
@@ -59,10 +56,7 @@ export function asLocale(text: string): string | null {
 const MAX_KNOWN_FORMS = 2_000
 const knownForms = createRecentMap<string, string[]>(MAX_KNOWN_FORMS)
 
-/**
- * The tags that a language tag is a variant of, in canonical form, itself first: `zh-TW`, `zh`, `zh-Hant` and
- * `zh-Hant-TW` for `zh-tw`. Only the tag itself if it is not valid.
- */
+/** A tag's forms, itself first: `zh-TW`, `zh`, `zh-Hant`, `zh-Hant-TW` for `zh-tw`. An invalid tag is its only form. */
 function languageForms(tag: string): string[] {
   const known = knownForms.get(tag)
   if (known) return known

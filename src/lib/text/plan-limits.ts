@@ -1,8 +1,6 @@
-/** The periods of a plan's limits: per month, per day, or in total. */
 export const LIMIT_PERIODS = ['month', 'day', 'total'] as const
 export type LimitPeriod = (typeof LIMIT_PERIODS)[number]
 
-/** The standard limits, which every plan has, with their periods. */
 const STANDARD_PERIODS = {
   seatLimit: 'total',
   appLimit: 'total',
@@ -13,10 +11,8 @@ const STANDARD_PERIODS = {
   storefrontLimit: 'total',
 } as const satisfies Record<string, LimitPeriod>
 
-/** The standard limits of a plan, by name. */
 export type StandardLimits = Record<keyof typeof STANDARD_PERIODS, number>
 
-/** The standard limits among the fields of a plan. */
 export function listStandardLimits(plan: StandardLimits): StandardLimits {
   const entries = STANDARD_LIMITS.map((name) => [name, plan[name]])
   return Object.fromEntries(entries) as StandardLimits
@@ -24,16 +20,14 @@ export function listStandardLimits(plan: StandardLimits): StandardLimits {
 
 export const STANDARD_LIMITS = Object.keys(STANDARD_PERIODS) as (keyof StandardLimits)[]
 
-/** The limits of a plan, standard and custom. */
 type Limits = StandardLimits & { limits?: Record<string, number | null> }
 export type PlanWithLimits = Limits & { limitPeriods?: Record<string, LimitPeriod> }
 
-/** All limits of a plan by name, standard and custom; null: unlimited. */
+/** Null: unlimited. */
 export function limitsByName(plan: Limits): Record<string, number | null> {
   return { ...listStandardLimits(plan), ...plan.limits }
 }
 
-/** All limits of a plan with their periods. */
 export function findPlanLimits(plan: PlanWithLimits) {
   const periods = periodsByName(plan)
   return Object.entries(limitsByName(plan)).map(([name, limit]) => {
@@ -41,7 +35,7 @@ export function findPlanLimits(plan: PlanWithLimits) {
   })
 }
 
-/** The periods of all limits of a plan, by name. Plans in replies list every limit in `limits`. */
+/** Plans in replies list every limit in `limits`. */
 export function periodsByName({ limits = {}, limitPeriods = {} }: PlanWithLimits) {
   // A limit may have the name of an inherited member, such as `constructor`.
   const formatPeriod = (name: string) =>

@@ -1,6 +1,5 @@
 import { PLATFORM_NAMES } from '../app-platforms.ts'
 
-/** A rule of a setting, as it is stored: the value for requests that meet the conditions. */
 type RuleLike = { when: Record<string, unknown>; value: unknown }
 
 /** Created when they are first needed: they take a millisecond of each start. */
@@ -11,7 +10,7 @@ export function isRule(input: unknown): input is RuleLike {
   return typeof input === 'object' && input !== null && 'when' in input && 'value' in input
 }
 
-/** The conditions of a rule in words: `on iOS from 2.0.0 in Germany for 20% of users`. */
+/** Such as `on iOS from 2.0.0 in Germany for 20% of users`. */
 export function describeConditions({ when }: RuleLike): string {
   const { platform, minVersion, belowVersion, maxVersion, languages, countries } = when
   const { plans, percent } = when
@@ -28,7 +27,7 @@ export function describeConditions({ when }: RuleLike): string {
   return parts.length > 0 ? parts.join(' ') : 'for all users'
 }
 
-/** The path of a change, with rules by number: `ios.supportedVersion, rule 1`. */
+/** With rules by number: `ios.supportedVersion, rule 1`. */
 export function describePath(path: string): string {
   const [, fixed, custom, at] = /^(?:rules\.(.+)|(features\.\w+)\.rules)\.(\d+)$/.exec(path) ?? []
   return at === undefined ? path : `${fixed ?? custom}, rule ${Number(at) + 1}`

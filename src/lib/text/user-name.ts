@@ -15,7 +15,7 @@ function readUsers(): string[] {
   }
 }
 
-/** The owner of a file or folder, or of its closest parent that this user can see. */
+/** The owner of `path`, or of its closest parent that this user can see. */
 export function findFileOwner(path: string): number | null {
   try {
     return statSync(path).uid

@@ -1,7 +1,7 @@
 import type { LimitPeriod } from '../text/plan-limits.ts'
 import { addMonths, DAY_MS } from './durations.ts'
 
-/** The current period of a limit; `endsAt` null: never. Periods begin at midnight UTC. */
+/** `endsAt` null: never. Periods begin at midnight UTC. */
 export type PeriodBounds = { startsAt: Date; endsAt: Date | null }
 
 /** A renewal may be up to three days later than the day of the month suggests, because months differ in length. */
@@ -10,10 +10,7 @@ const MAX_LATE_RENEWAL_MS = 3 * DAY_MS
 export const MAX_EXTENSION_MS = MAX_LATE_RENEWAL_MS + DAY_MS
 const TOTAL_PERIOD_START = new Date(0)
 
-/**
- * The days on which the current period of a purchase began and ends; `endsAt` null: never, or unknown. `firstStartedAt`:
- * when the first period began. `renews`: whether another period is expected.
- */
+/** `endsAt` null: never or unknown. `firstStartedAt`: of the first period. `renews`: another period is expected. */
 export type Renewal = {
   startedAt: Date
   endsAt: Date | null
@@ -21,10 +18,7 @@ export type Renewal = {
   renews: boolean
 }
 
-/**
- * The current period at `now`. Months begin on the purchase's renewal day, without a purchase on the first day of the
- * calendar month.
- */
+/** Months begin on the purchase's renewal day; without a purchase, on the first day of the calendar month. */
 export function periodAt(period: LimitPeriod, now: Date, renewal: Renewal | null): PeriodBounds {
   if (period === 'total') return { startsAt: TOTAL_PERIOD_START, endsAt: null }
   const today = startOfDay(now)
@@ -45,8 +39,8 @@ export function periodAt(period: LimitPeriod, now: Date, renewal: Renewal | null
 }
 
 /**
- * Before 28 February, the month may have begun on 31 January, if the purchase began on a 31st. It begins at most as
- * early as the purchase: the month of a trial goes on until its early renewal begins.
+ * Before 28 February, the month may have begun on 31 January. It begins at most as early as the purchase: the month of
+ * a trial lasts until its early renewal.
  */
 function monthBefore(first: Date, months: number, firstStartedAt: Date, now: Date): Date {
   const start = startOfDay(firstStartedAt).getTime()
@@ -57,8 +51,7 @@ function monthBefore(first: Date, months: number, firstStartedAt: Date, now: Dat
 }
 
 /**
- * The renewal itself, if it is at most three days after a boundary: purchases of 31 January renew on 31 March. Without a
- * renewal, the midnight after the end, so that the last hours start no new month.
+ * The renewal if at most three days after a boundary (31 January renews on 31 March); else the midnight after the end.
  */
 function withRenewal(boundary: Date, renewsAt: Date | null, renews: boolean): Date {
   const late = renewsAt === null ? -1 : renewsAt.getTime() - boundary.getTime()

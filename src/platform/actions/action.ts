@@ -4,14 +4,13 @@ import type { Role } from '../../lib/roles.ts'
 import type { Scope } from '../../lib/scopes.ts'
 
 /**
- * What an operator can change. It is declared once: the command, the routes of the console and of the server API, and the
- * audit entry derive from it. `Needs` are the services that it uses.
+ * What an operator can change; its command, routes and audit entry derive from it. `Needs`: the services that it uses.
  */
 type Action<Needs, Input extends TObject, Outcome, Report = Outcome> = {
   /** `webhooks.rotate`: the name in the audit log, and with a space the command. */
   name: string
   summary: string
-  /** What was done, for the audit log; the target follows. */
+  /** For the audit log; the target follows. */
   label: string
   /** The least role that may do it in the console; `stepUp` also requires a recent proof. */
   role: Role
@@ -20,15 +19,13 @@ type Action<Needs, Input extends TObject, Outcome, Report = Outcome> = {
   input: Input
   /** The path below the console's API, of a POST; null if the console does not offer it. */
   console: string | null
-  /** Null if it is no command. */
   command: CommandForm<Needs, Static<Input>, Outcome, Report> | null
-  /** The route of the server API. */
   server?: ServerForm<Static<Input>, Outcome>
-  /** The outcome is a file with this name, which the console downloads: a GET. */
+  /** The console downloads the outcome as a file with this name, by GET. */
   fileName?(outcome: Outcome): string
   /** The console's reply streams the progress. */
   hasProgress?: boolean
-  /** The maximum size of the console's request body, in bytes. */
+  /** In bytes, of the console's request. */
   bodyLimit?: number
   work(needs: Needs, input: Static<Input>, context: ActionContext): Promise<Outcome>
   /** The audit entry; null if nothing was changed. */
@@ -50,12 +47,12 @@ export type CommandForm<Needs, Input, Outcome, Report> = {
     options: Options,
     onProgress: OnProgress,
   ): AsyncGenerator<Input, Report, Outcome>
-  /** A warning about permanent data loss, to confirm first; null if there is none. */
+  /** A warning about permanent data loss; null if there is none. */
   risk?(needs: Needs, input: Input): Promise<string | null>
   /** What `--json` prints and `print` receives; the outcome by default. */
   report?(outcome: Outcome, needs: Needs): Report | Promise<Report>
   print(report: Report): string
-  /** Whether the outcome is a failure: exit 1. */
+  /** Exit 1 if true. */
   isFailure?(report: Report): boolean
 }
 
@@ -72,9 +69,9 @@ type ServerForm<Input, Outcome> = {
   query?: TObject
   body?: TObject
   reply: TSchema
-  /** The statuses of failures that only this route has. */
+  /** Only this route has them. */
   failures: number[]
-  /** The input, if it is not the parameters and the body; they are checked. */
+  /** If the input is not the parameters and the body. */
   read?(sent: Record<string, unknown>): Input
   /** The data of the reply; that of `show` by default. */
   show?(outcome: Outcome): unknown
@@ -94,17 +91,15 @@ export type ActionContext = {
   baseUrl: string
 }
 
-/** An action in a list: only its declaration says what it needs. */
 export type AnyAction = Action<never, TObject, unknown, unknown>
 
-/** Checks that the types of an action's parts match, before they are erased in lists. */
+/** Checks the types of an action's parts before they are erased in lists. */
 export function defineAction<Needs, Input extends TObject, Outcome, Report = Outcome>(
   action: Action<Needs, Input, Outcome, Report>,
 ): Action<Needs, Input, Outcome, Report> {
   return action
 }
 
-/** Performs an action, and records it in the audit log. */
 export async function performAction(
   action: AnyAction,
   services: object,

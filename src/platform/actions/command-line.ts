@@ -69,7 +69,7 @@ export function describeOptions(
   })
 }
 
-/** The input of a command from its words. Throws `UsageError` for missing members and values that are none. */
+/** Throws `UsageError` for missing or invalid members. */
 export function readInput<Schema extends TObject>(
   { properties, required = [] }: Schema,
   places: string[],

@@ -17,7 +17,6 @@ type ServerRequest = {
 
 type ServerActionsDeps = { services: object } & ServerContext
 
-/** The routes of the server API for actions. */
 export function serverActions(actions: readonly AnyAction[], deps: ServerActionsDeps): AnyElysia {
   const app: AnyElysia = new Elysia({ name: 'server-actions' }).use(deps.scopeGuard)
   for (const action of actions) {

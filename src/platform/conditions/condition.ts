@@ -1,10 +1,8 @@
 import type { Measure } from './measure.ts'
 
-/** Something that operators should know about while it holds. */
 export type Condition = {
-  /** What is wrong, as the subject of an e-mail. */
+  /** The subject of an e-mail. */
   title: string
-  /** What to do. */
   advice: string
   /** `page`: act at once. */
   severity: 'page' | 'warn'
@@ -18,7 +16,6 @@ export type Condition = {
 /** Conditions by name, which is also that of the alert of Prometheus. */
 export type ConditionList = Record<string, Condition>
 
-/** The default limit. */
 export function findLimit({ limit }: Condition): number {
   return 'above' in limit ? limit.above : limit.below
 }

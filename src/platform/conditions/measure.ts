@@ -110,10 +110,7 @@ export function growthWithout(
   }
 }
 
-/**
- * The deliveries refused with `code` in two hours, which include each retry of a provider; 0 if one has been accepted
- * since, because any stranger can send some.
- */
+/** Refused deliveries in two hours, retries included; 0 if one was accepted since: any stranger can send some. */
 export function refusedDeliveries(name: string, code: string): Measure {
   return {
     read: async (m) => {

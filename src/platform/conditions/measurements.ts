@@ -7,12 +7,10 @@ export type ReadMetric = (name: string) => Promise<MetricValue[]>
 /** Patterns of labels, as Prometheus has them: `ok|duplicate`, or all but these with `!ok|duplicate`. */
 export type Labels = Record<string, string>
 
-/** What conditions measure. */
 export type Measurements = ReturnType<typeof createMeasurements>
 
 type Reading = { at: number; total: number }
 
-/** The longest window of a condition. */
 const MAX_WINDOW_MS = 2 * 60 * MINUTE_MS
 
 /** Measures this process. Keeps the readings of counters in memory: ask for each every minute, from the start. */

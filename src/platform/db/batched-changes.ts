@@ -1,9 +1,6 @@
 import type { Db, Tx } from './db.ts'
 
-/**
- * Repeats a change that handles at most `rows` rows and returns how many it has found, until it finds fewer: one change
- * with all of them would delay every other change.
- */
+/** Repeats a change of up to `rows` rows until it finds fewer: one large change would delay all others. */
 export async function repeatInBatches(
   db: Pick<Db<unknown>, 'write' | 'pauseBatches'>,
   rows: number,
@@ -15,7 +12,7 @@ export async function repeatInBatches(
   }
 }
 
-/** How far a backfill has come: the last key that it has handled; null before its first change. */
+/** The last key that was handled; null before the first change. */
 type Progress = {
   read: () => Promise<string | null>
   store: (tx: Tx, reached: string) => Promise<void>
@@ -25,8 +22,7 @@ type Progress = {
 export const END = '~'
 
 /**
- * Fills a new table from rows that are older than it, in the background and in small changes. `fill` handles the rows
- * after a key, and returns the last one's key; undefined when there are no more. It resumes after a restart.
+ * Fills a new table from older rows in small background changes. `fill` returns the last key, and undefined at the end.
  */
 export async function backfill(
   db: Pick<Db<unknown>, 'write' | 'pauseBatches'>,

@@ -5,7 +5,6 @@ type Work<T> = (tx: Tx) => Promise<T>
 /** Work to run at the end of a change, by key. */
 export type FinalWork = Map<string, Work<void>>
 
-/** Adds work under a key that has none yet. */
 export function addFinalWork(finalWork: FinalWork, key: string, work: Work<void>) {
   if (!finalWork.has(key)) finalWork.set(key, work)
 }

@@ -12,7 +12,6 @@ import {
 
 export type Values = Record<string, unknown>
 type Encode = (values: Values) => unknown
-/** The selected fields of a query, in order. */
 export type Fields = { path: string[]; field: Column | SQL | SQL.Aliased | Subquery }[]
 /** The joined tables by name: false for a table whose outer join may find no row. */
 export type Joins = Record<string, boolean> | undefined

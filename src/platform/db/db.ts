@@ -1,7 +1,6 @@
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 
-/** The types of queries that are built for any table. */
 export type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
 export type { SelectedFields, SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 
@@ -18,15 +17,13 @@ export type Tx = Pick<
   /** Runs a part whose failure rolls back only that part. Returns its error, or null on success. */
   attempt: (work: () => Promise<void>) => Promise<unknown>
   /**
-   * Runs `work` at the end of the change, to derive rows from its final state. Each `key` runs once, with its first
-   * `work`. A part that was rolled back may have added it, so `work` reads everything from `tx`.
+   * Runs once per `key`, at the end of the change. It must read all from `tx`: a part that added it may be rolled back.
    */
   beforeCommit: (key: string, work: (tx: Tx) => Promise<void>) => void
   /** Runs `effect` after the commit; never when the change, or the attempt around it, is rolled back. */
   afterCommit: (effect: () => void) => void
 }
 
-/** A query that is prepared once and runs in any change. */
 export type Prepared<Q> = (tx: Tx) => Q
 
 /** The data layer as features see it, on either engine. */
@@ -34,17 +31,10 @@ export type Db<Tables> = {
   tables: Tables
   /** Selects from the last commit. Prepare hot queries once; end each with `await ….execute()`. */
   read: Reader
-  /**
-   * Runs a change durably: once the promise resolves, it survives a power cut. When `work` throws, the change is
-   * rolled back and the error rethrown; other changes of the same commit are kept.
-   */
+  /** Durable once the promise resolves. When `work` throws, only this change of a commit is rolled back. */
   write: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
-  /**
-   * Call this between the batches of background work: lets requests go first, and waits while the database's log is
-   * long and being copied.
-   */
+  /** Call it between batches of background work: lets requests go first, and waits while the database's log is long. */
   pauseBatches: () => Promise<void>
-  /** Prepares a query once, for use in any change. */
   prepareWrite: <Q>(build: (tx: Tx) => { prepare(): Q }) => Prepared<Q>
   /** The number of rows of a table whose rows are never deleted. */
   countAppended: (table: SQLiteTable) => Promise<number>
@@ -60,16 +50,13 @@ export const AFTER_CACHES_MS = CACHE_LIFETIME_MS + 100
 export type Cached<T> = {
   /** The value: the same object until it changes. Another instance's change is seen within `CACHE_LIFETIME_MS`. */
   read: () => Promise<T>
-  /**
-   * The current value inside a change. Only for values that never change back: a change that cached it may be rolled
-   * back.
-   */
+  /** Only for values that never change back: a change that cached it may be rolled back. */
   readWithin: (tx: Tx) => Promise<T>
-  /** Invalidates the value when `tx` commits. */
+  /** Takes effect when `tx` commits. */
   invalidate: (tx: Tx) => Promise<void>
 }
 
-/** The data layer, with members for the process that opened it. */
+/** For the process that opened it. */
 export type OpenDb<Tables> = Db<Tables> & {
   /** The path of the database or the URL of its server, without a password. */
   place: string
@@ -91,8 +78,8 @@ export type OpenDb<Tables> = Db<Tables> & {
   /** Throws an error with the reason when no change can be committed now. */
   probe(): Promise<unknown>
   /**
-   * From now on, another thread runs the selects that are not prepared, so that a slow one delays no request. Does
-   * nothing if the database is a server. If the thread fails, `onError` is called and this thread runs them again.
+   * Runs unprepared selects in another thread. Not for a server. If it fails, `onError` is called and this thread runs
+   * them.
    */
   readInBackground(onError: (message: string) => void): void
   /** Frees cached pages; they are read again on demand. */

@@ -8,8 +8,7 @@ const RANGE_ROWS = 2_000
 const COUNT_ROWS = 50_000
 
 /**
- * Splits `table`, or its rows matching `among`, into ranges of the text column `key`, and yields a condition for each.
- * Process growing tables in ranges: one statement over millions of rows would block everything else.
+ * Conditions that split `table`, or the rows of `among`, into ranges of `key`: one statement over millions would block.
  */
 export async function* keyRanges(
   read: Reader,
@@ -32,7 +31,6 @@ export async function* keyRanges(
   }
 }
 
-/** The number of rows of `table`. */
 export async function countRows(
   read: Reader,
   table: SQLiteTable,

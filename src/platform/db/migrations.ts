@@ -7,7 +7,7 @@ export type Migration = { tag: string; statements: string[] }
 /** drizzle-kit writes this schema before tables that a foreign key refers to; `search_path` may name another one. */
 const DEFAULT_SCHEMA = '"public".'
 
-/** The migrations of an engine as drizzle-kit generated them, in order. */
+/** In order, as drizzle-kit generated them. */
 export function readMigrations(engine: 'sqlite' | 'postgres'): Migration[] {
   const folder = join(assetPath('drizzle'), engine)
   const journal = JSON.parse(readFileSync(join(folder, 'meta', '_journal.json'), 'utf8'))

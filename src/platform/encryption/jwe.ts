@@ -12,9 +12,8 @@ import type { JWK } from 'jose'
 import { toPrivateKey } from '../../lib/crypto/es256.ts'
 
 /**
- * JWE (RFC 7516) for small messages. jose uses WebCrypto, which runs each of seven steps on another
- * thread, and that costs more than the step itself. Here only the key agreement leaves this thread.
- * Larger messages use jose: see `message.ts`.
+ * JWE (RFC 7516) for small messages. jose runs seven steps on another thread, which costs more than the steps: here
+ * only the key agreement leaves this one. Larger messages use jose: see `message.ts`.
  */
 
 const CIPHER = 'aes-256-gcm'
@@ -30,10 +29,7 @@ type AsyncAgreement = (
   done: (error: Error | null, secret: Buffer) => void,
 ) => void
 
-/**
- * Opens a compact JWE (ECDH-ES on P-256, A256GCM) whose header the caller has checked. Throws for
- * any other JWE.
- */
+/** The caller has checked the header (ECDH-ES on P-256, A256GCM). Throws for any other JWE. */
 export async function openWithKey(jwe: string, epk: unknown, privateKey: JWK): Promise<Uint8Array> {
   const [header = '', encryptedKey, iv = '', ciphertext = '', tag = ''] = jwe.split('.')
   if (encryptedKey !== '') throw new Error('ECDH-ES has no encrypted key')

@@ -59,10 +59,7 @@ export const IN_PLACE_LIMIT = 128 * 1024
 const NONCE_LENGTH = 16
 const TAG_LENGTH = 22
 
-/**
- * Opens a request sealed as a compact JWE (RFC 7516: ECDH-ES and A256GCM). Throws `encryption_unknown_key`, and the
- * same `encryption_invalid` for every other error.
- */
+/** Throws `encryption_unknown_key`, and the same `encryption_invalid` for every other error. */
 export async function openRequest(
   jwe: string,
   keys: Pick<KeyRing, 'find' | 'findJwk'>,
@@ -86,7 +83,7 @@ export async function openRequest(
   return { head: line, body: plaintext.subarray(end + 1), kid, contentType: cty ?? null }
 }
 
-/** Decrypts small messages on this thread, larger ones on another so that they do not block other requests. */
+/** Large messages are decrypted on another thread, so that they do not block requests. */
 async function decrypt(
   jwe: string,
   { alg, enc, epk, kid }: Header,
@@ -145,10 +142,7 @@ function isContentType(value: unknown): value is string {
   return typeof value === 'string' && /^[ -~]{1,200}$/.test(value)
 }
 
-/**
- * Base64url can encode the same bytes in several ways (padding, white space, spare bits). The
- * length of the message and the ends of its last two parts show whether its encoding is canonical.
- */
+/** Base64url can encode bytes in several ways; the length and the ends of the last two parts show the canonical one. */
 function isCanonical(jwe: string, plaintext: Uint8Array): boolean {
   const [header = '', , , ciphertext = '', tag = ''] = jwe.split('.')
   const length = Math.ceil((plaintext.byteLength * 4) / 3)

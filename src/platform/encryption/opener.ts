@@ -65,10 +65,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
     return request.method === 'POST' && readPath(request) === uploadPath
   }
 
-  /**
-   * Waits for the memory that an upload from `address` needs, before its body is read. Dispose of
-   * the result once the request is answered, to release the memory.
-   */
+  /** Waits for the memory of an upload before its body is read. Dispose of the result once it is answered. */
   async function admitUpload(request: Request, address: string): Promise<Disposable> {
     const size = readContentLength(request)
     if (size === null) throw malformed('Send a sealed upload with its Content-Length.')
@@ -78,8 +75,8 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
   }
 
   /**
-   * Throws an `encryption_…` code, or one about the body: malformed, too large, wrong media type. Call `claim`, if any,
-   * before anything is changed: it throws when the message was already received.
+   * Throws `encryption_…` and errors of the body. Call `claim`, if any, before a change: it throws for a repeated
+   * message.
    */
   async function open(
     request: Request,

@@ -21,7 +21,6 @@ import { createOpener, isJose, type OpenerDeps } from './opener.ts'
 /** `isRequired`: whether plain requests are refused. */
 type EncryptionDeps = OpenerDeps & {
   isRequired: boolean
-  /** Whether failing requests are limited per IP address. */
   hasLimits: boolean
   /** Paths of features that always accept plain requests. */
   plainPaths: string[]
@@ -44,10 +43,7 @@ const GC_THRESHOLD_BYTES = 1024 * 1024
 /** How many sealed requests per IP address may fail in ten minutes: each one leaves a row behind. */
 const MAX_FAILURES = 3_000
 
-/**
- * Opens sealed requests before routing and seals the replies, so that routes handle ordinary requests. A request that
- * is refused before it reaches its route gets a plain reply.
- */
+/** Opens requests before routing and seals replies. A request refused before its route gets a plain reply. */
 export function encryption(deps: EncryptionDeps) {
   const { isRequired, plainPaths, findIp, log, now } = deps
   const { isUpload, admitUpload, open } = createOpener(deps)
@@ -166,7 +162,7 @@ export function encryption(deps: EncryptionDeps) {
     }
   }
 
-  /** Logs a message without its content or its id. */
+  /** Without the content or the id of the message. */
   function logExchange(request: Request, fields: Record<string, string | number>) {
     logMessage('info', { requestId: requestInfo(request).id, ...fields })
   }

@@ -3,7 +3,6 @@ import type { Db } from '../db/db.ts'
 
 export type EncryptionDb = Db<ReturnType<typeof encryptionTables>>
 
-/** The tables of payload encryption. */
 export function encryptionTables({ table, text, ms }: Columns) {
   /** Sealed requests that were executed, by the hash of their id. */
   const sealedRequests = table('sealed_requests', {

@@ -36,9 +36,8 @@ type ApiKey = {
 }
 
 type ServerApiDeps = {
-  /** The key with a secret, revoked and expired ones included. */
+  /** Also revoked and expired keys. */
   findKey: (secret: string) => Promise<ApiKey | undefined>
-  /** Creates the check whether a request comes from one of the networks. */
   networkCheck: (networks: string[]) => RequestCheck
   findIp: FindIp
   now: () => Date
@@ -47,7 +46,6 @@ type ServerApiDeps = {
 /** The key and the address of a request's sender, for the audit log. */
 type Caller = { key: string; readIp: () => string }
 
-/** Records an action of an API key in the audit log. */
 export type RecordByKey = (request: Request, entry: AuditEntry) => Promise<void>
 
 type ClientRequest = {
@@ -61,8 +59,8 @@ const callers = new WeakMap<Request, Caller>()
 export type ScopeGuard = ReturnType<typeof requireKey>
 
 /**
- * Adds the route option `scope`, which requires an API key that has it, and `clientScope`, which also takes the key as the
- * secret of an OAuth client (RFC 6749, §2.3.1): by Basic authentication, or as `client_secret` in the form.
+ * `scope` requires an API key that has it. `clientScope` also takes the key as an OAuth client secret (RFC 6749,
+ * §2.3.1): by Basic authentication or as `client_secret`.
  */
 export function requireKey({ findKey, networkCheck, findIp, now }: ServerApiDeps) {
   const checks = new Map<string, RequestCheck>()

@@ -8,16 +8,12 @@ import { requestInfo } from './request/request-log.ts'
 /** The signed-in user and the session of a request. */
 export type Session = { userId: string; sessionId: string }
 
-/**
- * Checks an access token and its session. Throws `unauthenticated`, `token_expired`, or `encryption_required` when
- * the session began with a sealed request and this one is not `sealed`.
- */
+/** Throws `unauthenticated`, `token_expired`, or `encryption_required` if only the session's start was `sealed`. */
 export type CheckSession = (accessToken: string, sealed: boolean) => Promise<Session>
 
 /**
- * Reads the bearer token of the Authorization header; the scheme is case-insensitive. The plugin would accept a token
- * in the query as well, so it gets a random parameter name. Use it in a `guard`: Elysia would copy the headers of requests
- * to all other routes, too.
+ * Reads the bearer token of the Authorization header only: the plugin's parameter gets a random name. Use it in a
+ * `guard`: Elysia would copy the headers of requests to all other routes, too.
  */
 export function bearerToken() {
   return new Elysia({ name: 'bearer-token' })
@@ -29,7 +25,6 @@ export function bearerToken() {
     .use(bearer({ extract: { header: 'Bearer', query: crypto.randomUUID(), body: '' } }))
 }
 
-/** The bearer token of an Authorization header, or null. */
 export function readToken(authorization: string | null): string | null {
   return /^bearer +([^ ]+)$/i.exec(authorization ?? '')?.[1] ?? null
 }

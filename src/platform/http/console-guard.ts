@@ -24,11 +24,10 @@ type Operator = {
 /** The browser that uses the console: its IP address, its name, and the origin of its page. */
 type Visitor = { ip: string; device: string; origin: string }
 
-/** Records an operator's action in the audit log. */
 export type RecordAction = (request: Request, entry: AuditEntry) => Promise<void>
 
 type ConsoleGuardDeps = {
-  /** The operator who owns the session; null when the token is invalid. */
+  /** Null when the token is invalid. */
   checkSession: (token: string) => Promise<Operator | null>
   /** The origin of the console; null to use the request's own. */
   baseUrl: string | null
@@ -46,18 +45,14 @@ const operators = new WeakMap<Request, Operator>()
 const visitors = new WeakMap<Request, Visitor>()
 
 /**
- * Declares who may call a console route: `anyone`, even without a session; any signed-in operator,
- * for their own data (`self`); or operators with at least the given role. A `stepUp` route also
- * requires a passkey or code used in the last ten minutes.
+ * Who may call a route: `anyone`, also without a session; any operator, for their own data (`self`); or operators of a
+ * role or above. `stepUp` also requires a passkey or code of the last ten minutes.
  */
 export function allow(access: Access, proof?: 'stepUp') {
   return { detail: { tags: proof ? [access, proof] : [access] } }
 }
 
-/**
- * Guards every route that is added after `guard`: it checks the request's origin, session and role. `protect` reads
- * what the routes of `admin` declare with `allow`; a route that declares nothing is refused.
- */
+/** Checks the origin, session and role for every route added after `guard`; refuses routes that lack `allow`. */
 export function consoleGuard({ checkSession, baseUrl, findIp, now }: ConsoleGuardDeps) {
   const declared = new Map<string, string[]>()
   const bodies = new Set<string>()
@@ -155,7 +150,6 @@ export function findVisitor(request: Request): Visitor {
   return visitors.get(request) as Visitor
 }
 
-/** The session token in the cookie, or null. */
 export function readSessionToken(request: Request): string | null {
   const cookies = new Bun.CookieMap(request.headers.get('cookie') ?? '')
   return cookies.get(COOKIE)

@@ -21,7 +21,6 @@ export function cors({ origins, log }: { origins: string[]; log: Log }) {
     return undefined
   })
 
-  /** Returns whether the request is a preflight, and allowed. */
   function allowOrigin({ method, headers }: Request, set: Context['set']): boolean {
     if (origins.length === 0 && method !== 'OPTIONS') return false
     const origin = headers.get('origin')
@@ -52,7 +51,6 @@ export function cors({ origins, log }: { origins: string[]; log: Log }) {
   }
 }
 
-/** Adds a request header that the reply depends on to `Vary`. */
 export function varyBy(set: Context['set'], header: string) {
   const { vary } = set.headers
   set.headers['vary'] = vary === undefined ? header : `${vary}, ${header}`

@@ -1,7 +1,6 @@
 import { Elysia } from 'elysia'
 
 export type ComponentState = 'ok' | 'failing' | 'stale' | 'off'
-/** The reply of `/ready`. */
 export type Readiness = {
   database: ComponentState
   storage: ComponentState

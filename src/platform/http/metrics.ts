@@ -6,7 +6,7 @@ import type { Metrics } from '../metrics/metrics.ts'
 import { readToken } from './authenticate.ts'
 import { isLocal } from './request/client-address.ts'
 
-/** `token` grants access; when it is null, only requests from this machine are allowed. */
+/** Without a `token`, only requests from this machine are allowed. */
 type MetricsDeps = { metrics: Pick<Metrics, 'render'>; token: string | null }
 
 /** `/metrics`, for Prometheus. Without a token, other machines get 404. */

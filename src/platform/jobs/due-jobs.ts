@@ -1,7 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time/durations.ts'
 /**
- * The wall clock, which may jump, and a monotonic clock, both in ms. `lastKnown` is the newest time recorded before this
- * process started; null if there is none. `wasAhead`: whether a later time than now was recorded too.
+ * In ms; `wall` may jump. `lastKnown`: the newest recorded time. `wasAhead`: whether a later one than now was recorded.
  */
 export type Clocks = {
   wall: () => number
@@ -20,12 +19,10 @@ const MAX_TRUSTED_JUMP_MS = HOUR_MS / 2
 const MIN_JUMP_MS = 2 * MINUTE_MS
 
 /**
- * `take` returns the jobs that became due by the wall clock since the last call, including those
- * that a jump skipped. After a jump of more than half an hour, jobs that delete by age wait until
- * the clock has kept the new time for an hour: a wrong year would delete everything, and a wrong hour
- * files that are being stored. The same applies if the process starts more than a day after
- * `lastKnown`. `jump` is in ms; 0 for none. `wall` is the time of the call. Jobs that repair what a clock that was ahead
- * has left behind run once it is set back, which may have happened before the process started.
+ * `take` returns the jobs due since the last call, also those that a jump (in ms; 0 for none) skipped; `wall` is the
+ * time of the call. After a jump of over half an hour, or more than a day after `lastKnown`, jobs that delete by age
+ * wait an hour: a wrong clock would delete everything. Jobs that repair what a fast clock left behind run once it is
+ * set back, perhaps before the start.
  */
 export function createDueJobs<T extends Scheduled>(jobs: T[], clocks: Clocks) {
   let wallBefore = clocks.wall()

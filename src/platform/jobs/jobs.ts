@@ -31,14 +31,12 @@ export type Job = {
   jitter?: number
 }
 
-/** The last run of a job since the start of this process; `error` is null after a success. */
+/** Since the start of this process. */
 export type JobRun = { at: Date; ms: number; error: string | null }
 
 type JobsDeps = {
   log: Log
-  /** Whether this instance runs the job due at `slot`. */
   claim: (name: string, slot: Date) => Promise<boolean>
-  /** Receives the last run of each job. */
   runs: Map<string, JobRun | null>
   /** The newest time recorded before this process started; null if there is none. */
   readLastKnown: () => Promise<Date | null>
@@ -51,8 +49,8 @@ type JobsDeps = {
 }
 
 /**
- * Runs jobs until the returned function is called, which aborts current runs and waits for them, but not forever: one
- * may hang on a disk that does not respond. A run that throws is logged and does not affect others; runs of one job never overlap.
+ * The returned function aborts runs and waits for them, but not forever: a disk may not respond. Errors are logged;
+ * runs of one job never overlap.
  */
 export function startJobs(
   jobs: Job[],
@@ -97,9 +95,7 @@ export function startJobs(
     }
   }
 
-  /**
-   * A shared clock that cannot be read counts as out of sync: the database is then unavailable too.
-   */
+  /** An unreadable clock counts as out of sync: the database is then unavailable too. */
   async function isClockInSync(): Promise<boolean> {
     const skew = await readSkew(clocks.wall).catch(() => Number.POSITIVE_INFINITY)
     lastSkew = skew !== null && Number.isFinite(skew) ? skew : lastSkew
@@ -136,10 +132,7 @@ export function startJobs(
     }
   }
 
-  /**
-   * Runs a job, unless another instance has claimed the minute of `slot` for it. That is a time of the shared clock: a
-   * claim by a clock that is ahead would keep the other instances from running the job.
-   */
+  /** `slot` is a time of the shared clock: a claim by a fast clock would keep other instances from running the job. */
   function start(job: Job, slot: number, jitter = 0): Promise<void> {
     const current = running.get(job.name)
     if (current || stopping.signal.aborted) return current ?? Promise.resolve()
@@ -169,7 +162,7 @@ function toMinute(time: number): Date {
   return new Date(Math.floor(time / MINUTE_MS) * MINUTE_MS)
 }
 
-/** Waits `ms` or until `signal` aborts, whichever comes first. */
+/** Or until `signal` aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (ms <= 0 || signal.aborted) return Promise.resolve()
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -9,7 +9,7 @@ const MAX_ADDRESSES = 10_000
 
 type FailureLimitDeps = {
   hasLimits: boolean
-  /** How many requests per IP address may fail in ten minutes. */
+  /** Per IP address in ten minutes. */
   max: number
   now: () => Date
 }
@@ -34,7 +34,6 @@ export function createFailureLimit({ hasLimits, max, now }: FailureLimitDeps) {
     windowByRequest.set(request, window)
   }
 
-  /** Call this once the request has succeeded. */
   function release(request: Request) {
     const window = windowByRequest.get(request)
     if (window) window.count--

@@ -68,7 +68,7 @@ export function createLimits({
     sweep,
   }
 
-  /** Throws `rate_limited` when one of `limits` is used up. Does not count. */
+  /** Throws `rate_limited` when one is used up. Does not count. */
   async function check(limits: Limit[]) {
     const [first] = enabled ? await activeLimits(limits) : []
     if (first) throw tooManyAttempts(first.until, now())
@@ -104,7 +104,6 @@ export function createLimits({
     if (row) await lowerCounter(tx).execute({ key, until: row.until })
   }
 
-  /** Resets a counter as part of the change. */
   async function resetCounter(tx: Tx, limit: Limit) {
     await deleteCounter(tx).execute({ key: buildKey(limit) })
   }

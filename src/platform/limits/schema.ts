@@ -3,7 +3,6 @@ import type { Db } from '../db/db.ts'
 
 export type LimitsDb = Db<ReturnType<typeof limitTables>>
 
-/** The tables of rate limits. */
 export function limitTables(columns: Columns) {
   const { table, text, int, ms } = columns
 

@@ -8,8 +8,8 @@ const SEARCH_TEXTS = new Set(['q', 'id', 'user', 'target'])
 /** Without it, Excel reads UTF-8 as the local code page. */
 const BYTE_ORDER_MARK = '\u{feff}'
 /**
- * Where a spreadsheet may see a formula: at the start, and where it might split the text into cells or rows, also behind
- * quotes, which it removes, and spaces. https://owasp.org/www-community/attacks/CSV_Injection
+ * Where a spreadsheet may see a formula: at the start of a cell, after quotes and spaces too, or of a part that it
+ * splits off. https://owasp.org/www-community/attacks/CSV_Injection
  */
 const FORMULA =
   /^(?=[\t\r\n])|(?<=^|[,;|\t-\r\u0085\u2028\u2029])(?=(?:["\p{Cf}]|[^\S\t-\r\u2028\u2029])*[=+\-@＝＋－＠﹦﹢﹣﹫−])/gu

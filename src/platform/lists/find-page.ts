@@ -30,14 +30,14 @@ type Page<Row> = {
 
 type PageQuery<Row> = {
   sources: Source<Row>[]
-  /** The `next` of the previous page. */
+  /** The last page's `next`. */
   after?: string | undefined
   limit: number
   /** Rows to compare with the filter for one page; a source whose rows all match is not limited. */
   maxScanned?: number
   /**
-   * How to count the matches for the first page: by the index that covers the filter, or else by comparing as many rows
-   * even if the page is full. By default they are not counted.
+   * For the first page: by the index of the filter, or by comparing rows even if the page is full. By default not at
+   * all.
    */
   count?: 'index' | 'scan' | undefined
   /** Ends the search early, when the caller has given up. */
@@ -52,8 +52,8 @@ const MAX_COUNTED = 1_001
 const MAX_ESTIMATED = 4_000
 
 /**
- * A page of a list, from the source with the fewest rows. A cursor is `position` or `name~position`. Throws
- * `validation_failed` for an `after` that is none.
+ * From the source with the fewest rows. A cursor is `position` or `name~position`; throws `validation_failed` for
+ * others.
  */
 export async function findPage<Row>(query: PageQuery<Row>): Promise<Page<Row>> {
   const { after, limit, maxScanned = Number.POSITIVE_INFINITY } = query
@@ -92,7 +92,6 @@ export async function findPage<Row>(query: PageQuery<Row>): Promise<Page<Row>> {
   }
 }
 
-/** The source of a page, and the position after which it begins. */
 async function chooseSource<Row>(sources: Source<Row>[], after: string | undefined) {
   // Earlier versions wrote a space for `~`.
   const [, name, rest] = /^([a-z]+)[~ ](.+)$/.exec(after ?? '') ?? []
@@ -111,7 +110,6 @@ function toCursor({ name }: Source<unknown>, position: string): string {
   return name === null ? position : `${name}~${position}`
 }
 
-/** The cursor is not one of this list. */
 export function pageUnknown(): AppError {
   return new AppError('validation_failed', 'This page does not exist.', {
     details: [{ path: 'after', message: 'must be `next` from the previous page' }],

@@ -34,7 +34,7 @@ export type Condition = {
   where: SQL | undefined
   /** Whether an index finds the rows, in the order of the list. */
   isIndexed: boolean
-  /** The time by which that index is sorted, before the key. */
+  /** Before the key. */
   sortedBy?: SQLiteColumn
 }
 

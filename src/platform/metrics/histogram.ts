@@ -1,10 +1,6 @@
-/**
- * Counts of values in buckets whose limits grow by a factor: four per doubling, from 0.1 to 1.4 million. A quantile is
- * the upper limit of its bucket, so it is at most 19% (2^¼) too high. Values are ms, or seconds for longer times.
- */
+/** Buckets grow by 2^¼, from 0.1 to 1.4 million ms, or seconds for long times. Quantiles are up to 19% too high. */
 export type Histogram = Uint32Array<ArrayBuffer>
 
-/** The stored form: the used buckets, each followed by its count. */
 export type Buckets = number[]
 
 const BUCKETS = 96

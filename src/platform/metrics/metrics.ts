@@ -14,7 +14,6 @@ type Read<Needs> = (needs: Needs) => Reading | Promise<Reading>
 export type Metric<Needs> = {
   type: 'gauge' | 'counter' | 'histogram'
   help: string
-  /** Gets the services. */
   read: Read<Needs>
   label?: string
 }
@@ -32,7 +31,7 @@ export function counter<Needs>(help: string, read: Read<Needs>, label = ''): Met
   return { type: 'counter', help, read, label }
 }
 
-/** Metrics in the text format of Prometheus. `needs` are the services that they read. */
+/** In the text format of Prometheus. */
 export function createMetrics<Needs>(
   metrics: MetricList<Needs>,
   needs: Needs,
@@ -40,7 +39,7 @@ export function createMetrics<Needs>(
 ) {
   return { render, read }
 
-  /** The current values of a metric; none if there is no such metric. */
+  /** None for an unknown metric. */
   async function read(name: string): Promise<MetricValue[]> {
     const metric = metrics[name]
     return metric ? readValues(metric) : []

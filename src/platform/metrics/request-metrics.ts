@@ -1,7 +1,6 @@
 import { counter, type Metric, type MetricList, type MetricValue } from './metrics.ts'
 import { LIMITS, type Registry, type RequestSeries, startAtZero } from './registry.ts'
 
-/** The metrics of all requests. */
 export const requestMetrics: MetricList<{ registry: Registry }> = {
   homeport_http_request_duration_seconds: {
     type: 'histogram',

@@ -11,9 +11,7 @@ export type Sample = {
   errors: number
   p50: number
   p99: number
-  /** Received billing events. */
   events: number
-  /** Committed changes. */
   writes: number
   memory: number
   /** The response times; missing in samples of earlier versions. */
@@ -36,10 +34,8 @@ export type Tally = {
 /** The tallies of an instance over some minutes, by name. */
 export type TallySet = { minutes: number; tallies: Record<string, Tally> }
 
-/** A start of the server. */
 type Start = { version: string }
 
-/** What each `span` of the table holds. */
 type Spans = {
   minute: Sample
   hour: Sample
@@ -51,7 +47,6 @@ type Spans = {
 export type Span = keyof Spans
 export type ValuesOf<S extends Span> = Spans[S]
 
-/** The tables of the traffic history. */
 export function historyTables(columns: Columns) {
   const { table, text, ms, json, primaryKey } = columns
 
@@ -60,7 +55,6 @@ export function historyTables(columns: Columns) {
     {
       /** A `Span`: how long it is, and what it holds. */
       span: text().notNull(),
-      /** When it began. */
       at: ms().notNull(),
       /** The instance's name; empty for a single instance. */
       instance: text().notNull(),

@@ -1,6 +1,5 @@
 import { HOUR_MS, MINUTE_MS } from '../../lib/time/durations.ts'
 
-/** A request without its path, query and body. */
 type SlowRequest = {
   /** The method and the route pattern. */
   name: string
@@ -8,7 +7,6 @@ type SlowRequest = {
   ms: number
   at: number
   requestId: string
-  /** The signed-in user, if there is one. */
   userId: string | null
 }
 
@@ -17,10 +15,7 @@ export type Slowest = ReturnType<typeof createSlowest>
 const MAX_LISTED = 20
 const SLOTS = HOUR_MS / MINUTE_MS + 1
 
-/**
- * The slowest requests of the last hour, in memory. Keeps the slowest of each minute, so that a request which many
- * others exceeded for a while is still known once those are more than an hour old.
- */
+/** Keeps the slowest of each minute, so that a request is known even after slower ones are over an hour old. */
 export function createSlowest(now: () => Date) {
   const slots: { minute: number; requests: SlowRequest[] }[] = []
   return { add, list }
@@ -40,7 +35,6 @@ export function createSlowest(now: () => Date) {
     requests.splice(place < 0 ? requests.length : place, 0, request)
   }
 
-  /** The slowest first. */
   function list(isWanted: (request: SlowRequest) => boolean): SlowRequest[] {
     const until = now().getTime()
     return slots

@@ -11,7 +11,6 @@ import { createTallies, isRequest, mergeTallies } from './tallies.ts'
 type RecorderDeps = {
   db: HistoryDb
   registry: Pick<Registry, 'takeTallies'>
-  /** The route of billing events. */
   eventRoute: string
   /** The number of committed changes since the start. */
   countWrites: () => number
@@ -32,7 +31,6 @@ export function createRecorder(deps: RecorderDeps) {
   const { samples } = db.tables
   const store = createHistoryStore(db)
   const tallies = createTallies({ store, instance, now })
-  /** What was counted and is not stored yet. */
   let waiting = NOTHING
   let writes = countWrites()
   let lastHour = 0
@@ -40,10 +38,7 @@ export function createRecorder(deps: RecorderDeps) {
   const charts = createCharts({ store, now })
   return { tallies, charts, sumLastMinutes, list, newestAt, wasClockAhead, flush }
 
-  /**
-   * Stores a sample of the last minute, and of the last hour once it has ended. A minute in which
-   * the database could not be written is counted in the next one.
-   */
+  /** A minute in which the database could not be written is counted in the next one. */
   async function flush() {
     waiting = { ...mergeTallies([waiting, registry.takeTallies()]), minutes: 1 }
     const writesNow = countWrites()
@@ -113,7 +108,7 @@ export function createRecorder(deps: RecorderDeps) {
     })
   }
 
-  /** The samples of each of the last `count` minutes, across all instances. */
+  /** Across all instances. */
   async function list(count: number): Promise<(Sample & { at: string })[]> {
     const until = now().getTime()
     const rows = await store.read('minute', until - count * MINUTE_MS, until)
@@ -143,7 +138,6 @@ export function createRecorder(deps: RecorderDeps) {
     return (await db.read.$count(samples, gt(samples.at, soon))) > 0
   }
 
-  /** The totals of the last `count` minutes. */
   async function sumLastMinutes(count: number) {
     const { requests, errors, events } = mergeConsecutive(await list(count))
     return { minutes: count, requests, errors, events }

@@ -25,7 +25,7 @@ type Row<S extends Span> = { at: Date; instance: string; values: ValuesOf<S> }
 
 export type HistoryStore = ReturnType<typeof createHistoryStore>
 
-/** The stored history: one row per span, time and instance. */
+/** One row per span, time and instance. */
 export function createHistoryStore(db: HistoryDb) {
   const { samples } = db.tables
   return { write: db.write, read, find, put, deleteOld }
@@ -61,7 +61,6 @@ export function createHistoryStore(db: HistoryDb) {
     return (row?.values ?? null) as ValuesOf<S> | null
   }
 
-  /** Stores a row, or replaces it. */
   async function put<S extends Span>(tx: Tx, span: S, { at, instance, values }: Row<S>) {
     await tx
       .insert(samples)

@@ -19,7 +19,6 @@ export type RunningTally = Omit<Tally, 'times'> & { times: Histogram }
 
 export type Tallies = ReturnType<typeof createTallies>
 
-/** The stored spans and their lengths. */
 export const FINE = { span: 'tallies 5m', ms: 5 * MINUTE_MS } as const
 export const COARSE = { span: 'tallies 1h', ms: HOUR_MS } as const
 /** Names of what is no request begin so. */
@@ -31,7 +30,6 @@ const MAX_FINE_HOURS = 6
 export function createTallies({ store, instance, now }: TalliesDeps) {
   return { add, list }
 
-  /** Adds what was counted in the last minute. */
   async function add(tx: Tx, latest: TallySet) {
     const minute = now().getTime() - MINUTE_MS
     for (const { span, ms } of [FINE, COARSE]) {

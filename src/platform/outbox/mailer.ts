@@ -9,7 +9,6 @@ import { newId } from '../../lib/ids.ts'
 import { parseMailbox } from '../../lib/text/email-address.ts'
 import { PermanentRefusal, SENDERS } from './outbox.ts'
 
-/** An e-mail to one mailbox. */
 export type Mail = { to: string; subject: string; text: string; html: string }
 /** The signal aborts the delivery, which is then repeated. */
 export type SendMail = (mail: Mail, stopping?: AbortSignal) => Promise<void>
@@ -29,7 +28,7 @@ type MailerDeps = {
   deadline?: number
 }
 
-/** Keeps away replies of absent recipients (https://www.rfc-editor.org/rfc/rfc3834#section-5). */
+/** Prevents out-of-office replies (https://www.rfc-editor.org/rfc/rfc3834#section-5). */
 const HEADERS = { 'Auto-Submitted': 'auto-generated' }
 const TIMEOUT_MS = 10_000
 const TIMEOUTS = {
@@ -44,8 +43,8 @@ const DEADLINE_MS = 60_000
 const IDLE_TIMEOUT_MS = 5_000
 
 /**
- * Sends e-mails over SMTP, or writes them to files. Throws when the server refuses one: `PermanentRefusal` if it will
- * never accept it. The recipient is a single mailbox, never text that could be parsed as a list.
+ * Throws when the server refuses an e-mail: `PermanentRefusal` if it will never accept it. The recipient is a single
+ * mailbox, never text that could be parsed as a list.
  */
 export function createMailer({
   smtpUrl,
@@ -71,7 +70,6 @@ export function createMailer({
     })
   }
 
-  /** Closes idle connections. */
   function close() {
     void pool?.then((transport) => transport.close())
     pool = null
@@ -92,10 +90,7 @@ async function openPool(url: string, greeting: string | null): Promise<Transport
   return createTransport({ ...connectionTo(url, greeting), ...pool })
 }
 
-/**
- * A relay on this machine has a self-signed certificate, at least on Debian, and nothing between us and it. Parameters
- * of the URL, such as `name` and `tls.rejectUnauthorized`, override these options.
- */
+/** A relay on this machine has a self-signed certificate, as on Debian. The URL's parameters override these options. */
 function connectionTo(url: string, name: string | null) {
   const tls = { rejectUnauthorized: !isLoopback(new URL(url).hostname) }
   return { url, tls, ...(name === null ? {} : { name }), ...TIMEOUTS }
@@ -117,10 +112,7 @@ function deliveryTimeout(deadline: number): Error {
 const ENHANCED = /^5\d\d[ -]\d\.\d+\.\d+/
 const NO_SUCH_MAILBOX = /^5\d\d[ -]5\.(1\.[1236]|1\.10|2\.1)\b/
 
-/**
- * Converts nodemailer's error. Servers also refuse our sender, or a used-up quota, with 5xx at the recipient or the
- * content: such an e-mail is sent once the cause is repaired.
- */
+/** Servers also refuse our sender, or a used-up quota, with 5xx: such an e-mail is sent once that is repaired. */
 function mailError(error: SmtpError, recipient: string): Error {
   const { message, response = '', responseCode = 0, command } = error
   const text = maskPersonalData(message, recipient)

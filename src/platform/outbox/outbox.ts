@@ -13,7 +13,7 @@ import type { OutboxDb } from './schema.ts'
 /** Work outside the database, such as sending an e-mail. */
 type OutboxMessage = { kind: string }
 
-/** `source` is the cause of a message, such as an IP address. Deleting the account of `userId` deletes the message. */
+/** `source`: a cause such as an IP address. Deleting the account of `userId` deletes the message. */
 type Handling = { priority: number; userId: string | null; source: string | null }
 
 type OutboxDeps = {
@@ -26,7 +26,7 @@ type OutboxDeps = {
 
 type Row = OutboxDb['tables']['outbox']['$inferSelect']
 
-/** The signal aborts when the process stops; the message is then sent again. */
+/** When the process stops, the signal aborts, and the message is sent again. */
 type Deliver<Message> = (message: Message, signal: AbortSignal) => Promise<void>
 
 export type Outbox<Message extends OutboxMessage> = ReturnType<typeof createOutbox<Message>>
@@ -36,7 +36,6 @@ export class PermanentRefusal extends Error {
   override readonly name = 'PermanentRefusal'
 }
 
-/** How many messages are sent at once. */
 export const SENDERS = 4
 
 /** After the last delay the message is dropped. */
@@ -83,7 +82,6 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
     queue.wakeAfter(tx)
   }
 
-  /** The number of waiting messages. */
   function count(): Promise<number> {
     return db.read.$count(outbox)
   }

@@ -3,7 +3,6 @@ import type { Db } from '../db/db.ts'
 
 export type OutboxDb = Db<ReturnType<typeof outboxTables>>
 
-/** The tables of the outbox. */
 export function outboxTables(columns: Columns, users: UsersTable) {
   const { table, text, int, ms, index } = columns
 
@@ -18,7 +17,6 @@ export function outboxTables(columns: Columns, users: UsersTable) {
       dueAt: ms().notNull(),
       /** The user whose data it contains; deleting the account deletes it. */
       userId: text().references(() => users.id, { onDelete: 'cascade' }),
-      /** Lower numbers are sent first. */
       priority: int().notNull().default(1),
       /** A hash of its cause, such as an IP address, so that one source does not delay others. */
       source: text(),

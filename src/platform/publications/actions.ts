@@ -10,16 +10,12 @@ import type { Change, Published, Publishing } from './publications.ts'
 type PublishedKind<Needs, Content, Report> = {
   /** `settings`, `plans` or `faqs`. */
   kind: string
-  /** Such as `FAQs`. */
   noun: string
-  /** Of the command that publishes a file. */
   summary: string
-  /** The command that lists the versions. */
   history: string
   find: (needs: Needs) => Pick<Published<Content>, 'publish' | 'rollBack'>
   /** A warning about what a file would remove. */
   risk?: (needs: Needs, input: { content: unknown }) => Promise<string | null>
-  /** What the commands report. */
   report: (change: Change<Content>, needs: Needs) => Report | Promise<Report>
   print: (report: Report, verb: string) => string
 }
@@ -27,7 +23,6 @@ type PublishedKind<Needs, Content, Report> = {
 /** In bytes. */
 export const PUBLICATION_LIMIT = 2 * 1024 * 1024
 
-/** The members of every change that becomes a version. */
 export const Reason = closedObject({
   base: t.Optional(integer({ minimum: 0, isForConsole: true })),
   note: t.Optional(t.String({ maxLength: 500, description: 'the reason, for the history' })),

@@ -7,10 +7,9 @@ import type { PublicationsDb } from './schema.ts'
 /** The author and the reason. `base` is the version that was edited; without it, any current version is accepted. */
 export type Publishing = { author: string | null; note: string; base?: number | undefined }
 
-/** For a change made by a command without a note. */
+/** For commands. */
 const BY_COMMAND: Publishing = { author: null, note: '' }
 
-/** A version and its differences from the one before. */
 export type Publication = {
   version: number
   author: string | null
@@ -55,10 +54,7 @@ export function createPublished<Content>(deps: PublishedDeps<Content>) {
     return publish(await find(version), { ...by, note })
   }
 
-  /**
-   * Stores what `edit` returns as a new version. Throws `conflict` when `base` is not the current version. Content from
-   * before versioning becomes version 1.
-   */
+  /** Throws `conflict` when `base` is not the current version. Content from before versioning becomes version 1. */
   function change(
     edit: (before: Content) => Content,
     { author, note, base }: Publishing = BY_COMMAND,
@@ -78,10 +74,7 @@ export function createPublished<Content>(deps: PublishedDeps<Content>) {
     })
   }
 
-  /**
-   * The content and its version, for editing; version 0 when there is none yet. Not from a cache, which may be older than
-   * the version.
-   */
+  /** Version 0 when there is none yet. Not from a cache, which may be older than the version. */
   async function readLive(): Promise<{ version: number; content: Content }> {
     return { version: (await latest(db.read)) ?? 0, content: await load(db.read) }
   }
@@ -107,7 +100,7 @@ export function createPublished<Content>(deps: PublishedDeps<Content>) {
     return { versions, next }
   }
 
-  /** The content of a version. Throws `not_found`. */
+  /** Throws `not_found`. */
   async function find(version: number): Promise<unknown> {
     const [row] = await db.read
       .select()

@@ -3,7 +3,6 @@ import type { Db } from '../db/db.ts'
 
 export type PublicationsDb = Db<ReturnType<typeof publicationTables>>
 
-/** The tables of versioned content. */
 export function publicationTables(columns: Columns) {
   const { table, text, int, ms, json, primaryKey } = columns
 

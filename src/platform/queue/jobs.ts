@@ -1,7 +1,6 @@
 import type { Job } from '../jobs/jobs.ts'
 import type { Queue } from './queue.ts'
 
-/** What the process that serves does with a queue. */
 export type ServedQueue = Pick<Queue, 'wake' | 'stop'> & Partial<Pick<Queue, 'repair'>>
 
 /** The jobs of all queues. Each instance has its own slots, so each wakes its queues. */

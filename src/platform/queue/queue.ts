@@ -8,8 +8,7 @@ import { type Capacity, createWorkers, type WorkersDeps } from './workers.ts'
 export type Leased<Item> = Item & { leasedUntil: Date }
 
 /**
- * `dueAt` is the time of the next attempt, or during an attempt the end of its lease: whoever changes it takes the item
- * over. If the table has `leasedUntil`, that is the end of the lease, and nobody can take the item over.
+ * `dueAt`: the next attempt or, unless `leasedUntil` has it, the lease's end: whoever changes it takes the item over.
  */
 type QueueTable = SQLiteTable & { dueAt: AnySQLiteColumn; leasedUntil?: AnySQLiteColumn }
 
@@ -80,8 +79,8 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
   }
 
   /**
-   * Stores the result of an attempt, or removes the item with null. False, and nothing is stored, if the item was
-   * removed, changed or taken over. With `dueAt` the item is attempted again then.
+   * With null removes the item. False, storing nothing, if it was removed, changed or taken over. `dueAt`: the next
+   * attempt.
    */
   async function finish(
     tx: Tx,
@@ -95,7 +94,7 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
     return finished.length > 0
   }
 
-  /** Makes what waits due now, except what is under way. */
+  /** Except what is under way. */
   async function retryNow(tx: Tx, which?: SQL) {
     const isWaiting = gt(dueAt, addMs(leaseMs))
     await update(tx, { dueAt: now() }, and(isWaiting, isNotUnderWay(), which))

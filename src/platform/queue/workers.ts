@@ -3,16 +3,13 @@ import type { Log } from '../../lib/log/log.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import type { Tx } from '../db/db.ts'
 
-/** What a claim may take. */
 export type Capacity = {
   slots: number
   /** How many items with a key; none if nothing has changed for it. */
   countSlots: (key: string) => number
-  /** The keys of the items under way. */
   busyKeys: string[]
   /** Whether all keys are looked at: then claims are repeated until one finds nothing. */
   isForAll: boolean
-  /** Aborts when the workers stop. */
   signal: AbortSignal
 }
 
@@ -29,7 +26,6 @@ export type WorkersDeps<Item> = {
   slotsPerKey?: (key: string) => number
   toKey?: (item: Item) => string | null
   claim: (capacity: Capacity) => Promise<Item[]>
-  /** The signal aborts when the workers stop. */
   work: (item: Item, signal: AbortSignal) => Promise<void>
   /** Gives back an item whose work was aborted. */
   release?: (item: Item) => Promise<void>
@@ -43,10 +39,7 @@ const WAKE_DELAY_MS = 2
 const MAX_TIMER_MS = MINUTE_MS
 const STOP_GRACE_MS = 3_000
 
-/**
- * Works on what `claim` returns, in a limited number of slots, when it is woken, when a slot becomes free, and when an
- * item is due again. Errors are logged.
- */
+/** Works in limited slots when woken, when a slot becomes free, and when an item is due. Errors are logged. */
 export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Item>) {
   const { name, slots, claim, work, release, now, log } = deps
   const { slotsPerKey = () => slots, toKey = () => null } = deps

@@ -6,16 +6,13 @@ import { createS3Client } from '../../../features/attachments/storage/s3/client.
 import { describeUnreadable, UsageError } from '../../../lib/command.ts'
 import { type Bucket, bucketPath, readFromBucket } from './bucket.ts'
 
-/** An archive to read. */
 export type ArchiveSource = {
-  /** For messages. */
   path: string
   /** In bytes; 0 when unknown. */
   size: number
   stream: () => ReadableStream<Uint8Array>
 }
 
-/** The name of standard input on the command line. */
 const STDIN = '-'
 
 /** The archive that a command line names: a file, an object or standard input. Throws `UsageError` if it cannot be read. */
@@ -26,7 +23,7 @@ export async function openSource(config: Config, file: string): Promise<ArchiveS
   return { path, size: await readSize(path), stream: () => Bun.file(path).stream() }
 }
 
-/** The size of a file. Throws `UsageError` for one that cannot be read. */
+/** Throws `UsageError` for a file that cannot be read. */
 async function readSize(path: string): Promise<number> {
   const readable = access(path, constants.R_OK).then(() => stat(path))
   const found = await readable.catch((error) => {

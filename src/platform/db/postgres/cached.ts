@@ -44,10 +44,7 @@ export function createSharedCache(reader: Reader, { read, change }: { read: Run;
     return at - checkedAt < CACHE_LIFETIME_MS
   }
 
-  /**
-   * Callers share one check. A check that began before a change of our own does not count. The result of another is as
-   * old as the check's beginning, but its own callers accept it even if it was slow.
-   */
+  /** Callers share one check, but not one that began before our own change. Its result is as old as its beginning. */
   async function refreshVersions() {
     const calledAt = performance.now()
     while (!areVersionsFresh(calledAt)) {

@@ -46,10 +46,7 @@ const ADVICE: Record<string, string> = {
     'raise max_connections of the server, or the limit of the role or database, or lower DATABASE_POOL',
 }
 
-/**
- * Adds what to do to the message of an error. That of a pooler which gave a statement to a connection that had not
- * prepared it becomes a `DatabaseRefusal`.
- */
+/** Adds advice to an error. A pooler that lost a prepared statement causes a `DatabaseRefusal`. */
 export function explain(error: unknown): unknown {
   const state = sqlState(error) ?? ''
   const advice = ADVICE[state]
@@ -69,12 +66,10 @@ export function isConflict(error: unknown): boolean {
   return /^(40001|40P01|55P03)$/.test(sqlState(error) ?? '')
 }
 
-/** Whether the server's certificate was refused. */
 export function isRefusedCertificate(error: unknown): boolean {
   return /CERT|^ERR_(SSL|TLS)/.test((error as DriverError).code ?? '')
 }
 
-/** The server did not respond in time. */
 export class ResponseTimeout extends Error {
   override readonly name = 'ResponseTimeout'
 }

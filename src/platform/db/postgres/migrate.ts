@@ -19,9 +19,8 @@ const KEY =
   'ALTER TABLE homeport DROP CONSTRAINT IF EXISTS homeport_pkey, ADD PRIMARY KEY (version)'
 
 /**
- * Applies all pending migrations or none, and returns their tags. `permit` receives the number of applied migrations
- * and may throw. `onWait` is called once if a long transaction, such as a backup, uses the tables. Throws
- * `DatabaseRefusal` for a database of another program, and if the transaction has not ended after `patience` ms.
+ * Applies all pending migrations or none, and returns their tags. `permit` gets the number applied and may throw;
+ * `onWait`: a long transaction uses the tables. Throws `DatabaseRefusal`, also after `patience` ms.
  */
 export async function migrate(
   pool: Pool,
@@ -79,7 +78,6 @@ async function migrateNow(
   }
 }
 
-/** The number of applied migrations. */
 export async function countAppliedMigrations({ run }: Pick<Connection, 'run'>): Promise<number> {
   const [[found] = []] = await run("SELECT to_regclass('homeport') IS NOT NULL", [])
   if (found !== true) return 0

@@ -8,9 +8,7 @@ import { createPool, END_TIME_LIMITS, type Pool } from './pool.ts'
 import { queriesOver } from './queries.ts'
 import { createWriter } from './write.ts'
 
-/** The data layer on PostgreSQL. */
 type PostgresDb<Tables> = OpenDb<Tables> & {
-  /** Whether a copy into this database is unfinished. */
   isCopyUnfinished(): Promise<boolean>
   setCopyUnfinished(isUnfinished: boolean): Promise<void>
 }

@@ -13,7 +13,7 @@ export type Connection = {
 type PoolOptions = {
   url: string
   max: number
-  /** How long a statement may take, in ms. */
+  /** In ms. */
   deadline: number
 }
 
@@ -23,18 +23,15 @@ export type Pool = ReturnType<typeof createPool>
 const MAX_LIFETIME_SECONDS = 30 * 60
 const RETRY_DELAYS_MS = [10, 50, 200, 500]
 
-/**
- * Connections to the server. The driver has no deadlines; if the server stops responding, the
- * connections are replaced.
- */
+/** The driver has no deadlines: connections to a server that stops responding are replaced. */
 export function createPool({ url, max, deadline }: PoolOptions) {
   let sql = connect()
   let answeredAt = performance.now()
   return { read, reserve, close: () => sql.close({ timeout: 0 }) }
 
   /**
-   * Runs an idempotent statement, and retries it when the connection is lost. One that takes too long
-   * is cancelled: the server would keep it, and its connection, until the locks that it waits for are free.
+   * Runs an idempotent statement, again if the connection is lost. A slow one is cancelled, or it would wait for locks
+   * on.
    */
   async function read(query: string, params: unknown[]): Promise<unknown[][]> {
     const start = performance.now()

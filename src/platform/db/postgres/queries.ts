@@ -3,7 +3,6 @@ import { PgDatabase, PgDialect, PgSession } from 'drizzle-orm/pg-core'
 import { asyncQuery, type Fields, type Run } from '../compiled-query.ts'
 import type { Tx } from '../db.ts'
 
-/** The query builders that features use. */
 type Queries = Omit<Tx, 'attempt' | 'afterCommit'>
 
 const dialect = new PgDialect({ casing: 'snake_case' })

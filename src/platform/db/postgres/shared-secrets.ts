@@ -4,7 +4,6 @@ import { AppError } from '../../../lib/errors.ts'
 import { DatabaseRefusal } from './errors.ts'
 import type { Pool } from './pool.ts'
 
-/** How often to check for changes by other instances. */
 const WATCH_INTERVAL_MS = 1000
 const FIND = 'SELECT content, version FROM shared_secrets WHERE name = $1'
 const ADD = 'INSERT INTO shared_secrets (name, content) VALUES ($1, $2) ON CONFLICT DO NOTHING'
@@ -13,9 +12,9 @@ WHERE name = $1 AND version = $3 RETURNING version`
 
 type Secret = { text: string; version: number }
 
-/** Secrets that all instances share through the database, sealed by `key`. */
+/** Sealed by `key`. */
 export function createSharedSecrets(pool: Pool, key: Uint8Array) {
-  /** The version that this instance last read or wrote. */
+  /** As this instance last read or wrote them. */
   const versions = new Map<string, number>()
   const watchers = new Map<string, (text: string) => void>()
   const timer = setInterval(() => void checkForChanges().catch(() => {}), WATCH_INTERVAL_MS)

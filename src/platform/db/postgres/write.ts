@@ -16,7 +16,6 @@ type Change = {
   finalWork: FinalWork
   retry: Retry
   failure: { error: unknown } | null
-  /** Statements without a response yet. */
   pending: Set<Promise<unknown>>
   isOver: boolean
 }
@@ -48,10 +47,7 @@ const LOCK_KEY = 0x686f6d65
 const LOCK_TIMEOUT_MS = 100
 /** How long a change pauses before another try when a row that it needs stays locked, in ms. */
 const LOCKED_PAUSE_MS = 50
-/**
- * When an instance freezes or its host vanishes, the server rolls its open change back after this
- * time, because its locks would stop the changes of the others. In ms.
- */
+/** In ms. A frozen instance's locks would stop all others, so the server then rolls its open change back. */
 const IDLE_TIMEOUT_MS = RETRY_TIMEOUT_MS + 1_000
 const SETTINGS = {
   lock_timeout: String(LOCK_TIMEOUT_MS),
@@ -60,8 +56,7 @@ const SETTINGS = {
 const BEGIN_LOCK = `BEGIN; SET LOCAL lock_timeout = ${RETRY_TIMEOUT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}`
 
 /**
- * Runs every change as a SERIALIZABLE transaction, so that changes need no locks. A conflicting
- * change is run again, so its effects outside the database belong in `afterCommit`.
+ * Runs changes as SERIALIZABLE transactions, which need no locks. They may run again: effects go into `afterCommit`.
  */
 export function createWriter({ pool, limit }: WriterDeps) {
   const inside = new AsyncLocalStorage<Change>()
@@ -115,7 +110,6 @@ export function createWriter({ pool, limit }: WriterDeps) {
     }
   }
 
-  /** Runs a statement as part of the current change. */
   async function run(query: string, params: unknown[]) {
     const change = current()
     if (change.failure) throw change.failure.error
@@ -186,10 +180,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
     }
   }
 
-  /**
-   * The lock belongs to a separate transaction: the change itself could take it only after its own
-   * snapshot.
-   */
+  /** In a separate transaction: the change could take the lock only after its own snapshot. */
   async function withLock<T>(work: () => Promise<T>): Promise<T> {
     const connection = await pool.reserve()
     let isBroken = true
@@ -276,7 +267,6 @@ function createContention() {
 
 type Retry = ReturnType<typeof createRetry>
 
-/** Decides whether a failed change is run again. */
 function createRetry() {
   const deadline = performance.now() + RETRY_TIMEOUT_MS
   let constraints = 0

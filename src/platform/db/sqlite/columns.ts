@@ -17,7 +17,6 @@ const milliseconds = customType<{ data: Date; driverData: number }>({
   fromDriver: (ms) => new Date(ms),
 })
 
-/** The column kit of SQLite. */
 export const sqliteColumns = {
   table: sqliteTable,
   /** `name`: the column's name, if it differs from the property's name in snake case. */

@@ -15,9 +15,7 @@ import {
 type Session = SQLiteBunSession<Record<string, never>, Record<string, never>>
 type PrepareArguments = Parameters<Session['prepareQuery']>
 type Options = {
-  /** Called before each prepared select. */
   beforeSelect?: () => void
-  /** Called before every statement. */
   beforeAny?: () => void
   /** Runs the selects that are not prepared. */
   readOnce?: Run
@@ -26,10 +24,7 @@ type Options = {
 /** One takes about 10 KB. */
 const MAX_STATEMENTS = 100
 
-/**
- * drizzle over `client` with encoders and decoders prepared once per query; drizzle itself does that on every run. The
- * results are the same.
- */
+/** Prepares encoders and decoders once per query; drizzle does it on every run, with the same results. */
 export function compilingDrizzle(client: Database, options: Options = {}): BunSQLiteDatabase {
   const dialect = new SQLiteSyncDialect({ casing: 'snake_case' })
   const session: Session = new CompilingSession(client, dialect, options)
@@ -107,10 +102,7 @@ function reusingStatements(client: Database) {
   } as Database
 }
 
-/**
- * Writes limits into the text: SQLite takes a bound limit for part of its plan, and would prepare the statement again at
- * every run. Throws for a placeholder: `prepareForEach` prepares a query for each limit.
- */
+/** As text: SQLite plans with a bound limit, and would prepare again at every run. Throws for a placeholder. */
 function withConstantLimits({ sql, params, ...query }: Query): Query {
   if (!/ (?:limit|offset) \?/.test(sql)) return { ...query, sql, params }
   const kept: unknown[] = []

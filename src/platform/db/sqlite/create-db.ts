@@ -12,7 +12,6 @@ import { copyDatabase, openReader, rewriteVersion, selectRows } from './open.ts'
 import { createTurnSnapshot } from './turn-snapshot.ts'
 import { createWriter } from './write.ts'
 
-/** The data layer on SQLite. */
 type SqliteDb<Tables> = OpenDb<Tables> & { client: Database }
 
 /** A last resort: normally another process copies the log before that (see `checkpoints.ts`). */
@@ -20,10 +19,7 @@ const CHECKPOINT_PAGES = 64_000
 /** During a copy, no request waits for a commit. */
 const COPY_CHECKPOINT_PAGES = 4_000
 
-/**
- * The data layer on an open database whose schema is up to date. `checkpointCommand` is the command line, without the
- * path, of the process that copies the log; null when another program such as Litestream does so.
- */
+/** `checkpointCommand`: the process that copies the log, without the path; null when Litestream does so. */
 export function createDb<Tables>(
   client: Database,
   tables: Tables,

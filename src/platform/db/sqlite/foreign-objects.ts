@@ -8,8 +8,7 @@ const TOLERATED = /^(sqlite_(sequence|stat1|stat4)|_litestream_(seq|lock))$/
 type SchemaObject = { type: string; name: string; sql: string | null }
 
 /**
- * The first schema object of the database at `path` that its migrations did not create, or created differently, such
- * as `trigger spy`; null when there is none. A database of a newer version is not checked.
+ * The first schema object that no migration created, such as `trigger spy`. A newer version's database is not checked.
  */
 export function foreignObject(path: string, migrations: Migration[]): string | null {
   using client = new Database(path, { readonly: true })

@@ -1,9 +1,6 @@
 import { Database } from 'bun:sqlite'
 
-/**
- * Locks the file at `path` for the life of this process; returns null when another process holds it. It is an
- * exclusive lock on an empty SQLite database, which the system releases however the process ends.
- */
+/** An exclusive lock on an empty SQLite database, which the system releases however the process ends. Null if held. */
 export function takeLock(path: string): Disposable | null {
   const lock = new Database(path, { create: true })
   try {

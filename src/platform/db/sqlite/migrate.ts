@@ -1,15 +1,12 @@
 import type { Database } from 'bun:sqlite'
 import type { Migration } from '../migrations.ts'
 
-/** The number of applied migrations. */
 export function schemaVersion(client: Database): number {
   const row = client.query('PRAGMA user_version').get() as { user_version: number }
   return row.user_version
 }
 
-/**
- * Applies all pending migrations or none, and returns their tags.
- */
+/** All or none. Returns their tags. */
 export function migrate(client: Database, migrations: Migration[]): string[] {
   const pending = migrations.slice(schemaVersion(client))
   if (pending.length === 0) return []

@@ -7,10 +7,7 @@ import { sqliteCode } from './storage-error.ts'
 /** `Home` in ASCII: identifies our files among SQLite databases. */
 const APPLICATION_ID = 0x486f6d65
 const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
-/**
- * Per connection. With SQLite's default of 2 MiB, changes to a large database read and write the same pages again and
- * again. The upper levels of every index fit into this size, even with a million users.
- */
+/** Per connection: holds the upper levels of all indexes of a million users; 2 MiB would be read again and again. */
 const CACHE_KIB = 16 * 1024
 
 /** How long to wait for a process that still closes the database: a killed server leaves its checkpoint process behind. */
@@ -48,15 +45,13 @@ export function openReader(path: string): Database {
   return client
 }
 
-/** The rows of a select that is used once, as arrays. */
+/** For a select that is used once. */
 export function selectRows(client: Database, sql: string, params: unknown[]): unknown[][] {
   using statement = client.prepare(sql)
   return statement.values(...(params as SQLQueryBindings[]))
 }
 
-/**
- * The reason why the file at `path` must not be opened, as a sentence; null when it may be. Does not change the file.
- */
+/** A sentence; null when the file may be opened. Does not change it. */
 export async function reasonNotToOpen(
   path: string,
   migrations: Migration[],
@@ -95,8 +90,8 @@ function isEmpty(client: Database): boolean {
 }
 
 /**
- * Reads the whole database at `path` and returns whether it is intact; takes about a second per gigabyte. Comparing
- * indexes with tables would take ten minutes for fifteen gigabytes, and is unnecessary for a copy with rebuilt indexes.
+ * Reads the whole database, a second per gigabyte. Comparing indexes with tables would take forty times as long, and a
+ * copy with rebuilt indexes does not need it.
  */
 export function isIntact(path: string): boolean {
   using client = new Database(path, { readonly: true })

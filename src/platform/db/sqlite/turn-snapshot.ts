@@ -1,9 +1,8 @@
 import type { Database } from 'bun:sqlite'
 
 /**
- * One snapshot for all reads in one turn of the event loop, because locking for each read would take longer than the
- * read. Call `close` after a commit, so that the next read sees it; other processes' changes are
- * seen in the next turn.
+ * One snapshot for all reads in a turn of the event loop: locking takes longer than a read. Call `close` after a
+ * commit; other processes' changes are seen in the next turn.
  */
 export function createTurnSnapshot(reader: Database) {
   const begin = reader.query('BEGIN')
@@ -11,7 +10,6 @@ export function createTurnSnapshot(reader: Database) {
   let isOpen = false
   return { open, close }
 
-  /** Call this before each read. */
   function open() {
     if (isOpen) return
     isOpen = true

@@ -22,10 +22,7 @@ const MAX_BATCH_MS = 8
 const LOCK_TIMEOUT_MS = 2_000
 const LOCK_RETRY_DELAYS_MS = [1, 1, 1, 2, 2, 5, 5, 10, 20]
 
-/**
- * Runs all changes in one queue. Queued changes are committed as one transaction (one fsync) with a savepoint each,
- * and acknowledged after the commit.
- */
+/** Commits queued changes as one transaction (one fsync) with a savepoint each, and acknowledges them afterwards. */
 export function createWriter(
   client: Database,
   onCommit: () => void = () => {},
@@ -197,10 +194,7 @@ export function createWriter(
     }
   }
 
-  /**
-   * Waits until another process releases its lock, without blocking the event loop as SQLite's own
-   * wait would.
-   */
+  /** Waits without blocking the event loop, as SQLite's own wait would. */
   async function begin() {
     const deadline = Date.now() + LOCK_TIMEOUT_MS
     for (let tries = 0; ; tries++) {

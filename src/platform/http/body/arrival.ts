@@ -1,19 +1,13 @@
 import { AppError } from '../../../lib/errors.ts'
 
-/**
- * After `grace` seconds, a body must arrive at `bytesPerSecond()` or faster; otherwise `onLate()` is thrown. Both may
- * change in the meantime.
- */
+/** After `grace` seconds, a slower body than `bytesPerSecond()` throws `onLate()`. Both may change meanwhile. */
 type MinimumRate = {
   readonly grace: number
   bytesPerSecond: () => number
   onLate?: () => Error
 }
 
-/**
- * The longest single pause, in seconds: phones in a tunnel pause for a minute or two. An idle connection may stay as long.
- * A proxy has to wait longer, so that the client gets this server's reply.
- */
+/** In seconds. Phones in a tunnel pause for a minute or two. Proxies must wait longer, to pass on our reply. */
 const MAX_PAUSE = 150
 export const PATIENT_RATE = { grace: MAX_PAUSE, bytesPerSecond: () => 240 }
 /** More stalled bodies than this would fill the memory: each then gets only the contended grace, in seconds. */
@@ -52,7 +46,7 @@ export function awaitArrival<T>(body: Promise<T>, length: number): Promise<T> {
   return arrivalWithin(body, () => timeFor(length, PATIENT_RATE))
 }
 
-/** How long `size` bytes may take, in ms. */
+/** In ms. */
 function timeFor(size: number, { grace, bytesPerSecond }: MinimumRate): number {
   return (Math.min(grace, maxPause()) + size / bytesPerSecond()) * 1000
 }

@@ -1,7 +1,4 @@
-/**
- * The part of a macro that runs `check` before a route's own parsers, so that a stranger's body is never parsed.
- * Elysia would append a parser of the macro to them.
- */
+/** Runs `check` before a route's parsers, to which Elysia would append a macro's own. */
 export function beforeBody(check: (context: never) => unknown): object {
   return {
     introspect(route: { parse?: unknown }) {

@@ -11,7 +11,7 @@ import { requestInfo } from '../request/request-log.ts'
 import { atMinimumRate, awaitArrival, PATIENT_RATE } from './arrival.ts'
 import { openedBody } from './opened-request.ts'
 
-/** The maximum size of JSON bodies, in bytes. */
+/** In bytes. */
 const JSON_LIMIT = 64 * 1024
 /** The same for routes that take documents or purchases. */
 export const LARGE_JSON_LIMIT = 256 * 1024
@@ -147,10 +147,7 @@ function isDeeperThan(value: unknown, levels: number): boolean {
   return levels === 0 || innerValues(value).some((inner) => isDeeperThan(inner, levels - 1))
 }
 
-/**
- * Reads at most `limit` bytes; throws 413 beyond that. The time that the body takes to arrive is the sender's, so it does not
- * count as the server's.
- */
+/** Throws 413 beyond `limit` bytes. The time of arrival is the sender's, not the server's. */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   const at = performance.now()
   try {
@@ -215,7 +212,6 @@ function openBody(request: Request): OpenBody | undefined {
   return opened
 }
 
-/** Whether the reply was made before the whole body was read. */
 export function hasUnreadBody(request: Request): boolean {
   const { method } = request
   if (method === 'GET' || method === 'HEAD') return false

@@ -6,7 +6,6 @@ import { hasUnreadBody, rejectEncodedBody, streamChunks, tooLarge } from './body
 const unlimited = new WeakSet<Request>()
 const files = new WeakSet<Request>()
 
-/** Removes the idle timeout of a request with a long reply. */
 export function disableIdleTimeout(request: Request, server: Server<unknown> | null) {
   server?.timeout(request, 0)
   unlimited.add(request)
@@ -60,9 +59,7 @@ const MAX_DURATION_SECONDS = 600
 /** The minimum rate of such a body while others wait, in bytes per second. */
 const CONTENDED_RATE = 256 * 1024
 
-/**
- * Reads a body with a Content-Length of `length`. Refuses a sender that is too slow, because the body occupies memory.
- */
+/** Refuses a sender that is too slow, because the body of `length` bytes occupies memory. */
 export async function readWithMinimumRate(
   request: Request,
   length: number,

@@ -1,4 +1,3 @@
-/** The plaintext bodies of sealed requests. */
 const bodies = new WeakMap<Request, Uint8Array>()
 
 /** The sealed content of a request; `token` when it was sealed as well. */
@@ -18,12 +17,11 @@ export function setOpenedRequest(request: Request, { body, contentType, token }:
   bodies.set(request, body)
 }
 
-/** Whether a request was sealed. */
 export function isSealed(request: Request): boolean {
   return bodies.has(request)
 }
 
-/** The plaintext body of a sealed request; null for a plain one. */
+/** Null for a plain request. */
 export function openedBody(request: Request): Uint8Array | null {
   return bodies.get(request) ?? null
 }

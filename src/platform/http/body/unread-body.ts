@@ -10,9 +10,8 @@ const MAX_PAUSE_MS = 2_000
 const MAX_DISCARDED_BYTES = 128 * 1024 * 1024
 
 /**
- * Reads on before the connection is closed: a client that is still sending would get a reset instead of the reply
- * (RFC 9112 §9.6). If much of the body is missing, a refusal announces the end of the connection. `onEnd` is called once
- * nothing more is read.
+ * Reads on before closing, or a client that is still sending would get a reset instead of the reply (RFC 9112 §9.6). If
+ * much is missing, a refusal announces the close. `onEnd`: nothing more is read.
  */
 export async function replyAfterBody(
   request: Request,
@@ -39,7 +38,6 @@ export async function replyAfterBody(
   return new Response(stream, { status: reply.status, headers })
 }
 
-/** Ends when the body does, or at a bound. */
 async function discardBody(request: Request) {
   const endsAt = performance.now() + MAX_DISCARD_MS
   let size = 0

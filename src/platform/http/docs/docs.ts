@@ -41,10 +41,7 @@ export function docsFiles() {
     )
 }
 
-/**
- * A documentation page at `path`, and its OpenAPI 3.0.3 document at `<path>/json`, with `?simple` for generators
- * without `oneOf`.
- */
+/** `<path>/json` is the OpenAPI 3.0.3 document, with `?simple` for generators without `oneOf`. */
 export function docs(path: string, readDocument: (isSimple: boolean) => Promise<OpenApi>) {
   const documents = new Map<boolean, OpenApi>()
   return new Elysia({ name: `docs ${path}` })

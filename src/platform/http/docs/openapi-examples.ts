@@ -1,4 +1,3 @@
-/** Any part of an OpenAPI document. */
 type Node = Record<string, unknown>
 
 /** An example of an error by status. */
@@ -32,10 +31,7 @@ export function withFailureExample(
   return { 'application/json': { ...json, example: { code, message, requestId } } }
 }
 
-/**
- * Moves the example of an optional parameter into its description: otherwise, the documentation
- * page would send it with every test request.
- */
+/** The documentation page would send the example with every test request, so it moves into the description. */
 export function withoutExample(parameter: Node): Node {
   const { schema, description } = parameter as { schema?: Node; description?: string }
   const { examples, ...rest } = schema ?? {}

@@ -1,4 +1,3 @@
-/** Any part of an OpenAPI document. */
 type Node = Record<string, unknown>
 
 const text = (description: string, example: string, constraints: Node = {}) => ({
@@ -13,10 +12,7 @@ const optional = (description: string, example: string, constraints: Node = {}) 
   schema: { type: 'string', ...constraints },
 })
 
-/**
- * The headers of every operation. They are not parameters: generators would add arguments to every function, but an
- * app sets them once, as default headers of its client.
- */
+/** Not parameters, which generators would add to every function: apps set them once, as default headers. */
 const COMMON_HEADERS: Record<string, Node> = {
   Env: {
     name: 'env',
@@ -55,7 +51,7 @@ const COMMON_HEADERS: Record<string, Node> = {
   },
 }
 
-/** The request headers of some operations, by component name. */
+/** By component name. */
 const REQUEST_HEADERS: Record<string, Node> = {
   IdempotencyKey: {
     name: 'Idempotency-Key',
@@ -110,13 +106,11 @@ const RESPONSE_HEADERS: Record<string, Node> = {
   ContentLanguage: text('the language of the texts', 'en'),
 }
 
-/** The headers of every operation, described like parameters. */
 export const commonHeaders = Object.values(COMMON_HEADERS).map((header) => ({
   in: 'header',
   ...header,
 }))
 
-/** The header components that operations refer to. */
 export const headerComponents = {
   parameters: Object.fromEntries(
     Object.entries(REQUEST_HEADERS).map(([name, header]) => [name, { in: 'header', ...header }]),
@@ -124,7 +118,6 @@ export const headerComponents = {
   headers: RESPONSE_HEADERS,
 }
 
-/** The request headers of an operation, as parameters. */
 export function headerParameters(names: string[]): Node[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
 }

@@ -8,7 +8,6 @@ import {
   responseHeaders,
 } from './openapi-headers.ts'
 
-/** Any part of an OpenAPI document. */
 type Node = Record<string, unknown>
 /** The plugin puts the title and description of a reply's schema next to its content. */
 type Response = {
@@ -64,8 +63,7 @@ const SERVER_SECURITY = {
 }
 
 /**
- * Cleans up the plugin's document, so that generators for Swift, Kotlin and Dart get clean models: plain numbers and
- * booleans, `nullable`, `enum` instead of `const`, one content type, named schemas.
+ * Gives generators (Swift, Kotlin, Dart) clean models: plain numbers and booleans, `nullable`, `enum`, named schemas.
  */
 export function normalizeOpenApi(
   original: OpenApi,
@@ -107,8 +105,7 @@ export function normalizeOpenApi(
 function simplify(document: OpenApi): OpenApi {
   return JSON.parse(JSON.stringify(document), (_key, node) => {
     const simple = node?.['x-simple']
-    // The plugin repeats the title and description of a reply's schema on the reply, which would
-    // name the simple schema after the original.
+    // The plugin repeats the schema's title on the reply, which would name the simple schema after the original.
     return simple && node.content ? { content: node.content } : (simple ?? node)
   })
 }
@@ -127,7 +124,6 @@ function withSealingFailures(operation: Operation, path: string, method: string)
   return { ...operation, responses: { ...sealingFailures, ...responses } }
 }
 
-/** Adds an operation's own request headers and its response headers. */
 function withHeaders(operation: Operation): Operation {
   const {
     'x-request-headers': named,
@@ -245,7 +241,6 @@ function allowAbsentNulls(schema: Node) {
   else delete schema['required']
 }
 
-/** Converts a schema's keywords. */
 function repair(node: Node): Node {
   const { anyOf, patternProperties, error: _message, examples, ...rest } = node
   if (rest['type'] === 'number') rest['format'] = 'double'

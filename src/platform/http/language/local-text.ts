@@ -20,10 +20,7 @@ export function wantedLanguages(headers: Headers, lang: string | undefined): str
   return asked ? [asked] : readLanguages(headers)
 }
 
-/**
- * Creates a function that picks the best match for the wanted languages among those of a list of
- * texts.
- */
+/** The function picks the best match for the wanted languages among those of a list of texts. */
 export function createNegotiator<T extends object>(selectTexts: (list: T) => Text[]) {
   const languagesByList = new WeakMap<T, string[]>()
   return (list: T, wanted: string[]): string => {

@@ -14,7 +14,6 @@ export function createTranslator(byLanguage: Record<string, Sentences>) {
   const languages = [ENGLISH, ...Object.keys(byLanguage)]
   return { chooseLanguage, translate, translateAll }
 
-  /** The best language for a request. */
   function chooseLanguage({ headers }: Request): string {
     return matchLanguage(readLanguages(headers), languages, ENGLISH)
   }

@@ -8,7 +8,6 @@ import { rawReply } from '../replies/raw-reply.ts'
 import type { RequestCheck } from '../request/client-address.ts'
 import { readPath } from '../request/request-url.ts'
 
-/** Allows only our own script and nothing from other origins. */
 const CSP = [
   "default-src 'none'",
   "script-src 'self'",
@@ -30,7 +29,7 @@ const CONTENT_TYPES: Record<string, string> = {
 const ENCODINGS = ['br', 'gzip']
 const ASSET_NAME = /^[\w-]+\.(js|css|svg)$/
 
-/** The console's page, the same for every path under `/console`. */
+/** The same for every path under `/console`. */
 export function consolePage() {
   const hidden = { detail: { hide: true } }
   return new Elysia({ name: 'console-page' })
@@ -58,7 +57,7 @@ export function consolePage() {
 
 type PageRequest = { request: Request; set: Context['set'] }
 
-/** Sends a file in the best encoding that the browser accepts. */
+/** In the best encoding that the browser accepts. */
 async function send(
   name: string,
   request: Request,

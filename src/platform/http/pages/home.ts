@@ -16,17 +16,12 @@ const CLIENT = { path: '/client.tgz', about: 'client for apps in TypeScript and 
 type HomeDeps = {
   appName: string
   version: string
-  /** Whether the client package is served. */
   hasClient: boolean
-  /** Whether the console is on this port. */
   hasConsole: boolean
   hasOperators: () => Promise<boolean>
 }
 
-/**
- * `/` redirects browsers to the console, or shows how to create the first operator while there is none. Other clients
- * get 404.
- */
+/** Browsers go to the console, or see how to create the first operator. Other clients get 404. */
 export function home({ appName, version, hasClient, hasConsole, hasOperators }: HomeDeps) {
   const links = hasClient ? [...LINKS, CLIENT] : LINKS
   const items = links.map(({ path, about }) => `<li><a href="${path}">${path}</a>: ${about}</li>`)

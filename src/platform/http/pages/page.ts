@@ -14,7 +14,6 @@ const CSP = `default-src 'none'; style-src 'sha256-${sha256(STYLE, 'base64')}'; 
 /** `content` and `footer` are HTML. */
 type Page = { title: string; content: string; footer: string; language: string; appName: string }
 
-/** Sends a small HTML page. */
 export function sendPage(set: Context['set'], page: Page, status = 200): Response {
   const { title, content, footer, language, appName } = page
   const heading = Bun.escapeHTML(title)

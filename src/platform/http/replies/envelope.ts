@@ -3,7 +3,7 @@ import { type TSchema, t } from 'elysia'
 import { STATUS } from '../../../lib/errors.ts'
 import { MAX_INT32 } from '../../../lib/validation.ts'
 
-/** An object schema that refuses unknown fields. With a title it is a named model in the docs. */
+/** Refuses unknown fields. With a title it is a named model in the docs. */
 export function closedObject<T extends Record<string, TSchema>>(
   properties: T,
   title?: string,
@@ -13,7 +13,6 @@ export function closedObject<T extends Record<string, TSchema>>(
   return t.Object(properties, { additionalProperties: false, ...documentation })
 }
 
-/** One of a closed list of words. */
 export function literalUnion<const T extends string>(
   words: readonly T[],
   documentation: { description: string },
@@ -36,21 +35,17 @@ export function openEnum<const T extends string>(
   })
 }
 
-/**
- * A JSON integer. Elysia's own schema also accepts text, for queries. Without a format it fits into 32 bits: generated
- * clients fail to read a reply with a larger number.
- */
+/** Without a format, at most 32 bits: generated clients fail on larger numbers. Elysia's own schema also takes text. */
 export function integer(options: IntegerOptions) {
   return Type.Integer(withRange(options))
 }
 
-/** Adds the format and range of an integer to its schema. */
 export function withRange(options: IntegerOptions): IntegerOptions {
   const maximum = options['format'] === 'int64' ? Number.MAX_SAFE_INTEGER : MAX_INT32
   return { format: 'int32', minimum: -maximum, maximum, ...options }
 }
 
-/** The schema of an id. `suffix` completes its description, for example `of the plan`. */
+/** `suffix` completes the description, for example `of the plan`. */
 export function id(suffix: string) {
   return t.String({
     description: `id ${suffix} (UUIDv7)`,
@@ -58,7 +53,7 @@ export function id(suffix: string) {
   })
 }
 
-/** The schema of an instant: ISO 8601 in UTC with milliseconds. */
+/** ISO 8601 in UTC with milliseconds. */
 export function time(description: string, example: string | null = '2026-07-06T14:00:00.000Z') {
   return t.String({ format: 'date-time', description, examples: [example] })
 }
@@ -72,12 +67,11 @@ const SuccessCode = t.String({
   examples: ['ok'],
 })
 
-/** The schema of `{ code, response }`. */
 export function createDataSchema<T extends TSchema>(response: T) {
   return closedObject({ code: SuccessCode, response })
 }
 
-/** The schema of `{ code, response }` where the code identifies the kind of response. */
+/** The code identifies the kind of response. */
 export function createReplySchema<T extends TSchema>(
   code: string,
   response: T,
@@ -88,10 +82,7 @@ export function createReplySchema<T extends TSchema>(
   return closedObject({ code: codeSchema, response }, title, description)
 }
 
-/**
- * One of several models, distinguished by the value of `propertyName`. `simple` replaces it for generators without
- * `oneOf`.
- */
+/** `propertyName` distinguishes the models. `simple` replaces the union for generators without `oneOf`. */
 export function createUnionModel<T extends Record<string, TSchema>>(
   propertyName: string,
   models: T,
@@ -150,7 +141,7 @@ export const Failure = closedObject(
   'the body of every error reply',
 )
 
-/** The response schemas of a route: for success, and for each failure status it can return; any can return 503. */
+/** For success, and each failure status that the route can return; any can return 503. */
 export function responses<T extends TSchema, const S extends number>(success: T, ...failures: S[]) {
   const entries = [...failures, 503].map((status) => [status, Failure] as const)
   type Failures = Record<S | 503, typeof Failure>

@@ -27,19 +27,15 @@ type ErrorsDeps = {
   log: Log
   allowedMethods: AllowedMethods
   translator: Translator
-  /** The name of the app on pages. */
   appName: string
 }
 
-/** Routes whose replies are always pages. */
+/** Their replies are always pages. */
 const PAGES = /^\/(auth|account)\//
 /** Routes that reply with JSON, also to a browser that shows one of them. */
 const INTERFACES = /^\/(console\/)?api\//
 
-/**
- * Turns every thrown error into the failure envelope, or a page for browsers. Add it first, so that it covers every
- * route.
- */
+/** Turns thrown errors into the envelope, or a page for browsers. Add it first, so that it covers every route. */
 export function errors({ log, allowedMethods, translator, appName }: ErrorsDeps) {
   return new Elysia({ name: 'errors' }).onError(
     { as: 'global' },
@@ -94,7 +90,6 @@ function withoutReply(error: unknown): unknown {
   return new Error(`the reply does not match its schema at ${path}: ${message}`)
 }
 
-/** The methods that a path supports; none for an unknown path. */
 type AllowedMethods = (path: string) => string[]
 
 export function failureBody(
@@ -161,7 +156,7 @@ function invalid(error: ValidationError, request: Request): AppError {
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** The methods that `path` supports, for 405 and `Allow`; none for an unknown path. */
+/** For 405 and `Allow`; none for an unknown path. */
 export function findAllowedMethods(app: AnyElysia, path: string): string[] {
   const { http } = app.router
   const declared = app.routes.filter((route) => route.path === path).map(({ method }) => method)

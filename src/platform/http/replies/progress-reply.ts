@@ -9,13 +9,9 @@ import { rawReply } from './raw-reply.ts'
 
 type ProgressRequest = { request: Request; server: unknown; set: Context['set']; log: Log }
 
-/** The minimum time between two progress lines. */
 const PROGRESS_INTERVAL_MS = 200
 
-/**
- * Streams the progress of a long operation as JSON lines: `{ progress }` while it runs, then
- * `{ response }` or `{ failure }`. The operation is aborted when the client disconnects.
- */
+/** JSON lines: `{ progress }`, then `{ response }` or `{ failure }`. A client that disconnects aborts the operation. */
 export function progressReply<Progress, Outcome>(
   { request, server, set, log }: ProgressRequest,
   work: (onProgress: (progress: Progress) => void, signal: AbortSignal) => Promise<Outcome>,

@@ -1,9 +1,6 @@
 import type { Context } from 'elysia'
 
-/**
- * A reply with a raw body and the common headers, overridden by `headers`. Elysia itself would
- * merge the headers by copying the Response, which sends a file as a stream without a length.
- */
+/** `headers` override the common ones. Elysia would copy the Response, and stream a file without its length. */
 export function rawReply(
   set: Context['set'],
   body: string | Uint8Array | Blob | ReadableStream<Uint8Array> | null,

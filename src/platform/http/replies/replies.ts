@@ -8,7 +8,7 @@ import { optionalHeader } from '../request/request-headers.ts'
 import { data } from './envelope.ts'
 import { rawReply } from './raw-reply.ts'
 
-/** Marks a route that replies with `sendPublic`, for the API docs. */
+/** For the API docs. */
 export const cached = { 'x-cached': true }
 /** Marks a route whose data has texts in the language of the request, for the API docs. */
 export const localized = { 'x-texts': true }
@@ -16,7 +16,7 @@ export const localized = { 'x-texts': true }
 /** A rendered reply, cached until its content changes. `compressed` keeps what clients have asked for. */
 type PublicReply = { body: string; etag: string; compressed?: Map<string, Uint8Array> }
 
-/** In the order in which we prefer them. */
+/** By our preference. */
 const COMPRESSORS: Record<string, (body: Uint8Array) => Uint8Array> = {
   br: (body) =>
     brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }),
@@ -55,8 +55,8 @@ function encode(response: unknown): PublicReply {
 }
 
 /**
- * Replies 200 with the body, or 304 when the client has it. `maxAge` is in seconds; `language` is set when negotiated,
- * `isPrivate` when the reply is for one user or device.
+ * Replies 200, or 304 when the client has the body. `maxAge` in seconds; `language`: if negotiated; `isPrivate`: for
+ * one user or device.
  */
 export function sendPublic(
   reply: PublicReply,
@@ -85,7 +85,6 @@ export function sendPublic(
   return rawReply(set, encoding ? compress(reply, encoding) : body, headers)
 }
 
-/** The encoding that the client prefers; null for none. */
 function encodingFor({ headers }: Request): string | null {
   const accepted = optionalHeader(headers, 'accept-encoding')?.slice(0, ENCODING_LIMIT)
   if (accepted === undefined) return null
@@ -97,7 +96,6 @@ function encodingFor({ headers }: Request): string | null {
   return preferred === undefined || preferred === 'identity' ? null : preferred
 }
 
-/** Compresses each reply once per encoding. */
 function compress({ body, compressed }: PublicReply, encoding: string): Uint8Array {
   const bytes = compressed?.get(encoding) ?? COMPRESSORS[encoding]?.(Buffer.from(body))
   compressed?.set(encoding, bytes as Uint8Array)

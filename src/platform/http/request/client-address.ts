@@ -20,8 +20,8 @@ type ProxyDeps = { trusted: string[]; isSocket?: boolean }
 type FindAddress = ReturnType<typeof createAddressReader>
 
 /**
- * The address of the client: the peer's, or, behind trusted proxies, the last one in `X-Forwarded-For` that is not a
- * trusted proxy. Null when it is unknown. `isSocket`: peers have no address, and are the proxy.
+ * The peer's address, or behind trusted proxies the last untrusted one in `X-Forwarded-For`; null if unknown.
+ * `isSocket`: peers have no address, and are the proxy.
  */
 export function createAddressReader({ trusted, log, isSocket = false }: ProxyDeps & { log: Log }) {
   const networks = trusted.map(parseNetwork)
@@ -52,7 +52,6 @@ export function createIpReader(findAddress: FindAddress): FindIp {
   return (request, server) => clientKey(findAddress(request, server))
 }
 
-/** Checks whether a request comes from a trusted proxy. */
 export function createProxyCheck({ trusted, isSocket }: ProxyDeps): RequestCheck {
   const networks = trusted.map(parseNetwork)
   return (request, server) => {
@@ -98,7 +97,6 @@ export function setPeerAddress(request: Request, address: string) {
   forwardedFrom.set(request, address)
 }
 
-/** The address of the peer. */
 export function findPeerAddress(request: Request, server: Server<unknown> | null): string | null {
   return forwardedFrom.get(request) ?? server?.requestIP(request)?.address ?? null
 }
@@ -142,13 +140,10 @@ function clientKey(address: Address | null): string {
     .join(':')}::/64`
 }
 
-/** The country code that a proxy reports for a request, in capitals; null without one. */
+/** In capitals; null without one. */
 export type FindCountry = (request: Request) => string | null
 
-/**
- * Any client can send `header`, so it is used only when a trusted proxy sends it. `header` is null
- * when no proxy sets one.
- */
+/** Any client can send `header`: only a trusted proxy's counts. `header` is null when no proxy sets one. */
 export function createCountryReader(
   header: string | null,
   { isFromProxy, log }: { isFromProxy: RequestCheck; log: Log },
@@ -167,11 +162,9 @@ export function createCountryReader(
   }
 }
 
-/** The headers that proxies and CDNs add to requests. */
 const FORWARDING =
   /^via$|forwarded|client-?ip|client-?addr|-ip$|^(cf|cdn|fastly|fly)-|^x-(real|original|remote|proxy|nginx|envoy|azure|amzn?|arr|appengine|vercel|scheme)(-|$)/
 
-/** Whether headers show that a proxy has forwarded a request. */
 function isForwarded(headers: Headers): boolean {
   return [...headers.keys()].some((name) => FORWARDING.test(name))
 }

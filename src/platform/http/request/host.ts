@@ -20,10 +20,7 @@ export function host() {
   })
 }
 
-/**
- * The router assumes that an https host has at least three characters, as every name in a
- * certificate has.
- */
+/** The router assumes at least three characters in an https host, as every name in a certificate has. */
 function hasTooShortHost({ url }: Request): boolean {
   return url.startsWith('https:') && url.indexOf('/', 'https://'.length) < 'https://abc'.length
 }

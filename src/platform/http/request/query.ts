@@ -28,7 +28,6 @@ export function singleParameters(app: AnyElysia) {
   }
 }
 
-/** The parameters that occur more than once. */
 export function findRepeated(parameters: string | undefined): string[] {
   if (!parameters?.includes('&')) return []
   const names = [...new URLSearchParams(parameters).keys()]

@@ -41,10 +41,7 @@ const DEVICE_PLATFORMS: [RegExp, Platform][] = [
   [/^web$/i, 'web'],
 ]
 
-/**
- * A device: a name that its user recognizes, whether it sends sealed requests, its platform, and the country that it is
- * in; null if unknown.
- */
+/** `name`: as its user recognizes it. `country` and `platform`: null if unknown. */
 export type Device = {
   name: string
   sealed: boolean
@@ -78,7 +75,6 @@ function readPlatform(headers: Headers): Platform | null {
   return statedPlatform(headers) ?? firstMatch(AGENT_PLATFORMS, agent) ?? platformOfDevice(headers)
 }
 
-/** The platform in the `app-platform` header. */
 export function statedPlatform(headers: Headers): Platform | null {
   const stated = optionalHeader(headers, 'app-platform')?.toLowerCase()
   return PLATFORMS.find((platform) => platform === stated) ?? null
@@ -123,7 +119,7 @@ export function readTimezone(headers: Headers): string {
   return asTimezone(optionalHeader(headers, 'timezone') ?? 'UTC') ?? 'utc'
 }
 
-/** The language tags of the Accept-Language header, best first. */
+/** Best first. */
 export function readLanguages(headers: Headers): string[] {
   const header = optionalHeader(headers, 'accept-language')?.slice(0, LANGUAGE_LIMIT)
   if (header === undefined) return []
@@ -131,7 +127,6 @@ export function readLanguages(headers: Headers): string[] {
   return tags.slice(0, MAX_TAGS).flatMap((tag) => (tag === '*' ? [] : (asLocale(tag) ?? [])))
 }
 
-/** The language of a new account. */
 export function readInitialLocale(headers: Headers): string {
   return readLanguages(headers)[0] ?? 'en'
 }
@@ -154,8 +149,8 @@ export function matchLanguage(wanted: string[], available: string[], fallback: s
 const matched = new Set<string>()
 
 /**
- * The language, script and region of a tag. After too many different ones, only the language and script if something is
- * available in them, or else a language of two letters: there are few.
+ * After too many different tags, without the region if that is available, else a language of two letters: those are
+ * few.
  */
 function matchable(tag: string, available: string[]): string[] {
   const locale = new Intl.Locale(tag)

@@ -3,7 +3,7 @@ import type { Denial, DenialReason } from '../../../lib/errors.ts'
 import { createLineWriter, type Log } from '../../../lib/log/log.ts'
 import type { RequestLabels } from '../../metrics/registry.ts'
 
-/** The id of a request in the log, its user if there is one, and whether it is a stray request to a webhook. */
+/** `isStray`: a request to a webhook that is no delivery. */
 export type Requester = { id: string; userId: string | null; isStray: boolean }
 
 type RequestMetrics = {
@@ -76,19 +76,14 @@ function readCode(reply: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
-/**
- * State of a request while it is served. `startedAt`, from `performance.now()`, leaves out the arrival of the body;
- * `failure`: the error's code.
- */
+/** `startedAt` (`performance.now()`) leaves out the arrival of the body. `failure`: the error's code. */
 type RequestInfo = {
   id: string
   startedAt: number
   userId?: string
   session?: { userId: string; sessionId: string }
-  /** The name of the API key of a request to the server API. */
   apiKey?: string
   failure?: string
-  /** A refused request to a webhook that is no delivery. */
   isStray?: boolean
   denial?: Denial
 }
@@ -96,7 +91,7 @@ type RequestInfo = {
 const infoByRequest = new WeakMap<Request, RequestInfo>()
 const PLAIN_ID = /^[\w.-]{1,64}$/
 
-/** Creates the state of a request. Its id is its `X-Request-Id` if that is a plain word. */
+/** Its id is its `X-Request-Id` if that is a plain word. */
 function recordRequest(request: Request): RequestInfo {
   const sentId = request.headers.get('x-request-id')
   const id = sentId !== null && PLAIN_ID.test(sentId) ? sentId : crypto.randomUUID()

@@ -1,14 +1,10 @@
 import { AppError } from '../../../lib/errors.ts'
 
-/**
- * The path, extracted from the URL without parsing it: a URL with an invalid host cannot be parsed, and a query may
- * contain a token.
- */
+/** Without parsing the URL: its host may be invalid, and its query may contain a token. */
 export function readPath(request: Request): string {
   return readTarget(request).split('?', 1)[0] as string
 }
 
-/** Path and query, as they were sent. */
 export function readTarget(request: Request): string {
   const { url } = request
   return isWithoutHost(request) ? url : url.slice(url.indexOf('/', url.indexOf('//') + 2))
@@ -19,7 +15,6 @@ export function isWithoutHost({ url }: Request): boolean {
   return url.startsWith('/')
 }
 
-/** Whether a request comes from a trusted proxy. */
 export type FromProxy = (request: Request) => boolean
 
 /** The base of URLs in replies: `baseUrl`, or the request's origin. */

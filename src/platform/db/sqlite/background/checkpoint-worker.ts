@@ -23,9 +23,8 @@ export function isSyncError(error: unknown): boolean {
 }
 
 /**
- * While another process writes to the database at `path`, copies the log into the database
- * file, until the log has been idle for a while. Empties the log once, because it still
- * contains deleted data.
+ * While another process writes to the database, copies its log until that is idle. Empties the log once, because it
+ * still contains deleted data.
  */
 export async function copyLogUntilIdle(path: string) {
   const client = new Database(path, { readwrite: true })
@@ -48,10 +47,7 @@ export async function copyLogUntilIdle(path: string) {
       checkpoint('RESTART', RESTART_WAIT_MS)
   }
 
-  /**
-   * Copies the log. SQLite does not sync until all of it is copied, and one large sync would take
-   * too long.
-   */
+  /** SQLite syncs only after copying everything, and one large sync would take too long. */
   function copy(): { log: number; left: number } {
     const { log, checkpointed } = checkpoint('PASSIVE', 0)
     if (checkpointed < log) sync()

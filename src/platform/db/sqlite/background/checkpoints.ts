@@ -20,9 +20,8 @@ type CheckpointsDeps = {
 }
 
 /**
- * Copies the log (`-wal`) of a busy database into its file in a separate process, because copying and its fsync would
- * hold up requests. The process exits when the log is short or the server stops. Without it, SQLite copies a long log
- * during a commit.
+ * Copies the log (`-wal`) in a separate process, which exits when the log is short: copying and its fsync would hold up
+ * requests. Without it, SQLite copies a long log during a commit.
  */
 export function createCheckpoints({ path, command, onSyncFailure }: CheckpointsDeps) {
   let commits = 0

@@ -4,10 +4,7 @@ import { basename, dirname } from 'node:path'
 /** The database, its log, and the index of its log. */
 const SUFFIXES = ['', '-wal', '-shm']
 
-/**
- * Notices that a file of the open database at `path` was moved, replaced or removed: SQLite would keep writing to files
- * that have no name any more. A check takes a few microseconds.
- */
+/** Notices moved or removed files, to which SQLite would keep writing. A check takes microseconds. */
 export function createPlacement(path: string) {
   const known = new Map<string, string>()
   check()

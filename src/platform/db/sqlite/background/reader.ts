@@ -11,10 +11,7 @@ const CODE = Bun.isStandaloneExecutable
   ? join(import.meta.dir, 'platform/db/sqlite/background/reader-thread.js')
   : join(import.meta.dir, 'reader-thread.ts')
 
-/**
- * Runs selects on the database at `path` in another thread, because SQLite blocks the event loop while it runs a query.
- * The thread starts with the first query, and again after `stop`, but not after an error, which `onError` receives.
- */
+/** SQLite blocks the event loop during a query. The thread starts with the first query, but never after `onError`. */
 export function createBackgroundReader(path: string, onError: (message: string) => void) {
   const waiting = new Map<number, (rows: Rows) => void>()
   let thread: Worker | null = null
@@ -22,7 +19,7 @@ export function createBackgroundReader(path: string, onError: (message: string) 
   let lastId = 0
   return { read, stop }
 
-  /** The rows of a select; null when the thread could not run it. */
+  /** Null when the thread could not run it. */
   async function read(sql: string, params: unknown[]): Promise<Rows> {
     if (hasFailed) return null
     thread ??= start()
@@ -50,7 +47,7 @@ export function createBackgroundReader(path: string, onError: (message: string) 
     waiting.delete(id)
   }
 
-  /** Ends the thread. Queries under way get null. */
+  /** Queries under way get null. */
   function stop() {
     thread?.terminate()
     thread = null
