@@ -50,7 +50,7 @@ const claim = defineAction({
   },
 })
 
-/** A file of the user with this id or e-mail address. Throws `not_found`. */
+/** Throws `not_found`. */
 async function findFile(
   { attachments, findIdByEmail }: Needs,
   { id, key }: { id: string; key: string },

@@ -38,10 +38,9 @@ import { createStaging } from './upload/staging.ts'
 import { createFileUsage } from './usage.ts'
 
 type Needs = {
-  /** The command line of the image worker. */
   imageCommand: string[]
   existingUsers: ExistingUsers
-  /** Clears the owner's avatar if it is the image being deleted. */
+  /** If it is the image being deleted. */
   clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
   onSupportFile: (tx: Tx, file: AddedFile) => Promise<void>
   isUser: (id: string) => Promise<boolean>
@@ -49,7 +48,6 @@ type Needs = {
 
 type Measured = { imageQueue: ReturnType<typeof createImageQueue>; orphans: Orphans }
 
-/** Users' files: uploads, images in other sizes, and the disk or bucket that stores them. */
 export const attachmentsFeature = {
   tables: attachmentTables,
   commands: attachmentCommands,

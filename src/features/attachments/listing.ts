@@ -8,7 +8,7 @@ type ListingDeps = { db: AttachmentsDb; variants: Pick<Variants, 'listOf'>; urls
 
 export type Listing = ReturnType<typeof createListing>
 
-/** Lists a user's files: in pages for apps, in full for the export. */
+/** In pages for apps, in full for the export. */
 export function createListing({ db, variants, urls }: ListingDeps) {
   const { attachments } = db.tables
   const { createdAt, key, userId } = attachments
@@ -27,7 +27,7 @@ export function createListing({ db, variants, urls }: ListingDeps) {
       .prepare()
   }
 
-  /** A page of a user's files, newest first, by a prepared query: apps ask for it often. */
+  /** Prepared, because apps ask for it often. Newest first. */
   async function page(
     userId: string,
     { limit, after }: { limit: number; after?: string | undefined },
@@ -51,7 +51,6 @@ export function createListing({ db, variants, urls }: ListingDeps) {
     return { ms: Number(ms), key }
   }
 
-  /** Whether a user has a file that was stored at `since` or later. */
   async function hasFileSince(userId: string, since: Date): Promise<boolean> {
     const [file] = await db.read
       .select({ key: attachments.key })
@@ -61,7 +60,7 @@ export function createListing({ db, variants, urls }: ListingDeps) {
     return file !== undefined
   }
 
-  /** A user's files, for the export. */
+  /** For the export. */
   async function list(userId: string) {
     const rows = await db.read
       .select()

@@ -205,7 +205,6 @@ export const AttachmentDetails = closedObject(
   'the details of a file',
 )
 
-/** Schemas of the members that this feature adds to a user's export. */
 export const attachmentExport = {
   attachments: t.Array(
     closedObject(

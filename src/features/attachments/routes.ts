@@ -43,9 +43,7 @@ type AttachmentRoutesDeps = {
   listing: Listing
   staging: Staging
   admitUpload: AdmitUpload
-  /** Whether files may have to be fetched first. */
   isRemote: boolean
-  /** The base of file URLs. */
   findBaseUrl: (request: Request) => string
   findIp: FindIp
   signedIn: ReturnType<typeof authenticate>

@@ -3,7 +3,6 @@ import type { Db } from '../../platform/db/db.ts'
 
 export type AttachmentsDb = Db<ReturnType<typeof attachmentTables>>
 
-/** Users' files, their variants, and idempotency keys of uploads. */
 export function attachmentTables(columns: Columns, users: UsersTable) {
   const { table, text, int, ms, json, index, primaryKey } = columns
 
@@ -26,7 +25,6 @@ export function attachmentTables(columns: Columns, users: UsersTable) {
     (t) => [index('attachments_user').on(t.userId)],
   )
 
-  /** Images in other sizes, each beside its original. */
   const variants = table(
     'variants',
     {
@@ -48,10 +46,7 @@ export function attachmentTables(columns: Columns, users: UsersTable) {
         .notNull()
         .references(() => users.id, { onDelete: 'cascade' }),
       retryKey: text().notNull(),
-      /**
-       * SHA-256 of the upload, to detect a different upload with the same key; null in rows of
-       * older versions.
-       */
+      /** Detects another upload with the same key; null in rows of older versions. */
       fingerprint: text(),
       answer: json<unknown>().notNull(),
       expiresAt: ms().notNull(),

@@ -23,9 +23,8 @@ type AttachmentsDeps = {
   quota: Quota
   idempotency: IdempotencyStore
   urls: FileUrls
-  /** The ids that belong to users. */
   existingUsers: ExistingUsers
-  /** Clears the owner's avatar if it is the image being deleted. */
+  /** If it is the image being deleted. */
   clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
   /** Called for each stored file of a support ticket. */
   onSupportFile: (tx: Tx, file: AddedFile) => Promise<void>
@@ -63,8 +62,8 @@ export function createAttachments(deps: AttachmentsDeps) {
   }
 
   /**
-   * Stores all uploads from `receive` or none, and empties the staging folder either way. With a `retryKey`
-   * a retry of the same upload gets the first reply.
+   * Stores all or none, and empties the staging folder. A retry of the same upload with `retryKey` gets the first
+   * reply.
    */
   async function store(
     userId: string,
@@ -143,7 +142,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     }
   }
 
-  /** The details of the user's file, with a fresh URL. */
+  /** With a fresh URL. */
   async function describe(userId: string, key: string, baseUrl: string) {
     const row = await find(key)
     if (row?.userId !== userId) throw notFound()
@@ -159,13 +158,12 @@ export function createAttachments(deps: AttachmentsDeps) {
     }
   }
 
-  /** Whether the key belongs to one of the user's public images. */
   async function ownsPublicPicture(tx: Tx, userId: string, key: string): Promise<boolean> {
     const [row] = await tx.select().from(attachments).where(eq(attachments.key, key))
     return row?.userId === userId && row.type === 'publicAsset'
   }
 
-  /** Moves all files of one user to another, in the caller's transaction. */
+  /** In the caller's transaction. */
   async function moveAll(tx: Tx, from: string, to: string) {
     await tx.update(attachments).set({ userId: to }).where(eq(attachments.userId, from))
   }
@@ -185,7 +183,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     await finishRemovals([...removedVariants.map(variants.drop), files.remove(key)])
   }
 
-  /** Deletes a user's rows in the caller's transaction. Returns a function that deletes the files afterwards. */
+  /** In the caller's transaction. The returned function deletes the files afterwards. */
   async function removeAll(tx: Tx, userId: string): Promise<() => Promise<void>> {
     const userVariants = await variants.listOf(userId, tx)
     const removed = await tx

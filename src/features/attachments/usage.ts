@@ -17,7 +17,7 @@ const MAX_LARGEST_SHOWN = 20
 const MAX_AGE_MS = 10 * MINUTE_MS
 const MAX_WAIT_MS = 500
 
-/** Totals the number and size of attachments by type and user, a few rows at a time. */
+/** By type and user, a few rows at a time. */
 export function createFileUsage({ db, now, log }: FileUsageDeps) {
   const { attachments } = db.tables
   let last: Awaited<ReturnType<typeof count>> | null = null
@@ -44,7 +44,6 @@ export function createFileUsage({ db, now, log }: FileUsageDeps) {
     }
   }
 
-  /** Counts now, however long it takes. */
   async function count() {
     const byType = new Map<string, Total>()
     const byUser = new Map<string, Total>()

@@ -28,7 +28,6 @@ export const EventQuery = closedObject({
   clockIsOff: flag,
 })
 
-/** The same for commands, in shorter words. */
 export const EVENT_OPTIONS: [flags: string, meaning: string][] = [
   ['--user <id>', 'only events of this app user id'],
   ['--type <type>', 'only events of this type'],
@@ -145,7 +144,6 @@ type Replaying = {
   eventSearch: Pick<EventSearch, 'show'>
 }
 
-/** The filter that a query stands for. */
 export function toEventFilter<T extends { conflicting?: 'true'; clockIsOff?: 'true' }>({
   conflicting,
   clockIsOff,

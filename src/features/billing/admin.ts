@@ -31,7 +31,6 @@ export type StoreSupport = { askAppStore: string | null; askGooglePlay: string |
 export type SupportDetails = StoreSupport & {
   refresh: string | null
   entitlements: string[]
-  /** The codes of the plans that a purchase can give. */
   plans: string[]
   /** The plans' names, such as `Pro, monthly`, by code. */
   planNames: Record<string, string>

@@ -36,9 +36,8 @@ import { createReconcile } from './provider/reconcile.ts'
 import { createSubscriberApi } from './provider/subscriber-api.ts'
 import type { BillingDb } from './schema.ts'
 
-/** What other features supply. */
 export type BillingNeeds<Plan extends PlanLike> = {
-  /** The plans, in the best matching language of `wanted`. */
+  /** In the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<Catalogue<Plan> & { language: string }>
   existingUsers: ExistingUsers
   isUserWithin: (tx: Tx, id: string) => Promise<boolean>
@@ -61,7 +60,7 @@ type BillingPartsDeps<Plan extends PlanLike> = BillingNeeds<Plan> & {
   db: BillingDb
   pseudonymKey: Uint8Array
   ignoresSandbox: boolean
-  /** The provider's REST API; without a key it is not called. */
+  /** Without a key it is not called. */
   subscriberApi: { url: string; key: string | null }
   settings: StoreSettings
   showsSandbox: boolean
@@ -74,7 +73,6 @@ type BillingPartsDeps<Plan extends PlanLike> = BillingNeeds<Plan> & {
 
 export type Billing = ReturnType<typeof createBillingParts<PlanLike>>
 
-/** Builds the parts of this feature and wires them together. */
 export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps<Plan>) {
   const { db, subscriberApi, settings, sizes, log } = deps
   const eventLog = createEventLog(db, deps.eventReaders)

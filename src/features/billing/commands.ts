@@ -11,7 +11,6 @@ type Needs = {
   timeline: Pick<Timeline, 'explain' | 'explainForEvent'>
   subscription: Pick<Subscription<PlanLike>, 'read' | 'isKnown'>
   listUnmatched: () => Promise<UnmatchedProduct[]>
-  /** The id of the user with an e-mail address, or null. */
   findIdByEmail: (email: string) => Promise<string | null>
 }
 

@@ -6,7 +6,6 @@ import { countDeliveries } from '../../platform/metrics/request-metrics.ts'
 import type { EventSearch } from './inbox/event-search.ts'
 import { DELIVERY_CODES, WEBHOOK_PATH } from './model.ts'
 
-/** The metrics of billing events. */
 export const billingMetrics: MetricList<{ eventSearch: EventSearch; registry: Registry }> = {
   homeport_billing_deliveries_total: countDeliveries(
     'Deliveries from the billing provider, by reply code',
@@ -19,7 +18,6 @@ export const billingMetrics: MetricList<{ eventSearch: EventSearch; registry: Re
   ),
 }
 
-/** What needs attention about the billing provider. */
 export const billingConditions: ConditionList = {
   'billing-events-failed': {
     title: 'Billing events could not be applied',

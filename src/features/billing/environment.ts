@@ -5,7 +5,7 @@ export const ENVIRONMENTS = ['production', 'sandbox'] as const
 /** Production purchases are paid, sandbox ones are tests. */
 export type Environment = (typeof ENVIRONMENTS)[number]
 
-/** The same as billing providers write it, and as it is stored. */
+/** As billing providers and the database write it. */
 export type StoredEnvironment = Uppercase<Environment>
 
 export function storedEnvironment(environment: Environment): StoredEnvironment {

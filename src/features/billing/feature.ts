@@ -23,13 +23,11 @@ import { serverBillingRoutes } from './server/routes.ts'
 
 type Needs<Plan extends PlanLike> = BillingNeeds<Plan> & {
   planSchema: TSchema
-  /** The user with this app user id, in the form that the console shows; null for none. */
   findUser: (appUserId: string) => Promise<unknown>
   isUser: (id: string) => Promise<boolean>
   storeSupport: () => StoreSupport
 }
 
-/** The billing provider's events, and what users have paid for. */
 export const billingFeature = {
   tables: billingTables,
   commands: [...billingCommands, ...businessCommands, accessList],

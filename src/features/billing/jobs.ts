@@ -12,7 +12,6 @@ const SHARE_PER_RUN = 1 / 24
 
 type BillingJobsDeps = {
   eventFolding: Pick<EventFolding, 'retryFailed'>
-  /** Null without an API key. */
   reconcile: Reconcile | null
   accessStates: Pick<AccessStates, 'announceDue' | 'followPlans' | 'compareAgain'>
   transactions: Pick<Transactions, 'backfill'>

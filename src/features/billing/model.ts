@@ -168,7 +168,6 @@ const Limits = closedObject(
   'the limits of the plan',
 )
 
-/** The subscription reply, with the schema of a pricing plan. */
 export function createSubscriptionReply<Plan extends TSchema>(Plan: Plan) {
   return closedObject(
     {
@@ -190,10 +189,7 @@ export function createSubscriptionReply<Plan extends TSchema>(Plan: Plan) {
   )
 }
 
-/**
- * Schemas of the members that this feature adds to a user's export; the subscriptions are added where the schema of
- * plans is known.
- */
+/** The subscriptions are added where the schema of plans is known. */
 export const billingExport = {
   billingIds: t.Array(t.String(), {
     description: 'the app user ids under which the billing provider knows the user',
@@ -218,7 +214,6 @@ export const billingTags = {
 }
 
 export const WEBHOOK_PATH = '/api/webhooks/billing/v1'
-/** The codes of replies to deliveries. */
 export const DELIVERY_CODES = [
   'ok',
   'duplicate',

@@ -25,10 +25,7 @@ export const INDEXED_MARKS = {
     sql`${t.type} NOT IN (${sql.raw(FREQUENT_TYPES.map((type) => `'${type}'`).join(', '))})`,
 } satisfies Record<string, (t: EventColumns) => SQL>
 
-/**
- * The log of the billing provider's events, and the purchases derived from it. In the database and in stored states a
- * purchase is called a line.
- */
+/** The event log, and the purchases derived from it, which the database and stored states call lines. */
 export function billingTables(columns: Columns, users: UsersTable) {
   const { table, text, int, bool, ms, json, blob, index, uniqueIndex, primaryKey } = columns
 
@@ -39,7 +36,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
       provider: text().notNull(),
       eventId: text().notNull(),
       type: text().notNull(),
-      /** The provider's `event_timestamp_ms`; null when it is missing or not a valid time. */
+      /** Null when it is missing or not a valid time. */
       eventAt: ms(),
       receivedAt: ms().notNull(),
       /** The time, in ms, that decides the order of events. Fixed when the event is first received. */
@@ -84,7 +81,6 @@ export function billingTables(columns: Columns, users: UsersTable) {
     (t) => [index('billing_aliases_customer').on(t.customerId)],
   )
 
-  /** One row per purchase, folded from its events. */
   const subscriptions = table(
     'subscriptions',
     {

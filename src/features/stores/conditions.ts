@@ -12,7 +12,6 @@ type Needs = { stores: Stores; registry: Registry }
 const REFUSED = 'malformed_request|unauthenticated|forbidden|unavailable|webhook_not_configured'
 const HOURS = { per: 3_600 }
 
-/** The metrics of the App Store and Google Play. */
 export const storeMetrics: MetricList<Needs> = {
   homeport_app_store_deliveries_total: countDeliveries(
     'Notifications from the App Store, by reply code',
@@ -57,7 +56,6 @@ export const storeMetrics: MetricList<Needs> = {
   ),
 }
 
-/** What needs attention about the App Store and Google Play. */
 export const storeConditions: ConditionList = {
   'app-store-refused': {
     title: 'Notifications from the App Store are refused',

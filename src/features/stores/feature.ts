@@ -24,14 +24,11 @@ import { createStores, type StoresNeeds } from './stores.ts'
 type Needs = StoresNeeds & {
   billing: Billing
   planSchema: TSchema
-  /** The id of the user with an e-mail address, or null. */
   findIdByEmail: (email: string) => Promise<string | null>
 }
 
-/** Reads the stores' events in the log of billing. */
 export const storeEventReaders = { app_store: appleEvent, play_store: playEvent }
 
-/** The app stores: their notifications, and the purchases that apps submit. */
 export const storesFeature = {
   tables: storeTables,
   commands: [...storeCommands, ...purchaseCommands],

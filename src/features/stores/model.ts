@@ -195,7 +195,6 @@ export function refusal(code: Refusal) {
   }
 }
 
-/** The reply to a submission, with the schema of a subscription. */
 export function createSubmissionReply<Subscription extends TSchema>(Subscription: Subscription) {
   return closedObject(
     {

@@ -21,7 +21,7 @@ import { APP_STORE_PATH, AppStoreNotification } from './model.ts'
 /** Apple's notifications are about 20 kB. */
 const MAX_BODY_BYTES = 256 * 1024
 
-/** How many requests per IP address may fail in ten minutes: each one costs a millisecond to verify. */
+/** Per IP address in ten minutes: each request takes a millisecond to verify. */
 const MAX_FAILURES = 300
 
 type StoreRoutesDeps = {
@@ -35,7 +35,6 @@ type StoreRoutesDeps = {
   now: () => Date
 }
 
-/** The notifications that stores send. */
 export function storeRoutes(deps: StoreRoutesDeps) {
   const { eventInbox, storeApps, apps, verify, findIp } = deps
   const failures = createFailureLimit({ ...deps, max: MAX_FAILURES })

@@ -5,7 +5,6 @@ import type { KnownItem } from './google/snapshot.ts'
 
 export type StoresDb = Db<ReturnType<typeof billingTables> & ReturnType<typeof storeTables>>
 
-/** What is known of the stores, and of purchases at them. */
 export function storeTables(columns: Columns) {
   const { table, text, int, bool, ms, json, index, primaryKey } = columns
 

@@ -31,14 +31,13 @@ import { createStatements } from './purchases/snapshots.ts'
 import { createSubmissions } from './purchases/submissions.ts'
 import type { StoresDb } from './schema.ts'
 
-/** What other features supply. */
 export type StoresNeeds = {
   existingUsers: ExistingUsers
-  /** Tells a user that a purchase has moved to another account. */
+  /** By e-mail. */
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (tx: Tx, userId: string) => Promise<boolean>
   listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
-  /** The user with this id, in the form that the console shows; null for none. */
+  /** As the console shows it; null for none. */
   findUser: (userId: string) => Promise<unknown>
   requestsPerSecond?: number | undefined
 }
@@ -63,7 +62,7 @@ type StoresDeps = StoresNeeds & {
 
 export type Stores = ReturnType<typeof createStores>
 
-/** The app stores. `history` and `overdue` are null without a key for Apple's API. */
+/** `history` and `overdue` are null without a key for Apple's API. */
 export function createStores(deps: StoresDeps) {
   const { db, settings, ignoresSandbox, publicUrl, listPlans, findUser, limits, now, log } = deps
   const { appStoreApps: apps, appStoreIssuerId, appStoreKeyId, appStoreKey } = settings
@@ -131,7 +130,7 @@ export function createStores(deps: StoresDeps) {
     if (provider === 'app_store' && event.stated !== null) await checks.schedule(tx, event)
   }
 
-  /** Adds the plan and the user of each purchase, for the console. */
+  /** For the console. */
   async function withOwners(purchases: FoundPurchase[]) {
     const catalogue = await listPlans([])
     return Promise.all(

@@ -1,7 +1,6 @@
 import type { ConditionList } from '../../platform/conditions/condition.ts'
 import { growth } from '../../platform/conditions/measure.ts'
 
-/** What needs attention about users. */
 export const userConditions: ConditionList = {
   'sign-ins-refused': {
     title: 'Many sign-ins fail',

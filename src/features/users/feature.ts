@@ -53,16 +53,13 @@ type Needs = {
   mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
   deleteAccount: DeleteAccount
   exportData: (userId: string) => Promise<Record<string, unknown>>
-  /** The schema of the result of `exportData`. */
   exportSchema: TSchema
   ownsPublicPicture: Parameters<typeof createProfile>[0]['ownsPublicPicture']
   /** Whether a guest had paid access or stored a file at `since` or later. Idle guests without either are deleted. */
   hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
   findCustomerIds: (text: string) => Promise<string[]>
   isEvent: (id: string) => Promise<boolean>
-  /** Finds users by what they pay for. */
   access: AccessSearch & { readAccess: Parameters<typeof createFindUsers>[0]['accessOf'] }
-  /** What a user has access to, and why, in the form that the console shows. */
   accessOf: (userId: string) => Promise<unknown>
   /** Called in the transaction that ends sessions before they expire. */
   onSessionsEnded: (tx: Tx, sessions: { id: string; userId: string }[]) => Promise<void>
@@ -73,7 +70,6 @@ type Needs = {
 
 const accountsOnly = nothing('guests have no rows in this table')
 
-/** User accounts, profiles and sign-in. */
 export const usersFeature = {
   tables: userTables,
   commands: userCommands,
@@ -231,10 +227,7 @@ export const usersFeature = {
   },
 } satisfies Feature
 
-/**
- * Links in mails open the app or one of our pages. With an app link but no public address, they
- * never open a page.
- */
+/** They open the app or one of our pages; never a page with an app link but no public address. */
 function buildMailLinks(config: Platform<UsersDb>['config']): MailLinks {
   const { appLinkUrl, baseUrl } = config
   const page = pagesUrl(config)
@@ -261,9 +254,7 @@ function readOpenIdConfig(config: Platform<UsersDb>['config']) {
   return { issuer, clientIds, name: oidcName ?? (issuer === null ? '' : new URL(issuer).host) }
 }
 
-/**
- * The service that revokes grants at Apple when an account is deleted; null without Apple's keys.
- */
+/** Null without Apple's keys. */
 function createAppleGrantsFrom(config: Platform<UsersDb>['config'], url: string, now: () => Date) {
   const { appleTeamId: teamId, appleKeyId: keyId, applePrivateKey: privateKey } = config
   if (teamId === null || keyId === null || privateKey === null) return null

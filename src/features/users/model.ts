@@ -225,7 +225,7 @@ const SimpleSignInReply = createDataSchema(
   ),
 )
 
-/** A session, or with code `two_factor_required` a challenge. */
+/** With code `two_factor_required`, a challenge. */
 export const SignInReply = createUnionModel(
   'code',
   {

@@ -18,6 +18,5 @@ export function userRoutes(deps: UserRoutesDeps) {
     .use(pageRoutes(deps))
 }
 
-/** Pages for browsers. */
 const AUTH_PAGES = ['verify', 'reset', 'cancel', 'invitation'].map((name) => `/auth/${name}`)
 export const userPlainPaths = [...AUTH_PAGES, '/account/delete', APPLE_ACCOUNT_PATH]

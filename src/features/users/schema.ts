@@ -9,7 +9,6 @@ export type UsersDb = Db<ReturnType<typeof userTables>>
 export const GUESTS = (t: { loginType: Column }): SQL => sql`${t.loginType} = 'guest'`
 export const NOT_GUESTS = (t: { loginType: Column }): SQL => sql`${t.loginType} <> 'guest'`
 
-/** User accounts, their credentials and their sessions. */
 export function userTables(columns: Columns) {
   const { table, text, textReadAs, int, bool, ms, json, index, uniqueIndex, primaryKey } = columns
 
@@ -20,7 +19,7 @@ export function userTables(columns: Columns) {
       loginType: text().notNull(),
       /** As entered; null for a guest. */
       email: text(),
-      /** The normalized address, for comparisons. */
+      /** For comparisons. */
       emailKey: text(),
       /** When the user verified the address; null before. */
       emailVerifiedAt: ms(),
@@ -74,7 +73,6 @@ export function userTables(columns: Columns) {
     ],
   )
 
-  /** Operators' notes on users. */
   const userNotes = table(
     'user_notes',
     {
@@ -90,7 +88,6 @@ export function userTables(columns: Columns) {
     (t) => [index('user_notes_user').on(t.userId, t.id)],
   )
 
-  /** How far filling a new table from the users has come. */
   const userBackfills = table('user_backfills', {
     id: text().primaryKey(),
     reached: text().notNull(),
@@ -170,7 +167,6 @@ export function userTables(columns: Columns) {
       email: text(),
       /** The normalized address of a token without an account. */
       emailKey: text(),
-      /** The number of wrong codes so far. */
       failures: int().notNull(),
       expiresAt: ms().notNull(),
     },

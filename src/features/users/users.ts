@@ -58,9 +58,8 @@ type UsersDeps = {
   signUpMode: SignUpMode
   relyingParty: RelyingParty
   passwords: Passwords
-  /** The name of the app in mails and authenticator apps. */
   appName: string
-  /** The operators' address for alerts; null without one. */
+  /** Null without one. */
   alertEmail: string | null
   links: MailLinks
   sendMail: SendMail
@@ -84,7 +83,6 @@ type UserMail = Parameters<typeof renderMail>[0] & { to: string }
 
 export type Users = ReturnType<typeof createUsers>
 
-/** Creates the services of this feature. */
 export function createUsers(deps: UsersDeps) {
   const { db, accounts, identities, outbox, limits, appName, links, recoveryKey: key } = deps
   const { sendMail, appleGrants, openId, alertEmail, log } = deps
@@ -217,7 +215,6 @@ export function createUsers(deps: UsersDeps) {
     await notices.enqueueNotice(tx, user, 'subscription-goes-on', { detail: names.join(', ') })
   }
 
-  /** Queues an e-mail to the operators, if ALERT_EMAIL is set. */
   async function alertOperators(tx: Tx, subject: string, text: string) {
     if (alertEmail === null) return
     const handling = { priority: PRIORITY.notice, userId: null, source: 'alert' }

@@ -27,8 +27,7 @@ let library: Promise<Libheif> | null = null
 let isMemoryRefused = false
 
 /**
- * Decodes the primary image of a HEIC file and applies its rotation, mirroring and cropping. The Exif orientation
- * repeats these and must not be applied again. Throws if the image is `too large` or unreadable.
+ * Applies rotation, mirroring and cropping, which the Exif orientation repeats. Throws if `too large` or unreadable.
  */
 export async function decodeHeic(file: Uint8Array, isTooLarge: IsTooLarge): Promise<DecodedHeic> {
   library ??= loadLibrary()

@@ -8,10 +8,8 @@ import { hasPalette, type ImageJob, type ImageResult } from './image.ts'
 import { type ImageWorker, type JobLimits, startImageWorker } from './image-worker-process.ts'
 
 type ImageQueueDeps = {
-  /** The command line of the worker process. */
   command: string[]
   space: DiskSpace
-  /** How many cores the machine has. */
   cores: number
   log: Log
 }
@@ -31,10 +29,7 @@ const IDLE_TIMEOUT_MS = 60_000
 /** The maximum number of waiting images, in total and per user or IP: as many as a user may upload at once. */
 const QUEUE_LIMITS = { queueLimit: 128, queueShare: 32 }
 const MAX_WAIT_MS = 60_000
-/**
- * The minimum cost, and the highest cost of a small image. Larger images take over half a
- * second.
- */
+/** For small images: larger ones take over half a second. */
 const MIN_PIXELS = 1_000_000
 const SMALL_PIXELS = 8_000_000
 /** The slowest expected rate; an image that takes longer is charged for its time. */
@@ -44,10 +39,7 @@ const PALETTE_FACTOR = 4
 /** All variants share the slots of one holder. */
 const VARIANTS_HOLDER = ['variants']
 
-/**
- * Makes images in worker processes, which start on demand and end when idle. There is one more slot than
- * there are cores, and no holder gets all of them.
- */
+/** Worker processes start on demand and end when idle. One more slot than cores; no holder gets all of them. */
 export function createImageQueue({ command, space, cores, log }: ImageQueueDeps) {
   const slots = { slots: cores + 1, share: cores }
   const rules = {
@@ -118,7 +110,6 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
     return failing
   }
 
-  /** Images that are waiting or being made. */
   function countUnfinished(): number {
     return unfinished
   }

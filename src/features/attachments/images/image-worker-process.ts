@@ -12,14 +12,12 @@ export type ImageWorker = ReturnType<typeof startImageWorker>
 /** The worker exited during a job; `canRetry` unless it could not load the native library. */
 type Crash = { kind: 'crashed'; canRetry: boolean }
 
-/**
- * The limits of a job: its time in ms, and the size of its result and the worker's memory in bytes.
- */
+/** In ms; in bytes for the result and the worker's memory. */
 export type JobLimits = { time: number; output: number; memory: number }
 
 const POLL_INTERVAL_MS = 100
 
-/** Starts a process that makes one image at a time, and kills it if it hangs or leaks. */
+/** It makes one image at a time, and is killed if it hangs or leaks. */
 export function startImageWorker(command: string[], limits: JobLimits) {
   let current: PromiseWithResolvers<ImageResult | Crash> | null = null
   let jobs = 0
@@ -69,7 +67,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
     }
   }
 
-  /** The number of jobs and the peak memory in bytes. */
+  /** Memory in bytes, at its peak. */
   function usage() {
     return { jobs, peak }
   }
@@ -85,7 +83,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
   }
 }
 
-/** Resident memory of a process in bytes; 0 if unknown. */
+/** In bytes; 0 if unknown. */
 function readMemory(pid: number): number {
   try {
     const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]

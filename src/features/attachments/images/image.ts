@@ -4,7 +4,7 @@ import { type ColourSpace, convertToSrgb, spaceOfPng, spaceOfProfile } from './c
 import { type ImageFormat, removeMetadata } from './containers.ts'
 import { type DecodedHeic, decodeHeic } from './heic.ts'
 
-/** An image to make from another. Paths are absolute; `output` does not exist yet. */
+/** Paths are absolute; `output` does not exist yet. */
 export type ImageJob = {
   input: string
   output: string
@@ -35,10 +35,7 @@ const WORTHWHILE_RATIO = 0.9
 /** Shorter than the limit after which the process is killed. */
 const TIMEOUT_SECONDS = 9
 const LOSSLESS_QUALITY = 90
-/**
- * From 0 to 6: a photograph takes 24 ms instead of 62 with the default 4, at the same size but with
- * 0.3 dB lower quality.
- */
+/** From 0 to 6: a photograph takes 24 ms instead of the default's 62, at the same size and 0.3 dB less quality. */
 const WEBP_EFFORT = 1
 /** From 1 to 10: 4 megapixels of large gradients take 1.5 s instead of 11 with the default 7, and 1/6 more bytes. */
 const PALETTE_EFFORT = 1
@@ -128,7 +125,7 @@ async function makeNoLarger(
   return { kind: 'made', size: result.size, width: result.width, height: result.height }
 }
 
-/** Decodes a HEIC file, for which libvips has no decoder; null for other files. */
+/** Libvips has no decoder for HEIC; null for other files. */
 async function openHeic(path: string): Promise<DecodedHeic | null> {
   const boxType = await Bun.file(path).slice(4, 8).text()
   return boxType === 'ftyp' ? await decodeHeic(await readFile(path), isTooLarge) : null

@@ -42,7 +42,6 @@ declare module 'libheif-js/libheif-wasm/libheif.js' {
 }
 
 declare module 'libheif-js/libheif-wasm/libheif.wasm' {
-  /** The path of the file. */
   const path: string
   export default path
 }

@@ -33,9 +33,7 @@ const QUALITY = 80
 /** At most 256 files of 64 KiB, 16 MiB in all, are kept in memory. */
 const CACHED_FILE_BYTES = 64 * 1024
 const MAX_CACHED_FILES = 256
-/**
- * How long a failure is cached. Short, because a busy machine recovers and owners may free space.
- */
+/** Short, because a busy machine recovers and owners may free space. */
 const UNREADABLE_FOR_MS = 10 * MINUTE_MS
 const NO_SPACE_FOR_MS = MINUTE_MS
 const MAX_CACHED_FAILURES = 5_000
@@ -48,10 +46,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
   const failures = createRecentMap<string, { error: AppError; until: number }>(MAX_CACHED_FAILURES)
   return { open, listOf, findKeys, drop }
 
-  /**
-   * Opens a variant of an image. The first request makes it; parallel requests wait for the same job. `onWait`
-   * is called for each of them, and returns the IP of the requester.
-   */
+  /** The first request makes it; others wait. `onWait` is called for each, and returns the requester's IP. */
   async function open(
     row: Row,
     { width: requested, format }: VariantOptions,
@@ -98,7 +93,6 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
     throw error
   }
 
-  /** The variants of all images of a user. */
   async function listOf(userId: string, from: Reader = db.read) {
     return from
       .select({ key: variants.key, original: variants.original })
@@ -108,7 +102,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
       .orderBy(asc(variants.key))
   }
 
-  /** The keys of an image's variants, whose rows are deleted with it. */
+  /** Their rows are deleted with it. */
   async function findKeys(tx: Tx, original: string): Promise<string[]> {
     const rows = await tx.select().from(variants).where(eq(variants.original, original))
     return rows.map(({ key }) => key)

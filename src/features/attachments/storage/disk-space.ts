@@ -8,9 +8,8 @@ const PROBE = new Uint8Array(4096)
 
 export type DiskSpace = ReturnType<typeof createDiskSpace>
 
-/** Keeps `minFreeBytes` free on the disk of `folder`: every write reserves its space first. */
+/** Every write reserves its space first. */
 export function createDiskSpace(folder: string, minFreeBytes: number) {
-  /** Bytes reserved by current writes. */
   let reserved = 0
   let makeRoom: (bytes: number) => void = () => {}
   return { probe, check, reserve, onShortage }
@@ -36,8 +35,7 @@ export function createDiskSpace(folder: string, minFreeBytes: number) {
   }
 
   /**
-   * Reserves `bytes` for an immediate write, or throws `insufficient_storage`. Dispose of the result after the write.
-   * Reserve only bytes that have arrived, or a stalled sender would hold space.
+   * Throws `insufficient_storage`. Dispose of it after the write. Only for bytes that have arrived: senders may stall.
    */
   async function reserve(bytes: number): Promise<Disposable> {
     // Reserve before asking the disk, so that two writes cannot claim the same space.

@@ -10,7 +10,7 @@ import { createS3Files } from './s3/files.ts'
 type Config = Platform<Db<unknown>>['config']
 type FileSettings = Pick<Config, 'filesUrl' | 's3' | 'filesCacheBytes' | 'minFreeBytes'>
 
-/** Describes an insecure connection to the `FILES_URL` store; null if it is secure. */
+/** Null if the connection is secure. */
 export function describeInsecureStore({ filesUrl }: Pick<FileSettings, 'filesUrl'>): string | null {
   if (!filesUrl || isSecureInTransit(new URL(filesUrl.endpoint))) return null
   return `FILES_URL points to ${new URL(filesUrl.endpoint).host} over http: others on the network can read and replace files. Use an https endpoint.`
@@ -21,15 +21,12 @@ export async function probeStore(config: FileSettings) {
   await createStoreClient(config)?.probe()
 }
 
-/** The client of the `FILES_URL` store; null without one. */
+/** Null without `FILES_URL`. */
 export function createStoreClient({ filesUrl, s3 }: Pick<FileSettings, 'filesUrl' | 's3'>) {
   return filesUrl ? createS3Client({ ...filesUrl, ...s3 }) : null
 }
 
-/**
- * The configured file storage: the local `folder`, or the `FILES_URL` store, read through the cache folder `cache`
- * inside `folder`.
- */
+/** The local `folder`, or the `FILES_URL` store, read through `cache` inside `folder`. */
 export function createConfiguredFiles(
   config: FileSettings,
   folder: string,

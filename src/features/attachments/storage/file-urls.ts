@@ -2,14 +2,11 @@ import type { UrlSigner } from './signed-url.ts'
 
 export type FileUrls = ReturnType<typeof createFileUrls>
 
-/**
- * The URLs of files: permanent for public files, under `publicUrl` if a CDN serves them, and signed with an
- * expiry for private files.
- */
+/** Permanent for public files, under `publicUrl` if a CDN serves them; signed with an expiry for private ones. */
 export function createFileUrls({ sign, verify }: UrlSigner, publicUrl: string | null = null) {
   return { linkTo, isSigned: verify }
 
-  /** The URL of a file and when it expires; null for never. */
+  /** It never expires if null. */
   function linkTo(
     { key, type }: { key: string; type: string },
     baseUrl: string,

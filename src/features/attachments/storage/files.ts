@@ -4,28 +4,20 @@ import { dirname, join } from 'node:path'
 import type { BunFile } from 'bun'
 import { makeFolder, readNames, renameDurably, syncPath } from '../../../lib/files/durable-file.ts'
 
-/** The storage of attachments: the local disk or S3. */
+/** On the local disk or S3. */
 export type Files = {
   /** Stores a temporary file under its key. Afterwards its content and name survive a power failure. */
   keep: (temporaryPath: string, key: string) => Promise<void>
-  /** The file of a key and its size in bytes, or null if there is none. */
+  /** The size in bytes; null if there is no such file. */
   open: (key: string) => Promise<{ file: BunFile; size: number } | null>
   remove: (key: string) => Promise<void>
-  /**
-   * For a backup: for this many ms, removed files are only hidden; 0 ends this and deletes them.
-   */
+  /** For a backup: removed files are only hidden for `ms`; 0 ends this and deletes them. */
   holdRemovals: (ms: number) => Promise<void>
   /** All stored files, sorted by key. */
   list: () => AsyncIterable<{ key: string; storedAt: Date }>
-  /**
-   * Deletes cached copies whose keys `filterStored` leaves out: another instance removed the files. On the local disk,
-   * deletes all of them.
-   */
+  /** Deletes copies that `filterStored` leaves out, as another instance removed the files; all on the local disk. */
   sweepCopies: (filterStored: (keys: string[]) => Promise<Set<string>>) => Promise<void>
-  /**
-   * Records that a backup is restored into a database server: the files that were stored later have no row in it, but
-   * the former database may have one. With SQLite, files on the local disk are moved aside together with it.
-   */
+  /** For a restore into a database server: later files have no row in it, but perhaps in the former database. */
   recordRestore: () => Promise<void>
   restoredAt: () => Promise<Date | null>
   /** Throws `unavailable` unless files can be read and stored. */
@@ -38,13 +30,10 @@ export const RESTORED = 'restored'
 export const CACHE_FOLDER = 'cache'
 /** The size limit of uploads and variants. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024
-/**
- * A reply opens its file only when it is sent; it can then read to the end after the removal. Enough for that, also on a
- * busy machine.
- */
+/** A reply opens its file only when it is sent, and can then read it to the end: enough for a busy machine. */
 const READ_START_DELAY_MS = 100
 
-/** Stores files on the local disk, in folders by the first letter of the key. */
+/** In folders by the first letter of the key. */
 export function createFiles(folder: string): Files {
   const hidden = new Set<string>()
   const deletions = new Map<string, Promise<void>>()
@@ -73,10 +62,7 @@ export function createFiles(folder: string): Files {
     await renameDurably(temporaryPath, path)
   }
 
-  /**
-   * Does not follow symbolic links. Synchronous, because an asynchronous call costs ten times as
-   * much.
-   */
+  /** Does not follow symbolic links. Synchronous, which costs a tenth of an asynchronous call. */
   async function open(key: string) {
     if (hidden.has(key)) return null
     const path = toPath(key)

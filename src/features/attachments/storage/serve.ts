@@ -13,7 +13,7 @@ type Served = {
   etag?: string
 }
 
-/** The reply to a GET or HEAD of a file: the whole file, a single range, or 304. */
+/** The whole file, a single range, or 304. */
 export function serveFile(
   { row, file, size, itemType = row.itemType, etag: tag = row.key }: Served,
   { request, set }: Pick<Context, 'request' | 'set'>,
@@ -52,8 +52,7 @@ export function serveFile(
 }
 
 /**
- * Parses a single byte range (RFC 9110 §14), as leniently as Bun, which would otherwise answer it with headers for
- * the whole file. Several or invalid ranges mean the whole file.
+ * A single range (RFC 9110 §14), as leniently as Bun, which would send the whole file's headers. Else the whole file.
  */
 export function parseRange(
   header: string | null,

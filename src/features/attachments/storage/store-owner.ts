@@ -12,17 +12,14 @@ import { storeUnavailable } from './s3/requests.ts'
 
 /** In the store: who may delete objects. `token` changes at each sweep, so that a copy of the database is found out. */
 type Owner = { store: string; place: string; token: string; name: string; since: number }
-/**
- * In the database: the store that it uses. While a new token is being stored, either of both is valid. Without `token`,
- * the store is being claimed.
- */
+/** In the database. While a new token is being stored, both are valid. Without `token`, the store is being claimed. */
 type Claim = { store?: string; token?: string; next?: string; since?: number }
 /** In the store: the last server that is not its owner. */
 type Guest = { name: string; at: number }
 
 /**
- * Whether this server may delete objects: `owner`, `guest` if the store belongs to another server, `shared` if a guest
- * uses ours, `elsewhere` if the database uses another store.
+ * `guest`: the store belongs to another server. `shared`: a guest uses ours. `elsewhere`: the database uses another
+ * store.
  */
 type StoreState = { kind: 'owner' | 'guest' | 'shared' | 'elsewhere'; name: string }
 
@@ -34,9 +31,7 @@ type StoreOwnerDeps = {
   claim: StoredText
   /** Identifies the database; a copy has another one. */
   identify: () => Promise<string>
-  /** Whether several instances may use the database. */
   isShared: boolean
-  /** The keys among these that have a row. */
   keysWithRow: (keys: string[]) => Promise<Set<string>>
   name: string | null
   now: () => Date
@@ -49,8 +44,8 @@ const STATE_LIFETIME_MS = 5 * MINUTE_MS
 const SAMPLE_SIZE = 1_000
 
 /**
- * A store has one owner, and only that deletes from it. An empty store belongs to the first server that uses it, and a
- * store of an earlier version to the first whose database names most of its files.
+ * Only the owner deletes. An empty store belongs to the first server that uses it, a store of an earlier version to the
+ * first whose database names most of its files.
  */
 export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
   const name = deps.name ?? hostname()
@@ -158,7 +153,6 @@ export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
     await writeClaim({ store, token })
   }
 
-  /** How many of the first files in the store have a row. */
   async function sampleFiles() {
     const keys: string[] = []
     for await (const { key } of client?.list() ?? []) {

@@ -39,8 +39,7 @@ function createParser(contentType: string): BusboyInstance {
 }
 
 /**
- * The parser ends a head at the white space that may follow a boundary (RFC 2046 §5.1.1), and ignores a `filename*`, which
- * counts before the `filename` (RFC 6266 §4.3), after a quoted one.
+ * The parser mishandles white space after a boundary (RFC 2046 §5.1.1), and a `filename*` after a quoted `filename`.
  */
 function normalizeHead(head: string): string {
   const unpadded = head.replace(/^[ \t]+\r\n/, '\r\n')
@@ -50,7 +49,6 @@ function normalizeHead(head: string): string {
     .replace(/form-data;/i, 'form-data; ')
 }
 
-/** Decodes a part by its Content-Transfer-Encoding. */
 export function decodePart(
   chunks: AsyncIterable<Uint8Array>,
   encoding: string,

@@ -5,7 +5,6 @@ import type { Tx } from '../../../platform/db/db.ts'
 import type { AttachmentsDb } from '../schema.ts'
 import type { Row } from './prepare-upload.ts'
 
-/** The part of a row that is stored to repeat a reply. */
 type StoredFile = Pick<Row, 'key' | 'type' | 'fileName' | 'itemType'>
 
 /** Records the reply, in the transaction that stores the files. */
@@ -22,15 +21,14 @@ const MAX_DROPPED_AT_ONCE = 50
 type Running = { fingerprint: string; stored: Promise<StoredFile[]> }
 
 /**
- * Repeats the reply to an upload with the same key for 24 hours, or until the user has sent 100 others.
- * A different upload (by `fingerprint`) with the same key is refused with `validation_failed`.
+ * For 24 hours, or until 100 later uploads. Another upload (by `fingerprint`) with the key throws `validation_failed`.
  */
 export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: () => Date }) {
   const { uploadRetries } = db.tables
   const inFlight = new Map<string, Running>()
   return { isKnown, once, list, sweep }
 
-  /** Whether an upload with this key was stored or is being stored. */
+  /** Also while it is being stored. */
   async function isKnown(userId: string, retryKey: string | null): Promise<boolean> {
     if (retryKey === null) return false
     return inFlight.has(`${userId} ${retryKey}`) || (await find(userId, retryKey)) !== null
@@ -112,7 +110,7 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
     return done && done.expiresAt > now() ? done : null
   }
 
-  /** A user's stored idempotency keys, for the export. */
+  /** For the export. */
   async function list(userId: string) {
     const rows = await db.read
       .select()

@@ -71,10 +71,7 @@ function findCharsets(head: Uint8Array): Charset[] {
   return ['utf-8', 'shift_jis', 'windows-1252']
 }
 
-/**
- * Whether a file is text in `charset`, which may be cut within its last character. Reads in slices, so that no file blocks
- * the event loop or is loaded completely.
- */
+/** `charset` may be cut within its last character. Reads in slices, so that no file blocks the event loop. */
 async function isText(path: string, size: number, charset: Charset): Promise<boolean> {
   const decoder = new TextDecoder(charset, { fatal: true })
   await using file = await open(path)

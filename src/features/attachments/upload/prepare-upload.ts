@@ -8,7 +8,6 @@ import { findExtension, isImage, sniff } from './media-types.ts'
 import type { Upload } from './receive-uploads.ts'
 import type { Staging } from './staging.ts'
 
-/** How the sender wants an upload to be stored. */
 export type UploadOptions = {
   type: 'supportTicket' | 'publicAsset'
   compression: boolean
@@ -16,7 +15,6 @@ export type UploadOptions = {
 }
 
 export type Row = AttachmentsDb['tables']['attachments']['$inferSelect']
-/** A file that is ready to be stored, and its row. */
 export type PreparedUpload = { path: string; row: Row }
 
 type PreparerDeps = {
@@ -29,7 +27,6 @@ type PreparerDeps = {
 const COMPRESSED = { quality: 80, longSide: 2_560, isKeptIfSmaller: true }
 const FULL_QUALITY = { quality: 90, longSide: 8_192 }
 
-/** Detects the type of an upload and converts it as requested. */
 export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps) {
   return prepare
 
@@ -59,7 +56,7 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
     return { path: file.path, row }
   }
 
-  /** The file to store: the upload itself, or an image made from it. */
+  /** Or an image made from it. */
   async function convert(
     upload: Upload,
     itemType: string,
@@ -119,7 +116,6 @@ function unsupportedType(type: UploadOptions['type']): AppError {
   )
 }
 
-/** The error for an image that could not be made. */
 export function imageRefusal(kind: Exclude<ImageResult['kind'], 'made'>): AppError {
   if (kind === 'no_space') return noSpace()
   if (kind === 'unreadable') {

@@ -14,22 +14,19 @@ export type Quota = ReturnType<typeof createQuota>
 const MAX_VARIANT_BYTES = 8 * 1024 * 1024
 
 /**
- * Limits a user to `maxBytes` in `maxCount` files. Variants count too, but visitors request them, so they are
- * evicted to make room for the owner's uploads; new variants evict the largest ones.
+ * Up to `maxBytes` in `maxCount` files. Variants count, but are evicted for the owner's uploads; new ones evict the
+ * largest.
  */
 export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
   const { attachments, variants } = db.tables
   return { check, take, storeVariant }
 
-  /** Refuses an upload before reading it if the quota is full. */
+  /** Before it is read. */
   async function check(userId: string) {
     await ensureRoom(db.read, userId, 1, 1)
   }
 
-  /**
-   * Refuses `rows` beyond the quota, in the transaction that stores them. Returns the keys of evicted variants,
-   * whose files the caller drops after the commit.
-   */
+  /** In the transaction that stores `rows`. The caller drops the returned keys of evicted variants after the commit. */
   async function take(tx: Tx, userId: string, rows: Row[]): Promise<string[]> {
     const size = rows.reduce((sum, { size }) => sum + size, 0)
     const left = await ensureRoom(tx, userId, rows.length, size)
@@ -52,7 +49,7 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
     return evictedKeys
   }
 
-  /** Deletes the largest of these variants until the rest fit into `limit` bytes. Returns their keys. */
+  /** Until the rest fit into `limit` bytes. Returns their keys. */
   async function evict(tx: Tx, which: SQL | undefined, limit: number): Promise<string[]> {
     const ofPictures = eq(attachments.key, variants.original)
     const [stored] = await tx

@@ -18,7 +18,6 @@ import type { Staged, Staging } from './staging.ts'
 
 const MAX_REQUEST_BYTES = 64 * 1024 * 1024
 
-/** A staged file with the sender's file name. */
 export type Upload = Staged & { fileName: string }
 
 /** The announced size of an upload, else the limit. Throws if the announced size exceeds the limit. */
@@ -29,7 +28,7 @@ export function readUploadSize(request: Request): number {
   return readContentLength(request) ?? limit
 }
 
-/** Stages the files of a request: a multipart form or one raw body. Leaves nothing behind if it throws. */
+/** A multipart form or one raw body. Leaves nothing behind if it throws. */
 export async function receiveUploads(
   request: Request,
   staging: Pick<Staging, 'check' | 'receive' | 'discard'>,

@@ -14,15 +14,12 @@ const HEAD_BYTES = 4_100
 /** Older temporary files are abandoned. */
 const ABANDONED_AFTER_MS = HOUR_MS
 
-/** The folder for incoming uploads and images being processed, on the same disk as the stored files. */
+/** On the same disk as the stored files. */
 export function createStaging(folder: string, space: DiskSpace) {
   const inUse = new Set<string>()
   return { check: space.check, receive, newPath, discard, sweep }
 
-  /**
-   * Streams `source` into a temporary file. Throws `tooLarge()` beyond `limit` bytes and
-   * `insufficient_storage` when the disk fills up; both leave nothing behind.
-   */
+  /** Throws `tooLarge()` beyond `limit` bytes and `insufficient_storage`; both leave nothing behind. */
   async function receive(
     source: AsyncIterable<Uint8Array>,
     limit: number,

@@ -8,7 +8,6 @@ import {
   type PurchasablePlan,
 } from './plan-matching.ts'
 
-/** What is known about a user in one environment. */
 type AccessReasons = {
   environment: Environment
   /** No event has ever named the user. */
@@ -25,7 +24,7 @@ type AccessReasons = {
 
 type NamedPlan = { code: string; name: string; duration: string }
 
-/** By the end (ms) of a period that begins at 0. */
+/** By the end (ms) of a period from 0. */
 const ADVERBS = new Map(
   Object.entries({ day: 'daily', week: 'weekly', month: 'monthly', year: 'yearly' }).map(
     ([duration, adverb]) => [endOfPeriod(0, duration), adverb],

@@ -4,14 +4,13 @@ import { countUpTo } from '../../../platform/db/key-ranges.ts'
 import type { PurchaseAccess } from '../purchases/access.ts'
 import type { BillingDb } from '../schema.ts'
 
-/** Which users to find by their access in production. Both conditions must hold. */
+/** By their access in production. Both conditions must hold. */
 type AccessFilter = { status?: AccessStatus | undefined; plan?: string | undefined }
 
 type StatusAndPlan = { status: AccessStatus; plan: string | null }
 
 const HAS_NONE: StatusAndPlan = { status: 'none', plan: null }
 
-/** Finds users by their stored access in production. */
 export function createAccessSearch(db: BillingDb) {
   const { accessStates } = db.tables
   const { userId, status, plan } = accessStates
@@ -33,12 +32,11 @@ export function createAccessSearch(db: BillingDb) {
     return rows.map(({ id }) => id)
   }
 
-  /** How many users an indexed filter has, counting up to `max`. */
+  /** Counts up to `max`. */
   function countUsers(filter: AccessFilter, max: number): Promise<number> {
     return countUpTo(db.read, accessStates, userId, toCondition(filter), max)
   }
 
-  /** Those of the `ids` that match. */
   async function filterIds(filter: AccessFilter, ids: string[]): Promise<Set<string>> {
     const findAccess = await readAccess(ids)
     const matches = ({ status, plan }: StatusAndPlan) =>
@@ -46,7 +44,6 @@ export function createAccessSearch(db: BillingDb) {
     return new Set(ids.filter((id) => matches(findAccess(id))))
   }
 
-  /** The status and the plan of each of the users. */
   async function readAccess(ids: string[]): Promise<(id: string) => StatusAndPlan> {
     if (ids.length === 0) return () => HAS_NONE
     const rows = await db.read

@@ -4,9 +4,7 @@ import { isEffectivelyForever, isoTime } from './access-explanation.ts'
 /** A user's access, as other servers receive it. Times are ISO 8601; `expiresAt` null: never, or no purchase. */
 export type AccessState = {
   active: boolean
-  /** The code of the plan; null for none. */
   plan: string | null
-  /** The ids of the active entitlements. */
   entitlements: string[]
   /** The best purchase. */
   productId: string | null
@@ -16,7 +14,7 @@ export type AccessState = {
   expiresAt: string | null
 }
 
-/** Summarizes purchases, which are sorted best first, and the plan that they give. */
+/** `purchases`: best first. */
 export function computeAccessState(purchases: PurchaseAccess[], plan: string | null): AccessState {
   const [best] = purchases
   const active = best?.active ?? false

@@ -37,7 +37,7 @@ export type AccessChange = {
 type AccessStatesDeps = {
   db: BillingDb
   holders: Pick<Holders, 'holderAmong'>
-  /** The plans, in the best matching language of `wanted`. */
+  /** In the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
   existingUsers: ExistingUsers
   isUserWithin: (tx: Tx, id: string) => Promise<boolean>
@@ -64,10 +64,7 @@ const CUSTOMERS_PER_CHANGE = 50
 
 const NO_FACTS = { status: null, plan: null }
 
-/**
- * Stores each user's access, so that every change is announced once, in the transaction that stores it, whether an
- * event or time alone caused it.
- */
+/** Stores each user's access and announces each change once, in the same transaction, also if only time caused it. */
 export function createAccessStates(deps: AccessStatesDeps) {
   const { db, holders, listPlans, existingUsers, isUserWithin, accessSettings, showsSandbox } = deps
   const { onAccessChange, reportUnmatched, now } = deps
@@ -139,9 +136,8 @@ export function createAccessStates(deps: AccessStatesDeps) {
   }
 
   /**
-   * Compares all users' access when plans sell other products or give other entitlements than before, or the settings or
-   * rules of access have changed. The first time, it announces nothing: then it stores the access from before this table or
-   * its newest columns existed.
+   * Compares all users' access after a change of plans or access settings. The first run announces nothing, but stores
+   * the access from before this table or its newest columns.
    */
   async function followPlans(signal: AbortSignal) {
     const { plans, archived } = await listPlans([])
@@ -223,7 +219,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
     return showsSandbox && hasSandbox ? ['production', 'sandbox'] : ['production']
   }
 
-  /** Stores the access of a user; returns the change, or null if there is none. */
+  /** Null if the access has not changed. */
   async function storeIfChanged(
     tx: Tx,
     userId: string,
@@ -268,7 +264,6 @@ export function createAccessStates(deps: AccessStatesDeps) {
   }
 }
 
-/** The status and plan by which the user list finds a user. */
 function toAccessColumns(purchases: PurchaseAccess[], catalogue: Catalogue) {
   return {
     status: computeAccessStatus(purchases),

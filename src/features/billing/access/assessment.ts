@@ -5,12 +5,11 @@ import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import { type Catalogue, findPlanOfPurchase, type PurchasablePlan } from './plan-matching.ts'
 
-/** The currency of the prices of purchases. */
+/** Of purchases' prices. */
 const USD = 'USD'
 
-/** The operator's settings that decide about access. */
 export type AccessSettings = {
-  /** How long a purchase gives access after its end while its store is expected to report a renewal, in ms. */
+  /** In ms, while the store is expected to report a renewal. */
   lenienceMs: number
   /** Users whose test purchases give access in production. */
   sandboxTesters: ReadonlySet<string>
@@ -20,10 +19,7 @@ type PricedPlan = PurchasablePlan & { price: number; currency?: string; duration
 
 type FindPlan = (purchase: Purchase) => PricedPlan | undefined
 
-/**
- * The access that purchases and their plans give at `now` (ms), best first. Active purchases that belong to no plan, such
- * as coins, come after those that do.
- */
+/** Best first, at `now` (ms). Active purchases that belong to no plan, such as coins, come last. */
 export function assessWithPlans<T extends Purchase>(
   purchases: T[],
   catalogue: Catalogue<PricedPlan>,
@@ -40,10 +36,7 @@ export function assessWithPlans<T extends Purchase>(
   return placeGrants(sorted, findPlan, comparablePrice)
 }
 
-/**
- * Returns the price of a purchase in the currency of all, or 0 for each if there is no rate for one of them or nothing to
- * compare.
- */
+/** The price of a purchase in the currency of all; 0 for each if a rate is missing, or with nothing to compare. */
 function comparePrices(
   purchases: Purchase[],
   findPlan: FindPlan,
@@ -64,7 +57,6 @@ function comparePrices(
   }
 }
 
-/** Returns a function that tells the access that a single purchase gives now. */
 export async function createAssessment({
   listPlans,
   accessSettings,
@@ -82,10 +74,7 @@ export async function createAssessment({
   }
 }
 
-/**
- * Sorts granted access behind the active purchases, unless it gives a more expensive plan than the best of them, or the
- * same for longer. It never takes a plan away.
- */
+/** Sorts grants behind active purchases, unless they give a more expensive plan, or the same for longer. */
 function placeGrants<T extends Purchase>(
   sorted: PurchaseAccess<T>[],
   findPlan: FindPlan,
@@ -125,7 +114,6 @@ function ratePerDay(price: number, plan: PricedPlan | undefined): number {
   return plan === undefined ? 0 : price / ((endOfPeriod(0, plan.duration) || 365 * DAY_MS) / DAY_MS)
 }
 
-/** The environments whose purchases count for a user. */
 export function environmentsFor(
   userId: string,
   environment: Environment,

@@ -19,7 +19,6 @@ type Mention = {
 
 export type Holders = ReturnType<typeof createHolders>
 
-/** Finds which of a customer's users the purchases count for. */
 export function createHolders({ db, existingUsers }: HoldersDeps) {
   const { billingAliases, billingEvents } = db.tables
   const findIds = prepareSelect(db, (from) =>
@@ -40,7 +39,6 @@ export function createHolders({ db, existingUsers }: HoldersDeps) {
     return holderAmong(from, users)
   }
 
-  /** Which of a customer's `users` the purchases count for; null for none. */
   async function holderAmong(from: Reader, users: string[]): Promise<string | null> {
     return users.length > 1 ? findLatest(from, users) : (users[0] ?? null)
   }

@@ -6,7 +6,6 @@ import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 
-/** The fields of a plan that match it to a purchase. */
 export type PurchasablePlan = {
   code: string
   paymentProductId: string
@@ -23,13 +22,9 @@ export type Catalogue<Plan extends PurchasablePlan = PurchasablePlan> = {
   rates?: Record<string, number>
 }
 
-/** The fields of a purchase that match it to a plan. */
 export type Offer = Pick<Purchase, 'priceId' | 'productId' | 'entitlementIds' | 'grant'>
 
-/**
- * A product that has active purchases but belongs to no plan. `lines`: the number of purchases;
- * `customerId`: the customer of one of them.
- */
+/** `lines`: the number of its active purchases; `customerId`: a customer of one. */
 export type UnmatchedProduct = {
   productId: string | null
   priceId: string | null
@@ -41,7 +36,7 @@ export type UnmatchedProduct = {
 const PAGE_SIZE = 500
 const MAX_REPORTED = 1_000
 
-/** The plan of a purchase, which may be archived. */
+/** It may be archived. */
 export function findPlanOfPurchase<Plan extends PurchasablePlan>(
   offer: Offer,
   { plans, archived }: Catalogue<Plan>,
@@ -50,8 +45,8 @@ export function findPlanOfPurchase<Plan extends PurchasablePlan>(
 }
 
 /**
- * Finds a plan by price, else by product, else by Google's product without the base plan, else by an entitlement whose
- * id is the plan's code.
+ * By price, else by product, else by Google's product without the base plan, else by an entitlement named like its
+ * code.
  */
 function planAmong<Plan extends PurchasablePlan>(
   plans: Plan[],
@@ -133,12 +128,11 @@ function isUnmatched(purchase: PurchaseAccess, catalogue: Catalogue): boolean {
 
 type ListPlans = (wanted: string[]) => Promise<Catalogue>
 
-/** Notices, in this process, when a user has paid for a product that belongs to no plan. */
 export function createUnmatchedReport(log: Log, listPlans: ListPlans) {
   const reported = new Map<string, Offer>()
   return { report, stillUnmatched }
 
-  /** Logs a warning once per product. */
+  /** Once per product. */
   function report(purchases: PurchaseAccess[], catalogue: Catalogue) {
     for (const purchase of purchases) {
       const product = `${purchase.productId} ${purchase.priceId}`
@@ -166,7 +160,7 @@ type PlanMatchingDeps = {
   now: () => Date
 }
 
-/** Lists the products of active purchases that belong to no plan, most frequent first. */
+/** Most frequent first. */
 export function createUnmatchedList({ db, listPlans, now }: PlanMatchingDeps) {
   const { subscriptions } = db.tables
   return async (): Promise<UnmatchedProduct[]> => {

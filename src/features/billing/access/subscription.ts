@@ -10,7 +10,6 @@ import { type AccessSettings, assessWithPlans, environmentsFor } from './assessm
 import type { Holders } from './holders.ts'
 import { type Catalogue, findPaidPlan, type PurchasablePlan, planGivenBy } from './plan-matching.ts'
 
-/** The parts of a plan that are needed here: its identifiers, price, duration and limits. */
 export type PlanLike = PurchasablePlan & {
   name: string
   price: number
@@ -22,7 +21,7 @@ type SubscriptionDeps<Plan extends PlanLike> = {
   db: BillingDb
   projection: Projection
   holders: Pick<Holders, 'findLatest'>
-  /** The plans, in the best matching language of `wanted`. */
+  /** In the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<Catalogue<Plan> & { language: string }>
   existingUsers: ExistingUsers
   accessSettings: AccessSettings
@@ -35,7 +34,6 @@ export type Subscription<Plan extends PlanLike> = ReturnType<typeof createSubscr
 /** Only a corrupt history has more. */
 const MAX_PURCHASES_SHOWN = 100
 
-/** Reads a user's current subscription and purchases. */
 export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps<Plan>) {
   const { db, projection, holders, listPlans, existingUsers } = deps
   const { accessSettings, reportUnmatched, now } = deps
@@ -85,7 +83,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     return { plan, purchase: findPaidPlan(purchases, catalogue)?.purchase ?? null }
   }
 
-  /** A user's purchases, best first, and the plan that they give. */
+  /** Best first, with the plan that they give. */
   async function assess(userId: string, environment: Environment, wanted: string[]) {
     const { language, ...catalogue } = await listPlans(wanted)
     const found = await listPurchases(userId, environmentsFor(userId, environment, accessSettings))
@@ -128,10 +126,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     return purchases
   }
 
-  /**
-   * The customer that an app user id belongs to, with all ids of that customer; null if no event
-   * has named the id. `heldBy`: another user of the same customer, to whom the purchases belong.
-   */
+  /** With all ids of the customer; null if no event named the id. `heldBy`: the other user who has its purchases. */
   async function findCustomer(userId: string) {
     const rows = await findIds.execute({ userId })
     const [first] = rows

@@ -26,7 +26,6 @@ import type { PlanLike, Subscription } from './subscription.ts'
 type TimelineDeps<Plan extends PlanLike> = {
   db: BillingDb
   subscription: Pick<Subscription<Plan>, 'findCustomer'>
-  /** The plans, in the best matching language of `wanted`. */
   eventLog: Pick<EventLog, 'readRows'>
   listPlans: (wanted: string[]) => Promise<Catalogue<Plan>>
   accessSettings: AccessSettings
@@ -41,7 +40,6 @@ export type Timeline = ReturnType<typeof createTimeline>
 
 type KeyedPurchase = PurchaseAccess<Purchase & { purchaseKey: string }>
 
-/** An event of a purchase, and what it changed. */
 type Entry = {
   eventId: string
   type: string
@@ -51,7 +49,7 @@ type Entry = {
   outcome: string
   error: string | null
   changes: Difference[]
-  /** The user to whom the event links the purchase; null for all other events. */
+  /** Null unless the event links the purchase to a user. */
   linkedTo: string | null
   /** Who has linked the purchase or granted access, and why. */
   support: Support | null
@@ -65,7 +63,7 @@ const MAX_TRANSFERS_SHOWN = 50
 const HIDDEN_FIELDS = /^(priceId|isTemporary|grant)(\.|$)/
 const TIME_FIELDS = /At$/
 
-/** The history of a user's purchases, event by event. It applies events as the projection does. */
+/** Applies events as the projection does. */
 export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) {
   const { db, eventLog, subscription, listPlans, accessSettings, findClaimant, findLink, now } =
     deps
@@ -147,7 +145,6 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
     return { sentence, explanation, purchases, catalogue, ids, heldBy, failure }
   }
 
-  /** The latest event of these users that could not be applied. */
   async function latestFailure(ids: string[], environment: Environment) {
     const { id, eventId, appUserId, environment: stated, receivedAt } = billingEvents
     const [row] = await db.read
@@ -208,7 +205,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
     }
   }
 
-  /** The newest events of a purchase and their changes. Earlier events are folded but not shown. */
+  /** Earlier events are folded but not shown. */
   async function listEntries(purchaseKey: string): Promise<{ entries: Entry[]; isCut: boolean }> {
     const rows = await db.read
       .select()
@@ -268,7 +265,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   }
 }
 
-/** The fields of a purchase that an event has changed; times as ISO 8601. */
+/** Times as ISO 8601. */
 function listChanges(before: Purchase | null, after: Purchase): Difference[] {
   return differencesBetween(before ?? {}, after)
     .filter(

@@ -10,7 +10,6 @@ const FiguresQuery = closedObject({
   environment: t.Optional(literalUnion(ENVIRONMENTS, { description: 'production by default' })),
 })
 
-/** The console's route for the business figures. */
 export function businessAdmin({ figures }: { figures: Figures }) {
   return new Elysia({ name: 'business-admin', prefix: CONSOLE_API }).get(
     '/business',

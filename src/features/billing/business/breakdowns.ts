@@ -21,7 +21,7 @@ type BreakdownsInput = {
   payments: MonthPayments
 }
 
-/** The subscriptions and the revenue of a month by plan, store and country; the largest first. */
+/** The largest first. */
 export async function readBreakdowns({ sums, span, catalogue, payments }: BreakdownsInput) {
   const tables: Record<Breakdown, BreakdownRow[]> = { plan: [], store: [], country: [] }
   for (const row of await breakdownSums(sums, span)) {

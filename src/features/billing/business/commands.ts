@@ -28,7 +28,6 @@ const showFigures = dataCommand({
   print: describeFigures,
 })
 
-/** The figures as text for a terminal. */
 function describeFigures(figures: Read): string {
   const { month, until, currency, months, payments, breakdowns, unconverted } = figures
   const [before, now] = months.slice(-2)

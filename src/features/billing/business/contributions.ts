@@ -23,7 +23,7 @@ const MAX_SIBLINGS = 200
 /** How long the event loop may be blocked. */
 const TURN_MS = 3
 
-/** Reads what purchases contribute to the figures, outside of changes, and adds it to the sums. */
+/** Reads outside of changes what purchases contribute, and adds it to the sums. */
 export function createContributions({ db, eventLog, log }: ContributionsDeps) {
   const { billingEvents, subscriptions, purchasePeriods, businessSums } = db.tables
   const storePeriods = db.prepareWrite((tx) =>
@@ -139,7 +139,6 @@ export function createContributions({ db, eventLog, log }: ContributionsDeps) {
       .limit(MAX_EVENTS)
   }
 
-  /** The purchases of the same customer and environment. */
   async function findSiblings(purchaseKey: string) {
     const [owner] = await db.read
       .select({ customerId: subscriptions.customerId })
@@ -156,7 +155,6 @@ export function createContributions({ db, eventLog, log }: ContributionsDeps) {
     return rows.map(({ key, state }) => ({ key, purchase: readPurchase(state) }))
   }
 
-  /** Replaces what the purchases have contributed to the sums until now. */
   async function replace(tx: Tx, counted: Counted[]) {
     if (counted.length === 0) return
     const keys = counted.map(({ purchaseKey }) => purchaseKey)

@@ -1,15 +1,12 @@
 /** Units of each currency for one unit of the same base, on a day (`2026-10-31`). */
 type DayRates = { date: string; rates: Record<string, number> }
 
-/** The stored rates of the days, in order. */
+/** In order. */
 export type ReadRates = (since: string, until: string) => Promise<DayRates[]>
 
 export type Conversion = ReturnType<typeof createConversion>
 
-/**
- * Converts amounts into `target` with the rates of each day: the newest that are not later than the day, else the
- * oldest. A currency without a rate on the day, such as before its provider was added, has its oldest one.
- */
+/** Uses the newest rates up to each day, else the oldest. A currency without a rate that day has its oldest one. */
 export function createConversion(days: DayRates[], target: string) {
   const rateOfDay = new Map<string, Record<string, number>>()
   const oldest = days[0]?.date ?? null

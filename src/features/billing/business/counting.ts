@@ -82,7 +82,6 @@ export function createCounting(deps: CountingDeps) {
     await run(signal, db.pauseBatches)
   }
 
-  /** Counts again the purchases with events in the last two days. */
   async function recheck(signal: AbortSignal) {
     await db.write(async (tx) => {
       const progress = await load(tx)
@@ -98,10 +97,7 @@ export function createCounting(deps: CountingDeps) {
     await noteChanged(tx).execute({ purchaseKey })
   }
 
-  /**
-   * `counting`: the progress of counting all purchases, null otherwise. `behindSince`: the time up to which events are
-   * counted, null if that is at most a few minutes ago.
-   */
+  /** `counting`: progress of counting everything, else null. `behindSince`: null if at most a few minutes ago. */
   async function readProgress() {
     const progress = await load(db.read)
     if (progress?.stage !== 'follow') {
@@ -182,7 +178,6 @@ export function createCounting(deps: CountingDeps) {
     return progress
   }
 
-  /** Counts the purchases that `markChanged` has marked. */
   async function countChanged(progress: Progress, signal: AbortSignal, rest: Rest) {
     while (!signal.aborted) {
       const startedAt = performance.now()
@@ -239,10 +234,7 @@ export function createCounting(deps: CountingDeps) {
     return store(from, to, [])
   }
 
-  /**
-   * Replaces the earlier contributions of the purchases, and stores the progress. Returns null and changes nothing if
-   * another run has stored its progress in the meantime.
-   */
+  /** Replaces earlier contributions and stores the progress. Null, changing nothing, if another run was first. */
   function store(
     from: Progress,
     to: Progress,

@@ -12,7 +12,7 @@ type FiguresDeps = {
   db: BillingDb
   listPlans: (wanted: string[]) => Promise<Catalogue<NamedPlan>>
   readRates: ReadRates
-  /** The currency of the figures unless another one is chosen. */
+  /** The default currency. */
   ratesBase: string
   readProgress: Counting['readProgress']
   now: () => Date
@@ -27,7 +27,7 @@ export type FiguresQuery = {
   environment?: Environment | undefined
 }
 
-/** The figures of a month, or of a part of it. Amounts are in thousandths of the chosen currency. */
+/** Amounts in thousandths of the chosen currency. */
 type MonthFigures = { month: string } & Record<
   (typeof BALANCES)[number] | (typeof FLOWS)[number],
   number
@@ -176,7 +176,6 @@ export function createFigures(deps: FiguresDeps) {
       return found.reduce<string>((first, each) => (each && each < first ? each : first), current)
     }
 
-    /** The currencies of all payments, and the one of the rates. */
     async function currencies(): Promise<string[]> {
       return [...new Set([ratesBase, ...(await sums.items(monthly('paid')))])].toSorted()
     }

@@ -3,7 +3,7 @@ import type { BillingDb } from '../schema.ts'
 import type { Conversion } from './conversion.ts'
 import { createSumRows, type SumRows } from './sum-rows.ts'
 
-/** What was paid or refunded with one currency, and what the part with a rate amounts to after the conversion. */
+/** `from` is before the conversion, `to` after it. */
 type Amount = { name: 'paid' | 'refunded'; currency: string; from: number; to: number | null }
 
 export type MonthPayments = { amounts: Amount[]; firstDay: string | null }
@@ -13,7 +13,6 @@ const MAX_KEPT = 1_000
 const DAY_SERIES = ['paid.day', 'refunded.day']
 const MONTH_SERIES = ['paid.month', 'refunded.month']
 
-/** Reads the payments of months, converted at the rates of each day. */
 export function createPayments(db: BillingDb) {
   const kept = new Map<string, MonthPayments>()
   return { readMonths }

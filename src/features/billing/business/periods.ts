@@ -29,7 +29,6 @@ export type Period = {
 }
 
 type Draft = {
-  /** The purchase after the period's last event. */
   purchase: Purchase
   transactionId: string | null
   paid: OrderedEvent['paid']
@@ -81,7 +80,6 @@ function billedFromLast(period: Period, last: Period | undefined): Period {
   return { ...period, billedMs: period.billedMs + late }
 }
 
-/** Ends the periods of a purchase that another one has replaced. */
 export function endPeriodsAt(periods: Period[], replacedAt: number): Period[] {
   return periods.map((period) => {
     const end = Math.max(period.startsAt, replacedAt)
@@ -99,7 +97,7 @@ function isPaidFor(draft: Draft): boolean {
 }
 
 /**
- * Google does not name the start of a period that it was not asked about before: then all periods count as equally
+ * Google does not name the start of a period that Homeport did not query before: all periods then count as equally
  * long. Its renewals are numbered from 0, as in `GPA.1..0`.
  */
 function findStart({ purchase, transactionId }: Draft): number | null {
@@ -141,7 +139,6 @@ function draftFrom(purchase: Purchase, event: OrderedEvent): Draft {
   }
 }
 
-/** The period that an event is about. */
 function draftFor(drafts: Draft[], { purchasedAt, transactionId }: OrderedEvent) {
   const byTime = drafts.findLast(({ purchase }) => {
     const distance = Math.abs((purchase.purchasedAt ?? Number.NaN) - (purchasedAt ?? Number.NaN))
@@ -210,7 +207,7 @@ function toOffer({ productId, priceId, entitlementIds }: Purchase): string {
 const KINDS = ['trial', 'paid', 'once'] as const
 type Row = [offer: number, kind: number, ...numbers: (number | null)[]]
 
-/** Periods as compact text: times in seconds, and the texts that most of them share only once. */
+/** Compact: times in seconds, and shared texts only once. */
 export function encodePeriods(periods: Period[]): string {
   const traits: string[] = []
   const rows = periods.map((period): Row => {

@@ -1,18 +1,15 @@
 import { sql } from 'drizzle-orm'
 import type { Columns } from '../../../platform/db/columns.ts'
 
-/** The business figures, derived from the log of events. */
 export function businessTables(columns: Columns) {
   const { table, text, int, index, primaryKey } = columns
 
-  /** What each purchase contributes. */
   const purchasePeriods = table(
     'purchase_periods',
     {
       purchaseKey: text('line_key').primaryKey(),
       /** As `encodePeriods` writes them. */
       periods: text().notNull(),
-      /** The purchase that has replaced this one. */
       replacedBy: text(),
     },
     (t) => [
@@ -20,7 +17,6 @@ export function businessTables(columns: Columns) {
     ],
   )
 
-  /** The sums of what the purchases contribute. */
   const businessSums = table(
     'business_sums',
     {

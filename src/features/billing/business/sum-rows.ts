@@ -19,7 +19,6 @@ export function createSumRows(db: BillingDb, environment: StoredEnvironment) {
       .orderBy(asc(series), asc(period), asc(item))
   }
 
-  /** The sums over all periods. */
   async function totals(names: string[], from: string, to: string): Promise<SumRow[]> {
     const found = await db.read
       .select({ series, item, sum: sum(businessSums.sum) })

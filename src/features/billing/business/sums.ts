@@ -1,7 +1,7 @@
 import { addMonths, DAY_MS, HOUR_MS } from '../../../lib/time/durations.ts'
 import type { Period } from './periods.ts'
 
-/** The change of each row of `business_sums`, by its `series`, `period` and `item`. */
+/** By `series`, `period` and `item`. */
 export type Sums = Map<string, number>
 
 /** The figures that are numbers at a point in time, and those that count what happens in a period. */
@@ -15,7 +15,7 @@ export const FLOWS = [
   'converted',
   'unpriced',
 ] as const
-/** The amounts, whose items are currencies. */
+/** Their items are currencies. */
 const AMOUNTS = ['paid', 'refunded', 'recurring'] as const
 export const BREAKDOWNS = ['plan', 'store', 'country'] as const
 
@@ -30,7 +30,7 @@ const MIN_RETAINED_MS = DAY_MS
 const DAYS_PER_MONTH = 365.25 / 12
 const SEPARATOR = '\t'
 
-/** Adds what the periods of a purchase contribute to `sums`, or with `sign` -1 takes it away. */
+/** With `sign` -1 takes the contribution away. */
 export function addSums(sums: Sums, periods: Period[], sign: 1 | -1) {
   const subscribed = withoutGaps(periods.filter(({ kind }) => kind !== 'once'))
   for (const period of subscribed) addBalances(period)
@@ -150,7 +150,6 @@ function withoutGaps(periods: Period[]): Period[] {
   })
 }
 
-/** What the period costs per month. */
 function toMonthlyAmount({ billedMs, amount }: Period): number {
   const months = billedMs / DAY_MS / DAYS_PER_MONTH
   if (amount === null || months <= 0) return 0

@@ -17,7 +17,6 @@ import { GrantParams, GrantReply, NewGrantBody, RevokeQuery } from './model.ts'
 type Needs = {
   grants: Grants
   timeline: Pick<Timeline, 'explain'>
-  /** The id of the user with an e-mail address, or null. */
   findIdByEmail: (email: string) => Promise<string | null>
 }
 
@@ -122,7 +121,6 @@ async function findUserId({ findIdByEmail }: Needs, id: string, { door }: Action
   return (door === 'command' ? await findIdByEmail(id) : null) ?? id
 }
 
-/** Adds what the user has access to now. */
 async function explainAccess(
   outcome: { userId: string; grant: Grant },
   { timeline }: Pick<Needs, 'timeline'>,

@@ -3,7 +3,6 @@ import type { Grants } from './grants.ts'
 
 type Needs = {
   grants: Pick<Grants, 'list'>
-  /** The id of the user with an e-mail address, or null. */
   findIdByEmail: (email: string) => Promise<string | null>
 }
 

@@ -28,7 +28,7 @@ type NewGrant = Support & {
   idempotencyKey?: string | undefined
 }
 
-/** Access that was given to a user without a purchase. Times in ISO 8601; `endsAt` null: never. */
+/** Times in ISO 8601; `endsAt` null: never. */
 export type Grant = {
   id: string
   entitlementId: string
@@ -37,7 +37,6 @@ export type Grant = {
   endsAt: string | null
   grantedBy: string
   reason: string
-  /** Null unless it was revoked. */
   revokedBy: string | null
 }
 

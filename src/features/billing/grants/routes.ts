@@ -6,7 +6,6 @@ import { GrantsReply } from './model.ts'
 
 type GrantRoutesDeps = { grants: Grants; scopeGuard: ScopeGuard }
 
-/** The route with which the app's other servers list the access that a user was granted. */
 export function grantRoutes({ grants, scopeGuard }: GrantRoutesDeps) {
   return new Elysia({ name: 'server-grants' })
     .use(scopeGuard)

@@ -33,8 +33,8 @@ export function createErasure(deps: ErasureDeps) {
   return { eraseUser, pseudonymize, idsOfUser, eventsOfUser }
 
   /**
-   * Replaces a user's ids with pseudonyms, drops the provider's attributes of the user, and folds the purchases again
-   * under the pseudonyms. The hash of the received body stays.
+   * Uses pseudonyms, drops the provider's attributes, and folds the purchases again. The hash of the received body
+   * stays.
    */
   async function eraseUser(tx: Tx, userId: string) {
     const ids = await findIds(tx, userId)
@@ -69,7 +69,7 @@ export function createErasure(deps: ErasureDeps) {
     }
   }
 
-  /** The ids of other users who share a customer with `ids`, in order. */
+  /** In order. */
   async function findOtherIds(from: Reader, ids: string[]): Promise<string[]> {
     const own = await from
       .selectDistinct({ customerId: billingAliases.customerId })
@@ -90,10 +90,7 @@ export function createErasure(deps: ErasureDeps) {
     return findIds(db.read, userId)
   }
 
-  /**
-   * The events that `eraseUser` would rewrite, for the export. Other owners of the same purchases appear under
-   * pseudonyms and without attributes.
-   */
+  /** Other owners of the purchases appear under pseudonyms and without attributes. */
   async function eventsOfUser(userId: string) {
     const ids = await findIds(db.read, userId)
     const rows = await eventsAbout(db.read, ids)
@@ -111,7 +108,6 @@ export function createErasure(deps: ErasureDeps) {
     return others.length === 0 ? body : withoutPersonalData(body, others)
   }
 
-  /** Removes the personal data of deleted users from a later event. */
   async function pseudonymize(tx: Tx, delivery: Delivery): Promise<Delivery> {
     const { event, bytes } = delivery
     if (!(await hasTombstones.readWithin(tx))) return delivery
@@ -135,7 +131,6 @@ export function createErasure(deps: ErasureDeps) {
     }
   }
 
-  /** All ids of the user's customer, except those of other users. */
   async function findIds(from: Reader, userId: string): Promise<string[]> {
     const [alias] = await from
       .select()
@@ -233,7 +228,6 @@ export function createErasure(deps: ErasureDeps) {
 const PSEUDONYM_PREFIX = 'deleted:'
 const ROWS_PER_UPDATE = 500
 
-/** Whether an app user id is the pseudonym of a deleted user. */
 export function isPseudonym(id: string): boolean {
   return id.startsWith(PSEUDONYM_PREFIX)
 }

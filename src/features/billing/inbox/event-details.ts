@@ -13,7 +13,6 @@ const PAYMENTS = new Set([
   'REFUND_REVERSED',
 ])
 
-/** What an event says about the purchase, for lists. */
 export type EventDetails = {
   store: string | null
   productId: string | null

@@ -35,7 +35,7 @@ export function createEventFolding(deps: EventFoldingDeps) {
   let retriedUpTo = ''
   return { fold, foldOrMarkFailed, retryFailed, replay, countMatching, replayMatching }
 
-  /** Folds an event that was just stored, in the same transaction. */
+  /** In the transaction that stored it. */
   function fold(tx: Tx, event: OrderedEvent, id: string) {
     return apply(tx, event, id, true)
   }
@@ -64,10 +64,7 @@ export function createEventFolding(deps: EventFoldingDeps) {
     return succeeded
   }
 
-  /**
-   * Folds an event of the log again. False if that fails, null if there is no such event. A message that could not be
-   * read no longer counts as failed then.
-   */
+  /** False if that fails, null for an unknown event. An unreadable message then no longer counts as failed. */
   async function replay(eventId: string): Promise<boolean | null> {
     const [row] = await db.read
       .select({ id: billingEvents.id })
@@ -91,7 +88,7 @@ export function createEventFolding(deps: EventFoldingDeps) {
     return { count: Math.min(found, MAX_REPLAYED), isComplete: false }
   }
 
-  /** Replays every matching event of the log, one by one, newest first; at most 10,000 events. */
+  /** One by one, newest first; at most 10,000. */
   async function replayMatching(
     filter: EventFilter,
     onProgress: OnReplayProgress,

@@ -31,7 +31,7 @@ type EventInboxDeps = {
   newId: () => string
 }
 
-/** Folds an event that was just stored, in the same transaction. May return whether that failed. */
+/** In the transaction that stored the event. May return whether it failed. */
 type FoldEvent = (tx: Tx, event: OrderedEvent, eventRow: string) => Promise<unknown>
 
 /** `ok`: recorded. `duplicate`: received before. `ignored`: recorded, but without effect on access. */
@@ -39,7 +39,7 @@ export type DeliveryResult = 'ok' | 'duplicate' | 'ignored'
 
 export type EventInbox = ReturnType<typeof createEventInbox>
 
-/** Records the events that the billing provider and the stores deliver, and Homeport's own. Rows are never removed. */
+/** Rows are never removed. */
 export function createEventInbox(deps: EventInboxDeps) {
   const { db, erasure, onApplied, signedRecords, transactions, now, newId } = deps
   const { ignoresSandbox, registry } = deps
@@ -84,8 +84,7 @@ export function createEventInbox(deps: EventInboxDeps) {
   return { receive, recordOnce, recordOwnEvent, aliasUsers }
 
   /**
-   * Records a delivery with its exact bytes and folds it, in one transaction with `inSameTransaction`. An event that cannot be
-   * folded is kept, marked as failed and retried; it does not block others.
+   * With its exact bytes, in one transaction with `inSameTransaction`. An event that cannot be folded blocks no others.
    */
   async function receive(
     delivery: Delivery,
@@ -116,7 +115,7 @@ export function createEventInbox(deps: EventInboxDeps) {
     return result
   }
 
-  /** Returns whether its body differs from that of the first delivery. */
+  /** Returns whether the body differs from the first one. */
   async function countDuplicate(tx: Tx, { provider, event, hash }: Delivery): Promise<boolean> {
     const [earlier] = await findEvent(tx).execute({ provider, eventId: event.id })
     if (!earlier) throw new Error('the event was neither stored nor found')
@@ -127,7 +126,7 @@ export function createEventInbox(deps: EventInboxDeps) {
     return hasConflict
   }
 
-  /** Stores and folds an event; null if it was stored before. */
+  /** Null if it was stored before. */
   async function record(
     tx: Tx,
     { provider, event, bytes, signed, hash }: Delivery,
@@ -168,7 +167,7 @@ export function createEventInbox(deps: EventInboxDeps) {
     return 'ok'
   }
 
-  /** Records that two app user ids belong to one customer, for example when a guest signs up. */
+  /** Such as when a guest signs up. */
   function aliasUsers(tx: Tx, from: string, to: string) {
     return recordOwnEvent(tx, 'SUBSCRIBER_ALIAS', now().getTime(), {
       app_user_id: to,
@@ -176,10 +175,7 @@ export function createEventInbox(deps: EventInboxDeps) {
     })
   }
 
-  /**
-   * Records an event that Homeport creates, such as a difference found by reconciliation, in the caller's transaction.
-   * Skips an event whose `id` is known.
-   */
+  /** In the caller's transaction. Skips an event whose `id` is known. */
   async function recordOwnEvent(tx: Tx, type: string, at: number, fields: Record<string, unknown>) {
     const event = { id: `homeport:${newId()}`, ...fields, type, event_timestamp_ms: at }
     const bytes = Buffer.from(JSON.stringify({ api_version: 'homeport', event }))
@@ -187,7 +183,7 @@ export function createEventInbox(deps: EventInboxDeps) {
     if (delivery) await recordOnce(tx, delivery)
   }
 
-  /** Records and folds a delivery in the caller's transaction; null if it was recorded before. */
+  /** In the caller's transaction; null if it was recorded before. */
   async function recordOnce(tx: Tx, delivery: Delivery): Promise<DeliveryResult | null> {
     return record(tx, await erasure.pseudonymize(tx, delivery), foldOrMarkFailed)
   }

@@ -14,10 +14,10 @@ type Page = { events: OrderedEvent[]; isLast: boolean }
 
 /** Reads the document of one provider, as its body in the log has it. */
 type EventReader = { read(document: unknown): BillingEvent | null }['read']
-/** The readers of the events that are not the billing provider's, by `provider`. */
+/** By `provider`, without the billing provider. */
 export type EventReaders = Record<string, EventReader>
 
-/** Reads events from the log in the order of the fold. */
+/** In the order of the fold. */
 export function createEventLog(db: BillingDb, readers: EventReaders) {
   const { billingEvents } = db.tables
   const columns = {
@@ -41,10 +41,7 @@ export function createEventLog(db: BillingDb, readers: EventReaders) {
   )
   return { pageAfter, firstAfterEach, eventsByRowId, readEvent, readRow, readRows }
 
-  /**
-   * About `limit` events of a purchase after a time in ms. Events with the same time stay on one
-   * page.
-   */
+  /** About `limit` events. Events with the same time (ms) stay on one page. */
   async function pageAfter(
     tx: Tx,
     purchaseKey: string,
@@ -63,10 +60,7 @@ export function createEventLog(db: BillingDb, readers: EventReaders) {
     return { events: toSortedEvents(group), isLast: false }
   }
 
-  /**
-   * For each of `events`, the first later event of the purchase that names an owner, ignoring
-   * hints.
-   */
+  /** The first later event that names an owner, ignoring suggested owners. */
   async function firstAfterEach(tx: Tx, purchaseKey: string, events: OrderedEvent[]) {
     const since = Math.min(...events.map(({ orderedAt }) => orderedAt)) - 1
     // Rounded up to a power of two, because each limit needs its own prepared statement.
@@ -91,7 +85,6 @@ export function createEventLog(db: BillingDb, readers: EventReaders) {
     }
   }
 
-  /** Events by row id. */
   async function eventsByRowId(
     tx: Tx,
     rowIds: string[],
@@ -131,7 +124,6 @@ export function createEventLog(db: BillingDb, readers: EventReaders) {
     return event && { ...event, id: row.eventId, orderedAt: row.orderedAt }
   }
 
-  /** The event in the body of a row of the log. */
   function readEvent(provider: string, body: Uint8Array): BillingEvent | null {
     const document = JSON.parse(utf8(body))
     const read = readers[provider]
@@ -151,7 +143,6 @@ function isClaim(event: OrderedEvent): boolean {
   return !event.isHint && findOwnerId(event) !== null
 }
 
-/** The first of `sorted` that comes after `event`. */
 function firstLaterThan(sorted: OrderedEvent[], event: OrderedEvent): OrderedEvent | null {
   let [from, to] = [0, sorted.length]
   while (from < to) {

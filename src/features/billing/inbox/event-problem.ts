@@ -3,7 +3,6 @@ import { isAboutAccess, RANK } from '../purchases/event-types.ts'
 /** Why an event has no effect although its type can change access, and how the log lists it. */
 export type EventProblem = { outcome: 'failed' | 'ignored'; reason: string }
 
-/** The fields of an event that are checked, as read. */
 type ReadFields = {
   type: string
   productId: string | null
@@ -24,7 +23,6 @@ const NEEDS_END = new Set([
 ])
 const NEEDS_PRODUCT = new Set(['INITIAL_PURCHASE', 'RENEWAL', 'NON_RENEWING_PURCHASE'])
 
-/** A field that cannot be read, so that the event counts as failed. */
 export function unreadable(field: string): EventProblem {
   return failed(`The field ${field} is missing or cannot be read.`)
 }
@@ -42,7 +40,7 @@ export const MAX_LIST_LENGTH = 4_000
 /** Lists that decide who has a purchase. */
 const LISTS = ['transferred_from', 'transferred_to', 'aliases', 'redeemed_from', 'redeemed_by']
 
-/** Checks an event in the billing provider's format. `fields`: as received. */
+/** `fields`: as received, in the billing provider's format. */
 export function findProblem(
   event: ReadFields,
   fields: Record<string, unknown>,

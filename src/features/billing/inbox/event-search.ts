@@ -21,7 +21,6 @@ export type EventFilter = {
   clockIsOff?: boolean | undefined
   /** Default: `-received`, newest first. */
   sort?: (typeof EVENT_ORDERS)[number] | undefined
-  /** The `next` of the previous page. */
   after?: string | undefined
   limit?: number | undefined
   maxScanned?: number | undefined
@@ -63,8 +62,7 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
   }
 
   /**
-   * The newest events that match, or the oldest. A filter that no index covers scans at most 1,000 events, or
-   * `maxScanned`; `scannedBackTo` is then the time of the last one.
+   * Newest or oldest first. Without an index it scans at most 1,000 events, or `maxScanned`, back to `scannedBackTo`.
    */
   async function find(filter: EventFilter) {
     const { after, limit = PAGE_SIZE, sort, maxScanned = MAX_ROWS_SCANNED, ...criteria } = filter
@@ -83,7 +81,7 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
     return { ...page, events: rows, scannedBackTo: scannedTo?.receivedAt ?? null }
   }
 
-  /** An event by its sender's id, with its body as text. Throws 404 if it is unknown. */
+  /** With its body as text. Throws 404 if it is unknown. */
   async function show(eventId: string) {
     const isEvent = hasEventId(billingEvents, eventId)
     const [row] = await db.read.select().from(billingEvents).where(isEvent)
@@ -96,7 +94,6 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
     return { ...found, ...(signed === null ? {} : { signed }) }
   }
 
-  /** Adds each event's product, store and price, from its body. */
   async function withDetails(events: EventRow[]): Promise<(EventRow & EventDetails)[]> {
     const ids = events.map(({ id }) => id)
     const rows = await db.read
@@ -137,7 +134,7 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
     return Object.fromEntries(await Promise.all(counts)) as Record<(typeof MARKED)[number], number>
   }
 
-  /** When the newest event was received; null before the first. */
+  /** Null before the first. */
   async function latest(): Promise<Date | null> {
     const [row] = await db.read
       .select({ receivedAt: billingEvents.receivedAt })
@@ -218,7 +215,7 @@ function toConditions(events: Events, filter: EventFilter): Condition[] {
   ]
 }
 
-/** The columns of a search result: all but the body, which may be large. */
+/** Without the body, which may be large. */
 function selectColumns(events: Events) {
   return {
     id: events.id,

@@ -47,7 +47,6 @@ export type BillingEvent = {
   paidBack: Money | null
   /** The country of the customer's store account, as two letters. */
   country: string | null
-  /** Whether it is shared through Family Sharing. */
   isFamilyShared: boolean
   /** Whether the event names its environment; without one it counts as production. */
   hasEnvironment: boolean
@@ -55,16 +54,9 @@ export type BillingEvent = {
   unsubscribedAt: number | null
   billingIssueAt: number | null
   refundedAt: number | null
-  /**
-   * How much of the purchase a store's event describes, whatever the type of the event: all, or
-   * only the current period. Null: it describes only a change. This and the following fields are
-   * set only in events from stores.
-   */
+  /** What a store's event describes: all, or only the current period. Null: only a change. */
   stated: 'full' | 'partial' | null
-  /**
-   * `appUserId` is the id that the app passed to the store at the purchase; a later owner may have
-   * claimed the purchase.
-   */
+  /** `appUserId` is what the app passed to the store; a later owner may have claimed the purchase. */
   isHint: boolean
   startedAt: number | null
   willRenew: boolean | null
@@ -77,7 +69,6 @@ export type BillingEvent = {
   problem: EventProblem | null
 }
 
-/** An event without data. */
 export const NO_EVENT: BillingEvent = {
   id: '',
   type: '',
@@ -136,7 +127,6 @@ type Fields = Record<string, unknown>
 /** The senders of the events in the log. Homeport's own events are in the billing provider's format. */
 export const PROVIDERS = ['revenuecat', 'app_store', 'play_store'] as const
 
-/** An event and its stored bytes. */
 export type Delivery = {
   provider: (typeof PROVIDERS)[number]
   event: BillingEvent
@@ -147,16 +137,13 @@ export type Delivery = {
   hash: string
 }
 
-/** Reads a delivery from the billing provider; null if its body has no event. */
+/** Null if the body has no event. */
 export function readDelivery(body: unknown, bytes: Uint8Array): Delivery | null {
   const event = readEvent(body, bytes)
   return event && { provider: 'revenuecat', event, bytes, hash: sha256(bytes, 'hex') }
 }
 
-/**
- * Reads a webhook body. Returns null unless it has an `event` object with a `type`. An event without an
- * `id` gets its `event_id`, else the hash of its bytes.
- */
+/** Null unless there is an `event` object with a `type`. Without an `id` it gets its `event_id`, else a hash. */
 export function readEvent(body: unknown, bytes: Uint8Array): BillingEvent | null {
   const event = isObject(body) ? body['event'] : null
   if (!isObject(event)) return null
@@ -228,7 +215,7 @@ function shortText(value: unknown): string | null {
   return isStorableText(value) ? value : null
 }
 
-/** An id, which may also be a number. */
+/** It may be a number. */
 function readId(value: unknown): string | null {
   return shortText(Number.isSafeInteger(value) ? String(value) : value)
 }
@@ -251,7 +238,7 @@ export function money(currency: unknown, value: unknown): Money | null {
   return { currency, amount: Math.round(value * 1000) }
 }
 
-/** A country of two or three letters, as two. */
+/** Reads two or three letters. */
 export function countryCode(value: unknown): string | null {
   if (typeof value !== 'string' || !/^[A-Z]{2,3}$/.test(value)) return null
   return value.length === 2 ? value : toAlpha2(value)

@@ -7,7 +7,7 @@ import type { BillingDb } from '../schema.ts'
 
 type EvidenceDeps = {
   db: BillingDb
-  /** How long evidence is kept; 0: none is. */
+  /** How long records are kept; 0: not at all. */
   days: number
   now: () => Date
 }
@@ -16,7 +16,7 @@ export type SignedRecords = ReturnType<typeof createSignedRecords>
 
 const ROWS_PER_DELETE = 500
 
-/** Keeps what stores have signed, as received. The log has only the decoded document. */
+/** Keeps what stores have signed, as received: the log has only the decoded document. */
 export function createSignedRecords({ db, days, now }: EvidenceDeps) {
   const { storeEvidence } = db.tables
   const insert = db.prepareWrite((tx) =>
@@ -28,14 +28,13 @@ export function createSignedRecords({ db, days, now }: EvidenceDeps) {
   )
   return { keep, read, erase, clearOld }
 
-  /** Keeps the signed text of an event that was just recorded. */
   async function keep(tx: Tx, eventRow: string, signed: string) {
     if (days === 0) return
     const content = Bun.zstdCompressSync(signed)
     await insert(tx).execute({ eventRow, receivedAt: now(), content })
   }
 
-  /** The signed text of an event; null if it was not kept. */
+  /** Null if it was not kept. */
   async function read(eventRow: string): Promise<string | null> {
     const [row] = await db.read
       .select()
@@ -44,7 +43,6 @@ export function createSignedRecords({ db, days, now }: EvidenceDeps) {
     return row ? Bun.zstdDecompressSync(row.content).toString() : null
   }
 
-  /** Deletes the evidence of events about a deleted user. */
   async function erase(tx: Tx, eventRows: string[]) {
     for (const batch of chunk(eventRows, ROWS_PER_DELETE)) {
       await tx.delete(storeEvidence).where(inArray(storeEvidence.eventRow, batch))

@@ -11,7 +11,6 @@ export function createTelemetryCleanup({ db, now }: { db: BillingDb; now: () => 
   const { billingEvents } = db.tables
   return clearOldTelemetry
 
-  /** Empties the bodies of telemetry older than 30 days. */
   async function clearOldTelemetry(signal: AbortSignal) {
     const before = new Date(now().getTime() - LIFETIME_MS)
     for (let type = 'PAYWALL_'; ; ) {

@@ -16,7 +16,6 @@ type EventRow = { provider: string; body: Uint8Array; purchaseKey: string | null
 const ROWS_PER_CHANGE = 200
 const MAX_FOUND = 50
 
-/** Finds purchases by the ids of their renewals. */
 export function createTransactions(db: BillingDb, eventLog: Pick<EventLog, 'readEvent'>) {
   const { purchaseTransactions, billingEvents } = db.tables
   const insert = db.prepareWrite((tx) =>
@@ -30,14 +29,13 @@ export function createTransactions(db: BillingDb, eventLog: Pick<EventLog, 'read
   )
   return { add, addAll, listPossibleKeys, keysBeginningWith, backfill: backfillAll }
 
-  /** Stores the transaction of an event, unless the key of the purchase has the same id. */
+  /** Skips it if the key of the purchase has the same id. */
   async function add(tx: Tx, { transactionId, purchaseKey }: Entry) {
     if (lacksTransaction(purchaseKey, transactionId)) {
       await insert(tx).execute({ transactionId, purchaseKey })
     }
   }
 
-  /** Stores the transactions of rows of the log. */
   async function addAll(tx: Tx, rows: EventRow[]) {
     const entries = rows.flatMap(({ provider, body, purchaseKey }) => {
       const id = purchaseKey === null ? null : eventLog.readEvent(provider, body)?.transactionId
@@ -58,7 +56,6 @@ export function createTransactions(db: BillingDb, eventLog: Pick<EventLog, 'read
     return [...listKeys(text), ...rows.map(({ purchaseKey }) => purchaseKey)]
   }
 
-  /** The keys of the purchases that have a renewal whose id begins with a text. */
   async function keysBeginningWith(text: string): Promise<string[]> {
     const { transactionId } = purchaseTransactions
     const rows = await db.read
@@ -70,7 +67,7 @@ export function createTransactions(db: BillingDb, eventLog: Pick<EventLog, 'read
     return rows.map(({ purchaseKey }) => purchaseKey)
   }
 
-  /** Stores the transactions of events from before this table existed. */
+  /** From before this table existed. */
   async function backfillAll(signal: AbortSignal) {
     await backfill(db, createCursor(db, 'transactions'), addAfter, signal)
   }

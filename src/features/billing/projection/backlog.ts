@@ -12,10 +12,7 @@ export type Backlog = ReturnType<typeof createBacklog>
 const PAUSE_SLICES = 2
 const MAX_PAUSE_MS = 100
 
-/**
- * Processes the projection's stale work in slices, so that other work is not delayed. A slice needs no lease, because it
- * is one change: it is the claim, and what is left to do is to wait before the next one.
- */
+/** Works in slices, which delay no other work. Each is one change, and so needs no lease: it is the claim. */
 export function createBacklog({ db, projection, now, log }: BacklogDeps) {
   return createWorkers<{ id: string; ms: number }>({
     name: 'billing backlog',
@@ -26,7 +23,6 @@ export function createBacklog({ db, projection, now, log }: BacklogDeps) {
     log,
   })
 
-  /** Returns the pause before the next slice; none if no work is left. */
   async function processSlice() {
     const start = performance.now()
     if (!(await db.write(projection.runSlice))) return []

@@ -17,10 +17,7 @@ import {
 } from './fold-state.ts'
 import type { ProjectionQueries } from './queries.ts'
 
-/**
- * Events between two checkpoints, events folded in one slice, and how many transfers of a customer are replayed for
- * each event; if there are more, they are replayed in the background, once for several events.
- */
+/** `maxReplayed`: a customer with more transfers is replayed in the background, once for several events. */
 export type FoldingSizes = { checkpointEvery: number; sliceEvents: number; maxReplayed: number }
 
 type CheckpointsDeps = {
@@ -34,13 +31,10 @@ export type Checkpoints = ReturnType<typeof createCheckpoints>
 
 /** The events that the state of a purchase lacks, by `orderedAt` in ms. */
 export type Gap = { since: number; until: number }
-/** The events that are still missing after a slice; null when the purchase is complete. */
+/** Null when the purchase is complete. */
 type RemainingGap = Gap | null
 
-/**
- * Folds a purchase from its last checkpoint before a change. The fold stops at the first later checkpoint that comes
- * out unchanged: nothing after it can differ.
- */
+/** Folds from the last checkpoint before a change, up to the first later one that stays the same. */
 export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsDeps) {
   const { checkpointEvery, sliceEvents } = sizes
   const { subscriptions, purchaseCheckpoints } = db.tables
@@ -76,10 +70,7 @@ export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsD
   const removeAll = db.prepareWrite((tx) => tx.delete(purchaseCheckpoints).where(ofPurchase))
   return { append, refold, clear, listMentions }
 
-  /**
-   * The state with one more event; stores a checkpoint first when one is due. Returns null and stores nothing when the
-   * purchase must be folded again.
-   */
+  /** Stores a due checkpoint first. Null, storing nothing, when the purchase must be folded again. */
   async function append(
     tx: Tx,
     purchaseKey: string,
@@ -121,9 +112,7 @@ export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsD
     return null
   }
 
-  /**
-   * Clears `stale`: the stored state is correct, because nothing after the checkpoint has changed.
-   */
+  /** Nothing after the checkpoint has changed, so the stored state is correct. */
   async function markCurrent(tx: Tx, purchaseKey: string) {
     const [row] = await tx
       .select()
@@ -138,12 +127,11 @@ export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsD
     await updateState(tx).execute({ purchaseKey, state })
   }
 
-  /** Removes the checkpoints of a purchase, so that it is folded from its first event. */
   async function clear(tx: Tx, purchaseKey: string) {
     await removeAll(tx).execute({ purchaseKey })
   }
 
-  /** Every owner mention of a purchase, in order. */
+  /** In order. */
   async function listMentions(
     tx: Tx,
     purchaseKey: string,

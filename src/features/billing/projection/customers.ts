@@ -15,7 +15,6 @@ type CustomersDeps = {
   onChange: (tx: Tx, customerId: string) => void
 }
 
-/** Maps app user ids to customers. */
 export function createCustomers({ db, queries, onChange }: CustomersDeps) {
   const { billingAliases, transferIds } = db.tables
   const { findAlias, storeAlias, countIds } = queries

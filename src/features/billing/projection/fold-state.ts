@@ -15,10 +15,7 @@ export type FoldState = {
   mentions: OwnerMention[]
 }
 
-/**
- * A fold state as stored in `subscriptions.state` and `line_checkpoints.state`, without the null
- * fields of its purchase. States of older versions lack `tail`.
- */
+/** As in `subscriptions.state` and `line_checkpoints.state`, without null fields. Older states lack `tail`. */
 export type StoredPurchase = {
   line: Partial<Purchase>
   last: EventOrder
@@ -28,7 +25,6 @@ export type StoredPurchase = {
   stale?: true
 }
 
-/** Adds the event that follows those in `before`. */
 export function addEvent(before: FoldState | null, event: OrderedEvent): FoldState {
   const mention = findMention(event)
   const mentions = before?.mentions ?? []
@@ -63,18 +59,12 @@ export function findMention(event: OrderedEvent): OwnerMention | null {
   }
 }
 
-/**
- * Whether an event follows all others. False for an event with the same time as the last
- * checkpoint, because a stored checkpoint takes no more events.
- */
+/** Not with the time of the last checkpoint, because a stored checkpoint takes no more events. */
 export function isNext({ last, count }: FoldState, event: OrderedEvent): boolean {
   return compareEvents(last, event) < 0 && (count > 0 || last.orderedAt < event.orderedAt)
 }
 
-/**
- * Counts a late event that belongs after the last checkpoint and that the last event overrides. Null if it may
- * matter: then the purchase must be folded again.
- */
+/** For a late event that the last one overrides. Null if it may matter: the purchase must be folded again. */
 export function addOverridden(before: FoldState, event: OrderedEvent): FoldState | null {
   const { purchase, last, store, count, mentions } = before
   // The store's descriptions are compared with the period, and an unpaid renewal at Stripe may have no effect.
@@ -91,7 +81,6 @@ export function addOverridden(before: FoldState, event: OrderedEvent): FoldState
   return { ...before, count: count + 1 }
 }
 
-/** The same purchase, as if a checkpoint had just been stored. */
 export function atCheckpoint(state: FoldState): FoldState {
   return { ...state, count: 0, mentions: [] }
 }

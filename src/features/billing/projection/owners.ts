@@ -30,7 +30,6 @@ export function createLookupCache(): LookupCache {
   return { customers: new Map(), transfers: new Map() }
 }
 
-/** Finds the customer that owns a purchase, and its earlier owners. */
 export function createOwners(deps: OwnersDeps) {
   const { db, eventLog, checkpoints, queries, onChange, onAssigned } = deps
   const { findCustomers } = deps.customers
@@ -69,10 +68,7 @@ export function createOwners(deps: OwnersDeps) {
     for (const customerId of owners) await storeOwner(tx).execute({ purchaseKey, customerId })
   }
 
-  /**
-   * Replays who owned the purchase, again until every transfer from one of the owners is included:
-   * each transfer may add an owner.
-   */
+  /** Repeats until all transfers from owners are included, because each may add an owner. */
   async function replayOwners(
     tx: Tx,
     purchaseKey: string,

@@ -29,10 +29,7 @@ type ProjectionDeps = {
 
 const DEFAULT_SIZES = { checkpointEvery: 64, sliceEvents: 256, maxReplayed: 32 }
 
-/**
- * Derives customers, purchases and their owners from the event log. Every function except `listPurchases` runs in a
- * transaction and does one slice of work; the remaining work is stored as stale for `runSlice`.
- */
+/** Derives customers, purchases and owners in transactions, one slice each; `runSlice` does what is left. */
 export function createProjection(deps: ProjectionDeps) {
   const { db, eventLog, onChange, onAssigned, sizes = DEFAULT_SIZES } = deps
   const { billingAliases, purchaseOwners, transferIds } = db.tables
@@ -53,10 +50,7 @@ export function createProjection(deps: ProjectionDeps) {
   const { restart, runSlice } = stale
   return { apply, relink, listPurchases, restart, runSlice }
 
-  /**
-   * Applies an event from the log. Only a new event (`isNew`) may be appended. Returns whether work
-   * is left.
-   */
+  /** Only a new event (`isNew`) may be appended. Returns whether work is left. */
   async function apply(tx: Tx, event: OrderedEvent, eventRow: string, isNew: boolean) {
     const key = findPurchaseKey(event)
     // Most events name a single known id, so there is nothing to link.
@@ -92,9 +86,8 @@ export function createProjection(deps: ProjectionDeps) {
   }
 
   /**
-   * The fast path: the event follows all others of its purchase, or the last one overrides it, and
-   * no transfer has ever moved a purchase from the customer. Otherwise returns false and stores
-   * nothing.
+   * The fast path: the event is last, or overridden by the last, and no transfer ever moved a purchase from the
+   * customer. False, storing nothing, otherwise.
    */
   async function append(tx: Tx, key: string, event: OrderedEvent): Promise<boolean> {
     const name = findOwnerId(event)
@@ -118,8 +111,7 @@ export function createProjection(deps: ProjectionDeps) {
   }
 
   /**
-   * Like `append`, for an id that no event has named. It stores before it reads: PostgreSQL takes a change that looks for a
-   * missing row for one that conflicts with each insertion near it.
+   * For an id that no event named. Stores before it reads: PostgreSQL sees a conflict in each look for a missing row.
    */
   async function appendToNew(tx: Tx, key: string, event: OrderedEvent, id: string) {
     if ((await storeNewAlias(tx).execute({ id })).length === 0) return false
@@ -132,7 +124,7 @@ export function createProjection(deps: ProjectionDeps) {
     return isDone
   }
 
-  /** Stores a purchase and its owner; false if there is one already. */
+  /** False if there is one already. */
   async function insertNew(
     tx: Tx,
     purchaseKey: string,

@@ -6,7 +6,6 @@ export type ProjectionQueries = ReturnType<typeof prepareQueries>
 
 export const PURCHASES_PER_PAGE = 500
 
-/** The frequent queries of the projection, prepared once. */
 export function prepareQueries(db: BillingDb) {
   const { billingAliases, subscriptions, purchaseOwners, transferIds } = db.tables
   const findAlias = db.prepareWrite((tx) =>
@@ -49,10 +48,7 @@ export function prepareQueries(db: BillingDb) {
       .onConflictDoNothing()
       .returning({ purchaseKey: subscriptions.purchaseKey }),
   )
-  /**
-   * The customer of an app user id and whether a transfer has ever moved a purchase from it, with a purchase and its owner
-   * if it exists.
-   */
+  /** Also whether a transfer ever moved a purchase from the customer, and the purchase and its owner if it exists. */
   const findTarget = db.prepareWrite((tx) =>
     tx
       .select({

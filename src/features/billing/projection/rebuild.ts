@@ -35,8 +35,8 @@ type EventRow = BillingDb['tables']['billingEvents']['$inferSelect']
 type Row = { customerId: string; state: StoredPurchase }
 
 /**
- * Folds the whole log again while the server runs: first the customers, then each purchase, then the business figures. Each batch is a
- * transaction, so that no user loses access during the rebuild; memory use does not grow with the log.
+ * Folds the log again: customers, purchases, business figures. Batches are transactions, so no user loses access;
+ * memory does not grow with the log.
  */
 export function createRebuild(deps: RebuildDeps) {
   const { db, eventLog, projection, transactions, counting } = deps
@@ -77,7 +77,7 @@ export function createRebuild(deps: RebuildDeps) {
     return count
   }
 
-  /** Stores the time, the purchase and the user of an event as they are read today. */
+  /** As they are read today. */
   async function readAgain(tx: Tx, row: EventRow): Promise<EventRow> {
     const event = eventLog.readRow(row)
     if (!event) return row
@@ -94,7 +94,7 @@ export function createRebuild(deps: RebuildDeps) {
     return { ...row, ...found }
   }
 
-  /** Removes a purchase whose events are about another purchase, as they are read today. */
+  /** They belong to another purchase, as they are read today. */
   async function removeWithoutEvents(tx: Tx, key: string) {
     const [event] = await tx
       .select({ id: billingEvents.id })
@@ -131,7 +131,6 @@ export function createRebuild(deps: RebuildDeps) {
     return { count, changed }
   }
 
-  /** Restarts as many purchases as a batch has time for. */
   async function restartSome(tx: Tx, keys: string[]) {
     const deadline = performance.now() + BATCH_MS
     const before = await readStored(tx, keys)

@@ -22,10 +22,7 @@ const SLICE_MS = 6
 const PURCHASES_PER_CHECK = 16
 const FULL_RANGE: Gap = { since: 0, until: Number.MAX_SAFE_INTEGER }
 
-/**
- * Refolds purchases and reassigns their owners, in slices. Work that a slice does not finish is
- * stored in `stalePurchases` and `staleCustomers` for the next one.
- */
+/** Works in slices; the rest waits in `stalePurchases` and `staleCustomers`. */
 export function createStaleWork(deps: StaleWorkDeps) {
   const { db, checkpoints, owners, queries, sizes } = deps
   const { subscriptions, stalePurchases, staleCustomers, purchaseOwners, transferIds } = db.tables

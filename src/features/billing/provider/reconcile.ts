@@ -32,14 +32,14 @@ type ReconcileReport = {
   customers: number
   corrected: string[]
   failed: string[]
-  /** Whether some customers were not reached: the next call continues there. */
+  /** The next call continues there. */
   isIncomplete: boolean
 }
 
 export const NO_PROVIDER_KEY = 'Set RC_API_KEY to refresh purchases from RevenueCat.'
 const PAGE_SIZE = 100
 const MAX_CUSTOMERS_PER_RUN = 2_000
-/** The provider is down, or refuses requests: the next run asks about the same customers. */
+/** The provider is down, or refuses requests: the next run begins with the same customers. */
 const MAX_REFUSED_IN_A_ROW = 5
 /** All production keys are between these two. */
 const CURSOR = 'overdue'
@@ -47,8 +47,7 @@ const FIRST_KEY = 'PRODUCTION|'
 const LAST_KEY = 'PRODUCTION}'
 
 /**
- * Compares purchases with the provider's API, which knows about events that were never delivered. A difference is
- * recorded in the event log, so that the fold stays the only source of state.
+ * Finds events that were never delivered. Differences go to the log, so that the fold stays the only source of state.
  */
 export function createReconcile(deps: ReconcileDeps) {
   const { db, readSubscriber, eventInbox, transactions, findCustomerUser, findClaimant, now, log } =
@@ -69,10 +68,7 @@ export function createReconcile(deps: ReconcileDeps) {
     return report
   }
 
-  /**
-   * Checks the customers whose purchases have ended without an event that says so. Each call checks the next
-   * `share` of all purchases, so that all are checked in turn.
-   */
+  /** For purchases that ended without an event. Each call takes the next `share`, so that all have their turn. */
   async function reconcileOverdue(signal: AbortSignal, share = 1): Promise<ReconcileReport> {
     const report = emptyReport()
     const checked = new Set<string>()

@@ -2,7 +2,6 @@ import { fetchBounded, readTextCapped } from '../../../lib/net/bounded-fetch.ts'
 import type { StoredEnvironment } from '../environment.ts'
 import { readTime } from '../inbox/event.ts'
 
-/** A customer's subscription as the provider's REST API reports it. */
 export type ReportedSubscription = {
   productId: string
   transactionId: string | null
@@ -36,8 +35,8 @@ const MAX_BODY_BYTES = 1024 * 1024
 const GENERAL_STATUSES = [401, 403, 429]
 
 /**
- * `GET /v1/subscribers/{id}` of the provider. It creates a customer for an unknown id, so it is only called with known
- * ids. https://www.revenuecat.com/docs/api-v1#tag/customers
+ * It creates a customer for an unknown id, so call it with known ids only.
+ * https://www.revenuecat.com/docs/api-v1#tag/customers
  */
 export function createSubscriberApi(url: string, apiKey: string): ReadSubscriber {
   return async (appUserId, signal) => {

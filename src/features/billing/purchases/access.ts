@@ -33,11 +33,11 @@ type Entitlement = { id: string; active: boolean; purchase: PurchaseAccess }
 
 type AssessmentOptions = {
   comparablePrice?: (purchase: Purchase) => number
-  /** How long a purchase gives access after its end while its store is expected to report a renewal. */
+  /** While the store is expected to report a renewal, in ms. */
   lenienceMs?: number
 }
 
-/** The access that the purchases of one customer and environment give at `now` (ms), best first. */
+/** Best first, at `now` (ms). */
 export function assessPurchases<T extends Purchase>(
   purchases: T[],
   now: number,
@@ -58,8 +58,8 @@ export function assessPurchases<T extends Purchase>(
 }
 
 /**
- * When the current period of a purchase began, and when it ends. Of a purchase with periods shorter than a month, when
- * the first one began. A payment that was recovered in the grace period belongs to the month that began with the grace.
+ * Of periods shorter than a month, when the first one began. A payment recovered in the grace period belongs to the
+ * month that began with the grace.
  */
 export function computeRenewal(purchase: Purchase) {
   const { purchasedAt, startedAt, expiresAt, willRenew, billingIssueDetectedAt } = purchase
@@ -96,7 +96,7 @@ export function computeEntitlements(purchases: PurchaseAccess[]): Entitlement[] 
   return [...found.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-/** The ids of the entitlements that purchases give now. `purchases`: best first. */
+/** `purchases`: best first. */
 export function activeEntitlementIds(purchases: PurchaseAccess[]): string[] {
   return computeEntitlements(purchases).flatMap(({ id, active }) => (active ? [id] : []))
 }
@@ -119,7 +119,7 @@ function isExpectedToRenew(purchase: Purchase): boolean {
   return stated !== null && willRenew && billingIssueDetectedAt === null && endedAt === null
 }
 
-/** The end of the period or of its grace, whichever is later, unless the purchase was ended earlier. */
+/** Unless the purchase was ended earlier. */
 function computeEffectiveEnd(purchase: Purchase): number | null {
   const { endedAt } = purchase
   const end = findEnd(purchase)

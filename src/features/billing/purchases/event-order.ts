@@ -5,7 +5,6 @@ import { ACCESS_GRANTED, isAboutAccess, RANK } from './event-types.ts'
 /** `orderedAt`: the provider's time of the event in ms; if implausible, the time of receipt. */
 export type OrderedEvent = BillingEvent & { orderedAt: number }
 
-/** The fields that decide the order of events. */
 export type EventOrder = Pick<OrderedEvent, 'orderedAt' | 'purchasedAt' | 'type' | 'id'>
 
 const MIN_PLAUSIBLE_MS = Date.UTC(2000, 0)
@@ -15,7 +14,7 @@ const MAX_PLAUSIBLE_END_MS = Date.UTC(2300, 0)
 
 const TRANSFER_RANK = 9
 
-/** The key of the purchase that an event is about; null for none. */
+/** Null for none. */
 export function findPurchaseKey(event: BillingEvent): string | null {
   if (!RANK.has(event.type) || event.problem !== null) return null
   const { environment, originalTransactionId, transactionId, store, productId } = event
@@ -43,8 +42,8 @@ function mergesIdentities({ type, redemptionOutcome }: BillingEvent): boolean {
 }
 
 /**
- * The time that orders an event: the time of receipt if the event's own time is missing, outside
- * 2000 to 2100, or over a day ahead. `clockIsOff`: one of the event's times is implausible.
+ * The time of receipt if the event's own is missing, outside 2000 to 2100, or over a day ahead. `clockIsOff`: a time in
+ * it is implausible.
  */
 export function computeOrderingTime(event: BillingEvent, receivedAt: number) {
   const { at, purchasedAt, expiresAt, graceExpiresAt, autoResumeAt } = event
@@ -60,7 +59,7 @@ function isPlausible(ms: number, max = MAX_PLAUSIBLE_MS): boolean {
   return ms >= MIN_PLAUSIBLE_MS && ms < max
 }
 
-/** The order in which events are folded, whatever the order of arrival. */
+/** Whatever the order of arrival. */
 export function compareEvents(a: EventOrder, b: EventOrder): number {
   return (
     a.orderedAt - b.orderedAt ||

@@ -1,12 +1,12 @@
-/** The type of Homeport's own event that names the user who has claimed a purchase. */
+/** Homeport's own event that names the user who has claimed a purchase. */
 export const PURCHASE_CLAIMED = 'HOMEPORT_PURCHASE_CLAIMED'
-/** The type of Homeport's own event that undoes a claim. */
+/** Undoes a claim. */
 export const CLAIM_WITHDRAWN = 'HOMEPORT_CLAIM_WITHDRAWN'
-/** The types of Homeport's own events about access that an operator gives without a purchase. */
+/** Access that an operator gives without a purchase. */
 export const ACCESS_GRANTED = 'HOMEPORT_ACCESS_GRANTED'
 export const ACCESS_REVOKED = 'HOMEPORT_ACCESS_REVOKED'
 
-/** The event types that concern a purchase, and their rank among events with the same time. */
+/** Their rank among events with the same time. */
 export const RANK: ReadonlyMap<string, number> = new Map(
   Object.entries({
     INITIAL_PURCHASE: 0,

@@ -16,12 +16,11 @@ import { applyStatement, applyToStatedPeriod } from './statement.ts'
 /** Once the user is deleted. */
 const UNKNOWN_SUPPORT = { by: '', reason: '' }
 
-/** Folds all events of a purchase, in any order. Null without events. */
+/** In any order. Null without events. */
 export function foldPurchase(events: OrderedEvent[]): Purchase | null {
   return events.toSorted(compareEvents).reduce<Purchase | null>(applyEvent, null)
 }
 
-/** Applies the event that follows those in `before`. */
 export function applyEvent(before: Purchase | null, event: OrderedEvent): Purchase {
   const purchase = before ?? purchaseFromFirstEvent(event)
   const after = handlerFor(purchase, event)?.(purchase, event) ?? purchase
@@ -121,19 +120,13 @@ function startPeriod(purchase: Purchase, event: OrderedEvent): Purchase {
   }
 }
 
-/**
- * Whether the period has an invoice that Stripe could not collect: the provider goes on reporting renewals without a price
- * after it has ended the access.
- */
+/** The provider goes on reporting renewals without a price after Stripe could not collect an invoice. */
 function isUnpaidAtStripe({ endedAt, billingIssueDetectedAt }: Purchase, event: OrderedEvent) {
   const isFree = event.store === 'STRIPE' && event.type === 'RENEWAL' && event.price === 0
   return isFree && endedAt !== null && billingIssueDetectedAt !== null
 }
 
-/**
- * The provider's reply describes the whole purchase, so it replaces what the events said. It names one product per
- * entitlement, so without entitlements it may only mean that another purchase gives them too.
- */
+/** Replaces what events said. It names one product per entitlement, so without any another purchase may give them. */
 function applyReconciliation(purchase: Purchase, event: OrderedEvent): Purchase {
   const { unsubscribedAt, billingIssueAt, refundedAt, entitlementIds, productId } = event
   const areUnknown = entitlementIds.length === 0 && productId === purchase.productId

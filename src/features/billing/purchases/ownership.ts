@@ -6,19 +6,16 @@ export type OwnerMention = EventOrder & {
   name: string
   /** `name` is the id that the app passed to the store at the purchase. It counts until a user claims the purchase. */
   isHint?: boolean
-  /** A user has submitted the purchase. */
   isSubmission?: boolean
   /** The id of a claim that no longer counts. Such a mention names no owner. */
   withdraws?: string
 }
 
-/** The customer that an app user id belongs to. */
 type CustomerOf = (appUserId: string) => string
 
 /** A transfer can be limited to purchases with these traits, and never moves granted access. */
 type PurchaseTraits = { environment: string; store: string | null; isGrant?: boolean }
 
-/** The app user id that an event names as the owner. */
 export function findOwnerId({
   appUserId,
   originalAppUserId,
@@ -28,10 +25,8 @@ export function findOwnerId({
 }
 
 /**
- * Replays who owned a purchase and returns its owners in order; the last one owns it now. A
- * transfer takes the purchase from its owner at that time, even if the purchase is delivered after
- * the transfer. `mentions` must contain every change of the id, and at least the first mention
- * after each transfer.
+ * Replays who owned a purchase; the last one does now. A transfer takes it from the owner at that time, even if
+ * delivered earlier. `mentions` must hold every change of the id, and the first one after each transfer.
  */
 export function computeOwners(
   mentions: OwnerMention[],
@@ -67,10 +62,7 @@ export function computeOwners(
   return owners
 }
 
-/**
- * The mentions without the withdrawn claims. Apple may know the users of these claims, so later hints that name them
- * do not count either.
- */
+/** Apple may know the users of withdrawn claims, so later suggestions of them do not count either. */
 function withoutWithdrawn(mentions: OwnerMention[]): OwnerMention[] {
   const ids = new Set(mentions.map(({ withdraws }) => withdraws))
   const withdrawn = mentions.filter(({ id }) => ids.has(id))
@@ -89,7 +81,7 @@ function isLaterMention(mention: OwnerMention, claim: OwnerMention): boolean {
 /** How the billing provider's own ids begin, for customers who have not signed in. */
 const ANONYMOUS = '$RCAnonymousID:'
 
-/** The owner after a transfer; null if it does not concern the purchase. */
+/** Null if the transfer does not concern the purchase. */
 function newOwner(
   transfer: OrderedEvent,
   owner: string | null | undefined,

@@ -27,7 +27,6 @@ export function startsLaterPeriod(purchase: Purchase, event: OrderedEvent): bool
   return isStart && !isOfSamePeriod(purchase, event) && !isForEarlierPeriod(purchase, event)
 }
 
-/** What tells the period of an event, or of a report. */
 type PeriodOfEvent = Pick<OrderedEvent, 'purchasedAt' | 'expiresAt' | 'transactionId' | 'stated'>
 
 /** Periods are compared by transaction, else by start, which may differ a little between the store and the provider. */
@@ -68,10 +67,7 @@ export function isForEndedPeriod({ purchasedAt }: Purchase, event: PeriodOfEvent
   return isEarlier && event.expiresAt <= purchasedAt + PERIOD_TOLERANCE_MS
 }
 
-/**
- * By how many ms the event's period ends later. Null unless Google described the purchase without a start: it names
- * none for a period it was not asked about.
- */
+/** In ms. Null unless Google described the purchase without a start, as for a period it was not queried about. */
 function endsLater({ stated, purchasedAt, expiresAt }: Purchase, event: PeriodOfEvent) {
   if (stated === null || purchasedAt !== null || event.stated !== null) return null
   return expiresAt === null || event.expiresAt === null ? null : event.expiresAt - expiresAt

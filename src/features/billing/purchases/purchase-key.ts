@@ -1,9 +1,6 @@
 import type { StoredEnvironment } from '../environment.ts'
 
-/**
- * The environment and the original transaction id in the key of a purchase. Without a transaction the key has store,
- * product and user instead, which stand for the id.
- */
+/** Without a transaction, the key has store, product and user instead of its id. */
 export function parsePurchaseKey(purchaseKey: string) {
   const [environment, ...rest] = purchaseKey.split('|')
   return { environment: environment as StoredEnvironment, transactionId: rest.join('|') }
@@ -14,7 +11,6 @@ export function parseTransactionId(text: string): string {
   return text.trim().replace(/^gpa\./i, 'GPA.')
 }
 
-/** Whether an operator has typed an order id of Google's. */
 export function isGoogleId(id: string): boolean {
   return parseTransactionId(id).startsWith('GPA.')
 }

@@ -2,10 +2,7 @@ import type { StoredEnvironment } from '../environment.ts'
 import type { Support } from '../inbox/support.ts'
 import { canBeEndless, type OrderedEvent } from './event-order.ts'
 
-/**
- * A subscription with its renewals, or a one-off purchase. Times in ms. Derived from events alone, never from
- * the clock.
- */
+/** A subscription or a one-off purchase. Times in ms. Derived from events alone, never from the clock. */
 export type Purchase = {
   environment: StoredEnvironment
   store: string | null
@@ -13,7 +10,7 @@ export type Purchase = {
   priceId: string | null
   entitlementIds: string[]
   periodType: string | null
-  /** The price of the current period in US dollars, used only to rank purchases. */
+  /** In US dollars, only to rank purchases. */
   price: number | null
   startedAt: number
   /** When the current period began. */
@@ -26,7 +23,6 @@ export type Purchase = {
   unsubscribeDetectedAt: number | null
   billingIssueDetectedAt: number | null
   refundedAt: number | null
-  /** When an expiration or a refund ended it. */
   endedAt: number | null
   pausedAt: number | null
   autoResumeAt: number | null
@@ -76,7 +72,6 @@ export const EMPTY_PURCHASE: Purchase = {
   grant: null,
 }
 
-/** The purchase that an event's own fields describe. */
 export function purchaseFromFirstEvent(event: OrderedEvent): Purchase {
   const { environment, store, productId, priceId, entitlementIds, periodType, price } = event
   const { purchasedAt, expiresAt } = event
@@ -98,7 +93,6 @@ export function purchaseFromFirstEvent(event: OrderedEvent): Purchase {
   }
 }
 
-/** What the state of a purchase comes from. */
 export function findSource({ stated, grant }: Purchase) {
   if (grant !== null) return 'granted' as const
   return stated === null ? ('provider' as const) : ('store' as const)

@@ -3,17 +3,19 @@ import { retryDelay } from '../../../platform/queue/retry-delay.ts'
 import { findEnd } from './periods.ts'
 import type { Purchase } from './purchase.ts'
 
-/** How long after the end of a period its source should have reported what followed, and how long it is asked. */
+/**
+ * How long after the end of a period its source should have reported what followed, and how long Homeport queries it.
+ */
 export const REFRESHES = {
   /** The billing provider: each of its customers in turn, once a day. */
   provider: { afterMs: HOUR_MS, untilMs: 60 * DAY_MS },
   /** Apple and Google try to charge a customer for 60 days, and Google then forgets the purchase. */
   store: { afterMs: 10 * MINUTE_MS, untilMs: 61 * DAY_MS },
 }
-/** How often a store is asked while it has no news. */
+/** While the store has no news. */
 const OVERDUE = { delays: [10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS], thenMs: DAY_MS }
 
-/** When to ask about a purchase that should change at `expectedAt`; `attempts` counts the replies since then without news. */
+/** For a purchase that should change at `expectedAt`; `attempts`: replies since then without news. */
 export function computeRefresh(expectedAt: number, attempts: number, now: number): number {
   return expectedAt > now ? expectedAt : now + retryDelay(attempts, OVERDUE)
 }

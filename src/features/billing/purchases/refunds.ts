@@ -10,10 +10,7 @@ export function isRefund({ type, cancelReason, isPaidBack }: RefundSign): boolea
   return cancelReason === 'CUSTOMER_SUPPORT' || isPaidBack
 }
 
-/**
- * Whether a refund leaves the access as it is. At Stripe, paying back a part is separate from revoking: when the provider
- * revokes too, the event's end is not ahead.
- */
+/** A partial refund at Stripe does not revoke: when the provider does too, the event's end is not ahead. */
 function isPartial(purchase: Purchase, { store, price, expiresAt, orderedAt }: OrderedEvent) {
   if (store !== 'STRIPE' || price === null || purchase.price === null) return false
   return Math.abs(price) < purchase.price && expiresAt !== null && expiresAt > orderedAt
@@ -38,7 +35,7 @@ function isOfOtherOrder({ stated }: Purchase, event: OrderedEvent): boolean {
   return stated !== null && stated.transactionId !== event.transactionId
 }
 
-/** Whether an event is a refund to remember by its order: Google's statements never mention refunds. */
+/** Google's replies never mention refunds. */
 export function isRememberedRefund(event: OrderedEvent): boolean {
   return isRefund(event) && event.store === 'PLAY_STORE' && event.transactionId !== null
 }

@@ -2,8 +2,8 @@ import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { Purchase } from './purchase.ts'
 
 /**
- * Ends each purchase that another purchase of the same customer and environment replaces. A product change on the
- * Play Store starts a new subscription, and any purchase that gives access replaces a temporary grant.
+ * On the Play Store, a product change starts a new subscription; any purchase that gives access replaces a temporary
+ * grant.
  */
 export function endSuperseded<T extends Purchase>(purchases: T[]): T[] {
   const replaced = findReplacements(purchases)
@@ -17,7 +17,7 @@ export function endSuperseded<T extends Purchase>(purchases: T[]): T[] {
   })
 }
 
-/** The purchases that others of the same customer and environment have replaced, each with its replacement. */
+/** By the purchase that was replaced, within one customer and environment. */
 export function findReplacements<T extends Purchase>(purchases: T[]): Map<T, T> {
   if (!purchases.some(isReplaceable)) return new Map()
   const replacements = purchases
@@ -43,7 +43,6 @@ export function findReplacements<T extends Purchase>(purchases: T[]): Map<T, T> 
     }),
   )
 
-  /** The earliest purchase that replaces this one. */
   function findReplacement(purchase: T): T | undefined {
     const { startedAt, purchasedAt, changedAt, changedTo } = purchase
     if (purchase.isTemporary) return firstFrom(replacements, startedAt - DAY_MS, purchase)
@@ -58,7 +57,7 @@ export function isReplaceable({ isTemporary, store, changedAt }: Purchase): bool
   return isTemporary || (store === 'PLAY_STORE' && changedAt !== null)
 }
 
-/** The first of the sorted purchases that started at `from` or later, other than `self`. */
+/** At `from` or later, other than `self`. */
 function firstFrom<T extends Purchase>(sorted: T[], from: number, self: T): T | undefined {
   let low = 0
   for (let high = sorted.length; low < high; ) {

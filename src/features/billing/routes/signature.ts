@@ -3,8 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 const TOLERANCE_SECONDS = 5 * 60
 
 /**
- * Whether `X-RevenueCat-Webhook-Signature: t=<seconds>,v1=<hex>` is the provider's HMAC-SHA256 of
- * `<t>.<body>` and at most five minutes old. There may be several `v1`; unknown parts are ignored.
+ * The header has `t=<seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<body>`, five minutes at most. It may have several `v1`.
  */
 export function isSigned(
   header: string | null,

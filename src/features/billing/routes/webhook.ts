@@ -21,14 +21,13 @@ const MESSAGES: Record<DeliveryResult, string> = {
 
 type WebhookRoutesDeps = {
   eventInbox: Pick<EventInbox, 'receive'>
-  /** Two tokens during a rotation, none if the webhook is not configured. */
+  /** Two during a rotation, none if the webhook is not configured. */
   tokens: string[]
-  /** The provider's signing secret; null if deliveries need no signature. */
+  /** Null if deliveries need no signature. */
   signingSecret: string | null
   now: () => Date
 }
 
-/** The webhook of the billing provider. */
 export function webhookRoutes({ eventInbox, tokens, signingSecret, now }: WebhookRoutesDeps) {
   return new Elysia({ name: 'billing-webhook' }).guard({}, (app) =>
     app.use(bearerToken()).post(

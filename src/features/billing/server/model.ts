@@ -4,7 +4,7 @@ import { createSubscriptionReply, SubscriptionQuery } from '../model.ts'
 
 export const serverBillingTags = { Subscriptions: 'what the app’s users have paid for' }
 
-/** The most users in one request. */
+/** In one request. */
 const MAX_USERS = 100
 const USER_IDS = '01a1fecb-4162-75f8-b13e-d84fd1f88be2,01a1fecb-4163-7e6a-8c52-6b3c6ddc0f11'
 

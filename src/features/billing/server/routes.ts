@@ -11,7 +11,6 @@ import { createSubscriptionsReply, SubscriptionParams, SubscriptionsQuery } from
 type ServerBillingDeps = {
   planSchema: TSchema
   subscription: Pick<Subscription<PlanLike>, 'read'>
-  /** Whether a user has this id. */
   isUser: (id: string) => Promise<boolean>
   showsSandbox: boolean
   scopeGuard: ScopeGuard
@@ -20,7 +19,6 @@ type ServerBillingDeps = {
 const PATH = `${SERVER_API}/subscriptions/v1`
 const tags = ['Subscriptions']
 
-/** The routes with which the app's other servers read what users have paid for. */
 export function serverBillingRoutes(deps: ServerBillingDeps) {
   const { planSchema, subscription, isUser, showsSandbox, scopeGuard } = deps
   return new Elysia({ name: 'server-billing' })
@@ -76,7 +74,6 @@ export function serverBillingRoutes(deps: ServerBillingDeps) {
       },
     )
 
-  /** Null for an unknown user. */
   async function readOne(
     userId: string,
     { environment = 'production', lang }: typeof SubscriptionQuery.static,

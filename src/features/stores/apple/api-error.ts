@@ -2,9 +2,8 @@ import { MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Claims } from './token.ts'
 
 /**
- * `refused_key`: the key is wrong or lacks a permission, or the app was never released. `unknown`: no such transaction
- * in this environment. `page_expired`: the pages must be read from the first one again. `busy`: too many requests, or
- * a fault of Apple's that passes.
+ * `refused_key`: wrong, lacks a permission, or the app was never released. `unknown`: no such transaction in this
+ * environment. `page_expired`: read from the first page again. `busy`: too many requests, or a passing fault.
  */
 type Reason =
   | 'unreachable'
@@ -30,7 +29,7 @@ const UNKNOWN_CODES = new Set([4040005, 4040010])
 const PAGE_CODES = new Set([4000014, 4000017])
 const PASSING_CODES = new Set([4040002, 4040004, 4040006, 4290000])
 
-/** A call to Apple's API that failed. https://developer.apple.com/documentation/appstoreserverapi/error_codes */
+/** https://developer.apple.com/documentation/appstoreserverapi/error_codes */
 export class AppleApiError extends Error {
   override readonly name = 'AppleApiError'
   readonly reason: Reason

@@ -20,7 +20,6 @@ export type AppleCall = {
 
 export type AppleApi = ReturnType<typeof createAppleApi>
 
-/** Apple's hosts. */
 export const APPLE_API_URLS: Record<StoredEnvironment, string> = {
   PRODUCTION: 'https://api.storekit.apple.com',
   SANDBOX: 'https://api.storekit-sandbox.apple.com',
@@ -31,12 +30,9 @@ const TIMEOUT_MS = 10_000
 const MAX_REPLY_BYTES = 4 * 1024 * 1024
 const TOKEN_LIFETIME_MS = 5 * MINUTE_MS
 
-/**
- * Calls the App Store Server API. Every function throws `AppleApiError`.
- * https://developer.apple.com/documentation/appstoreserverapi
- */
+/** Every function throws `AppleApiError`. https://developer.apple.com/documentation/appstoreserverapi */
 export function createAppleApi({ key, urls, now }: AppleApiDeps) {
-  /** Whether the key was refused at an app's last call in production: it is until the app is released. */
+  /** Whether the key was refused at an app's last call in production: Apple refuses it until the app is released. */
   const refusals = new Map<string, boolean>()
   return { call, isKeyRefused }
 

@@ -24,7 +24,7 @@ const PAGE_DELAY_MS = 200
 
 export type AppStore = ReturnType<typeof createAppStore>
 
-/** The App Store of the configured apps. Every function throws `AppleApiError`. */
+/** Every function throws `AppleApiError`. */
 export function createAppStore({ api, apps, verify }: AppStoreDeps) {
   return {
     readPurchases,
@@ -39,8 +39,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
   }
 
   /**
-   * The current state of all subscriptions of the customer who made a transaction, or of a one-time purchase, as
-   * deliveries. Empty if Apple does not know the transaction.
+   * All subscriptions of the customer who made a transaction, or a one-time purchase. Empty if Apple does not know it.
    */
   async function readPurchases(
     transactionId: string,
@@ -89,7 +88,6 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
     )
   }
 
-  /** Checks that Apple accepts the key for an app. */
   async function check({ bundleId }: AppStoreApp, environment: StoredEnvironment) {
     const now = Date.now()
     const body = { startDate: now - HOUR_MS, endDate: now }
@@ -117,8 +115,8 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
   }
 
   /**
-   * The reply of the first app that knows the transaction in `path`; null if none does. Throws `refused_key`
-   * only if Apple refuses it for every app: it does for an app that is not released, which has no transactions.
+   * From the first app that knows the transaction in `path`; else null. Throws `refused_key` only if Apple refuses it
+   * for every app, as it does for an app that is not released.
    */
   async function callForItsApp(
     path: string,
@@ -170,7 +168,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
     if (reply === null) throw new AppleApiError('unknown')
   }
 
-  /** The signed notifications of an app from `from` to `to`, page by page. */
+  /** Page by page. */
   async function* readNotifications(
     { bundleId }: AppStoreApp,
     environment: StoredEnvironment,

@@ -3,10 +3,7 @@ import { sha256 } from '../../../lib/crypto/hash.ts'
 import type { DenialReason } from '../../../lib/errors.ts'
 import { createRecentMap } from '../../../lib/lru-map.ts'
 
-/**
- * Apple Root CA - G3, valid to 2039-04-30. Its SHA-256 begins with 63:34:3A:BF.
- * https://www.apple.com/certificateauthority/
- */
+/** Apple Root CA - G3, to 2039-04-30. SHA-256: 63:34:3A:BF… https://www.apple.com/certificateauthority/ */
 export const APPLE_ROOT = new X509Certificate(
   Buffer.from(
     'MIICQzCCAcmgAwIBAgIILcX8iNLFS5UwCgYIKoZIzj0EAwMwZzEbMBkGA1UEAwwSQXBwbGUgUm9vdCBDQSAtIEczMSYw' +
@@ -34,8 +31,8 @@ const MAX_CERTIFICATE_CHARACTERS = 8 * 1024
 const MAX_CACHED_CHAINS = 16
 
 /**
- * Verifies `x5c` headers: leaf, intermediate and root as base64-encoded DER. The chain must lead to
- * `root`; the third certificate in the header is ignored. Throws `AppleTokenError`.
+ * `x5c` headers are base64-encoded DER. The chain must lead to `root`, not to its third certificate. Throws
+ * `AppleTokenError`.
  */
 export function createChainVerifier(root: X509Certificate): VerifyChain {
   const verified = createRecentMap<string, SigningKey>(MAX_CACHED_CHAINS)

@@ -5,10 +5,7 @@ import { appleEvent } from './event.ts'
 import { findSubject, readNotification } from './notification.ts'
 import type { VerifyToken } from './token.ts'
 
-/**
- * The event of a notification, with the decoded document as its bytes; null if it has no id or type. Throws
- * `AppleTokenError`.
- */
+/** With the decoded document as its bytes; null without an id or type. Throws `AppleTokenError`. */
 export function readAppleDelivery(
   signedPayload: unknown,
   verify: VerifyToken,
@@ -23,7 +20,7 @@ export function readAppleDelivery(
   return { provider: 'app_store', event, bundleId, bytes, signed, hash: contentHash(document) }
 }
 
-/** SHA-256, hex, of a document without its `signedDate`: Apple may sign the same content again. */
+/** In hex, without `signedDate`: Apple may sign the same content again. */
 export function contentHash(document: object): string {
   const text = JSON.stringify(document, (key, value) => (key === 'signedDate' ? undefined : value))
   return sha256(text, 'hex')

@@ -11,7 +11,7 @@ import { unreadable } from '../../billing/inbox/event-problem.ts'
 import { type AppleDocument, readEnvironment } from './notification.ts'
 import type { Claims } from './token.ts'
 
-/** The type of a document that is not a notification: see `statement.ts`. */
+/** The type of a document that is not a notification: see `snapshot.ts`. */
 export const STATEMENT = 'HOMEPORT_STATEMENT'
 
 /** The event type by a notification's type and subtype. If the pair is not listed, the type alone counts. */
@@ -56,8 +56,7 @@ const EXPIRATION_REASONS: Record<number, string> = {
 }
 
 /**
- * The event of a notification: Apple describes the whole purchase each time, whatever the notification is about. Null
- * without an id and a type.
+ * Apple describes the whole purchase in every notification. Null without an id and a type.
  * https://developer.apple.com/documentation/appstoreservernotifications/notificationtype
  */
 export function appleEvent({
@@ -93,7 +92,6 @@ function readStatus({ data, subtype }: Claims): number | null {
 
 type NotificationFacts = { at: number | null; type: string; status: number | null }
 
-/** The fields of the purchase, from the transaction and the renewal info. */
 function readPurchase(
   transaction: Claims,
   renewal: Claims | null,

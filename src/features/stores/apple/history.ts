@@ -38,15 +38,15 @@ const CONCERNS_ALL = new Set<AppleApiError['reason']>(['unreachable', 'busy'])
 /** The history is then read again from the same time, so that nothing is missing once that is corrected. */
 const OTHER_APPLE_ID = 'APP_STORE_APPS has another Apple ID for this app than its notifications'
 
-/** Reads Apple's history of notifications, for those that never arrived or were lost with a backup. */
+/** Finds notifications that never arrived or were lost with a backup. */
 export function createAppleHistory(deps: HistoryDeps) {
   const { db, appStore, apps, storeApps, verify, eventInbox, now, log } = deps
   return { catchUp }
 
   /**
-   * Records the notifications of every app since its last complete window, or since `since`. The window is complete
-   * once its last page is stored. Throws `AppleApiError` after all apps, or at once if Apple is not available; but
-   * `refused_key` only if Apple refuses it for every app: it does for an app that is not released.
+   * Reads on from the last complete window, or from `since`; a window is complete once its last page is stored. Throws
+   * `AppleApiError` after all apps, or at once if Apple is not available; `refused_key` only if Apple refuses it for
+   * every app, as it does for an app that is not released.
    */
   async function catchUp(
     environment: StoredEnvironment,
@@ -107,8 +107,8 @@ export function createAppleHistory(deps: HistoryDeps) {
   }
 
   /**
-   * A page token that has expired starts the window again: what is known is not recorded twice. Returns the number of
-   * notifications that name another app than `APP_STORE_APPS`.
+   * An expired page token starts the window again: known notifications are not recorded twice. Returns how many name
+   * another app than `APP_STORE_APPS`.
    */
   async function readWindow(app: AppStoreApp, environment: StoredEnvironment, window: Window) {
     const { from, until, signal, total, onProgress } = window

@@ -4,10 +4,7 @@ import type { StoredEnvironment } from '../../billing/environment.ts'
 import { AppleTokenError } from './certificates.ts'
 import type { Claims, VerifyToken } from './token.ts'
 
-/**
- * A notification, and the state of the subscription that it carries: decoded, without signatures. The log stores this
- * document, and every event is derived from it.
- */
+/** As the log stores it: decoded, without signatures. Every event is derived from it. */
 export type AppleDocument = {
   notification: Claims
   transaction: Claims | null
@@ -17,8 +14,8 @@ export type AppleDocument = {
 const ENVIRONMENTS = ['Production', 'Sandbox']
 
 /**
- * Verifies a `signedPayload` and the signed data inside it, and returns its document. Throws
- * `AppleTokenError`; only the fault `other_app` means that Apple has signed the notification.
+ * Also verifies the signed data inside it. Throws `AppleTokenError`; only the fault `other_app` means that Apple has
+ * signed the notification.
  * https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
  */
 export function readNotification(
@@ -41,7 +38,6 @@ export function readNotification(
   }
 }
 
-/** The part of a notification that names its app and environment. */
 export function findSubject(notification: Claims): Claims {
   const { data, summary, appData, externalPurchaseToken } = notification
   return toObject(data ?? summary ?? appData ?? externalPurchaseToken)
@@ -68,8 +64,8 @@ function checkApp(notification: Claims, apps: AppStoreApp[]) {
 }
 
 /**
- * Checks that a transaction and its renewal info are about one purchase, in the app and environment of `described`. A
- * transaction names the bundle and the environment, renewal info only the environment.
+ * Both must be about one purchase. A transaction names the bundle and the environment, renewal info only the
+ * environment.
  */
 export function checkContent(
   transaction: Claims | null,

@@ -6,13 +6,10 @@ import { appleEvent, STATEMENT } from './event.ts'
 import { type AppleDocument, checkContent, readEnvironment } from './notification.ts'
 import type { VerifyToken } from './token.ts'
 
-/** A subscription in a reply of Apple's API, or a transaction that an app has submitted; the tokens are signed. */
+/** From a reply of Apple's API, or submitted by an app; the tokens are signed. */
 export type SignedPurchase = { transaction: unknown; renewal?: unknown; status?: number }
 
-/**
- * The event for a purchase that Apple has described in something other than a notification. The
- * same signed data gives the same id. Throws `AppleTokenError`.
- */
+/** The same signed data gives the same id. Throws `AppleTokenError`. */
 export function readStatement(
   signed: SignedPurchase,
   verify: VerifyToken,

@@ -2,7 +2,7 @@ import { verify, type X509Certificate } from 'node:crypto'
 import { AppleTokenError, createChainVerifier } from './certificates.ts'
 
 export type Claims = Record<string, unknown>
-/** Returns the claims of a token that Apple signed. Throws `AppleTokenError`. */
+/** Throws `AppleTokenError`. */
 export type VerifyToken = (token: unknown) => Claims
 
 const SIGNATURE_BYTES = 64
@@ -10,9 +10,8 @@ const SIGNATURE_BYTES = 64
 const TOLERANCE_MS = 60_000
 
 /**
- * Verifies the signed data of StoreKit and the App Store Server: a compact JWS with its certificates in `x5c`. The
- * certificates must be valid at the time of the signature, not now: old notifications are delivered again.
- * https://developer.apple.com/documentation/appstoreserverapi/jwsdecodedheader
+ * A compact JWS with its certificates in `x5c`, which must be valid at the time of the signature, not now: old
+ * notifications are delivered again. https://developer.apple.com/documentation/appstoreserverapi/jwsdecodedheader
  */
 export function createTokenVerifier(root: X509Certificate): VerifyToken {
   const verifyChain = createChainVerifier(root)

@@ -3,7 +3,6 @@ import { MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { StoredEnvironment } from '../../billing/environment.ts'
 import type { StoresDb } from '../schema.ts'
 
-/** An app in one environment of its store. */
 type StoreApp = {
   store: 'app_store' | 'play_store'
   bundleId: string
@@ -19,7 +18,6 @@ type AppState = { completeUntil: Date | null; lastNotificationAt: Date | null }
 
 export type StoreApps = ReturnType<typeof createStoreApps>
 
-/** What is known of the notifications about each app. */
 export function createStoreApps({ db, now }: { db: StoresDb; now: () => Date }) {
   const { storeHistory, storeNotifications } = db.tables
   const seen = new Map<string, number>()
@@ -50,7 +48,7 @@ export function createStoreApps({ db, now }: { db: StoresDb; now: () => Date }) 
     })
   }
 
-  /** Records that a notification has arrived now; at most once a minute. */
+  /** At most once a minute. */
   async function markNotified(app: StoreApp) {
     const lastAt = now()
     const last = seen.get(toAppId(app)) ?? 0

@@ -15,7 +15,7 @@ type StoreHealthDeps = {
   now: () => Date
 }
 
-/** Metrics of the connections to the stores: ages in seconds for each app, in production only. */
+/** Ages are in seconds for each app, in production only. */
 export function createStoreHealth(deps: StoreHealthDeps) {
   const { apps, storeApps, checks, appStore, play, now } = deps
   return {
@@ -26,10 +26,7 @@ export function createStoreHealth(deps: StoreHealthDeps) {
     unacknowledgedAge,
   }
 
-  /**
-   * Seconds since the last notification of each app. Empty while no check of a production purchase
-   * is scheduled.
-   */
+  /** Empty while no check of a production purchase is scheduled. */
   async function notificationAges(): Promise<Record<string, number>> {
     if (apps.length === 0 || !(await checks.hasProductionChecks())) return {}
     return computeAges(({ lastNotificationAt }) => lastNotificationAt)
@@ -40,16 +37,12 @@ export function createStoreHealth(deps: StoreHealthDeps) {
     return appStore === null ? {} : computeAges(({ completeUntil }) => completeUntil)
   }
 
-  /**
-   * Whether Apple refused the key in the last call. Null without a key, and without purchases in
-   * production, because Apple refuses the keys of unreleased apps.
-   */
+  /** At the last call. Null without a key or production purchases, as Apple refuses the keys of unreleased apps. */
   async function isKeyRefused(): Promise<boolean | null> {
     if (appStore === null || !(await checks.hasProductionChecks())) return null
     return appStore.isKeyRefused()
   }
 
-  /** Seconds since the last notification of each app on Google Play. */
   async function playNotificationAges(): Promise<Record<string, number>> {
     const ages: Record<string, number> = {}
     for (const bundleId of play?.packages ?? []) {
@@ -59,7 +52,7 @@ export function createStoreHealth(deps: StoreHealthDeps) {
     return ages
   }
 
-  /** The age of the oldest unacknowledged purchase in seconds; 0 if there is none, null without Google Play. */
+  /** In seconds; 0 if there is none, null without Google Play. */
   async function unacknowledgedAge(): Promise<number | null> {
     if (play === null) return null
     const oldest = await play.purchases.oldestUnacknowledged()

@@ -30,10 +30,10 @@ const { afterMs, untilMs } = REFRESHES.store
 /** Longer than the timeouts of all requests about one purchase. */
 const LEASE_MS = 5 * MINUTE_MS
 const UNREACHABLE_DELAY_MS = 10 * MINUTE_MS
-/** How long all checks wait after a fault that concerns them all. */
+/** After a problem that concerns them all. */
 const PAUSE_MS = 5 * MINUTE_MS
 
-/** Asks the store about purchases whose period has ended without news. */
+/** Queries the store about purchases whose period has ended without news. */
 export function createOverdue(deps: OverdueDeps) {
   const { db, appStore, recordStatement, findClaimant, findPurchase, now, log } = deps
   const { storeChecks } = db.tables
@@ -62,7 +62,7 @@ export function createOverdue(deps: OverdueDeps) {
     return db.read.select({ id }).from(storeChecks).where(isDue).orderBy(inOrder).limit(slots)
   }
 
-  /** Asks about a purchase if that is still needed, and schedules the next check. */
+  /** Queries a purchase if that is still needed, and schedules the next check. */
   async function check(item: Check, signal: AbortSignal) {
     const before = await findPurchase(db.read, item.id)
     try {
@@ -85,7 +85,6 @@ export function createOverdue(deps: OverdueDeps) {
     await db.write((tx) => queue.finish(tx, item, { dueAt }))
   }
 
-  /** Moves a check to its next time, or removes it when there is none. */
   async function scheduleNext(item: Check, before: Purchase | null) {
     const purchase = await findPurchase(db.read, item.id)
     // The checks are counted from the end of the period, and the store may have reported another one.
@@ -96,7 +95,7 @@ export function createOverdue(deps: OverdueDeps) {
     await db.write((tx) => queue.finish(tx, item, dueAt && { ...next, dueAt }))
   }
 
-  /** Records what the store says about a purchase now. Returns whether it knows the purchase. */
+  /** Records what the store reports now. Returns whether it knows the purchase. */
   async function ask(purchaseKey: string, signal?: AbortSignal): Promise<boolean> {
     const { environment, transactionId } = parsePurchaseKey(purchaseKey)
     const deliveries = await appStore.readPurchases(transactionId, environment, signal)
@@ -115,7 +114,7 @@ export function createOverdue(deps: OverdueDeps) {
   }
 }
 
-/** When to check a purchase next; null if its end is known. */
+/** Null if its end is known. */
 function computeNextCheck(purchase: Purchase, attempts: number, now: number): Date | null {
   const end = findEnd(purchase)
   if (end === null) return null

@@ -28,7 +28,7 @@ export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }
   const upsert = prepareUpsert(db, storeChecks)
   return { schedule, scheduleClaimCheck, hasProductionChecks }
 
-  /** Schedules a check for the end of the period that a store's event describes. */
+  /** For the end of the period that the event describes. */
   async function schedule(tx: Tx, event: BillingEvent) {
     const purchaseKey = findPurchaseKey(event)
     const end = findEnd(event)
@@ -60,7 +60,6 @@ export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }
     return row !== undefined && readPurchase(row.state).stated?.transactionId === transactionId
   }
 
-  /** Whether a check of any production purchase is scheduled. */
   async function hasProductionChecks(): Promise<boolean> {
     const isProduction = and(
       gt(storeChecks.purchaseKey, 'PRODUCTION|'),
@@ -69,7 +68,7 @@ export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }
     return (await db.read.select().from(storeChecks).where(isProduction).limit(1)).length > 0
   }
 
-  /** Schedules an immediate check, which also tells the store who owns the purchase. */
+  /** The check also tells the store who owns the purchase. */
   async function scheduleClaimCheck(tx: Tx, purchaseKey: string, now: Date) {
     await upsert(tx, { purchaseKey, attempts: 0, dueAt: now, isTokenUnset: true })
   }

@@ -29,7 +29,6 @@ const NO_KEY =
   'Set APP_STORE_ISSUER_ID, APP_STORE_KEY_ID and APP_STORE_KEY_FILE to a key from App Store Connect → Users and Access → Integrations → In-App Purchase. Without it, lost notifications are not found.'
 const NO_URL = 'Set BASE_URL to the public address of this server, beginning with https://.'
 
-/** Reports the state of the connection to each store. */
 export function createStoreStatus(deps: StoreStatusDeps) {
   const { apps, storeApps, appStore, publicUrl, playStatus, now } = deps
   return { read, check, test }

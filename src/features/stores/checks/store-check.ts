@@ -1,7 +1,7 @@
 /** `fault`: what is wrong and what to do; null if the check passed. */
 export type StoreCheck = { what: string; fault: string | null }
 
-/** The message of the error that `work` throws; null if it throws none. */
+/** Null if it throws none. */
 export async function findProblem(work: () => Promise<void>): Promise<string | null> {
   try {
     await work()

@@ -7,14 +7,13 @@ import { PlayApiError } from './api/api-error.ts'
 import { type PushDocument, pushEvent } from './push/notification.ts'
 
 /**
- * What Google said about one product of a purchase. The reply has neither the start of the current period nor what
- * changed, so the document adds both. Times in ms.
+ * A reply about one product. It has neither the period's start nor what changed, so the document adds both. Times in
+ * ms.
  */
 export type StatementDocument = {
   packageName: string
   /** SHA-256 of the purchase token. */
   tokenHash: string
-  /** When Google was asked. */
   askedAt: number
   /** When the reply counts, if the clock was ahead at an earlier one. */
   orderedAt?: number
@@ -36,7 +35,7 @@ export type StatementDocument = {
   reply: Json
 }
 
-/** The refund of an order. Times in ms. */
+/** Times in ms. */
 export type RefundDocument = {
   packageName: string
   tokenHash: string
@@ -45,12 +44,11 @@ export type RefundDocument = {
   voided: { orderId: string; at: number; isPartial: boolean; reason?: number }
 }
 
-/** A reply that cannot be read. */
 type UnreadableDocument = { unreadable: Json; tokenHash: string; askedAt: number }
 
 type PlayDocument = StatementDocument | RefundDocument | PushDocument | UnreadableDocument
 
-/** The event of a document in the log. Throws `PlayApiError` for a reply that `readAnswer` refuses. */
+/** Throws `PlayApiError` for a reply that `readAnswer` refuses. */
 export function playEvent(document: PlayDocument): BillingEvent {
   if ('notification' in document) return pushEvent(document)
   if ('voided' in document) return refundEvent(document)

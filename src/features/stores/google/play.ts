@@ -38,7 +38,7 @@ type PlayDeps = {
 
 export type Play = NonNullable<ReturnType<typeof createPlay>>
 
-/** Google Play; null if it is not set up. */
+/** Null if Google Play is not set up. */
 export function createPlay(deps: PlayDeps) {
   const { settings, publicUrl, storeApps, now } = deps
   const { playPackages: packages, playAccount: account } = settings
@@ -95,7 +95,7 @@ export function createPlay(deps: PlayDeps) {
     return packageName === null || packages.includes(packageName)
   }
 
-  /** Queues the purchase that a notification is about, and records its refund. */
+  /** Also records a refund. */
   async function apply(tx: Tx, { packageName, changed, voided: order }: Push) {
     if (packageName === null || changed === null) return
     const known = await purchases.find(tx, hashToken(changed.purchaseToken))

@@ -6,7 +6,7 @@ import { redactForLog } from './api/json.ts'
 import type { PlayReply } from './api/play-store.ts'
 import { playEvent, type StatementDocument } from './event.ts'
 
-/** One product of a purchase after the last reply. Times in ms. */
+/** After the last reply. Times in ms. */
 export type KnownItem = Pick<PlayItem, 'productId' | 'orderId' | 'nextProductId' | 'quantity'> & {
   line: string
   state: PlayState
@@ -34,8 +34,8 @@ const UNPAID: PlayState[] = ['PENDING', 'PENDING_PURCHASE_CANCELED']
 const INTERRUPTED: PlayState[] = ['ON_HOLD', 'PAUSED']
 
 /**
- * The events for one of Google's replies, one per product, and what is then known of the products. A product keeps
- * its `line` as long as the purchase exists; a product that replaces another one takes over its `line`.
+ * One event per product, and what is known then. A product keeps its `line` as long as the purchase exists; one that
+ * replaces another takes over its `line`.
  */
 export function readStatements(input: StatementInput): {
   deliveries: Delivery[]
@@ -71,7 +71,6 @@ export function readStatements(input: StatementInput): {
     items: [...[...current, ...removed].map(({ after }) => after), ...others],
   }
 
-  /** The missing product that `item` replaces. */
   function replacedBy(item: PlayItem): KnownItem | undefined {
     const isOnlyChange = missing.length === 1 && arrived.length === 1
     return missing.find((one) => one.nextProductId === item.productId || isOnlyChange)
@@ -169,7 +168,6 @@ function chooseType(before: KnownItem | undefined, item: PlayItem, { state }: Pl
   return isExtended ? 'SUBSCRIPTION_EXTENDED' : 'HOMEPORT_RECONCILED'
 }
 
-/** The key of the product's purchase. */
 export function toPurchaseKey({ environment, line }: KnownItem): string {
   return `${environment}|${line}`
 }

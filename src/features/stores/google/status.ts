@@ -29,7 +29,6 @@ const NO_PUSH_YET =
 /** No purchase has this token, so the error shows whether the service account has access. */
 const PROBE_TOKEN = 'homeport-checks-its-permissions'
 
-/** Reports the state of the connection to Google Play. */
 export function createPlayStatus({ play, storeApps, publicUrl, now }: PlayStatusDeps) {
   return { isSetUp: play !== null, read, check }
 

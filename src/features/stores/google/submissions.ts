@@ -44,7 +44,6 @@ const LEASE_POLL_MS = 100
 
 export type SubmitPlayPurchase = ReturnType<typeof createPlaySubmissions>
 
-/** Records and claims Google purchases that apps submit for their users. */
 export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
   const { db, packages, purchases, pendingClaims, claims, queue, now, log } = deps
   /** Submissions that Google does not know, and until when (ms) not to ask about them again. */
@@ -134,8 +133,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
   }
 
   /**
-   * Waits while another request is asking about the purchase. Throws `PlayApiError` at the deadline, and if the other
-   * request has removed the purchase because Google does not know it.
+   * Throws `PlayApiError` at the deadline, or if the other request removed the purchase, which Google does not know.
    */
   async function leaseBefore(deadline: AbortSignal, tokenHash: string): Promise<KnownPurchase> {
     for (;;) {
@@ -148,7 +146,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
     }
   }
 
-  /** Whether Google has replied a short time ago, and no notification has come since. */
+  /** And no notification has come since. */
   function isFresh({ items, askedAt, dueAt, goneAt, purchaseToken }: KnownPurchase): boolean {
     const isRecent = askedAt !== null && askedAt.getTime() + FRESH_MS > now().getTime()
     const isDue = dueAt !== null && dueAt <= now()
@@ -160,7 +158,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
   }
 }
 
-/** The purchase to ask about. What is already stored is more reliable than what the app submits. */
+/** The stored purchase is more reliable than what the app submits. */
 function toPurchase(submission: PlaySubmission, before: KnownPurchase | null): PlayPurchase {
   const { packageName, purchaseToken, kind = null, productId = null } = submission
   if (before === null || before.goneAt !== null) {

@@ -23,7 +23,7 @@ type VoidedDeps = {
 
 type VoidedOrder = RefundDocument['voided']
 
-/** Google lists 30 days of refunds. We ask for a day less, because clocks differ. */
+/** Google lists 30 days; a day less, because clocks differ. */
 const HORIZON_MS = 29 * DAY_MS
 /** A refund may appear late. */
 const OVERLAP_MS = DAY_MS
@@ -33,7 +33,7 @@ export function createVoided(deps: VoidedDeps) {
   const { db, play, purchases, packages, storeApps, eventInbox, now } = deps
   return { record, catchUp }
 
-  /** Reads the refunds of all apps since the last run. Returns how many there were. Throws `PlayApiError`. */
+  /** Of all apps since the last run. Returns how many there were. Throws `PlayApiError`. */
   async function catchUp(signal?: AbortSignal): Promise<number> {
     let count = 0
     let failure: PlayApiError | null = null
@@ -71,7 +71,7 @@ export function createVoided(deps: VoidedDeps) {
     return count
   }
 
-  /** Returns false if Google must be asked about the purchase first. */
+  /** False if the purchase must be queried first. */
   async function recordListed(packageName: string, voided: Json) {
     const purchaseToken = token(voided['purchaseToken'])
     const orderId = text(voided['orderId'])
@@ -93,7 +93,6 @@ export function createVoided(deps: VoidedDeps) {
     })
   }
 
-  /** Records the refund of an order of a known purchase. */
   async function record(
     tx: Tx,
     { tokenHash, packageName, items }: KnownPurchase,

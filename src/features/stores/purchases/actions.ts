@@ -10,7 +10,6 @@ import type { Stores } from '../stores.ts'
 
 type Needs = {
   stores: Pick<Stores, 'purchaseSearch' | 'actions' | 'withOwners'>
-  /** The id of the user with an e-mail address, or null. */
   findIdByEmail: (email: string) => Promise<string | null>
 }
 
@@ -59,7 +58,6 @@ const link = defineAction({
   proof: 'stepUp',
   input: closedObject({
     ...Purchase,
-    /** An id or an e-mail address. */
     user: t.String({ maxLength: 320 }),
     /** A transaction can be in both environments. */
     environment: t.Optional(literalUnion(ENVIRONMENTS, { description: 'both by default' })),

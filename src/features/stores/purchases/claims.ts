@@ -16,16 +16,15 @@ type ClaimsDeps = {
   db: StoresDb
   eventInbox: Pick<EventInbox, 'recordOwnEvent'>
   checks: Pick<StoreChecks, 'scheduleClaimCheck'>
-  /** The user for whom a customer's purchases count; null for none. */
   findCustomerUser: (from: Reader, customerId: string) => Promise<string | null>
-  /** Tells a user by e-mail that a purchase has moved to another account. */
+  /** By e-mail. */
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (tx: Tx, userId: string) => Promise<boolean>
   transfer: PurchaseTransfer
   now: () => Date
 }
 
-/** `canTakeOverAt`: when the user may take over the purchase of another one, ISO 8601; null for never. */
+/** `canTakeOverAt`: of another user's purchase, ISO 8601; null for never. */
 type ClaimResult =
   | { outcome: 'bound' | 'known' }
   | { outcome: 'refused'; code: 'purchase_of_another'; canTakeOverAt: string | null }
@@ -33,9 +32,9 @@ type ClaimResult =
 type ClaimInput = {
   userId: string
   purchaseKey: string
-  /** The owner before the request; null for none. */
+  /** Null for none. */
   heldBy: string | null
-  /** Whether the user wants the purchase even if it belongs to someone else. */
+  /** Even if the purchase belongs to someone else. */
   takeOver: boolean
 }
 
@@ -57,7 +56,6 @@ const MIN_TIME_BETWEEN_MOVES_MS = 30 * DAY_MS
 /** A purchase that guests hand on does not stay with anyone. */
 const MAX_MOVES_FROM_GUESTS_PER_DAY = 5
 
-/** Decides who owns a purchase that a user claims. */
 export function createClaims(deps: ClaimsDeps) {
   const { db, eventInbox, checks, findCustomerUser, notifyFormerOwner, isGuest, transfer, now } =
     deps
@@ -81,7 +79,7 @@ export function createClaims(deps: ClaimsDeps) {
   )
   return { claim, give, takeBack, findOwner, findClaimant, findLink, findPurchase }
 
-  /** Claims a recorded purchase for a user, in the caller's transaction. */
+  /** In the caller's transaction. */
   async function claim(tx: Tx, input: ClaimInput): Promise<ClaimResult> {
     const { userId, purchaseKey, heldBy, takeOver } = input
     const owner = await findOwner(tx, purchaseKey)
@@ -129,10 +127,7 @@ export function createClaims(deps: ClaimsDeps) {
     if (purchase?.store === 'APP_STORE') await checks.scheduleClaimCheck(tx, purchaseKey, now())
   }
 
-  /**
-   * Undoes the latest claim if it was made by `give`, and by the event `link` if that is given: the purchase belongs to
-   * the customer that would have it without the claim. Returns whether there was one.
-   */
+  /** Undoes the latest claim if `assign` made it, and only the event `link` if given. Returns whether there was one. */
   async function takeBack(
     tx: Tx,
     purchaseKey: string,
@@ -147,7 +142,7 @@ export function createClaims(deps: ClaimsDeps) {
     return true
   }
 
-  /** Records an event of our own that follows all events of the purchase. */
+  /** It follows all events of the purchase. */
   async function record(tx: Tx, type: string, purchaseKey: string, fields: object) {
     const { environment, transactionId } = parsePurchaseKey(purchaseKey)
     const at = Math.max(now().getTime(), (await latestEventAt(tx, purchaseKey)) + 1)
@@ -155,7 +150,7 @@ export function createClaims(deps: ClaimsDeps) {
     await eventInbox.recordOwnEvent(tx, type, at, { ...about, ...fields })
   }
 
-  /** From when a purchase may move from its owner to a user, in ms; null for never. */
+  /** In ms; null for never. */
   async function earliestMove(
     tx: Tx,
     purchaseKey: string,
@@ -181,8 +176,8 @@ export function createClaims(deps: ClaimsDeps) {
   }
 
   /**
-   * The owners of a purchase and a user who claims it, each named by the customer, because a guest may have signed in to an
-   * account since. The latest owner comes first; the last one may be a guest who has not submitted the purchase.
+   * Named by the customer, because a guest may have signed in to an account since. Latest first; the last one may be a
+   * guest who has not submitted the purchase.
    */
   async function findOwners(tx: Tx, purchaseKey: string, claims: Claim[], userId: string) {
     const first = claims.at(-1)
@@ -212,7 +207,7 @@ export function createClaims(deps: ClaimsDeps) {
     return row && isGuests ? { ...row, isMove: false, support: null } : null
   }
 
-  /** The user who has a purchase; null for none. */
+  /** Null for none. */
   async function findOwner(from: Reader, purchaseKey: string): Promise<string | null> {
     const row = await selectPurchase(from, { purchaseKey })
     return row ? findCustomerUser(from, row.customerId) : null
@@ -223,20 +218,20 @@ export function createClaims(deps: ClaimsDeps) {
     return (await listClaims(from, purchaseKey))[0]?.userId ?? null
   }
 
-  /** The state of a purchase; null for an unknown one. */
+  /** Null for an unknown purchase. */
   async function findPurchase(from: Reader, purchaseKey: string) {
     const row = await selectPurchase(from, { purchaseKey })
     return row ? readPurchase(row.state) : null
   }
 
-  /** The link that support made with `give`; null if the user has submitted the purchase since. `id`: of the event. */
+  /** By support; null if the user has submitted the purchase since. `id`: of the event. */
   async function findLink(purchaseKey: string) {
     const [latest] = await listClaims(db.read, purchaseKey)
     if (!latest?.support) return null
     return { id: latest.eventId, ...latest.support, at: new Date(latest.orderedAt).toISOString() }
   }
 
-  /** The claims of a purchase that were not withdrawn, the latest first. */
+  /** Without withdrawn ones; latest first. */
   async function listClaims(from: Reader, purchaseKey: string): Promise<Claim[]> {
     const events = await listClaimEvents(from, purchaseKey)
     const withdrawn = new Set(events.map(({ body }) => body['withdrawn_claim']))
@@ -266,9 +261,8 @@ export function createClaims(deps: ClaimsDeps) {
 }
 
 /**
- * Whether a user who has lost a purchase may have it back at once: the owner before all moves since a time, once, and the
- * one before the last move. Otherwise a thief could keep the owner out by moving it twice. What support has decided stands.
- * `owners`: the latest first.
+ * The owner before all moves since a time, once, and the one before the last move: otherwise a thief could keep the
+ * owner out by moving it twice. What support decided stands. `owners`: latest first.
  */
 function mayTakeBack(owners: Owner[], userId: string, since: number): boolean {
   const decided = owners.findIndex(({ support }) => support !== null)
@@ -279,7 +273,7 @@ function mayTakeBack(owners: Owner[], userId: string, since: number): boolean {
   return losers[0] === userId && !isTakenBack(owners)
 }
 
-/** Whether the last move gave the purchase back to a user who had lost it. `owners`: the latest first. */
+/** `owners`: latest first. */
 function isTakenBack(owners: Owner[]): boolean {
   const move = owners.findIndex(({ isMove }) => isMove)
   const { userId = null } = owners[move] ?? {}

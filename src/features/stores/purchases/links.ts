@@ -21,7 +21,7 @@ type PurchaseActionsDeps = {
   claims: Claims
   search: PurchaseSearch
   existingUsers: ExistingUsers
-  /** Both are null without a key for Apple's API. */
+  /** Null without a key for Apple's API. */
   appStore: AppStore | null
   overdue: Overdue | null
   /** Null if Google Play is not set up. */
@@ -30,13 +30,13 @@ type PurchaseActionsDeps = {
 
 const MAX_REQUESTS_READ = 1_000
 
-/** The operators' actions on a purchase. Every function throws 404 for an unknown purchase. */
+/** Every function throws 404 for an unknown purchase. */
 export function createPurchaseActions(deps: PurchaseActionsDeps) {
   const { db, eventLog, claims, search, existingUsers, appStore, overdue, play } = deps
   const { billingEvents } = db.tables
   return { ask, give, takeBack, answerRefund }
 
-  /** Records what the store says about a purchase now. Throws 503 without a key for its API. */
+  /** Throws 503 without a key for the store's API. */
   async function ask(id: string) {
     const [known] = await search.findKnown(id)
     if (known?.store === 'PLAY_STORE' || /^gpa\.|^[0-9a-f]{64}$/i.test(id)) {
@@ -70,7 +70,7 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     })
   }
 
-  /** Asks in both environments about an unknown purchase: Apple refuses production until the app is released. */
+  /** In both environments: Apple refuses production until the app is released. */
   async function askAbout(transactionId: string, { ask: askStore }: Overdue) {
     const known = await search.findKnown(transactionId)
     const keys = known.length > 0 ? known.map((one) => one.purchaseKey) : listKeys(transactionId)
@@ -80,10 +80,7 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     if (failure && !isKnown) throw failure.reason
   }
 
-  /**
-   * Moves a purchase to a user, in both environments unless one is named. Throws 404 for an unknown user too, and 409
-   * for a purchase that cannot be moved.
-   */
+  /** In both environments unless one is named. Throws 404 for an unknown user too, and 409 if it cannot be moved. */
   async function give(id: string, userId: string, given: Support, environment?: Environment) {
     const support = checkSupport(given)
     const found = await search.findOrThrow(id, environment)
@@ -101,8 +98,8 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
   }
 
   /**
-   * Undoes the latest `give`, or only the one with the id `link`. Throws 409 if there is none, someone else has undone
-   * it, or the user has submitted the purchase since.
+   * The latest link, or only `link`. Throws 409 if there is none, it is undone, or the user has submitted the purchase
+   * since.
    */
   async function takeBack(id: string, given: Support, link?: string) {
     const support = checkSupport(given)
@@ -125,8 +122,7 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
   }
 
   /**
-   * Tells Apple how a purchase was used, within 12 hours of a refund request (CONSUMPTION_REQUEST). `id`: the transaction
-   * that Apple asks about, or the purchase. Returns the transactions.
+   * Within 12 hours of Apple's CONSUMPTION_REQUEST. `id`: its transaction, or the purchase. Returns the transactions.
    */
   async function answerRefund(id: string, consumption: Consumption): Promise<string[]> {
     const store = requireKey(appStore)
@@ -165,14 +161,14 @@ export const NO_PLAY = 'Google Play is not set up.'
 const NO_TOKEN =
   'Homeport has no purchase token for this purchase: the app must submit it, or Google has forgotten it.'
 
-/** A store's refusal as a reply that says what to do. */
+/** Says what to do. */
 export function asReply(error: unknown): unknown {
   return error instanceof AppleApiError || error instanceof PlayApiError
     ? new AppError('unavailable', error.message)
     : error
 }
 
-/** A service that needs a key for Apple's API. Throws 503 without one. */
+/** Throws 503 without the key for Apple's API. */
 export function requireKey<Service>(service: Service | null): Service {
   if (service !== null) return service
   throw new AppError('unavailable', NO_APPLE_KEY)

@@ -30,7 +30,7 @@ type PurchaseRoutesDeps = {
   signedIn: ReturnType<typeof authenticate>
 }
 
-/** The purchases that an app submits after buying or restoring. */
+/** After buying or restoring. */
 export function purchaseRoutes(deps: PurchaseRoutesDeps) {
   const { planSchema, submit, subscription, limits, showsSandbox, findIp, signedIn } = deps
   return new Elysia({ name: 'purchases' }).use(signedIn).post(

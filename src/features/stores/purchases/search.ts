@@ -41,9 +41,8 @@ export type FoundPurchase = Awaited<ReturnType<PurchaseSearch['find']>>[number]
 export type PurchaseSearch = ReturnType<typeof createPurchaseSearch>
 
 /**
- * `unclaimed`: no user has the purchase. `doubled`: its customer also has the product in another
- * purchase. `differing`: the billing provider and the store disagree about its current period.
- * `unacknowledged`: Google refunds it three days after the purchase. `gone`: Google no longer knows it.
+ * `unclaimed`: no user has it. `doubled`: its customer has the product twice. `differing`: the provider and the store
+ * disagree about its period. `unacknowledged`: Google refunds it after three days. `gone`: Google no longer knows it.
  */
 export const PURCHASE_FILTERS = [
   'unclaimed',
@@ -59,7 +58,6 @@ type ListOptions = {
   environment?: Environment | undefined
   /** Default: `transaction`, ascending. */
   sort?: (typeof PURCHASE_ORDERS)[number] | undefined
-  /** The `next` of the previous page. */
   after?: string | undefined
   limit: number
   /** Rows to examine; the command line waits for more than a page of the console. */
@@ -75,7 +73,6 @@ const MAX_WAITING = 20
 /** Examining this many purchases takes a few seconds. */
 const MAX_ROWS_SCANNED = 100_000
 
-/** Finds purchases for operators. */
 export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   const { db, transactions, claims, existingUsers, appStore, play } = deps
   const { subscriptions, billingAliases } = db.tables
@@ -84,8 +81,8 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   return { find, findKnown, findOrThrow, listOf, page }
 
   /**
-   * The purchases with the given transaction id, an order id of Google's, or the SHA-256 of a purchase token. Apple
-   * also knows purchases by the ids of later transactions, and by the order number on the customer's receipt.
+   * By a transaction or order id, or a token's SHA-256. Apple also knows later transactions and the receipt's order
+   * number.
    */
   async function find(id: string) {
     const known = await findKnown(id)
@@ -105,7 +102,6 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return found
   }
 
-  /** The purchases of the customer with an app user id. */
   async function listOf(appUserId: string, limit: number) {
     const customerId = await findCustomerId(appUserId)
     if (customerId === undefined) return []
@@ -136,7 +132,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return Promise.all(rows.map(describe))
   }
 
-  /** A page of purchases. Those that match a filter of the store are found among its purchases. */
+  /** Those that match a filter of the store are found among its purchases. */
   async function page({ filter = null, ...options }: ListOptions) {
     if (filter === 'unacknowledged' || filter === 'gone') {
       const { lines, next } = (await play?.purchases.page(filter, options)) ?? NO_LINES
@@ -149,7 +145,6 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return { purchases: await Promise.all(rows.map(describe)), next }
   }
 
-  /** A page of the active purchases that match the filter. */
   async function findActive({
     filter,
     environment = 'production',
@@ -177,7 +172,6 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return findPage({ sources, maxScanned: MAX_ROWS_SCANNED, ...options })
   }
 
-  /** Those that belong to no user. */
   async function keepUnclaimed(rows: Row[]): Promise<Row[]> {
     const customers = rows.map(({ customerId }) => customerId)
     const aliases = await db.read
@@ -229,7 +223,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return alias?.customerId
   }
 
-  /** A purchase as operators see it, with times in ISO 8601. `isClaimed`: its owner has submitted it. */
+  /** Times in ISO 8601. `isClaimed`: its owner has submitted it. */
   async function describe(row: Row) {
     const state = toPurchase(row)
     const purchase = (await createAssessment(deps))(state)
@@ -257,7 +251,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     }
   }
 
-  /** What is known of a purchase at Google Play; null without its purchase token. */
+  /** Null without its purchase token. */
   async function atGoogle(line: string) {
     const known = await play?.purchases.findByLine(line)
     if (!known) return null

@@ -34,7 +34,7 @@ export function createStatements({ db, eventInbox }: StatementsDeps) {
     if (latest?.bodyHash !== delivery.hash) await eventInbox.recordOnce(tx, delivery)
   }
 
-  /** The time of a store's latest event about a purchase, in ms; 0 for none. */
+  /** In ms; 0 for none. */
   async function latestAt(tx: Tx, provider: Provider, purchaseKey: string): Promise<number> {
     return (await find(tx, provider, purchaseKey))?.orderedAt ?? 0
   }

@@ -41,16 +41,12 @@ const API_TIMEOUT_MS = 5_000
 
 export type Submit = ReturnType<typeof createSubmissions>
 
-/** Records the purchases that apps submit for their users. */
 export function createSubmissions(deps: SubmissionsDeps) {
   const { db, apps, verify, appStore, claims, recordStatement, ignoresSandbox, log } = deps
   const { submitPlayPurchase, limits } = deps
   return submit
 
-  /**
-   * Records and claims a user's purchases in order, and returns a result for each. `ip`: where they were submitted from.
-   * Throws `rate_limited`.
-   */
+  /** In order, with a result for each. `ip`: of the submission. Throws `rate_limited`. */
   async function submit(
     { userId, ip }: { userId: string; ip: string },
     submissions: Submission[],

@@ -17,7 +17,6 @@ type AccountSecurityDeps = {
 
 export type AccountSecurity = ReturnType<typeof createAccountSecurity>
 
-/** Secures an account: ends sessions, and revokes pending tokens and changes. */
 export function createAccountSecurity({
   db,
   accounts,
@@ -30,8 +29,8 @@ export function createAccountSecurity({
   return { secure, upgradeGuest, claim, signOut, endOtherSessions, removeUntrustedSignInMethods }
 
   /**
-   * Ends the user's sessions except `keptSession` (null: all) and revokes the one-time tokens and pending
-   * changes that a thief could have requested. Runs in the caller's transaction.
+   * Ends sessions but `keptSession` (null: all) and revokes what a thief could have requested. In the caller's
+   * transaction.
    */
   async function secure(
     tx: Tx,
@@ -49,8 +48,8 @@ export function createAccountSecurity({
   }
 
   /**
-   * Turns a guest into a full account. The id stays, so files and purchases stay too. The guest's sessions end except
-   * `keptSession` (null: all): they were opened without a proof, so a stolen token of one would control the account.
+   * Keeps the id, and so files and purchases. Ends the guest's sessions but `keptSession`: a stolen token of one would
+   * control the account.
    */
   async function upgradeGuest(
     tx: Tx,
@@ -67,10 +66,7 @@ export function createAccountSecurity({
     return accounts.update(tx, guest.id, { loginType, ...login })
   }
 
-  /**
-   * Gives an account with an unverified address to the user who has proven to own the address. A stranger may have
-   * set its password, so every earlier way in ends.
-   */
+  /** A stranger may have set the password of an unverified address, so every earlier way in ends. */
   async function claim(tx: Tx, user: Account, loginType: LoginType): Promise<Account> {
     await removeUntrustedSignInMethods(tx, user)
     await tx.update(users).set({ passwordHash: null }).where(eq(users.id, user.id))
@@ -78,20 +74,17 @@ export function createAccountSecurity({
     return accounts.update(tx, user.id, { loginType, emailVerifiedAt: now() })
   }
 
-  /** Ends all sessions of a user at an operator's request. */
   async function signOut(userId: string) {
     await db.write((tx) => secure(tx, userId, null))
   }
 
-  /** Ends the sessions of the user's other devices. */
   async function endOtherSessions(userId: string, sessionId: string) {
     await db.write((tx) => secure(tx, userId, sessionId, 'signed_out'))
   }
 
   /**
-   * Removes every sign-in method that a stranger may have set up before the owner of the mailbox claimed the
-   * account: all of them if the address was never verified, else passkeys, and linked providers that do not
-   * own the address. The caller replaces the password and secures the account.
+   * What a stranger may have set up before the owner came: everything if the address was never verified, else passkeys
+   * and providers that do not own it. The caller replaces the password and secures the account.
    */
   async function removeUntrustedSignInMethods(
     tx: Tx,

@@ -11,7 +11,6 @@ import {
 import type { UsersDb } from '../schema.ts'
 import { createUserNames } from './user-names.ts'
 
-/** The defaults of a new account, from the request that creates it. */
 export type AccountDefaults = { name: string; locale: string; timezone: string }
 
 export type LoginType = 'email' | 'google' | 'apple' | 'oidc' | 'passkey' | 'guest'
@@ -21,7 +20,6 @@ const PAGE_SIZE = 1_000
 export type Accounts = ReturnType<typeof createAccounts>
 export type Account = UsersDb['tables']['users']['$inferSelect']
 
-/** What has happened to an account in a transaction: its final state, or what remains of it. */
 export type AccountChange =
   | { kind: 'created' | 'updated'; account: Account }
   | { kind: 'deleted'; userId: string; mergedInto: string | null }
@@ -34,7 +32,7 @@ type AccountsDeps = {
   newId: () => string
 }
 
-/** Creates, finds and changes users, in the caller's transaction. */
+/** In the caller's transaction. */
 export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
   const { users } = db.tables
   const names = createUserNames(db)
@@ -122,10 +120,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     await update(tx, userId, { email, emailKey, emailVerifiedAt: verifiedAt ?? now() })
   }
 
-  /**
-   * Deletes the user's row and, by cascade, everything that references it. `mergedInto`: the account that has the
-   * guest's data now.
-   */
+  /** Also deletes what references the row. `mergedInto`: the account that has the guest's data now. */
   async function remove(tx: Tx, userId: string, mergedInto: string | null = null) {
     const deleted = await tx.delete(users).where(eq(users.id, userId)).returning({ id: users.id })
     if (deleted.length > 0) announce(tx, userId, 'updated', mergedInto)
@@ -144,7 +139,6 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     })
   }
 
-  /** Clears the avatar if it is the image being deleted. */
   async function clearAvatar(tx: Tx, userId: string, key: string) {
     const { avatarKey } = await find(tx, userId)
     if (avatarKey === key) await update(tx, userId, { avatarKey: null })
@@ -158,7 +152,6 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     return (await findId(tx).execute({ id })).length > 0
   }
 
-  /** The ids among `ids` that belong to existing users. */
   async function filterExisting(from: Reader, ids: string[]): Promise<string[]> {
     const [only, ...others] = ids
     if (only === undefined) return []
@@ -178,7 +171,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     return user
   }
 
-  /** The account data that is not in the profile, for the export. */
+  /** For the export, without the profile. */
   async function describe(userId: string) {
     const account = await find(db.read, userId)
     const { createdAt, updatedAt, emailVerifiedAt, twoFactorSince, passwordHash } = account
@@ -195,10 +188,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     }
   }
 
-  /**
-   * Recomputes all stored e-mail keys after an upgrade of the server. Returns the ids of users
-   * whose new key belongs to another user; they keep their old key.
-   */
+  /** After an upgrade of the server. Returns users whose new key belongs to another user; they keep the old one. */
   async function rebuildEmailKeys(): Promise<string[]> {
     const conflictingIds: string[] = []
     for (let after = ''; ; ) {

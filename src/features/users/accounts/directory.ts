@@ -22,17 +22,15 @@ export type Page = {
 
 export type AccountSummary = ReturnType<typeof toSummary>
 
-/** A user in a list, with what the user pays for. */
 export type ListedUser = AccountSummary & { status: AccessStatus; plan: string | null }
 
-/** The result of a search. `unlinkedIds`: app user ids in billing events that belong to no user. */
+/** `unlinkedIds`: app user ids in billing events that belong to no user. */
 export type FoundUsers = {
   users: ListedUser[]
   next: string | null
   unlinkedIds: string[]
   /** Whether more users have such a name than are listed. */
   hasMoreNames: boolean
-  /** The search text, if it is the id of a billing event. */
   eventId: string | null
   /** How many users match the filters, counted to 1,001 at most; null if that is not known. */
   total: number | null
@@ -42,7 +40,6 @@ export type FoundUsers = {
 
 export const PAGE_SIZE = 50
 
-/** Lists users page by page for operators, and finds them by id or e-mail address. */
 export function createDirectory({ db, accounts }: DirectoryDeps) {
   const { users, sessions } = db.tables
   const byId = db.read
@@ -65,13 +62,13 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
     setEmailVerifiedWithin,
   }
 
-  /** Lists the newest users first; with `emailPrefix`, the matching users sorted by address. */
+  /** Newest first; with `emailPrefix`, by address. */
   async function list(wanted: Page) {
     const { accounts, ...rest } = await page(wanted)
     return { users: accounts.map(toSummary), ...rest }
   }
 
-  /** Like `list`, with whole accounts. */
+  /** With whole accounts. */
   async function page({ emailPrefix, after, limit = PAGE_SIZE, count }: Page) {
     const byEmail = emailPrefix !== undefined
     const key = byEmail ? users.emailKey : users.id
@@ -88,7 +85,7 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
     return { accounts: rows, next, total }
   }
 
-  /** The users with these ids, at most one page of them. */
+  /** At most one page. */
   async function listByIds(ids: string[]): Promise<AccountSummary[]> {
     const rows = await db.read
       .select()
@@ -98,7 +95,7 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
     return rows.map(toSummary)
   }
 
-  /** The first users whose ids begin with `prefix`, at most one page of them. */
+  /** At most one page. */
   async function listByIdPrefix(prefix: string): Promise<AccountSummary[]> {
     const rows = await db.read
       .select()
@@ -120,7 +117,7 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
     return Object.fromEntries(rows.map(({ id, name, email }) => [id, name || (email ?? '')]))
   }
 
-  /** Finds an account by id or e-mail address. Throws `not_found` if there is none. */
+  /** Throws `not_found`. */
   async function find(idOrEmail: string): Promise<Account> {
     const [known] = await byId.execute({ id: idOrEmail })
     const user = known ?? (await accounts.findByEmail(db.read, idOrEmail))
@@ -128,7 +125,7 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
     return user
   }
 
-  /** Finds an account by id. Throws `not_found` if there is none. */
+  /** Throws `not_found`. */
   async function findById(id: string): Promise<Account> {
     const [user] = await byId.execute({ id })
     if (!user) throw notFound()
@@ -150,10 +147,7 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
     }
   }
 
-  /**
-   * Marks the e-mail address as verified or not, at the request of an operator or a server. The user can then sign in
-   * with a verified one. Throws `email_taken`.
-   */
+  /** For an operator or a server. The user can then sign in with a verified address. Throws `email_taken`. */
   async function setEmailVerified(account: Account, isVerified: boolean) {
     await db.write((tx) => setEmailVerifiedWithin(tx, account, isVerified))
   }
@@ -166,7 +160,7 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
   }
 }
 
-/** The user's e-mail address. Throws `conflict` if there is none. */
+/** Throws `conflict` if there is none. */
 export function requireAddress({ id, email }: Account): string {
   if (email === null) throw new AppError('conflict', `The user ${id} has no e-mail address.`)
   return email

@@ -7,23 +7,18 @@ import type { UserSearch } from './user-search.ts'
 
 type FindUsersDeps = {
   list: Directory['list']
-  /** The users with these ids, at most one page of them. */
+  /** At most one page. */
   listByIds: (ids: string[]) => Promise<AccountSummary[]>
-  /** The users whose ids begin with a text, at most one page of them. */
+  /** At most one page. */
   listByIdPrefix: (prefix: string) => Promise<AccountSummary[]>
   search: UserSearch
-  /** The status and the plan of each of the users. */
   accessOf: (
     ids: string[],
   ) => Promise<(id: string) => { status: AccessStatus; plan: string | null }>
   /** The ids of at most `limit` users whose names have words that begin with those of `text`. */
   idsByName: (text: string, limit: number) => Promise<string[]>
-  /**
-   * All app user ids of the customers with the app user id `text`, or with a transaction id that
-   * begins with `text`.
-   */
+  /** Of the customers with the id `text`, or with a transaction id that begins with it. */
   findCustomerIds: (text: string) => Promise<string[]>
-  /** Whether a billing event has this id. */
   isEvent: (id: string) => Promise<boolean>
 }
 
@@ -40,8 +35,7 @@ const MAX_LISTED = 1_000
 const ID_PREFIX = /^[0-9a-f-]{4,36}$/
 
 /**
- * Finds users by the beginning of an e-mail address, a user id, a transaction id or a word of a name. Also by a full
- * app user id or event id. Without a text, lists those that match the filter.
+ * By the beginning of an address, a user id, a transaction id or a word of a name, or a full app user id or event id.
  */
 export function createFindUsers(deps: FindUsersDeps) {
   const { list, listByIds, listByIdPrefix, search, accessOf, idsByName, findCustomerIds } = deps

@@ -19,14 +19,12 @@ type GuestsDeps = {
   checkSession: Sessions['check']
   /** Whether a user had access from a purchase, or stored a file, at `since` or later. */
   hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
-  /** Deletes a user and all of the user's data. */
   deleteAccount: (userId: string) => Promise<unknown>
 }
 
 const PER_IP: WindowRule = { name: 'guest', max: 'guests', seconds: 60 * 60 }
 const IDLE_DAYS = 90
 
-/** Guest accounts: users without credentials. */
 export function createGuests(deps: GuestsDeps) {
   const {
     db,
@@ -57,10 +55,7 @@ export function createGuests(deps: GuestsDeps) {
     return token ? (await checkSession(token, sealed)).userId : null
   }
 
-  /**
-   * Like `bearerUserId`, but null for a refused token: apps send whatever token they have with a
-   * sign-in, even an expired one.
-   */
+  /** Null for a refused token: apps send whatever token they have with a sign-in, even an expired one. */
   function bearerUserIdIfValid(token: string | null, sealed: boolean): Promise<string | null> {
     return bearerUserId(token, sealed).catch((error) => {
       const isRefused =

@@ -10,7 +10,6 @@ const device = t.String({ description: 'the name that the device sends', example
 const email = (description: string) =>
   nullable(t.String({ description, examples: ['ann@example.com'] }))
 
-/** Schemas of the members that this feature adds to a user's export. */
 export const userExport = {
   user: UserProfile,
   account: closedObject(

@@ -14,7 +14,7 @@ type NotesDeps = {
 export const MAX_NOTE_LENGTH = 2_000
 const MAX_NOTES = 100
 
-/** Operators' notes on a user. Users see them only in the export of their data. */
+/** Users see them only in the export of their data. */
 export function createNotes({ db, accounts, now, newId }: NotesDeps) {
   const { userNotes } = db.tables
   return { list, add, remove, move }
@@ -46,7 +46,6 @@ export function createNotes({ db, accounts, now, newId }: NotesDeps) {
     return id
   }
 
-  /** Throws `not_found`. */
   async function remove(userId: string, id: string) {
     await db.write(async (tx) => {
       const isIt = and(eq(userNotes.id, id), eq(userNotes.userId, userId))
@@ -55,7 +54,6 @@ export function createNotes({ db, accounts, now, newId }: NotesDeps) {
     })
   }
 
-  /** Gives a guest's notes to the account that the guest signs in to. */
   async function move(tx: Tx, guestId: string, userId: string) {
     await tx.update(userNotes).set({ userId }).where(eq(userNotes.userId, guestId))
   }

@@ -8,14 +8,12 @@ import type { Accounts } from './accounts.ts'
 type SignInMethodsDeps = {
   db: UsersDb
   accounts: Accounts
-  /** The relying party of passkeys that work. */
   relyingParty: { rpId: string }
   acceptsIdentity: AcceptsIdentity
 }
 
 export type SignInMethods = ReturnType<typeof createSignInMethods>
 
-/** Keeps users from removing their last way to sign in. */
 export function createSignInMethods(deps: SignInMethodsDeps) {
   const { db, accounts, relyingParty, acceptsIdentity } = deps
   const { identities, passkeys } = db.tables
@@ -27,8 +25,8 @@ export function createSignInMethods(deps: SignInMethodsDeps) {
   }
 
   /**
-   * Updates the login type after a method was removed in the same transaction. Returns false if none is left. A
-   * verified address is one: codes are sent to it.
+   * After a removal in the same transaction. False if no method is left. A verified address is one: codes are sent to
+   * it.
    */
   async function updateLoginType(tx: Tx, userId: string): Promise<boolean> {
     const { emailKey, passwordHash, emailVerifiedAt, loginType } = await accounts.find(tx, userId)

@@ -21,7 +21,6 @@ type SignUpDeps = {
 
 export type SignUp = ReturnType<typeof createSignUp>
 
-/** Decides whether users may create accounts, and invites them. */
 export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, links }: SignUpDeps) {
   return { isOpenTo, admit, requireOpen, requireInvitation, acceptInvitation, invite }
 
@@ -44,17 +43,14 @@ export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, links 
     if (!(await admit(tx, provenEmail))) throw signUpClosed(mode)
   }
 
-  /**
-   * Returns whether `token` is an invitation for `email`, which proves the address. Throws `sign_up_closed` where a
-   * registration needs one.
-   */
+  /** The invitation proves the address. Throws `sign_up_closed` where a registration needs one. */
   async function requireInvitation(from: Reader, email: string, token: string | undefined) {
     const hasInvitation = await isInvited(from, email, token)
     if (mode === 'on' || (mode === 'invite' && hasInvitation)) return hasInvitation
     throw signUpClosed(mode)
   }
 
-  /** Consumes the invitation of a registration. Returns whether there was one. */
+  /** Returns whether there was one. */
   async function acceptInvitation(tx: Tx, email: string, token: string | undefined) {
     const hasInvitation = await requireInvitation(tx, email, token)
     if (hasInvitation) await oneTimeTokens.revokeOpen(tx, 'invitation', toEmailKey(email))

@@ -7,7 +7,7 @@ import { equals } from '../../../platform/db/key-ranges.ts'
 import type { Condition } from '../../../platform/lists/sources.ts'
 import { GUESTS, NOT_GUESTS, type UsersDb } from '../schema.ts'
 
-/** Which users to list. All conditions must hold. `createdTo` and `notSeenSince` are exclusive. */
+/** All must hold. `createdTo` and `notSeenSince` are exclusive. */
 export type UserFilter = {
   status?: AccessStatus | undefined
   plan?: string | undefined
@@ -20,7 +20,7 @@ export type UserFilter = {
   notSeenSince?: Date | undefined
 }
 
-/** The filters as the console and the command line state them. Days are UTC days. */
+/** As the console and the command line state them. Days are UTC days. */
 export type FilterTexts = { [name in keyof typeof FILTERS]?: string | undefined }
 
 /** The filters, and what each value means. */
@@ -56,12 +56,10 @@ export function readFilter(texts: FilterTexts, now: Date): UserFilter {
   }
 }
 
-/** Whether a filter matches every user. */
 export function isEmpty(filter: UserFilter): boolean {
   return Object.values(filter).every((value) => value === undefined)
 }
 
-/** The conditions of a filter on the table of users. */
 export function toConditions(users: UsersDb['tables']['users'], filter: UserFilter): Condition[] {
   const { guest, platform, country, createdFrom, createdTo, seenSince, notSeenSince } = filter
   const { createdAt, lastSeenAt } = users

@@ -15,7 +15,6 @@ const MAX_WORD_LENGTH = 40
 /** Of the users with one word, this many are compared with the other words. */
 const MAX_ROWS_SCANNED = 2_000
 
-/** Finds users by the beginnings of the words in their names. */
 export function createUserNames(db: UsersDb) {
   const { users, userNames } = db.tables
   const removeWords = db.prepareWrite((tx) =>
@@ -29,7 +28,6 @@ export function createUserNames(db: UsersDb) {
   )
   return { add, replace, find, backfill: backfillAll }
 
-  /** Stores the words of new users' names. */
   async function add(tx: Tx, named: NamedUser[]) {
     const rows = named.flatMap(({ id: userId, name }) =>
       splitWords(name).map((word) => ({ userId, word })),
@@ -64,7 +62,7 @@ export function createUserNames(db: UsersDb) {
     return found.slice(0, limit)
   }
 
-  /** Stores the words of users from before this table existed. */
+  /** From before this table existed. */
   async function backfillAll(signal: AbortSignal) {
     await backfill(db, createProgress(db, 'names'), addAfter, signal)
   }

@@ -6,15 +6,12 @@ import { toConditions, type UserFilter } from './user-filter.ts'
 
 type AccessFilter = Pick<UserFilter, 'status' | 'plan'>
 
-/** Finds users by what they pay for. */
 export type AccessSearch = {
-  /** Whether an index covers the filter. */
   isIndexed: (filter: AccessFilter) => boolean
-  /** The ids of an indexed filter, in descending order, after `before`. */
+  /** In descending order. */
   idsBefore: (filter: AccessFilter, before: string | null, limit: number) => Promise<string[]>
-  /** How many users an indexed filter has, counting up to `max`. */
+  /** Counts up to `max`. */
   countUpTo: (filter: AccessFilter, max: number) => Promise<number>
-  /** Those of the `ids` that match. */
   filterIds: (filter: AccessFilter, ids: string[]) => Promise<Set<string>>
 }
 
@@ -39,7 +36,7 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
     return { ...page, ids: page.rows.map(({ id }) => id) }
   }
 
-  /** Those of the `ids` that match, in their order. */
+  /** In their order. */
   async function filterIds(filter: UserFilter, ids: string[]): Promise<string[]> {
     if (ids.length === 0) return []
     const conditions = toConditions(users, filter).map(({ where }) => where)
@@ -66,7 +63,6 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
     return [sourceOfAccess(filter, rest), ...sources.filter(({ name }) => name !== 'all')]
   }
 
-  /** Those of the users that match the filter's access. */
   async function keepWithAccess<User extends Row>(
     filter: UserFilter,
     rows: User[],
@@ -76,7 +72,7 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
     return rows.filter(({ id }) => kept.has(id))
   }
 
-  /** The users of the filter's access, which has an index. */
+  /** It has an index. */
   function sourceOfAccess(filter: UserFilter, rest: SQL | undefined): Source<Row> {
     return {
       name: 'access',
@@ -95,10 +91,7 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
     }
   }
 
-  /**
-   * Those of the `ids` that match the condition. `coalesce` hides it from indexes: PostgreSQL may read one with hundreds
-   * of thousands of rows, instead of the few users.
-   */
+  /** `coalesce` hides the condition from indexes: PostgreSQL may read one of hundreds of thousands of rows. */
   async function among(ids: string[], condition: SQL | undefined): Promise<Set<string>> {
     if (condition === undefined || ids.length === 0) return new Set(ids)
     const rows = await db.read

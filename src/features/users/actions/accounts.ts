@@ -199,7 +199,6 @@ const remove = defineAction({
   },
 })
 
-/** The id in a user's export. */
 function findExportedId({ user }: Record<string, unknown>): string {
   return (user as { _id: string })._id
 }

@@ -24,7 +24,6 @@ type EmailCodesDeps = {
   knownOrigins: KnownOrigins
   outbox: UserOutbox
   limits: Limits
-  /** Derives the codes. */
   key: Uint8Array
   now: () => Date
 }
@@ -42,12 +41,11 @@ const ALL_MAILS_PER_NETWORK: WindowRule = {
 }
 /** For mails to an address that were requested from one network, so that a stranger cannot use up the owner's. */
 const MAILS_PER_NETWORK: WindowRule = { name: 'code-mail-network', max: 3, seconds: 60 * 60 }
-/** For all mails to an address. */
 const MAILS_PER_ADDRESS: WindowRule = { name: 'code-mail', max: 10, seconds: 60 * 60 }
 
 /**
- * Signs users in with a code of six digits, sent by e-mail. The device that asked holds a secret token, and the code
- * is derived from it: a code is stored only in the queued mail, and is useless on other devices.
+ * The device that asked holds a secret token, from which the code is derived: only the queued mail contains it, and it
+ * is useless on other devices.
  */
 export function createEmailCodes(deps: EmailCodesDeps) {
   const { db, accounts, accountSecurity, oneTimeTokens, signIn, signUp } = deps
@@ -74,7 +72,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     return { requestToken, expiresIn: LIFETIME_MS[purpose] / 1000 }
   }
 
-  /** The mail for a request: the code, or that there is no account; null once the code has expired. */
+  /** Null once the code has expired. */
   async function mailFor(message: CodeMessage) {
     const { email, locale, code, until, purpose = 'email-code' } = message
     if (until <= now().getTime()) return null
@@ -100,7 +98,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     return signIn.toSignInReply(result, origin.baseUrl)
   }
 
-  /** The account whose owner has read a code to delete it. Throws `invalid_credentials`. */
+  /** The owner has read a code. Throws `invalid_credentials`. */
   async function prove(answer: CodeAnswer, origin: RequestOrigin): Promise<Account> {
     return redeem('deletion-code', answer, origin, async (tx, email) => {
       return (await accounts.findByEmail(tx, email)) ?? null
@@ -181,7 +179,6 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     return accountSecurity.upgradeGuest(tx, user, 'email', { ...login, ...name })
   }
 
-  /** The rate limits for codes of an account. */
   function listLimits({ emailKey }: Account): Limit[] {
     if (emailKey === null) return []
     const perAddress = [WRONG_PER_ADDRESS, MAILS_PER_ADDRESS].map((rule) => ({

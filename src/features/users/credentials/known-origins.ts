@@ -19,21 +19,19 @@ export type KnownOrigins = ReturnType<typeof createKnownOrigins>
 const SIGNED_IN: WindowRule = { name: 'known-network', max: 1, seconds: (90 * DAY_MS) / 1000 }
 
 /**
- * Recognizes users' own devices and networks, whose wrong attempts count apart from those of strangers: otherwise a
- * stranger could keep the owner out. A device's name is no proof, because it can be guessed.
+ * Counts an owner's wrong attempts apart from strangers', who could keep the owner out. A device's name can be guessed.
  */
 export function createKnownOrigins({ limits, devices, tokens }: KnownOriginsDeps) {
   return { remember, recognize }
 
-  /** Remembers the network from which a user has just signed in. */
   async function remember(tx: Tx, userId: string, ip: string) {
     await limits.countIfAllowed(tx, toNetworkLimit(userId, ip))
   }
 
   /**
-   * The key under which attempts of a user's own device or network count; null for strangers. A device shows a token
-   * that the user once had. Devices whose sessions have ended count together: a stranger who had the account before its
-   * owner may have kept many tokens. On a known network, each known device counts apart, and all others count together.
+   * Null for strangers. A token that the user once had identifies a device. Devices with ended sessions count together:
+   * an earlier holder of the account may have many tokens. On a known network, each known device counts apart, the
+   * others together.
    */
   async function recognize(userId: string, { ip, device, token }: AttemptOrigin) {
     const owner = token ? await tokens.findOwner(token) : null

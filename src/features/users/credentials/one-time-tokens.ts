@@ -15,7 +15,6 @@ export const PURPOSES = [
   'two-factor',
   'passkey-registration',
 ] as const
-/** For tokens of an account. */
 export type Purpose = (typeof PURPOSES)[number]
 /** For tokens of a device or an address whose account, if any, is not known yet. */
 export type CodePurpose = 'email-code' | 'deletion-code'
@@ -94,8 +93,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   }
 
   /**
-   * Creates a token without an account. A new invitation replaces earlier ones. Earlier codes stay valid: otherwise a
-   * stranger could void the owner's code by requesting one.
+   * A new invitation replaces earlier ones. Earlier codes stay, or a stranger could void the owner's by requesting one.
    */
   async function issueOpen(tx: Tx, purpose: OpenPurpose, email: string) {
     const emailKey = toEmailKey(email)
@@ -128,7 +126,6 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   /** Only tokens of an account have a user. */
   type RowFor<P> = Row & { userId: P extends Purpose | UsedPurpose ? string : null }
 
-  /** Whether there is a valid invitation for an address. */
   async function findInvitation(from: Reader, email: string) {
     const isTheirs = eq(oneTimeTokens.emailKey, toEmailKey(email))
     const [row] = await from
@@ -138,14 +135,13 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     return row !== undefined && row.expiresAt > now()
   }
 
-  /** Consumes a token; null if it is not valid. */
+  /** Null if it is not valid. */
   async function consume<P extends Purpose | OpenPurpose>(tx: Tx, purpose: P, token: string) {
     const row = await find(tx, purpose, token)
     if (row) await tx.delete(oneTimeTokens).where(eq(oneTimeTokens.hash, row.hash))
     return row
   }
 
-  /** Remembers a link that was consumed. */
   async function keepUsed(tx: Tx, link: RowFor<Purpose>) {
     const purpose: UsedPurpose = 'confirmed'
     await tx.insert(oneTimeTokens).values({ ...link, purpose })
@@ -161,7 +157,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     return inserted.length === 1
   }
 
-  /** Counts a wrong code, and deletes the token after five. */
+  /** Deletes the token after five. */
   async function countFailure(tx: Tx, { hash, failures }: { hash: string; failures: number }) {
     const isSame = eq(oneTimeTokens.hash, hash)
     if (failures + 1 >= MAX_ATTEMPTS) await tx.delete(oneTimeTokens).where(isSame)
@@ -172,7 +168,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
         .where(isSame)
   }
 
-  /** A user's pending tokens, for the export. */
+  /** For the export. */
   async function list(userId: string) {
     const rows = await db.read
       .select()
@@ -187,9 +183,8 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   }
 
   /**
-   * Revokes a user's tokens and pending sign-in codes. Verification links stay: they only confirm the
-   * address that they were sent to, so a thief gains nothing by requesting one. Codes for an unverified address
-   * stay too: with one, its owner claims the account from a stranger.
+   * Not verification links, by which a thief gains nothing; nor codes for an unverified address, with which its owner
+   * claims the account from a stranger.
    */
   async function revoke(tx: Tx, userId: string) {
     const isVerified = and(eq(users.id, userId), isNotNull(users.emailVerifiedAt))
@@ -204,12 +199,11 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     await tx.delete(oneTimeTokens).where(and(isTheirs, eq(oneTimeTokens.purpose, purpose)))
   }
 
-  /** Deletes all tokens of an account that is being deleted. */
   async function removeAll(tx: Tx, userId: string) {
     await tx.delete(oneTimeTokens).where(matchesUser(tx, userId))
   }
 
-  /** Tokens of the account, or sent to its address. */
+  /** Also tokens sent to the account's address. */
   function matchesUser(tx: Tx, userId: string) {
     const emailKeys = tx.select({ key: users.emailKey }).from(users).where(eq(users.id, userId))
     return or(eq(oneTimeTokens.userId, userId), inArray(oneTimeTokens.emailKey, emailKeys))
@@ -222,7 +216,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   }
 }
 
-/** The id of the user who was signed in when the token was issued; null if there was none. */
+/** Null if no user was signed in. */
 export function readBearerId(token: string): string | null {
   return token.split('.')[1] ?? null
 }

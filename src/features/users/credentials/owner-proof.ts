@@ -9,22 +9,18 @@ import type { PasswordProof, RecheckPassword } from './password-proof.ts'
 
 type OwnerProofDeps = { db: UsersDb; accounts: Accounts; proof: PasswordProof; now: () => Date }
 
-/** The signed-in user and session. */
 export type Owner = { userId: string; sessionId: string }
 
 export type OwnerProof = ReturnType<typeof createOwnerProof>
 
 const RECENT_MS = 10 * MINUTE_MS
 
-/** Checks that a request comes from the owner of the account, and not from someone who holds the owner's tokens. */
+/** Tells the owner from someone who holds the owner's tokens. */
 export function createOwnerProof({ db, accounts, proof, now }: OwnerProofDeps) {
   const { sessions } = db.tables
   return { prove, requireRecentSignIn }
 
-  /**
-   * Checks the password of an account that has one; other users must have signed in recently. Returns a check to
-   * repeat inside the transaction that follows.
-   */
+  /** By the password, or else a recent sign-in. Returns a check to repeat inside the transaction that follows. */
   async function prove(
     { userId, sessionId }: Owner,
     password: string | undefined,

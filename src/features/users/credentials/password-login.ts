@@ -53,7 +53,6 @@ const REGISTRATIONS_PER_IP: WindowRule = {
   seconds: 60 * 60,
 }
 
-/** Registers users with an e-mail address and a password, and signs them in. */
 export function createPasswordLogin(deps: PasswordLoginDeps) {
   const {
     db,
@@ -73,7 +72,6 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
   const { users } = db.tables
   return { register, create, login, change, reset }
 
-  /** Creates an account, or upgrades the guest to one. */
   async function register(
     { email, password, invitation, ...defaults }: Registration,
     { ip, device, baseUrl }: RequestOrigin,
@@ -105,7 +103,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     return signIn.toSessionReply(grant, baseUrl)
   }
 
-  /** Creates an account at the request of an operator or a server, without a session or an e-mail. */
+  /** For an operator or a server, without a session or an e-mail. */
   async function create({ email: typed, password, emailVerified, ...defaults }: NewAccount) {
     const email = trimAddress(typed)
     if (password === null) requireMailbox(email)
@@ -139,7 +137,6 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     return signIn.toSignInReply(result, origin.baseUrl)
   }
 
-  /** Changes the password of a signed-in user and ends the other sessions. */
   async function change(
     userId: string,
     sessionId: string,

@@ -36,10 +36,7 @@ export function createPasswordProof(deps: PasswordProofDeps) {
   const { users } = db.tables
   return { attempt, prove, verifyOwnPassword, clearFailures, listLimits }
 
-  /**
-   * The account with this address and password, whose hash is not outdated. `releaseRateLimit` takes the attempt out of the
-   * rate limit again, in the caller's transaction.
-   */
+  /** Replaces an outdated hash. `releaseRateLimit` uncounts the attempt in the caller's transaction. */
   async function attempt(email: string, password: string, origin: AttemptOrigin) {
     const { ip } = origin
     const applicable = [await attemptLimit(email, origin), { rule: PER_IP, key: ip }]
@@ -69,7 +66,7 @@ export function createPasswordProof(deps: PasswordProofDeps) {
       : { rule: PER_ORIGIN, key: `${own} ${user?.passwordHash}` }
   }
 
-  /** Like `attempt`, for callers that do not sign the user in. */
+  /** For callers that do not sign the user in. */
   async function prove(email: string, password: string, origin: AttemptOrigin): Promise<Account> {
     const { user, releaseRateLimit } = await attempt(email, password, origin)
     await db.write(releaseRateLimit)
@@ -77,9 +74,8 @@ export function createPasswordProof(deps: PasswordProofDeps) {
   }
 
   /**
-   * Throws unless `password` is the signed-in user's. Wrong passwords cause the same delays as in a
-   * sign-in. Returns a check to repeat inside the transaction that follows, because the password
-   * may change in between.
+   * Wrong passwords cause the same delays as in a sign-in. Returns a check to repeat in the transaction that follows,
+   * because the password may change in between.
    */
   async function verifyOwnPassword(userId: string, password: string): Promise<RecheckPassword> {
     const user = await accounts.find(db.read, userId)
@@ -98,8 +94,8 @@ export function createPasswordProof(deps: PasswordProofDeps) {
   }
 
   /**
-   * Replaces an outdated hash of a correct password, so that no other request replaces it between the check and the
-   * change that follows. Returns the stored hash. Throws if the password has changed in between.
+   * So that no other request replaces it before the change that follows. Returns the stored hash. Throws if the
+   * password has changed.
    */
   async function renewOutdatedHash(
     { id, passwordHash }: Pick<Account, 'id' | 'passwordHash'>,
@@ -122,12 +118,10 @@ export function createPasswordProof(deps: PasswordProofDeps) {
     throw wrongPassword(id)
   }
 
-  /** Lifts the delays that wrong passwords caused, once a new password is set. */
   async function clearFailures(tx: Tx, { id, email }: Account) {
     for (const limit of listLimits({ id, email })) await limits.resetCounter(tx, limit)
   }
 
-  /** The rate limits for password attempts on an account. */
   function listLimits({ id, email }: Pick<Account, 'id' | 'email'>): Limit[] {
     return [accountLimit(email ?? id), { rule: PER_USER, key: id }]
   }

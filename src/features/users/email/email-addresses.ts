@@ -32,7 +32,6 @@ type EmailAddressesDeps = {
 
 export type EmailAddresses = ReturnType<typeof createEmailAddresses>
 
-/** The token purposes that each page accepts. */
 const PURPOSES_OF = {
   verify: ['verify-email', 'change-email'],
   cancel: ['cancel-email-change'],
@@ -42,7 +41,6 @@ const PURPOSES_OF = {
 
 const PER_IP: WindowRule = { name: 'mail-address', max: 'mails', seconds: 60 * 60 }
 
-/** Verifies and changes e-mail addresses, and sends password resets. */
 export function createEmailAddresses(deps: EmailAddressesDeps) {
   const { db, accounts, oneTimeTokens, outbox, notices, accountSecurity, limits } = deps
   const { links } = deps
@@ -62,7 +60,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     consumeResetToken,
   }
 
-  /** Sends the verification mail of a new account, unless too many were sent to the address already. */
+  /** Skipped if the address got too many. */
   async function sendVerification(tx: Tx, user: Account, ip: string) {
     if (user.email === null) return
     const isAllowed = await limits.countIfAllowed(tx, {
@@ -84,10 +82,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     await db.write((tx) => sendLink(tx, user, 'verify-email', email, ip ?? 'operator'))
   }
 
-  /**
-   * Verifies the address of an account, or applies a change of address. Returns whether this is the first use of the
-   * link: mail programs open links too, so a second use is no error.
-   */
+  /** Verifies or changes the address. Returns whether this is the link's first use: mail programs open links too. */
   async function verify(token: string): Promise<boolean> {
     return db.write(async (tx) => {
       const confirmed = await oneTimeTokens.consume(tx, 'verify-email', token)
@@ -110,8 +105,8 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   }
 
   /**
-   * Sends a link to the new address; nothing changes until it is opened. The old address gets a link that
-   * cancels the change, because a thief may know the password.
+   * Nothing changes until the link to the new address is opened. A thief may know the password, so the old one can
+   * cancel.
    */
   async function change(
     userId: string,
@@ -140,7 +135,6 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     })
   }
 
-  /** Cancels a pending change of address with the link sent to the old address. */
   async function cancelChange(token: string) {
     await db.write(async (tx) => {
       const cancelled = await oneTimeTokens.consume(tx, 'cancel-email-change', token)
@@ -156,7 +150,6 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     await db.write((tx) => outbox.add(tx, { kind: 'forgotten-password', email, ip }, handling))
   }
 
-  /** Sends a password reset link if the account exists. */
   async function sendReset(email: string, ip: string | null) {
     await db.write(async (tx) => {
       const user = await accounts.findByEmail(tx, email)
@@ -178,10 +171,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     return accounts.find(from, row.userId)
   }
 
-  /**
-   * Consumes a reset token. The holder has read the mail, so the address is verified and sign-in methods
-   * that a stranger may have set up are removed.
-   */
+  /** The holder has read the mail: verifies the address, and removes what a stranger may have set up. */
   async function consumeResetToken(tx: Tx, token: string): Promise<Account> {
     const row = await oneTimeTokens.consume(tx, 'reset-password', token)
     if (!row) throw invalidLink()
@@ -226,7 +216,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     await outbox.add(tx, mail, { priority, userId, source: ip })
   }
 
-  /** Counts a requested mail. Throws `rate_limited`. */
+  /** Throws `rate_limited`. */
   async function reserveMailLimit(email: string, ip: string) {
     await limits.reserve([requestedMailLimit(email), networkMailLimit(ip)])
   }
@@ -238,12 +228,10 @@ export function linksTo({ app, page }: MailLinks, name: string, token: string) {
   return { link: `${app ?? page}/${path}`, ...(app && page ? { page: `${page}/${path}` } : {}) }
 }
 
-/** The limit for mails that were requested to an address. */
 export function requestedMailLimit(email: string): Limit {
   return { rule: REQUESTED_MAIL_LIMIT, key: toEmailKey(email) }
 }
 
-/** The limit for mails that were requested from a network. */
 function networkMailLimit(ip: string): Limit {
   return { rule: PER_IP, key: ip }
 }

@@ -20,7 +20,7 @@ export type MailKind =
 type Text = { subject: string; body: string; action?: string }
 type MailContent = { mail: MailKind; locale: string; link?: string; page?: string; detail?: string }
 
-/** The texts of the mails. `%s` is replaced by the detail, such as a device or an address. */
+/** `%s` is the detail, such as a device or an address. */
 const ENGLISH: Record<MailKind, Text> = {
   'verify-email': {
     subject: 'Confirm your e-mail address',
@@ -187,7 +187,6 @@ export function renderMail(
   }
 }
 
-/** An e-mail to the operators. */
 export function alertMail(
   { to, subject, text }: { to: string; subject: string; text: string },
   appName: string,

@@ -9,7 +9,6 @@ type NoticesDeps = { limits: Limits; outbox: UserOutbox }
 
 export type Notices = ReturnType<typeof createNotices>
 
-/** For mails that were requested. */
 export const REQUESTED_MAIL_LIMIT: WindowRule = { name: 'mail', max: 3, seconds: 60 * 60 }
 /** For mails that an operator requests for a user. They must not use up what the user may request. */
 export const OPERATOR_MAIL_LIMIT: WindowRule = {
@@ -25,7 +24,6 @@ const NOTICE_LIMIT: WindowRule = { name: 'notice', max: 10, seconds: 60 * 60 }
 /** Mails whose detail is a text that the account's user has chosen. */
 const WITH_FREE_TEXT: MailKind[] = ['new-device', 'token-reused', 'passkey-added']
 
-/** Sends mails that notify users about changes to their account. */
 export function createNotices({ limits, outbox }: NoticesDeps) {
   return { enqueueNotice }
 

@@ -5,7 +5,6 @@ import { type ImportReport, importFile } from './import-file.ts'
 import type { Importer } from './importer.ts'
 import type { UserRecord } from './user-record.ts'
 
-/** One part of a file with users. */
 const Part = closedObject({
   users: t.Array(t.Unsafe<UserRecord>(t.Any())),
   dryRun: t.Boolean(),

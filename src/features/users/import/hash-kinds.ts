@@ -13,10 +13,7 @@ const MAX_KINDS = 16
 
 export type HashKinds = ReturnType<typeof createHashKinds>
 
-/**
- * The kinds of imported password hashes. A failed sign-in verifies one hash of each, so that its time does not reveal
- * whether the account exists.
- */
+/** A failed sign-in verifies one hash of each kind, so that its time does not reveal whether the account exists. */
 export function createHashKinds({ db }: { db: UsersDb }) {
   const { importedHashKinds } = db.tables
   const decoys = db.cached('imported hash kinds', async (from) =>

@@ -22,7 +22,7 @@ type RefusedUser = {
 export type ImportReport = {
   format: Format | null
   dryRun: boolean
-  /** New users; in a dry run, those that would be imported. */
+  /** In a dry run, those that would be imported. */
   imported: number
   /** Imported users with an address only. */
   withoutPassword: number
@@ -30,7 +30,7 @@ export type ImportReport = {
   present: number
   /** Of these, users whose address differs from the file's. */
   changed: number
-  /** Of these, users whose imported password hash had never matched and was replaced. */
+  /** Of these, users whose imported hash had never matched. */
   replaced: number
   refused: number
   /** The line where the file is damaged or cut off; nothing after it was read. Null if it is intact. */
@@ -114,7 +114,6 @@ export async function* importFile(
     }
   }
 
-  /** Throws unless the user whose address and password a file contains has that password. */
   async function checkPassword(checkPath: string) {
     const [email = '', password = ''] = (await Bun.file(checkPath).text()).split(/\r?\n/)
     for await (const found of readExport(path, collection)) {
@@ -152,7 +151,7 @@ export async function* importFile(
     }
   }
 
-  /** Ids are unique within a source. */
+  /** Ids are unique within it. */
   function source(rowFormat: Format): string {
     return typeof options['source'] === 'string' ? `${rowFormat}\0${options['source']}` : rowFormat
   }

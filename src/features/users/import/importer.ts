@@ -20,8 +20,8 @@ type ImporterDeps = {
 export type ImportPart = { users: UserRecord[]; dryRun: boolean; kinds: string[] }
 
 /**
- * What becomes of a user: `null` imported (in a dry run: can be), `present` from an earlier import, `changed` if that one
- * has another address now, `replaced` if its password hash had never matched, or why not.
+ * `null`: imported; `present`, or `changed` with another address now, from an earlier import; `replaced`: its hash had
+ * never matched.
  */
 type Decision = null | 'present' | 'changed' | 'replaced' | { refused: string }
 
@@ -106,7 +106,6 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
     return { decisions, newKinds }
   }
 
-  /** The ids, addresses and provider accounts of the batch that exist already. */
   async function readTaken(from: Reader, batch: UserRecord[]) {
     const ids = batch.map(({ id }) => id)
     const keys = batch.flatMap((user) => findLoginKey(user) ?? [])

@@ -6,7 +6,7 @@ import { DAY_MS } from '../../../lib/time/durations.ts'
 import { isStorableText } from '../../../lib/validation.ts'
 import type { ProviderName } from '../social/identity-providers.ts'
 
-/** A user to import, validated. `createdAt` is in ms; null if it is unknown. */
+/** `createdAt` in ms; null if it is unknown. */
 export type UserRecord = {
   line: number
   id: string
@@ -151,7 +151,6 @@ export function asRows(value: unknown, name: string): Row[] {
   return rows
 }
 
-/** Throws `Refusal` for invalid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -183,10 +182,7 @@ export function parseTime(text: string): number {
   return Date.parse(/(Z|[+-]\d\d:?\d\d)$/i.test(zoned) ? zoned : `${zoned}Z`)
 }
 
-/**
- * The id of an imported user: a UUIDv7 with the time of creation, whose other bits are a hash. The same user has the
- * same id in every import, so that an import can be repeated.
- */
+/** A UUIDv7 of the time of creation and a hash: the same in every import, so that one can be repeated. */
 function importedId(createdAt: number | null, key: string): string {
   const time = (createdAt ?? 0).toString(16).padStart(12, '0')
   const hash = createHash('sha256').update(`imported user\0${key}`).digest('hex')
@@ -200,10 +196,7 @@ function importedId(createdAt: number | null, key: string): string {
   ].join('-')
 }
 
-/**
- * The key of the address that the user signs in with. As at a sign-in with a provider, an unverified address from a provider
- * does not become one.
- */
+/** As at a sign-in with a provider, its unverified address does not become a login. */
 export function findLoginKey(user: UserRecord): string | null {
   const { email, emailVerified, passwordHash, identities } = user
   if (email === null) return null

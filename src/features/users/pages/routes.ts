@@ -99,7 +99,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
     return page(context, nextPage, status)
   }
 
-  /** Sends a code, or deletes the account by its password or a code. The page works without scripts. */
+  /** The page works without scripts. */
   async function submitDeletion(context: RequestContext, origin: RequestOrigin) {
     const texts = textsFor(context)
     const form = await readForm(context.request)
@@ -142,7 +142,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
     return sendPage(set, { ...content, ...frame }, status)
   }
 
-  /** The error of `work` in the language of the page; null if it succeeded. */
+  /** In the language of the page; null if it succeeded. */
   async function catchFailure(work: () => Promise<unknown>, { request }: RequestContext) {
     try {
       await work()

@@ -3,10 +3,9 @@ import type { PageTexts } from './texts.ts'
 
 export type TokenPage = 'verify' | 'cancel' | 'reset'
 
-/** A page's title and HTML body. */
 type PageContent = { title: string; content: string }
 
-/** A form that posts to its own URL. `error`: what was wrong with the last attempt. */
+/** Posts to its own URL. `error`: of the last attempt. */
 export function tokenPage(
   texts: PageTexts,
   page: TokenPage,

@@ -1,4 +1,4 @@
-/** The texts of the pages, in the languages of the e-mails. */
+/** In the languages of the e-mails. */
 const ENGLISH = {
   verify: { title: 'Confirm your e-mail address', button: 'Confirm' },
   cancel: { title: 'Cancel the change of your e-mail address', button: 'Cancel the change' },
@@ -61,7 +61,7 @@ const GERMAN: PageTexts = {
   goesOn: 'Der Store berechnet weiter, bis du dort kündigst, wo du gekauft hast:',
 }
 
-/** The texts in a language, else in English. */
+/** Else in English. */
 export function pageTexts(language: string): PageTexts {
   return language === 'de' ? GERMAN : ENGLISH
 }

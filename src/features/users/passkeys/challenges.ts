@@ -10,10 +10,7 @@ const TIME_BYTES = 6
 const NONCE_BYTES = 16
 const CONTENT_BYTES = TIME_BYTES + NONCE_BYTES
 
-/**
- * Challenges for signing in: time, nonce and signature, base64url. Anyone may ask for one, so they are signed and not
- * stored.
- */
+/** Time, nonce and signature, base64url. Anyone may request one, so they are signed and not stored. */
 export function createChallenges({ key, now }: ChallengesDeps) {
   return { issue, readExpiry }
 
@@ -23,7 +20,7 @@ export function createChallenges({ key, now }: ChallengesDeps) {
     return Buffer.concat([content, Buffer.from(sign(content), 'base64url')]).toString('base64url')
   }
 
-  /** When a challenge expires; null if it is forged or has expired. */
+  /** Null if it is forged or has expired. */
   function readExpiry(challenge: string): Date | null {
     const bytes = Buffer.from(challenge, 'base64url')
     const content = bytes.subarray(0, CONTENT_BYTES)

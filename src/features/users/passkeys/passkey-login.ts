@@ -16,12 +16,10 @@ type PasskeyLoginDeps = {
   signIn: SignIn
   limits: Limits
   relyingParty: RelyingParty
-  /** Signs the challenges. */
   key: Uint8Array
   now: () => Date
 }
 
-/** Limits refused passkeys. */
 const REFUSED_PER_IP: WindowRule = { name: 'passkey-address', max: 'failures', seconds: 5 * 60 }
 
 /** Signs users in with a passkey, without a name and without a second step. */

@@ -48,8 +48,8 @@ export function createUserPasskeys(deps: PasskeysDeps) {
   return { startRegistration, add, list, rename, remove }
 
   /**
-   * The options for creating a passkey. Needs the password or a recent sign-in, and a code if two-factor is on: with a
-   * passkey, a thief could sign in forever. A guest has neither, and nothing else to lose.
+   * Needs the password or a recent sign-in, and a code with two-factor: a passkey would let a thief sign in forever. A
+   * guest has nothing to lose.
    */
   async function startRegistration(
     { userId, sessionId }: Owner,
@@ -85,7 +85,7 @@ export function createUserPasskeys(deps: PasskeysDeps) {
     }
   }
 
-  /** Stores a new passkey. A guest becomes an account that signs in with it. */
+  /** A guest becomes an account that signs in with it. */
   async function add(
     { userId, sessionId }: Owner,
     response: RegistrationResponseJSON,
@@ -133,7 +133,7 @@ export function createUserPasskeys(deps: PasskeysDeps) {
     return describe(row)
   }
 
-  /** Removes a passkey and secures the account. Throws `conflict` if it is the only way to sign in. */
+  /** Secures the account. Throws `conflict` for the only way to sign in. */
   async function remove({ userId, sessionId }: Owner, id: string, code?: string) {
     const useCode = await twoFactor.requireCode(userId, code)
     await db.write(async (tx) => {

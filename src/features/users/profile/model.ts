@@ -59,7 +59,6 @@ export const ProfilePatch = closedObject({
 })
 export type ProfilePatch = Static<typeof ProfilePatch>
 
-/** The user in replies to sign-ins and in the profile. */
 export const UserProfile = closedObject(
   {
     _id: id('of the user: pass it to the billing SDK as the app user id'),
@@ -154,7 +153,6 @@ export const DeletionReply = closedObject(
   'the reply to the deletion of an account',
 )
 
-/** The reply to the deletion of an account with these subscriptions. */
 export function deletionReply(activeSubscriptions: ActiveSubscription[]) {
   if (activeSubscriptions.length === 0) return message(DELETED)
   const isCharged = chargedAmong(activeSubscriptions).length > 0

@@ -16,7 +16,6 @@ type ProfileRoutesDeps = {
   deleteAccount: DeleteAccount
   exportData: (userId: string) => Promise<Record<string, unknown>>
   exportSchema: TSchema
-  /** The base of file URLs. */
   findBaseUrl: (request: Request) => string
   signedIn: ReturnType<typeof authenticate>
 }

@@ -15,7 +15,6 @@ import type { ProfilePatch } from './model.ts'
 
 type ProfileDeps = {
   db: UsersDb
-  /** Whether the key is one of the user's public images. */
   ownsPublicPicture: (tx: Tx, userId: string, key: string) => Promise<boolean>
   updateAccount: Accounts['update']
   /** The base of public files' URLs, if a CDN serves them. */
@@ -41,7 +40,7 @@ export function createProfile(deps: ProfileDeps) {
     .prepare()
   return { read, change }
 
-  /** The profile; `baseUrl` is the base of file URLs. */
+  /** `baseUrl`: of files. */
   async function read(userId: string, baseUrl: string) {
     const [user] = await byId.execute({ userId })
     if (!user) throw accountDeleted(userId)
@@ -68,7 +67,7 @@ export function createProfile(deps: ProfileDeps) {
     return { enabled: true, methods: ['totp', 'recovery_code'], recoveryCodesLeft }
   }
 
-  /** Applies a merge patch, in one change with `inSameTransaction`. */
+  /** In one change with `inSameTransaction`. */
   async function change(
     userId: string,
     patch: ProfilePatch,

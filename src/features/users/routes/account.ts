@@ -24,7 +24,6 @@ const PASSWORD = '/api/auth/password/v1'
 const EMAIL = '/api/auth/email/v1'
 const SESSIONS = '/api/auth/sessions/v1'
 
-/** Password, e-mail address and devices of an account. */
 export function accountRoutes({ users, findIp, signedIn }: UserRoutesDeps) {
   const { passwordLogin, ownerProof, twoFactor, addresses, devices, accountSecurity } = users
   return new Elysia({ name: 'auth-account' })

@@ -8,7 +8,6 @@ import { createOriginReader, readBearer, readLocale } from './origin.ts'
 const PATH = '/api/auth/email_code/v1'
 const tags = ['Signing in']
 
-/** Signing in with a code that is sent by e-mail. */
 export function emailCodeRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
   const { emailCodes, guests } = users
   const readOrigin = createOriginReader(origins)

@@ -18,7 +18,6 @@ type Origins = {
   findBaseUrl: (request: Request) => string
 }
 
-/** Creates a function that tells where a request comes from. */
 export function createOriginReader({ findIp, findCountry, findBaseUrl }: Origins) {
   return (request: Request, server: Bun.Server<unknown> | null): RequestOrigin => {
     const ip = findIp(request, server)
@@ -39,7 +38,6 @@ export function readBearer(request: Request): [token: string | null, sealed: boo
   return [readToken(request.headers.get('authorization')), isSealed(request)]
 }
 
-/** The locale and time zone that the device reports. */
 export function readLocale({ headers }: Request) {
   return { locale: readInitialLocale(headers), timezone: readTimezone(headers) }
 }

@@ -25,7 +25,6 @@ import { createOriginReader, readBearer } from './origin.ts'
 const PATH = '/api/auth/passkey/v1'
 const tags = ['Signing in']
 
-/** Signing in with passkeys, and managing them. */
 export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
   const { passkeys, passkeyLogin, guests } = users
   const readOrigin = createOriginReader(origins)

@@ -25,7 +25,6 @@ const tags = ['Signing in']
 /** Apple's notifications have about 1 kB. */
 const MAX_NOTIFICATION_BYTES = 16 * 1024
 
-/** Signing in, refreshing and signing out. */
 export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
   const readOrigin = createOriginReader(origins)
   const { appleNotifications, passwordLogin, signIn, socialLogin, guests, sessions } = users

@@ -17,7 +17,6 @@ export const serverUserTags = {
 const { _id, loginType, email, emailVerified, profile, onboardingCompleted } =
   UserProfile.properties
 
-/** A user as other servers see it. */
 export const ServerUser = closedObject(
   {
     _id,
@@ -34,7 +33,7 @@ export const ServerUser = closedObject(
 )
 type ServerUser = Static<typeof ServerUser>
 
-/** The user that other servers and webhooks see; `baseUrl` is the base of file URLs. */
+/** `baseUrl`: of files. */
 export function toServerUser(account: Account, baseUrl: string): ServerUser {
   const { name, locale, timezone, currency, avatarKey, createdAt, updatedAt } = account
   const avatarUrl = avatarKey && `${baseUrl}/files/${avatarKey}`

@@ -24,7 +24,6 @@ type ServerUserRoutesDeps = {
 const USERS = `${SERVER_API}/users/v1`
 const users = ['Users']
 
-/** The routes with which the app's other servers read users. */
 export function serverUserRoutes(deps: ServerUserRoutesDeps) {
   const { introspect, scopeGuard, findBaseUrl } = deps
   const { directory } = deps.users

@@ -26,7 +26,6 @@ export type ServerUsers = ReturnType<typeof createServerUsers>
 
 const DEFAULTS = { locale: 'en', timezone: 'utc' }
 
-/** Creates and changes users for the app's other servers. */
 export function createServerUsers({ directory, passwordLogin, profile }: ServerUsersDeps) {
   return { create, change }
 

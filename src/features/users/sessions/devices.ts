@@ -18,7 +18,6 @@ const MAX_DEVICES = 20
 
 export type Devices = ReturnType<typeof createDevices>
 
-/** A user's sessions, presented as signed-in devices. */
 export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) {
   const { sessions, knownDevices } = db.tables
   const knownTo = db.prepareWrite((tx) =>
@@ -58,7 +57,7 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
     }))
   }
 
-  /** All devices that have ever signed in, even if they have signed out since, for the export. */
+  /** Also those that have signed out, for the export. */
   async function known(userId: string) {
     const rows = await db.read
       .select()
@@ -68,12 +67,10 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
     return rows.map(({ device, seenAt }) => ({ device, seenAt: seenAt.toISOString() }))
   }
 
-  /** Whether a device of this name is among those that have signed in. */
   async function isKnown(userId: string, device: string): Promise<boolean> {
     return (await findKnown.execute({ userId, device })).length > 0
   }
 
-  /** Whether a session has not ended. */
   async function isSignedIn(sessionId: string): Promise<boolean> {
     return (await db.read.$count(sessions, eq(sessions.id, sessionId))) > 0
   }
@@ -86,10 +83,7 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
     })
   }
 
-  /**
-   * Remembers a device. Returns whether it is new: the user has other devices, but this one is not
-   * among the 20 most recently seen.
-   */
+  /** Returns whether it is new: not the user's first, and not among the 20 most recently seen. */
   async function remember(tx: Tx, userId: string, device: string): Promise<boolean> {
     const known = await knownTo(tx).execute({ userId })
     await storeSeen(tx, { userId, device, seenAt: now() })

@@ -6,10 +6,7 @@ type IntrospectionDeps = { checkSession: Sessions['check']; describeToken: Token
 
 export type Introspect = ReturnType<typeof createIntrospection>
 
-/**
- * Checks an access token for another server, as RFC 7662 describes: an invalid or expired token, or one whose session
- * has ended, is only reported as inactive.
- */
+/** RFC 7662: invalid and expired tokens, and those of ended sessions, are only reported as inactive. */
 export function createIntrospection({ checkSession, describeToken }: IntrospectionDeps) {
   return async (token: string) => {
     try {

@@ -8,14 +8,12 @@ import type { UsersDb } from '../schema.ts'
 
 type LastSeenDeps = { db: UsersDb; now: () => Date }
 
-/** What is stored about where and when a user was seen last. */
 type Seen = { id: string; lastSeenAt: Date; platform: string | null; country: string | null }
 
 export type LastSeen = ReturnType<typeof createLastSeen>
 
 const USERS_PER_CHANGE = 200
 
-/** Stores when, where and with which platform a user was last seen. */
 export function createLastSeen({ db, now }: LastSeenDeps) {
   const { users, sessions, knownDevices } = db.tables
   const store = db.prepareWrite((tx) =>

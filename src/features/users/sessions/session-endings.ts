@@ -21,13 +21,10 @@ type SessionEndingsDeps = {
 export type SessionEndings = ReturnType<typeof createSessionEndings>
 
 const MAX_SESSIONS = 20
-/**
- * How many reasons are kept in memory. A reason is needed while an access token outlives its
- * session, at most 15 minutes; older reasons are in the log.
- */
+/** A reason is needed while an access token outlives its session, at most 15 minutes; older ones are in the log. */
 const MAX_RECENT_ENDS = 5_000
 
-/** Ends sessions, in the caller's transaction. Access and refresh tokens end with their session. */
+/** In the caller's transaction. Access and refresh tokens end with their session. */
 export function createSessionEndings({ db, onSessionsEnded, log }: SessionEndingsDeps) {
   const { sessions, refreshTokens, knownDevices } = db.tables
   const recentEnds = createRecentMap<string, SessionEndReason>(MAX_RECENT_ENDS)
@@ -53,7 +50,7 @@ export function createSessionEndings({ db, onSessionsEnded, log }: SessionEnding
     await remove(tx, eq(sessions.id, sessionId), reason)
   }
 
-  /** Ends one session if it is the user's, otherwise returns false. */
+  /** Returns whether it is the user's. */
   async function endIfOwned(
     tx: Tx,
     userId: string,
@@ -101,7 +98,7 @@ export function createSessionEndings({ db, onSessionsEnded, log }: SessionEnding
     return or(lte(sessions.expiresAt, at), lte(sessions.lastUsedAt, idleSince))
   }
 
-  /** Ends the least recently used sessions to make room for one more. */
+  /** Makes room for one more. */
   async function evictOldest(tx: Tx, userId: string) {
     const open = await openSessions(tx).execute({ userId })
     for (const { id } of open.slice(0, Math.max(0, open.length + 1 - MAX_SESSIONS))) {
@@ -109,7 +106,7 @@ export function createSessionEndings({ db, onSessionsEnded, log }: SessionEnding
     }
   }
 
-  /** Deletes sessions and records when their devices were last seen. Returns the number deleted. */
+  /** Records when their devices were last seen. Returns the number deleted. */
   async function remove(
     tx: Tx,
     isEnded: SQL | undefined,
@@ -141,7 +138,7 @@ export function createSessionEndings({ db, onSessionsEnded, log }: SessionEnding
     if (reason !== 'session_expired') log.info({ userId, sessionId, reason }, 'a session ended')
   }
 
-  /** Why a session ended, if this process saw it recently. */
+  /** Null unless this process saw it recently. */
   function findReason(sessionId: string): DenialReason {
     return recentEnds.get(sessionId) ?? 'session_ended'
   }

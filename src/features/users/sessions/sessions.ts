@@ -26,7 +26,6 @@ const TOKENS_PER_CHANGE = 500
 const OVERLAP_MS = 5_000
 
 type SessionsDeps = {
-  /** Whether frequent refreshes are limited. */
   isLimited: boolean
   db: UsersDb
   tokens: Tokens
@@ -34,7 +33,7 @@ type SessionsDeps = {
   lastSeen: Pick<LastSeen, 'record'>
   now: () => Date
   newId: () => string
-  /** Called in the transaction that ends a session whose refresh token was stolen. */
+  /** In the transaction that ends the session. */
   onTokenReuse: (
     tx: Tx,
     session: { userId: string; sessionId: string; device: string },
@@ -106,7 +105,7 @@ export function createSessions(deps: SessionsDeps) {
     .prepare()
   return { open, check, filterActive, refresh, end, sweep }
 
-  /** Opens a session in the caller's transaction. */
+  /** In the caller's transaction. */
   async function open(tx: Tx, user: Account, device: Device): Promise<TokenGrant> {
     const { id: userId } = user
     const { name, sealed } = device
@@ -134,7 +133,6 @@ export function createSessions(deps: SessionsDeps) {
     return claims
   }
 
-  /** The `ids` of sessions that are active. */
   async function filterActive(ids: string[]): Promise<string[]> {
     const isActive = and(inArray(sessions.id, ids), gt(sessions.expiresAt, now()))
     const rows = await db.read.select({ id: sessions.id }).from(sessions).where(isActive)
@@ -142,12 +140,10 @@ export function createSessions(deps: SessionsDeps) {
   }
 
   /**
-   * Exchanges a refresh token. A client that missed the reply can send a used token again and gets
-   * the same successor, until 60 s after that successor was first used. Later, the token counts as
-   * stolen and the session ends. The session also ends if this happens with two tokens in a row:
-   * both were sent again after their successor had been used. Within 5 s of that use, two processes
-   * may have refreshed at once, so the second token is only refused. A guest could not sign in again, so a guest's
-   * token is accepted until its successor was used for a refresh.
+   * A client that missed the reply can repeat a used token, until 60 s after its successor was first used. Later the
+   * token counts as stolen and the session ends, also if two tokens in a row were repeated after their successor was
+   * used; within 5 s of that use, two processes may have refreshed at once, so the token is only refused. A guest
+   * cannot sign in again, so its token works until its successor was used for a refresh.
    */
   async function refresh(token: string, device: Omit<Device, 'name'>): Promise<TokenGrant> {
     const { sealed } = device
@@ -209,7 +205,6 @@ export function createSessions(deps: SessionsDeps) {
     await db.write((tx) => endings.endOne(tx, sessionId, 'signed_out'))
   }
 
-  /** Deletes expired and idle sessions. */
   async function sweep(signal: AbortSignal) {
     const at = now()
     const idleSince = new Date(at.getTime() - IDLE_LIFETIME_MS)
@@ -246,10 +241,7 @@ export function createSessions(deps: SessionsDeps) {
       .where(eq(sessions.id, sessionId))
   }
 
-  /**
-   * Ignores a failed write: reads must work while the disk is full or locked. A later use is
-   * recorded instead.
-   */
+  /** Ignores failures: reads must work while the disk is full or locked, and a later use is recorded instead. */
   async function recordFirstUse(claims: AccessClaims) {
     try {
       await db.write((tx) => markUsed(tx, claims, now()))

@@ -31,7 +31,7 @@ type SignInDeps = {
   oneTimeTokens: OneTimeTokens
   twoFactor: TwoFactor
   notices: Notices
-  /** Moves the guest's data to another user, in the caller's transaction. */
+  /** In the caller's transaction. */
   mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
   readProfile: (userId: string, baseUrl: string) => Promise<UserProfile>
 }
@@ -41,7 +41,6 @@ type SignInResult = { grant: TokenGrant } | { challengeToken: string }
 
 export type SignIn = ReturnType<typeof createSignIn>
 
-/** The final steps that all sign-in methods share. */
 export function createSignIn(deps: SignInDeps) {
   const { db, accounts, sessions, endings, devices, tokens, oneTimeTokens, twoFactor, notices } =
     deps
@@ -57,10 +56,7 @@ export function createSignIn(deps: SignInDeps) {
     refresh,
   }
 
-  /**
-   * Opens a session, or issues a challenge if two-factor is on. The guest whose token was sent is merged when
-   * the session opens; until then the challenge remembers the guest.
-   */
+  /** With two-factor on, issues a challenge, which remembers the guest to merge when the session opens. */
   async function finishSignIn(
     tx: Tx,
     user: Account,
@@ -128,7 +124,7 @@ export function createSignIn(deps: SignInDeps) {
     return toSessionReply(await sessions.refresh(refreshToken, device), baseUrl)
   }
 
-  /** Opens a session for a new user, in the caller's transaction. */
+  /** In the caller's transaction. */
   async function openSession(tx: Tx, user: Account, device: DeviceAt): Promise<TokenGrant> {
     if (device.ip && user.loginType !== 'guest') await knownOrigins.remember(tx, user.id, device.ip)
     await endings.evictOldest(tx, user.id)

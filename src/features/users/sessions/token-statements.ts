@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { UsersDb } from '../schema.ts'
 
-/** Changes of single refresh tokens, prepared because every refresh runs them. */
+/** Prepared because every refresh runs them. */
 export function prepareTokenStatements(db: UsersDb) {
   const { refreshTokens } = db.tables
   const insertToken = db.prepareWrite((tx) =>

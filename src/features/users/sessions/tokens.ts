@@ -68,9 +68,8 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
   }
 
   /**
-   * Verifies an access token. Throws `token_expired`, or `unauthenticated` for any other invalid
-   * token. The signature is verified once per token, because that costs more than the rest of a
-   * request. Expiry and key are checked each time.
+   * Throws `token_expired`, else `unauthenticated`. Verifies the signature once per token, because that costs more than
+   * the rest of a request; expiry and key each time.
    */
   async function verifyAccess(token: string): Promise<AccessClaims> {
     const known = verified.get(token) ?? (await verify(token))
@@ -144,7 +143,6 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
   }
 }
 
-/** The user and session in a token with a valid signature. */
 function toSubject({ sub, sid }: JWTPayload): Pick<Denial, 'userId' | 'sessionId'> {
   return typeof sid === 'string' && sub ? { userId: sub, sessionId: sid } : {}
 }
@@ -163,7 +161,6 @@ function tokenExpired(denial: Denial): AppError {
   return new AppError('token_expired', 'The access token has expired: refresh it.', { denial })
 }
 
-/** The stored form of a refresh token. */
 export function hashToken(token: string): string {
   return sha256(token)
 }

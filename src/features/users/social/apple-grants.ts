@@ -11,8 +11,7 @@ const MAX_BODY_BYTES = 64 * 1024
 const SECRET_LIFETIME_SECONDS = 5 * 60
 
 /**
- * Exchanges an authorization code for the refresh token that later revokes the grant. The App Store
- * requires this of apps with account deletion.
+ * The refresh token for an authorization code revokes the grant later: the App Store requires that of account deletion.
  * https://developer.apple.com/documentation/signinwithapplerestapi
  */
 export function createAppleGrants({ teamId, keyId, privateKey, url }: AppleKeys, now: () => Date) {

@@ -27,17 +27,13 @@ type AppleNotificationsDeps = {
 
 type Notification = { id: string; type: unknown; subject: string; at: Date }
 
-/** Limits refused notifications per IP address. */
 const REFUSED_PER_IP: WindowRule = { name: 'apple-notification', max: 100, seconds: 5 * 60 }
 /** For how long a repeated notification is recognized. */
 const REMEMBERED_MS = 365 * DAY_MS
 /** Larger numbers are milliseconds: Apple documents seconds. */
 const MAX_SECONDS = 1e11
 
-/**
- * Acts on what Apple reports about its users.
- * https://developer.apple.com/documentation/signinwithapple/processing-changes-for-sign-in-with-apple-accounts
- */
+/** https://developer.apple.com/documentation/signinwithapple/processing-changes-for-sign-in-with-apple-accounts */
 export function createAppleNotifications(deps: AppleNotificationsDeps) {
   const { db, apple, oneTimeTokens, accountSecurity, signInMethods, limits, now, log } = deps
   const { identities: links, users } = db.tables

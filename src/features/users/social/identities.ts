@@ -17,12 +17,11 @@ export type Identities = ReturnType<typeof createIdentities>
 
 type Row = UsersDb['tables']['identities']['$inferSelect']
 
-/** The identity provider accounts that are linked to users. */
 export function createIdentities({ db, outbox, sealKey, ownsAddress }: IdentitiesDeps) {
   const { identities } = db.tables
   return { list, remove, removeAll, removeForeign }
 
-  /** The identities of a user, for the export. */
+  /** For the export. */
   async function list(userId: string) {
     const rows = await db.read
       .select()
@@ -38,7 +37,7 @@ export function createIdentities({ db, outbox, sealKey, ownsAddress }: Identitie
     }))
   }
 
-  /** Unlinks a provider from a user in the caller's transaction. Returns the number of identities removed. */
+  /** In the caller's transaction. Returns the number of identities removed. */
   async function remove(tx: Tx, userId: string, provider: ProviderName): Promise<number> {
     const isSame = and(eq(identities.userId, userId), eq(identities.provider, provider))
     const removed = await tx.delete(identities).where(isSame).returning()
@@ -46,15 +45,15 @@ export function createIdentities({ db, outbox, sealKey, ownsAddress }: Identitie
     return removed.length
   }
 
-  /** Unlinks every provider, in the caller's transaction. */
+  /** In the caller's transaction. */
   async function removeAll(tx: Tx, userId: string) {
     const removed = await tx.delete(identities).where(eq(identities.userId, userId)).returning()
     await revokeGrants(tx, removed)
   }
 
   /**
-   * Unlinks identities whose provider does not own the account's address, in the caller's transaction. That
-   * includes Workspace addresses, whose `hd` is not stored; the next sign-in links them again.
+   * Their provider does not own the address. Also Workspace addresses, whose `hd` is not stored: the next sign-in links
+   * them again. In the caller's transaction.
    */
   async function removeForeign(tx: Tx, userId: string, emailKey: string | null) {
     const rows = await tx.select().from(identities).where(eq(identities.userId, userId))
@@ -69,7 +68,6 @@ export function createIdentities({ db, outbox, sealKey, ownsAddress }: Identitie
     await revokeGrants(tx, foreign)
   }
 
-  /** Queues the revocation of grants at Apple. */
   async function revokeGrants(tx: Tx, rows: Row[]) {
     for (const { grant } of rows) {
       if (grant === null) continue

@@ -11,7 +11,6 @@ export type ProviderName = 'google' | 'apple' | 'oidc'
 /** Where a provider publishes its keys, and the claims that its tokens must have. */
 type ProviderSettings = { issuers: string[]; jwksUrl: string; clientIds: string[] }
 
-/** The identity in a provider's token. */
 export type ProvenIdentity = {
   provider: ProviderName
   subject: string
@@ -20,7 +19,6 @@ export type ProvenIdentity = {
   /** Whether the provider owns the address. If not, it may have changed hands since it was verified. */
   ownsAddress: boolean
   name: string
-  /** The client id that the token was issued to. */
   clientId: string
 }
 
@@ -126,7 +124,7 @@ export function createIdTokenVerifier(deps: VerifierDeps): VerifyIdToken {
   }
 }
 
-/** Creates `OwnsAddress`. The OpenID Connect provider owns the addresses at `openIdDomains`. */
+/** The OpenID Connect provider owns the addresses at `openIdDomains`. */
 export function createOwnsAddress(openIdDomains: string[]): OwnsAddress {
   const ownDomains: Record<string, string[]> = { google: ['gmail.com'], oidc: openIdDomains }
   return (provider, email) => {
@@ -162,7 +160,7 @@ function openIdRules(issuer: string, clientIds: string[], now: () => Date): Toke
 }
 
 /**
- * The client that a token was issued to; null if it is also for clients that are not ours.
+ * Null if the token is also for clients that are not ours.
  * https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation
  */
 function findOpenIdClient({ aud, azp }: JWTPayload, clientIds: string[]): string | null {
@@ -180,8 +178,7 @@ export function isText(claim: unknown): claim is string {
 }
 
 /**
- * The nonces of the app and the token must match, or both be absent. The Google SDK for iOS adds one that the app
- * never sees, and some Apple devices support none.
+ * Both must match or be absent. Google's SDK for iOS adds one that the app never sees; some Apple devices support none.
  */
 function acceptsNonce(
   provider: ProviderName,

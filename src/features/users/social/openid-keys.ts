@@ -4,7 +4,6 @@ import { remoteKeys } from '../../../lib/crypto/remote-keys.ts'
 import { fetchBounded, readTextCapped } from '../../../lib/net/bounded-fetch.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 
-/** What a provider publishes about its id tokens. */
 type OpenIdProvider = { jwksUrl: string; algorithms: string[] }
 
 /** Signatures with a public key that all platforms verify; no symmetric ones. */
@@ -18,10 +17,7 @@ const FAILURE_LIFETIME_MS = 5_000
 const TIMEOUT_MS = 5_000
 const MAX_DISCOVERY_BYTES = 256 * 1024
 
-/**
- * The keys that verify the id tokens of `issuer`, found through its discovery document. The document is fetched when
- * it is first needed.
- */
+/** Found through the discovery document, which is fetched when it is first needed. */
 export function createOpenIdKeys(issuer: string, now: () => Date): JWTVerifyGetKey {
   let known: { provider: Promise<OpenIdProvider>; until: number } | null = null
   let keySet: { url: string; keys: JWTVerifyGetKey } | null = null
@@ -52,10 +48,7 @@ export function createOpenIdKeys(issuer: string, now: () => Date): JWTVerifyGetK
   }
 }
 
-/**
- * Reads the discovery document of a provider. Throws an error that names the problem.
- * https://openid.net/specs/openid-connect-discovery-1_0.html
- */
+/** Throws an error that names the problem. https://openid.net/specs/openid-connect-discovery-1_0.html */
 export async function discoverOpenId(issuer: string): Promise<OpenIdProvider> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
   const reply = await fetchBounded(url, {
@@ -86,7 +79,7 @@ export async function discoverOpenId(issuer: string): Promise<OpenIdProvider> {
   return { jwksUrl, algorithms }
 }
 
-/** The JSON object in a text; null if there is none. */
+/** Null if there is none. */
 export function parseObject(text: string): Record<string, unknown> | null {
   try {
     const value = JSON.parse(text)

@@ -31,7 +31,7 @@ type SocialLoginDeps = {
   limits: Limits
   twoFactor: TwoFactor
   verifyIdToken: VerifyIdToken
-  /** The name of the OpenID Connect provider in notices. */
+  /** For notices. */
   openIdName: string
   /** Null without the keys that Apple requires. */
   appleGrants: AppleGrants | null
@@ -50,10 +50,8 @@ type SocialRequest = {
 }
 
 const MAX_NAME_LENGTH = 100
-/** Limits refused id tokens per IP. */
 const REFUSED_PER_IP: WindowRule = { name: 'social-address', max: 'failures', seconds: 5 * 60 }
 
-/** Signs users in with an identity provider. */
 export function createSocialLogin(deps: SocialLoginDeps) {
   const { db, accounts, addresses, signIn, signUp, signInMethods, identities } = deps
   const { accountSecurity, twoFactor, verifyIdToken } = deps
@@ -115,9 +113,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     })
   }
 
-  /**
-   * The linked account, else one with the same verified address, else the guest's, else a new one.
-   */
+  /** The linked account, else that of the verified address, else the guest's, else a new one. */
   async function findOrCreateAccount(
     tx: Tx,
     identity: ProvenIdentity,
@@ -161,10 +157,9 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   }
 
   /**
-   * Links only an address that the provider has verified. If the provider also owns the address, its user takes over
-   * an account that never verified it, as with an e-mailed code; otherwise the request must also carry the
-   * account's token, because the address may have changed hands. An account that may not be linked is signed in to all the
-   * same.
+   * Links only a verified address. If the provider owns the address, its user takes over an account that never verified
+   * it; else the request must carry the account's token, because the address may have changed hands. An account that
+   * may not be linked is signed in to all the same.
    */
   async function linkByEmail(
     tx: Tx,
@@ -187,9 +182,8 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   }
 
   /**
-   * A new account always has the address in `email`. The user can sign in with it only if the
-   * provider has verified it and no other account has it. If the provider does not own the address,
-   * the user must verify it again by e-mail, because it may have changed hands.
+   * The user can sign in with the address only if it is verified and free. If the provider does not own it, the user
+   * must verify it again by e-mail, because it may have changed hands.
    */
   async function findLoginFields(
     tx: Tx,

@@ -27,7 +27,7 @@ type TwoFactorDeps = {
   sealKey: Uint8Array
   recoveryKey: Uint8Array
   limits: Limits
-  /** The issuer that authenticator apps show. */
+  /** Shown in authenticator apps. */
   issuer: string
   now: () => Date
   ownerProof: OwnerProof
@@ -78,10 +78,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     return { secret, otpauthUrl, qrSvg: renderSVG(otpauthUrl) }
   }
 
-  /**
-   * Turns two-factor on, ends the other sessions and returns the recovery codes. They are derived, so a
-   * client that missed the reply gets the same codes again.
-   */
+  /** Ends the other sessions. Recovery codes are derived, so a client that missed the reply gets the same ones. */
   async function confirm(userId: string, sessionId: string, typed: string): Promise<string[]> {
     const code = plainCode(typed)
     const reservation = await reserve(userId, typed)
@@ -121,7 +118,6 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     return derivedRecoveryCodes(recoveryKey, `${id}.${twoFactorSecret}.${twoFactorStep}`)
   }
 
-  /** Replaces the recovery codes and returns the new ones. */
   async function renewRecoveryCodes(owner: Owner, password: string | undefined, code: string) {
     const { userId } = owner
     const recheckPassword = await ownerProof.prove(owner, password)
@@ -156,10 +152,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     })
   }
 
-  /**
-   * Turns two-factor off at an operator's request and ends all sessions. Throws `conflict` if it is
-   * off.
-   */
+  /** For an operator; ends all sessions. Throws `conflict` if it is off. */
   async function reset(userId: string) {
     await db.write(async (tx) => {
       const { twoFactorSince } = await accounts.find(tx, userId)
@@ -175,12 +168,11 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     await accountSecurity.secure(tx, userId, keptSession)
   }
 
-  /** The rate limits for a user's codes. */
   function listLimits(userId: string): Limit[] {
     return [CODES_PER_ACCOUNT, CODES_PER_DAY].map((rule) => ({ rule, key: userId }))
   }
 
-  /** Consumes a code. Throws if it is wrong. */
+  /** Throws if the code is wrong. */
   async function prove(userId: string, code: string) {
     const reservation = await reserve(userId, code)
     await db.write(async (tx) => {
@@ -190,8 +182,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   }
 
   /**
-   * For changes of credentials: throws `two_factor_required` if two-factor is on and there is no code. Counts the attempt
-   * and returns the check that consumes the code in the transaction of the change.
+   * Throws `two_factor_required` without a needed code. Returns the check that consumes it in the change's transaction.
    */
   async function requireCode(userId: string, code: string | undefined) {
     const { twoFactorSince } = await accounts.find(db.read, userId)
@@ -207,14 +198,13 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   }
 
   /**
-   * Counts an attempt: 10 in 15 minutes and 20 in a day per account. Recovery codes have 50 bits, so they need no limit,
-   * and let the owner in after a thief's wrong codes have used this one up.
+   * 10 in 15 minutes, 20 a day. Recovery codes (50 bits) need no limit, and let the owner in after a thief used it up.
    */
   function reserve(userId: string, typed: string) {
     return limits.reserve(isTotp(plainCode(typed)) ? listLimits(userId) : [])
   }
 
-  /** Consumes a TOTP or recovery code in the caller's transaction. False if it is wrong. */
+  /** In the caller's transaction. False if it is wrong. */
   async function check(tx: Tx, userId: string, typed: string): Promise<boolean> {
     const code = plainCode(typed)
     const user = await accounts.find(tx, userId)
@@ -249,7 +239,6 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   }
 }
 
-/** Whether a code is meant for an authenticator app, not a recovery code. */
 function isTotp(code: string): boolean {
   return /^\d{6}$/.test(code)
 }

@@ -26,9 +26,7 @@ const DEADLINE_MS = 10_000
 const NO_COMPRESSION = { 'accept-encoding': 'identity' }
 /** Long, because the clocks may differ. */
 const URL_LIFETIME_SECONDS = 15 * 60
-/**
- * The bytes that may still be buffered after the last write, and the slowest supported connection.
- */
+/** After the last write, and the slowest supported connection. */
 const SEND_BUFFER_BYTES = 4 * 1024 * 1024
 const MIN_BYTES_PER_MS = 250
 /** Errors that a retry may resolve. */
@@ -43,16 +41,13 @@ const MAX_REPLY_BYTES = 4 * 1024 * 1024
 const PIECE_BYTES = 8 * 1024 * 1024
 const ERROR_PATTERN = /<Code>([^<]*)(?:.*?<Message>([^<]*))?/s
 
-/**
- * Reads and writes objects in a bucket. A transient failure is retried twice; then `unavailable` is thrown,
- * with the store's reply as the cause.
- */
+/** Retries transient failures twice, then throws `unavailable` with the store's reply as the cause. */
 export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }: S3Settings) {
   const s3 = new Bun.S3Client(account)
   const folder = prefix === '' ? '' : `${prefix}/`
   return { put, putPart, putText, get, read, readText, head, remove, list, probe, ask, listUploads }
 
-  /** Stores a local file atomically. */
+  /** Atomically. */
   async function put(key: string, file: Blob): Promise<void> {
     await upload(key, file, {}, async (reply, watch) => {
       const stored = await send('HEAD', key, watch)
@@ -61,7 +56,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     })
   }
 
-  /** Stores a part of an upload, and returns its ETag. */
+  /** Returns its ETag. */
   function putPart(key: string, part: Blob, parameters: Record<string, string>): Promise<string> {
     return upload(key, part, parameters, async () => true)
   }
@@ -92,13 +87,12 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     return put('probe', new Blob(['probe']))
   }
 
-  /** Stores a small text. */
   async function putText(key: string, text: string): Promise<void> {
     const headers = { 'content-length': String(Buffer.byteLength(text)) }
     await withRetries(deadlineMs, (watch) => send('PUT', key, watch, { headers, body: text }))
   }
 
-  /** A small text; null if it does not exist. */
+  /** Null if it does not exist. */
   function readText(key: string): Promise<string | null> {
     return withRetries(deadlineMs, async (watch) => {
       const reply = await send('GET', key, watch)
@@ -152,7 +146,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     await withRetries(deadlineMs, (watch) => send('DELETE', key, watch))
   }
 
-  /** All objects whose keys begin with `start`, sorted by key. */
+  /** Sorted by key. */
   async function* list(
     start = '',
   ): AsyncGenerator<{ key: string; size: number; lastModified: Date }> {
@@ -198,7 +192,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     })
   }
 
-  /** The successful reply, or null if the object does not exist. */
+  /** Null if the object does not exist. */
   async function send(
     method: 'PUT' | 'GET' | 'HEAD' | 'DELETE' | 'POST',
     key: string,
@@ -242,8 +236,8 @@ async function* readChunks(file: Blob, { onProgress }: Watch): AsyncGenerator<Ui
 }
 
 /**
- * The announced size of an object; null if the store does not name it. Throws if it exceeds our limit or the body was
- * encoded. Some stores keep the encoding of an upload in chunks, which the body no longer has.
+ * Null if the store does not name it. Throws if it exceeds our limit or the body was encoded. Some stores keep the
+ * encoding of an upload in chunks, which the body no longer has.
  */
 function readLength({ headers }: Response, key: string): number | null {
   const announced = headers.get('content-length')

@@ -22,10 +22,7 @@ type S3FilesDeps = {
   now?: () => number
 }
 
-/**
- * After `open`, a file is read later, by its path: it must not be evicted for this long. Longer than an image waits for
- * its worker and is made.
- */
+/** An opened file is read later, by its path. Longer than an image waits for its worker and is made. */
 const IN_USE_MS = 2 * MINUTE_MS
 /** A probe when nothing was uploaded for a minute costs some cents a month. */
 const OUTCOME_LIFETIMES = { successMs: MINUTE_MS, failureMs: 5_000 }
@@ -40,7 +37,7 @@ export function isFileKey(key: string): boolean {
   return KEY_PATTERN.test(key)
 }
 
-/** Stores files on S3, and reads them through a cache on the local disk. */
+/** Through a cache on the local disk. */
 export function createS3Files({
   client,
   space,

@@ -3,8 +3,8 @@ import { StoreFault } from './fault.ts'
 import { storeUnavailable } from './requests.ts'
 
 /**
- * Stores `content` under a key that is not in use, in parts of `partBytes`, one of which is in memory. The object exists
- * only once it is complete: a failure leaves neither an object nor parts. `beforeEnd` may still refuse the key.
+ * In parts of `partBytes`, one in memory, under an unused key. A failure leaves neither an object nor parts.
+ * `beforeEnd` may still refuse the key.
  */
 export async function uploadInParts(
   client: S3Client,
@@ -34,7 +34,7 @@ export async function uploadInParts(
   }
 }
 
-/** The unfinished uploads of keys that begin with `start`, in no folder below it. */
+/** In no folder below `start`. */
 export async function listUnfinishedUploads(client: S3Client, start: string) {
   const [, ...entries] = (await client.listUploads(start)).split('<Upload>')
   return entries.map((entry) => ({
@@ -89,7 +89,7 @@ async function* partsOf(content: AsyncIterable<Uint8Array>, size: number): Async
   if (bytes > 0) yield new Blob(chunks as Uint8Array<ArrayBuffer>[])
 }
 
-/** The text of an XML element, without the quotes of an ETag. */
+/** Without the quotes of an ETag. */
 function readText(name: string, xml: string): string {
   const [, text = ''] = new RegExp(`<${name}>([^<]*)<`).exec(xml) ?? []
   return text.replace(/&quot;|&#34;|"/g, '').trim()

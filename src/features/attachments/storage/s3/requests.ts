@@ -6,9 +6,7 @@ import { StoreFault } from './fault.ts'
 /** Watches one attempt of a request: `signal` aborts it unless `onProgress` is called in time. */
 export type Watch = { signal: AbortSignal; onProgress: () => void }
 
-/**
- * The time limit of an attempt, in deadlines: sending a byte at a time counts as progress forever.
- */
+/** In deadlines: sending a byte at a time would count as progress forever. */
 const MAX_DEADLINES = 12
 const MAX_ATTEMPTS = 3
 /** Errors that a retry cannot resolve. */
@@ -25,10 +23,7 @@ export function throwFault(error: unknown): never {
   throw new StoreFault(isNamed ? `${code}: ${message}` : message, !PERMANENT.test(String(code)))
 }
 
-/**
- * Runs `work` up to three times. An attempt ends after `deadline` ms without progress, or at its
- * time limit.
- */
+/** Up to three times. An attempt ends after `deadline` ms without progress, or at its time limit. */
 export async function withRetries<T>(
   deadline: number,
   work: (watch: Watch) => Promise<T>,
@@ -57,7 +52,7 @@ export async function withRetries<T>(
   }
 }
 
-/** Tells a caller that the store failed, with its reply as the cause. */
+/** The store's reply is the cause. */
 export function storeUnavailable(cause: StoreFault): AppError {
   const options = { retryAfterSeconds: 5, cause }
   return new AppError('unavailable', 'The storage is unavailable. Try again in a moment.', options)

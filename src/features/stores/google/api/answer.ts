@@ -40,13 +40,13 @@ export type PlayItem = {
   quantity: number
 }
 
-/** What Google says about a purchase. Times in ms. */
+/** A reply of Google's about a purchase. Times in ms. */
 export type PlayAnswer = {
   kind: PurchaseKind
   state: PlayState
   environment: StoredEnvironment
   isAcknowledged: boolean
-  /** When the purchase was made; null while it is not paid. */
+  /** Null while it is not paid. */
   startedAt: number | null
   /** The account id that the app passed at this purchase, or at the one that it renews. */
   userId: string | null
@@ -69,7 +69,7 @@ const CANCEL_REASONS: Record<string, string> = {
   replacementCancellation: 'UNSUBSCRIBE',
 }
 
-/** Reads a reply of Google's API. Throws `PlayApiError` for a reply without a known state or without items. */
+/** Throws `PlayApiError` for a reply without a known state or without items. */
 export function readAnswer(kind: PurchaseKind, reply: Json): PlayAnswer {
   const answer = kind === 'subscription' ? parseSubscription(reply) : parseProduct(reply)
   if (answer.items.length === 0) throw new PlayApiError('unreadable')

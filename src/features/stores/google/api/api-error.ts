@@ -2,9 +2,8 @@ import { type Json, toList, toObject } from '../../../../lib/text/json.ts'
 import { text } from './json.ts'
 
 /**
- * `refused_key`: the service account lacks a permission, or the API is not enabled. `unknown`: there is no such
- * purchase. `gone`: the purchase ended more than 60 days ago. `busy`: too many requests, or a fault of Google's that
- * passes.
+ * `refused_key`: the service account lacks a permission, or the API is not enabled. `unknown`: no such purchase.
+ * `gone`: it ended over 60 days ago. `busy`: too many requests, or a passing fault.
  */
 type Reason =
   | 'unreachable'
@@ -28,7 +27,7 @@ const SENTENCES: Record<Reason, string> = {
   rejected: 'Google rejects the request.',
 }
 
-/** A call to Google's API that failed. https://developers.google.com/android-publisher/errors */
+/** https://developers.google.com/android-publisher/errors */
 export class PlayApiError extends Error {
   override readonly name = 'PlayApiError'
   readonly reason: Reason

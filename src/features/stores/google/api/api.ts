@@ -24,10 +24,7 @@ const MAX_REPLY_BYTES = 1024 * 1024
 /** An access token is renewed after this fraction of its lifetime. */
 const USABLE_PART = 0.8
 
-/**
- * Calls the Google Play Developer API with the access tokens of a service account. Every function throws
- * `PlayApiError`. https://developers.google.com/android-publisher
- */
+/** Uses the tokens of a service account. Throws `PlayApiError`. https://developers.google.com/android-publisher */
 export function createPlayApi({ account, url, tokenUrl, now }: PlayApiDeps) {
   let current: { token: Promise<AccessToken>; usableUntil: number } | null = null
   let isRefused = false

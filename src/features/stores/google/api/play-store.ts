@@ -4,7 +4,7 @@ import type { PlayApi } from './api.ts'
 import { PlayApiError } from './api-error.ts'
 import { text } from './json.ts'
 
-/** A purchase at Google. `kind` is the one to try first. It and `productId` are null if they are not known yet. */
+/** `kind` is the one to try first. It and `productId` are null until they are known. */
 export type PlayPurchase = {
   packageName: string
   purchaseToken: string
@@ -12,7 +12,7 @@ export type PlayPurchase = {
   productId: string | null
 }
 
-/** A reply about a purchase, as the log stores it. */
+/** As the log stores it. */
 export type PlayReply = { kind: PurchaseKind; reply: Json }
 
 export type PlayStore = ReturnType<typeof createPlayStore>
@@ -20,11 +20,11 @@ export type PlayStore = ReturnType<typeof createPlayStore>
 /** Google's limit of results in a page. */
 const PAGE_SIZE = 1_000
 
-/** Reads and acknowledges purchases at Google Play. Every function throws `PlayApiError`. */
+/** Every function throws `PlayApiError`. */
 export function createPlayStore(api: PlayApi) {
   return { read, acknowledge, readVoided, checkRefunds, isKeyRefused: api.isKeyRefused }
 
-  /** What Google says about a purchase now. Tries the other kind too, because apps and notifications may be wrong. */
+  /** Tries the other kind too, because apps and notifications may be wrong. */
   async function read(purchase: PlayPurchase, signal?: AbortSignal): Promise<PlayReply> {
     const isProduct = purchase.kind === 'one_time'
     const [first, second] = isProduct
@@ -61,8 +61,8 @@ export function createPlayStore(api: PlayApi) {
   }
 
   /**
-   * Acknowledges a purchase; otherwise Google refunds it after three days. `userId` is set for a purchase made
-   * outside the app, so that later replies name the user.
+   * Google refunds an unacknowledged purchase after three days. `userId`: for a purchase outside the app, in later
+   * replies.
    */
   async function acknowledge(purchase: PlayPurchase, productId: string, userId: string | null) {
     const [bareId = ''] = productId.split(':')
@@ -72,7 +72,7 @@ export function createPlayStore(api: PlayApi) {
     await api.call(`${path}:acknowledge`, { body })
   }
 
-  /** The refunds and chargebacks of an app that Google recorded from `from` to `to`, page by page. */
+  /** Those that Google recorded from `from` to `to`, page by page. */
   async function* readVoided(packageName: string, from: Date, to: Date, signal?: AbortSignal) {
     const query = new URLSearchParams({
       startTime: String(from.getTime()),

@@ -4,7 +4,7 @@ import { type BillingEvent, type Delivery, NO_EVENT } from '../../../billing/inb
 import type { PurchaseKind } from '../api/answer.ts'
 import { redactForLog, text, time, token } from '../api/json.ts'
 
-/** A notification from Google Play, and the purchase that changed; null if it concerns none. */
+/** `changed` is null if the notification concerns no purchase. */
 export type Push = {
   delivery: Delivery
   subscription: string
@@ -15,7 +15,6 @@ export type Push = {
   voided: { orderId: string; isPartial: boolean; at: number } | null
 }
 
-/** The document in the log for a notification. */
 export type PushDocument = { messageId: string; notification: Json; fault?: string }
 
 const KINDS = [
@@ -89,7 +88,7 @@ export function readPush(body: Json): Push | null {
   }
 }
 
-/** The event of a notification: it has no effect, because the purchase is then asked about. */
+/** It has no effect: Homeport then queries the purchase. */
 export function pushEvent({ messageId, notification, fault }: PushDocument): BillingEvent {
   const [kind] = KINDS.filter((one) => notification[one] !== undefined)
   const type = fault !== undefined || !kind ? 'PLAY_UNREADABLE' : toType(kind, notification)

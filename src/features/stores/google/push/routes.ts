@@ -17,7 +17,7 @@ import { readPush } from './notification.ts'
 
 const MAX_BODY_BYTES = 256 * 1024
 
-/** How many pushes per IP address may fail in ten minutes. */
+/** Per IP address in ten minutes. */
 const MAX_FAILURES = 300
 
 type PlayRoutesDeps = {
@@ -29,7 +29,6 @@ type PlayRoutesDeps = {
   now: () => Date
 }
 
-/** The notifications that Google Play sends through Pub/Sub. */
 export function playRoutes(deps: PlayRoutesDeps) {
   const { eventInbox, play, findIp } = deps
   const failures = createFailureLimit({ ...deps, max: MAX_FAILURES })

@@ -16,7 +16,7 @@ const ISSUERS = ['https://accounts.google.com', 'accounts.google.com']
 const CLOCK_TOLERANCE_SECONDS = 60
 
 /**
- * Checks the token of a push from Pub/Sub. Throws 401, or 503 while Google's keys cannot be fetched.
+ * Throws 401, or 503 while Google's keys cannot be fetched.
  * https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions
  */
 export function createPushTokenCheck({ jwksUrl, account, audience, now }: PushTokenSettings) {

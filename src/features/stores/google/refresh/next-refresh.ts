@@ -9,7 +9,6 @@ const { afterMs, untilMs } = REFRESHES.store
 const QUIET_MS = 7 * DAY_MS
 /** A purchase may be unknown for a moment after it was made. */
 const UNKNOWN_DELAYS_MS = [2 * MINUTE_MS, 8 * MINUTE_MS]
-/** The states of a purchase that is over. */
 const OVER = new Set<string | null>(['EXPIRED', 'CANCELLED', 'PENDING_PURCHASE_CANCELED'])
 /** How many times Google may report a confirmed, running purchase as unknown: for about two months. */
 const MAX_MISSES = 240
@@ -21,7 +20,7 @@ export const RETRIES = {
   thenMs: MAX_DELAY_MS,
 }
 
-/** When to ask Google next after a reply; `dueAt` is null if nothing can change any more. */
+/** `dueAt` is null if nothing can change any more. */
 export function planAfter(answer: PlayAnswer, attempts: number, now: Date) {
   const at = now.getTime()
   const expectedAt = findNextChange(answer, at)
@@ -38,7 +37,7 @@ export function planAfter(answer: PlayAnswer, attempts: number, now: Date) {
   }
 }
 
-/** When a purchase should have changed, in ms; null: never. */
+/** In ms; null: never. */
 function findNextChange(answer: PlayAnswer, at: number): number | null {
   const end = findEnd(answer)
   switch (answer.state) {
@@ -60,13 +59,12 @@ function findNextChange(answer: PlayAnswer, at: number): number | null {
   }
 }
 
-/** Google sends no notification when the app acknowledges a purchase, so Homeport asks again soon. */
+/** Google sends no notification when the app acknowledges a purchase, so Homeport queries it again soon. */
 export function planUnacknowledged<Plan extends { dueAt: Date | null }>(plan: Plan, now: Date) {
   const soon = new Date(now.getTime() + MAX_DELAY_MS)
   return { ...plan, dueAt: plan.dueAt !== null && plan.dueAt < soon ? plan.dueAt : soon }
 }
 
-/** What to change in a purchase after a request about it failed. */
 export function planAfterFailure(
   { attempts, misses, items }: Pick<KnownPurchase, 'attempts' | 'misses' | 'items'>,
   { reason }: PlayApiError,

@@ -17,7 +17,7 @@ export function createPendingClaims({ db, claims, now }: PendingClaimsDeps) {
   const { playClaims } = db.tables
   return { keep, settle, clearOld, eraseUser, mergeUsers }
 
-  /** Keeps a claim. A user's earlier claim of the purchase never becomes shorter, and stays a request to take it over. */
+  /** An earlier claim of the user never becomes shorter, and stays a request to take the purchase over. */
   async function keep(tx: Tx, { takeOver, ...claim }: PendingClaim) {
     const { tokenHash, userId } = claim
     const isSame = and(eq(playClaims.tokenHash, tokenHash), eq(playClaims.userId, userId))

@@ -18,7 +18,7 @@ type PlayPurchasesDeps = {
 
 type Row = StoresDb['tables']['playPurchases']['$inferSelect']
 
-/** A purchase at Google Play as it is stored, with its token. `id` is the hash of the token. */
+/** `id` is the hash of the token. */
 export type KnownPurchase = Omit<Row, 'items' | 'kind' | 'sealedToken'> &
   PlayPurchase & { id: string; items: KnownItem[] }
 
@@ -26,12 +26,11 @@ type Filter = 'unacknowledged' | 'gone'
 
 export type PlayPurchases = ReturnType<typeof createPlayPurchases>
 
-/** The lowest number is asked about first: purchases that Google may refund, or that a user waits for. */
+/** The lowest number comes first: purchases that Google may refund, or that a user waits for. */
 export const URGENCY = { waiting: 0, changed: 1, routine: 2 }
 
 const NOT_LEASED = new Date(0)
 
-/** Stores the purchases at Google Play, and queues those to ask Google about. */
 export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDeps) {
   const { playPurchases } = db.tables
   return {
@@ -49,7 +48,6 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     isRetry,
   }
 
-  /** Queues a purchase, whether it is known or not. */
   async function enqueue(tx: Tx, purchase: PlayPurchase, urgency: number) {
     const { purchaseToken, packageName, kind, productId } = purchase
     const due = {
@@ -112,9 +110,8 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
   }
 
   /**
-   * Stores what is known now and ends the lease, unless `leasedUntil` keeps it. The purchase stays due if it was
-   * queued again in the meantime. False, and nothing is stored, if this process was frozen for longer than its lease:
-   * another one may have asked since.
+   * Ends the lease, unless `leasedUntil` keeps it. The purchase stays due if it was queued again. False, storing
+   * nothing, if this process was frozen for longer than its lease: another one may have queried it.
    */
   async function finish(tx: Tx, leased: KnownPurchase, changes: Partial<Row>): Promise<boolean> {
     const { tokenHash, leasedUntil, mark } = playPurchases
@@ -146,7 +143,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     return (await load(from, eq(playPurchases.tokenHash, tokenHash)))[0] ?? null
   }
 
-  /** The purchase with a line, such as `GPA.1234-5678-9012-34567`. */
+  /** Such as `GPA.1234-5678-9012-34567`. */
   async function findByLine(line: string): Promise<KnownPurchase | null> {
     const [main = ''] = line.split('#')
     const rows = await db.read.select().from(playPurchases).where(eq(playPurchases.line, main))
@@ -162,13 +159,13 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     return rows.some(({ linkedHash }) => linkedHash === tokenHash)
   }
 
-  /** When the oldest purchase was paid that is not acknowledged; null if there is none. */
+  /** Null if there is none. */
   async function oldestUnacknowledged(): Promise<Date | null> {
     const { rows } = await list('unacknowledged', { limit: 1 })
     return rows[0]?.unacknowledgedSince ?? null
   }
 
-  /** The lines of the purchases with a problem, page by page. */
+  /** Page by page. */
   async function page(filter: Filter, options: { limit: number; after?: string | undefined }) {
     const { rows, next } = await list(filter, options)
     return { lines: rows.flatMap(({ items }) => items.map(({ line }) => line)), next }
@@ -189,7 +186,6 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     return findPage({ sources, after, limit })
   }
 
-  /** How many purchases wait for a reply. */
   async function countDue(): Promise<number> {
     const counts = Object.values(URGENCY).map((urgency) =>
       db.read.$count(

@@ -34,7 +34,7 @@ const PAUSES = {
 }
 const NOT_ACKNOWLEDGED = 'Google does not let the service account acknowledge a purchase'
 
-/** Asks Google about all due purchases. Several instances may work at once: each purchase is leased. */
+/** Instances may work at once: each purchase is leased. */
 export function createPlayQueue(deps: PlayQueueDeps) {
   const { db, purchases, ask, now, log, requestsPerSecond = ASKS_PER_SECOND } = deps
   let paused = createPause(0, now)
@@ -59,20 +59,20 @@ export function createPlayQueue(deps: PlayQueueDeps) {
   // What is aborted is asked about again after the next start.
   return { ...queue, leaseOne, askNow, stop: () => queue.stop(0) }
 
-  /** Takes one purchase, due or not, for `askNow`; null while it is being asked about. */
+  /** For `refreshNow`, whether it is due or not; null while it is being queried. */
   async function leaseOne(tokenHash: string): Promise<KnownPurchase | null> {
     const [leased] = await db.write((tx) => queue.lease(tx, [tokenHash]))
     return leased ?? null
   }
 
-  /** Asks about a purchase that `leaseOne` has returned. Throws `PlayApiError`. */
+  /** For a purchase that `leaseOne` has returned. Throws `PlayApiError`. */
   function askNow(purchase: KnownPurchase, deadline?: AbortSignal) {
     return queue.run(purchase, (stopping) =>
       ask(purchase, deadline ? AbortSignal.any([deadline, stopping]) : stopping),
     )
   }
 
-  /** The most urgent purchases, no more than Google may be asked about in a second. */
+  /** No more than Google may be asked for in a second. */
   async function findDue(isDue: SQL, { slots, signal }: Capacity) {
     await waitForRate(signal)
     if (signal.aborted || paused.isInForce()) return []
@@ -107,7 +107,7 @@ export function createPlayQueue(deps: PlayQueueDeps) {
     }
   }
 
-  /** A fault that concerns all purchases, or all of an app, stops asking about them for a while. */
+  /** A problem of all purchases, or of all in an app, pauses them. */
   function pauseAfter(error: PlayApiError, { packageName }: KnownPurchase) {
     if (error.reason === 'refused_key') {
       if (!refused.has(packageName)) {

@@ -37,16 +37,13 @@ const ACKNOWLEDGEABLE = ['ACTIVE', 'IN_GRACE_PERIOD', 'CANCELED', 'ON_HOLD', 'PA
 /** How many times an acknowledgement waits for the reply about the purchase that this one replaces. */
 const MAX_OWNER_ATTEMPTS = 5
 
-/** Asks Google about a purchase that was leased, records the reply, and acknowledges the purchase. */
+/** Queries a leased purchase, records the reply, and acknowledges the purchase. */
 export function createAskGoogle(deps: AskingDeps) {
   const { db, play, purchases, pendingClaims, claims, eventInbox, statements, now } = deps
   const { acknowledgement } = deps
   return ask
 
-  /**
-   * Returns Google's reply, the products of the purchase, the results of users' claims, and the error of a failed
-   * acknowledgement. Throws `PlayApiError`.
-   */
+  /** With the results of users' claims, and the error of a failed acknowledgement. Throws `PlayApiError`. */
   async function ask(purchase: KnownPurchase, signal?: AbortSignal) {
     const askedAt = now()
     let reply: Json = {}
@@ -76,7 +73,7 @@ export function createAskGoogle(deps: AskingDeps) {
     }
   }
 
-  /** Keeps a reply that cannot be read, for operators; an empty one if it is too long. */
+  /** For operators; empty if it is too long. */
   async function recordUnreadable(
     tx: Tx,
     { tokenHash }: KnownPurchase,

@@ -7,7 +7,6 @@ import { supabaseDraft } from './supabase.ts'
 export const FORMATS = ['jsonl', 'firebase', 'supabase', 'pocketbase'] as const
 export type Format = (typeof FORMATS)[number]
 
-/** The format that a file's first user has. */
 export function detectFormat(row: Row): Format {
   if ('localId' in row) return 'firebase'
   if (['encrypted_password', 'raw_user_meta_data', 'email_confirmed_at'].some((key) => key in row))
@@ -16,7 +15,7 @@ export function detectFormat(row: Row): Format {
   return 'jsonl'
 }
 
-/** The user in a row. Throws `Refusal`. */
+/** Throws `Refusal`. */
 export function toDraft(row: Row, format: Format, firebase: FirebaseParameters | null): Draft {
   if (format === 'firebase') return firebaseDraft(row, firebase)
   if (format === 'supabase') return supabaseDraft(row)
@@ -37,7 +36,6 @@ const OWN_FIELDS = new Set([
   'identities',
 ])
 
-/** A user in Homeport's own format. */
 function ownDraft(row: Row): Draft {
   const unknown = Object.keys(row).find((key) => !OWN_FIELDS.has(key))
   if (unknown !== undefined)

@@ -10,10 +10,7 @@ type FoundRow = { line: number; bytes: number } & ({ row: Row } | { refused: str
 
 const SNIFFED_BYTES = 4_096
 
-/**
- * Reads JSON Lines, a JSON array, Firebase's `{"users": […]}`, CSV with a header, or PocketBase's SQLite database row
- * by row. The line of a row in SQLite is its number.
- */
+/** JSON Lines, a JSON array, Firebase's `{"users": […]}`, CSV with a header, or PocketBase's SQLite, by row number. */
 export async function* readExport(path: string, collection: string): AsyncGenerator<FoundRow> {
   const start = await readStart(path)
   if (start.startsWith(DATABASE_MAGIC)) {

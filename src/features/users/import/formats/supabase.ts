@@ -31,8 +31,8 @@ export function supabaseDraft(row: Row): Draft {
 const MIN_CONFIRMATION_MS = 2_000
 
 /**
- * Without "Confirm email", Supabase counts each address as confirmed when it is registered: a stranger may have done
- * so. Google and Apple have verified theirs, which may be another one.
+ * Without "Confirm email", Supabase confirms addresses at once, also a stranger's. Google and Apple may have verified
+ * another.
  */
 function isVerified(row: Row): boolean {
   const address = toEmailKey(String(row['email']))
