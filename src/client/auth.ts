@@ -36,7 +36,7 @@ const PROFILE = '/api/user/profile/v1'
 const SIGNED_OUT = 'Signed out on this device.'
 const DELETED = { message: 'The account is deleted.' }
 
-/** Starts and ends sessions. A guest who signs in keeps their data. */
+/** A guest who signs in keeps their data. */
 export function createAuth(deps: AuthDeps) {
   const { call, calls, session, runCall, exchangeRefreshToken, exclusively, now } = deps
   const { perform, withToken } = calls
@@ -52,7 +52,7 @@ export function createAuth(deps: AuthDeps) {
     })
   }
 
-  /** Creates the function for a route that returns a session. */
+  /** For a route that returns a session. */
   function signInAt<P extends string>(path: P & PathOf<'post', P>): RouteFunction<'post', P> {
     return (...args) =>
       perform(args, ['json'], (content) =>
@@ -61,10 +61,9 @@ export function createAuth(deps: AuthDeps) {
   }
 
   /**
-   * Like `signInAt`, but sends a guest's token, so that the account takes over the guest's data.
-   * The token is tested first: if an intermediary removed it, the server would create a new
-   * account. `guestsOnly`: sends the token only if the user is a guest. `keepsGuestId`: the account
-   * must be the guest's, so another id means that an intermediary removed the token.
+   * Sends a guest's token, so that the account takes over the data. Tests it first: if an intermediary removed it, the
+   * server would create a new account. `guestsOnly`: only of a guest. `keepsGuestId`: another id means that an
+   * intermediary removed it.
    */
   function signInWithGuestAt<P extends string>(
     path: P & PathOf<'post', P>,
@@ -120,7 +119,7 @@ export function createAuth(deps: AuthDeps) {
     return keepSession<'/api/auth/guest/v1'>(envelope, null, true)
   }
 
-  /** Stores the session that a reply contains, if any. `guest`: the user that it must belong to. */
+  /** `guest`: the user that the session must belong to. */
   async function keepSession<P extends string>(
     envelope: Envelope,
     guest: UserProfile | null = null,
@@ -162,8 +161,8 @@ export function createAuth(deps: AuthDeps) {
   }
 
   /**
-   * If the reply was lost and the server refuses the session next, here or in another call, the account was deleted;
-   * unless the session was refreshed in between, which only an existing account can do.
+   * If the reply is lost and the server then refuses the session, the account was deleted, unless the session was
+   * refreshed in between.
    */
   async function deleteProfile(options?: CallOptions): Promise<ReplyOf<'delete', typeof PROFILE>> {
     const { deletion } = session

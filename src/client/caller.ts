@@ -93,9 +93,7 @@ function queryString(query: Call['query'] = {}): string {
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }
 
-/**
- * Encodes as `fetch` does, because a sealed request contains the query that the server will see.
- */
+/** As `fetch` does, because a sealed request contains the query that the server will see. */
 function encodeParameter(text: string): string {
   return encodeURIComponent(text).replace(/'/g, '%27')
 }

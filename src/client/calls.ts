@@ -15,7 +15,7 @@ const MAX_REFRESH_WAIT_MS = 3_000
 
 export type Calls = ReturnType<typeof createCalls>
 
-/** Creates client functions for the server's routes, with the types of those routes. */
+/** With the types of the server's routes. */
 export function createCalls({ call, session, runCall }: CallsDeps) {
   return { asUser, asUserIfAny, withoutToken, perform, withToken }
 
@@ -31,10 +31,7 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
       )
   }
 
-  /**
-   * For a route whose reply may depend on the user: sends a token if there is a valid one, and waits only briefly for a
-   * new one.
-   */
+  /** Sends a token if there is a valid one, and waits only briefly for a new one. */
   function asUserIfAny<M extends Method, P extends string>(
     method: M,
     path: P & PathOf<M, P>,
@@ -73,8 +70,7 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
   }
 
   /**
-   * Sends a request with an access token, and retries once with a new token if the first is
-   * refused: it may have expired, or an intermediary may have removed it. The session has ended
+   * Retries once with a new token: the first may have expired, or an intermediary removed it. The session has ended
    * only if it cannot be refreshed.
    */
   async function withToken<T>(sendRequest: (token: string) => Promise<T>): Promise<T> {

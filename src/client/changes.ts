@@ -16,7 +16,6 @@ type ChangesDeps = {
   runCall: RunCall
 }
 
-/** The parts of a browser that are used here. */
 type Page = {
   document?: { visibilityState: string }
   addEventListener?: (name: string, listener: () => void) => void
@@ -25,7 +24,7 @@ type Page = {
 
 const PATH = '/api/user/changes/v1'
 const KINDS: Kind[] = ['subscription', 'profile', 'data', 'settings']
-/** The server sends something every 25 s, so a longer silence means that the connection is lost. */
+/** The server sends something every 25 s: a longer silence means a lost connection. */
 const MAX_SILENCE_MS = 60_000
 /** Delays before connecting again: until the server names one, and at most. */
 const RETRY_MS = 3_000
@@ -33,7 +32,7 @@ const MAX_RETRY_MS = 60_000
 /** A browser fires these events when connecting may have become possible. */
 const WAKING_EVENTS = ['visibilitychange', 'online']
 
-/** Tells the app what has changed on the server. All listeners share one connection. */
+/** All listeners share one connection. */
 export function createChanges(deps: ChangesDeps): ChangeFunctions['onChange'] {
   const { call, withToken, session, onAuthChange, runCall } = deps
   const listeners = new Set<Listener>()
@@ -97,7 +96,6 @@ export function createChanges(deps: ChangesDeps): ChangeFunctions['onChange'] {
     }
   }
 
-  /** Reads events until the connection ends. */
   function connect(): Promise<unknown> {
     connection = new AbortController()
     const { signal } = connection

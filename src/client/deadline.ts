@@ -26,13 +26,11 @@ export type RunCall = <T>(
 
 /** The longest timer delay in ms: with a longer one, a timer fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
-/** The default timeout of a call. */
 export const DEFAULT_TIMEOUT_MS = 30_000
 
 /**
- * Runs the `work` of one call. If the caller cancels it or it times out, it fails at once, whatever
- * it is waiting for: a request, a retry, a refresh or the storage. Rejects with an ApiError, or
- * with a TypeError if `timeout` is invalid.
+ * Fails at once on cancellation or timeout, also while waiting for a retry, a refresh or the storage. Rejects with an
+ * ApiError, or a TypeError if `timeout` is invalid.
  */
 export function withDeadline<T>(
   { signal, timeout }: { signal?: AbortSignal | undefined; timeout: number },

@@ -28,9 +28,7 @@ export async function encodeUpload(
   return { contentType: null, body: form, size: null }
 }
 
-/**
- * `multipart/form-data` (RFC 7578) as bytes: React Native's own forms cannot be read, and so cannot be sealed.
- */
+/** `multipart/form-data` (RFC 7578). React Native's own forms cannot be read, and so not sealed. */
 async function encodeForm(files: UploadFile[], fetch?: Fetch): Promise<Body> {
   const boundary = `homeport-${randomHex()}`
   const chunks: Uint8Array[] = []
@@ -51,9 +49,7 @@ function isOnPhone(file: UploadFile): file is PhoneFile {
   return 'uri' in file
 }
 
-/**
- * Whether the platform streams the file: React Native does; a browser's `blob:` URL is read here.
- */
+/** React Native streams files; a browser's `blob:` URL is read here. */
 function isStreamed(file: UploadFile): file is PhoneFile {
   return isOnPhone(file) && !/^(blob|data):/.test(file.uri)
 }
@@ -99,7 +95,7 @@ type FileRequest = {
   send(): void
 }
 
-/** React Native's `fetch` does not return bytes on every platform; its XMLHttpRequest does. */
+/** React Native's `fetch` does not return bytes on every platform. */
 async function readFromPhone(uri: string, fetch?: Fetch): Promise<ArrayBuffer> {
   if (fetch) return (await fetch(uri)).arrayBuffer()
   return new Promise((resolve, reject) => {

@@ -4,10 +4,7 @@ import { createPlainTransport, type Send } from './transport.ts'
 
 type TransportOptions = { baseUrl: string; env: string; pinnedKeys?: string[] | null | undefined }
 
-/**
- * Creates a transport: plain if `env` is `test`, else one that loads the sealing module at first
- * use.
- */
+/** Plain if `env` is `test`, else the sealing module, loaded at first use. */
 export function openTransport(
   { baseUrl, env, pinnedKeys = null }: TransportOptions,
   transmit: Transmit,
@@ -30,7 +27,7 @@ export function openTransport(
   }
 }
 
-/** A configuration mistake must not cause requests to be sent unsealed. */
+/** A mistake in the configuration must not send requests unsealed. */
 function checkSealing(env: string, pinnedKeys: string[] | null) {
   if (env === 'test' && pinnedKeys !== null) {
     throw new TypeError('pinnedKeys has no effect without an env that seals, such as production.')

@@ -37,9 +37,8 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
   return sendSealed
 
   /**
-   * If the server's key or clock differs, the request is sealed again, once for each. The server
-   * reports this in a plain reply, which an intermediary could forge although the request was
-   * executed. So every attempt has the same id, and the time is taken only from a sealed reply.
+   * Seals again for another key or clock, once each. A plain reply reports these, which an intermediary can forge after
+   * the request was executed: every attempt has the same id, and the time must come from a sealed reply.
    */
   async function sendSealed(request: Request): Promise<Reply> {
     const id = newMessageId()

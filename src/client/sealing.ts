@@ -2,7 +2,6 @@ import { base64url, CompactEncrypt, type CryptoKey, compactDecrypt } from 'jose'
 import { ApiError } from './api-error.ts'
 import { concat, utf8 } from './bytes.ts'
 
-/** A public key of the server. */
 export type ServerKey = { kid: string; key: CryptoKey | Uint8Array }
 
 /** The sealed part of a request; `contentType` is null without a body. */
@@ -26,8 +25,8 @@ const DECRYPT_OPTIONS = {
 }
 
 /**
- * Seals a request as a compact JWE (RFC 7516: ECDH-ES, A256GCM). `at` in ms since 1970. The server executes each
- * `jti` once: a request that is sealed again keeps it.
+ * A compact JWE (RFC 7516: ECDH-ES, A256GCM). `at` in ms. The server executes each `jti` once; a resealed request keeps
+ * it.
  */
 export async function sealRequest(
   content: Content,

@@ -34,7 +34,6 @@ export function createServerKeys({ baseUrl, pinnedKeys, transmit, now }: ServerK
     }
   }
 
-  /** Forgets the key and reads the keys again. */
   function renew(): Promise<ServerKey> {
     known = null
     return readShared()

@@ -14,7 +14,6 @@ type SessionDeps = {
   exclusively: <T>(work: () => Promise<T>) => Promise<T>
   /** Exchanges a refresh token for the next session. Throws an ApiError. */
   exchangeRefreshToken: (refreshToken: string) => Promise<Session>
-  /** Called after a change is stored. */
   onChange: (state: SessionState) => void
   now: () => number
 }
@@ -35,10 +34,7 @@ type Slot = { isOurs: boolean; kept: StoredSession | null }
 const KEY = 'homeport.session'
 /** How long before its expiry an access token is replaced. */
 const EXPIRY_MARGIN_MS = 30_000
-/**
- * Delays before retrying a refresh whose reply was lost: the server repeats its reply. Together they outlast
- * the 5 s during which the server attributes a second use of a token to another process.
- */
+/** The server repeats a lost reply. Together they outlast the 5 s in which a second use may be another process's. */
 const RETRY_DELAYS_MS = [500, 2_000, 3_000]
 
 export type SessionKeeper = ReturnType<typeof createSessionKeeper>
@@ -69,7 +65,6 @@ export function createSessionKeeper(deps: SessionDeps) {
     return done
   }
 
-  /** Runs a sign-in, which keeps its session. */
   async function trackSignIn<T>(signIn: () => Promise<T>): Promise<T> {
     const running = signIn()
     signIns.add(running)
@@ -120,8 +115,7 @@ export function createSessionKeeper(deps: SessionDeps) {
   }
 
   /**
-   * Returns a session of the same user with a different access token; concurrent callers share one refresh. Throws
-   * `unauthenticated` if no user is signed in, and `conflict` if another one has signed in since.
+   * For the same user; callers share one refresh. Throws `unauthenticated` if signed out, `conflict` for another user.
    */
   async function renew(kept: StoredSession | null): Promise<StoredSession> {
     if (kept === null) throw notSignedIn()
@@ -142,8 +136,8 @@ export function createSessionKeeper(deps: SessionDeps) {
   }
 
   /**
-   * Forgets a session that the server refused to refresh: once, however many callers report it, and only if no
-   * other session has replaced it. The sign-in of a guest may be about to: the server has already ended the guest's.
+   * Once, and only if no other session has replaced it. A guest's sign-in may be about to: the server has ended that
+   * session.
    */
   async function end(refused: string): Promise<void> {
     await Promise.allSettled(signIns)
@@ -180,10 +174,7 @@ export function createSessionKeeper(deps: SessionDeps) {
     })
   }
 
-  /**
-   * Returns the session with which another process has replaced the refused one. If there is none,
-   * forgets the refused session and throws `refusal`.
-   */
+  /** Another process has replaced the session. If not, forgets it and throws `refusal`. */
   async function readReplacement(staleToken: string, refusal: unknown): Promise<StoredSession> {
     await end(staleToken)
     const kept = await read()

@@ -42,10 +42,7 @@ const MAX_LOCK_WAIT_MS = 10_000
 /** When to read the storage after another tab's message: the change may become visible only later. */
 const READ_DELAYS_MS = [0, 5, 15, 30, 50, 100, 300, 500]
 
-/**
- * Runs `work` in one tab at a time per `name`. On platforms without locks it starts at once: the
- * server handles concurrent refreshes too.
- */
+/** In one tab at a time per `name`; at once on platforms without locks: the server handles concurrent refreshes too. */
 export async function withTabLock<T>(name: string, work: () => Promise<T>): Promise<T> {
   const { locks } = (globalThis as unknown as Platform).navigator ?? {}
   if (!locks) return work()
@@ -65,17 +62,13 @@ export async function withTabLock<T>(name: string, work: () => Promise<T>): Prom
 }
 
 /**
- * Notifies listeners in all tabs of changes to the session. `name` identifies the storage that the
- * tabs share; null if they share none. `readExpiry` reads the storage: a message that does not
- * match it is about another storage.
+ * In all tabs. `name`: the shared storage; null if none. A message that does not match `readExpiry` is about another
+ * storage.
  */
 export function createAuthChanges(name: string | null, readExpiry: () => Promise<number | null>) {
   const listeners = new Set<(change: AuthChange) => void>()
   let channel: Channel | null = null
-  /**
-   * Whether this tab last saw a signed-in user: if not, because its storage is separate, it is not
-   * notified when another tab's session ends.
-   */
+  /** A tab with a separate storage is not notified when another tab's session ends. */
   let wasSignedIn = false
   /** The last message, until it is reported. */
   let latest: SessionState | null = null
@@ -103,7 +96,6 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
     }
   }
 
-  /** Opens the channel at first use. */
   function open(): Channel | null {
     const { BroadcastChannel } = globalThis as unknown as Platform
     // Deno has no tabs, and an open channel keeps it running.
@@ -121,8 +113,8 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
   }
 
   /**
-   * Notifies listeners once the storage shows the change, unless a newer message arrives first. A tab that was suspended
-   * receives all messages at once: if only the last of them is reported, it must not hide that the user has changed.
+   * Waits until the storage shows the change, or a newer message arrives. A suspended tab receives all messages at
+   * once: reporting only the last must not hide that the user has changed.
    */
   async function receive(incoming: SessionState) {
     // A refresh takes over the sign-in before it.

@@ -26,7 +26,6 @@ export type Transmit = (request: Outgoing, deadline: Deadline) => Promise<Incomi
 /** The signature of `fetch` on every platform. */
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>
 
-/** The part of XMLHttpRequest that is used here. */
 type Xhr = {
   upload: { onprogress: (event: { loaded: number; total: number }) => void }
   onprogress: () => void
@@ -49,8 +48,7 @@ const MIN_BYTES_PER_MS = 8
 const MAX_STREAM_LENGTH = 256 * 1024
 
 /**
- * Sends requests with `fetch`. If it is omitted, uses the platform's `fetch`, and XMLHttpRequest where only that
- * reports the progress of uploads, or passes on event streams as they arrive (React Native).
+ * With the platform's `fetch` by default, or XMLHttpRequest where only that reports progress or streams (React Native).
  */
 export function createTransmit(fetch?: Fetch): Transmit {
   return async (request, deadline) => {
@@ -116,8 +114,8 @@ function sendByFetch(
 }
 
 /**
- * Keeps a platform from answering a read from its cache without asking the server, which would hide a change that
- * `onChange` has just reported. Only browsers support the option everywhere, and only they need permission for the header.
+ * A cached read would hide a change that `onChange` has just reported. Only browsers need this option everywhere, and
+ * permission for the header.
  */
 function revalidating(headers: Outgoing['headers']): RequestInit {
   if ('document' in globalThis) return { cache: 'no-cache' }
@@ -133,7 +131,6 @@ function canFetchStreams(): boolean {
   return typeof Response === 'function' && 'body' in Response.prototype
 }
 
-/** Reads until the stream ends or the connection is lost. */
 async function readStream({ body }: Response, onText: OnText) {
   const decoder = new TextDecoder()
   const reader = body?.getReader()

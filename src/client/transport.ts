@@ -10,7 +10,7 @@ export type Request = {
   token: string | null
   contentType: string | null
   body: Uint8Array<ArrayBuffer> | FormData | null
-  /** Receives the reply if it is an event stream, which is never sealed. */
+  /** Never sealed, if the reply is an event stream. */
   onText?: OnText | undefined
   deadline: Deadline
 }
@@ -20,7 +20,6 @@ export type Reply = Incoming & { isGenuine: boolean }
 
 export type Send = (request: Request) => Promise<Reply>
 
-/** Sends requests unsealed. */
 export function createPlainTransport(baseUrl: string, transmit: Transmit): Send {
   return async (request) => {
     const { method, target, contentType, body, token, onText, deadline } = request

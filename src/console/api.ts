@@ -45,7 +45,6 @@ export const askForProof = signal<(() => Promise<boolean>) | null>(null)
 /** Asks the operator to sign in again; resolves to whether the same operator did. */
 export const askToSignIn = signal<(() => Promise<boolean>) | null>(null)
 
-/** An error with a message for the operator. */
 export function failure(message: string): ApiError {
   return new ApiError(409, { message })
 }
@@ -89,7 +88,6 @@ export async function sendWithProgress<Progress, T>(
   }
 }
 
-/** The address of an API path, for links. */
 export function apiAddress(path: string): string {
   return API + path
 }

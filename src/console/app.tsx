@@ -19,7 +19,6 @@ type State =
   | { kind: 'signed-in' }
   | { kind: 'failed'; message: string }
 
-/** The login page, or the console of a signed-in operator. */
 export function App() {
   const [state, setState] = useState<State>({ kind: 'loading' })
   const [isSessionOver, setSessionOver] = useState(false)
@@ -92,7 +91,7 @@ export function App() {
   )
 }
 
-/** Signs in over the open screen, which keeps its state. */
+/** The open screen keeps its state. */
 function SessionOver({ onSignedIn }: { onSignedIn: () => Promise<void> }) {
   return (
     <Dialog title="Your session ended. Sign in to continue" isRequired>

@@ -30,7 +30,7 @@ export function withVisibleControls(text: string): string {
   return text.replace(CONTROLS, (control) => `[${toName(control)}]`)
 }
 
-/** The names of the controls in a text, such as `U+202E`. */
+/** Such as `U+202E`. */
 export function findDirectionControls(text: string): string[] {
   return [...new Set(text.match(CONTROLS) ?? [])].map(toName)
 }

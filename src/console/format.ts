@@ -1,10 +1,7 @@
 import { describeConditions, isRule } from '../lib/text/rule-labels.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time/durations.ts'
 
-/**
- * The language of dates and amounts: the browser's, but English if it is written from right to left, because its
- * formats have control characters, which the console shows by their number.
- */
+/** The browser's, or English if that is written from right to left, as its formats have control characters. */
 export const LOCALE = /^(ar|arc|ckb|dv|fa|he|iw|ku|ps|sd|ug|ur|yi)\b/.test(
   new Intl.DateTimeFormat().resolvedOptions().locale,
 )
@@ -52,7 +49,7 @@ export function utc(iso: string): string {
   return `${UTC.format(new Date(iso))} UTC`
 }
 
-/** `20 days`, in the largest unit that fits. */
+/** Such as `20 days`, in the largest unit that fits. */
 export function durationName(ms: number): string {
   const [unit, length] = UNITS.find(([, one]) => ms >= one) ?? ['second', 1000]
   return plural(Math.round(ms / length), unit)

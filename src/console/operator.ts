@@ -12,8 +12,7 @@ export type Me = {
   passkeys: ReplyOf<Operators['passkeys']['list']>
 }
 
-/** The signed-in operator. */
 export const me = signal<Me | null>(null)
 
-/** Whether the operator can make changes; the server enforces this too. */
+/** The server enforces this too. */
 export const canEdit = computed(() => me.value !== null && me.value.role !== 'reader')

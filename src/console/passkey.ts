@@ -3,13 +3,12 @@ import { failure, send } from './api.ts'
 
 export type PasskeyOptions = Parameters<typeof startRegistration>[0]['optionsJSON']
 
-/** Has the browser create a passkey, named after the device. */
+/** Named after the device. */
 export async function createPasskey(optionsJSON: PasskeyOptions) {
   const passkey = await startRegistration({ optionsJSON }).catch(refuse)
   return { passkey, passkeyName: deviceName() }
 }
 
-/** Has the browser sign the challenge that `path` returns. */
 export async function signWithPasskey(path: string) {
   const optionsJSON = await send<Parameters<typeof startAuthentication>[0]['optionsJSON']>(path)
   return startAuthentication({ optionsJSON }).catch(refuse)

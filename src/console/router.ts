@@ -8,7 +8,7 @@ const UNREADABLE = ['?']
 
 const address = signal(location.pathname + location.search)
 
-/** The segments of the path after `/console`. */
+/** After `/console`. */
 export const parts = computed(() =>
   splitPath((address.value.split('?')[0] ?? '').slice(BASE.length)),
 )
@@ -40,12 +40,10 @@ export function formatSearch(filter: Record<string, string | undefined>): string
   return text === '' ? '' : `?${text}`
 }
 
-/** The address of a screen with its filters. */
 export function linkTo(path: string, filter: Record<string, string | undefined> = {}): string {
   return `${BASE}${path === '' ? '' : `/${path}`}${formatSearch(filter)}`
 }
 
-/** The address of this screen with changed filters. */
 export function withQuery(changes: Record<string, string>): string {
   return linkTo(parts.value.map(encodeSegment).join('/'), {
     ...Object.fromEntries(query.value),
@@ -78,7 +76,7 @@ export function go(href: string) {
   address.value = href
 }
 
-/** Follows links inside the console without loading the page again. */
+/** Without loading the page again. */
 export function startRouter() {
   addEventListener('popstate', ({ state }: PopStateEvent) => {
     const wanted = location.pathname + location.search

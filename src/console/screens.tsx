@@ -70,11 +70,10 @@ const WebhooksScreen = loadedScreen(
 type Group = 'Customers' | 'App' | 'Integrations' | 'Server' | 'Access'
 
 type ScreenEntry = {
-  /** The first segment of the path after `/console/`. */
+  /** After `/console/`. */
   path: string
   /** The name in the navigation; omitted for screens that are not listed there. */
   label?: string
-  /** The heading above it in the navigation. */
   group?: Group
   /** Opens the screen when pressed after `g`. */
   key?: string

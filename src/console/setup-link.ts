@@ -10,7 +10,7 @@ export function watchSetupLinks() {
   })
 }
 
-/** Reads the token and removes it from the address. Servers never see the part after #. */
+/** Removes it from the address. Servers never see the part after #. */
 function takeToken(): string | null {
   const token = new URLSearchParams(location.hash.slice(1)).get('setup')
   if (token) history.replaceState(null, '', location.pathname + location.search)

@@ -39,7 +39,6 @@ export function enterVisit() {
   return { visit: key }
 }
 
-/** Remembers where the operator was. */
 export function leaveVisit() {
   const visit = visits.get(key)
   if (!visit) return

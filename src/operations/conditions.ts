@@ -14,7 +14,6 @@ const DURATIONS = 'homeport_http_request_duration_seconds'
 /** Uploads and files take as long as the network does. */
 const NOT_FILES = { route: '!/api/user/attachments.*|/files/.*' }
 
-/** What needs attention about the machine and the server. */
 export const SERVER_CONDITIONS = {
   errors: {
     title: 'Many replies are server errors',

@@ -8,7 +8,7 @@ type Endpoint = ReturnType<typeof toEndpoint>
 const UNKNOWN_PATHS = 'none'
 const CONSOLE = /^\w+ \/console\b/
 
-/** The endpoints among the figures, the slowest first. Response times are in ms. */
+/** Slowest first. Response times are in ms. */
 export function groupByEndpoint(figures: Figures[]) {
   return figures
     .filter(({ name }) => isRequest(name))
@@ -25,7 +25,7 @@ export function isConsole(name: string): boolean {
   return CONSOLE.test(name)
 }
 
-/** The figures of the names that begin with `kind`, without it. */
+/** Without `kind` in their names. */
 export function figuresOfKind(figures: Figures[], kind: 'webhook' | 'billing') {
   return figures.flatMap(({ name, ...rest }) =>
     name.startsWith(`${kind} `) ? [{ name: name.slice(kind.length + 1), ...rest }] : [],

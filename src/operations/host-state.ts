@@ -11,7 +11,6 @@ export type HostState = {
   backup: () => Promise<BackupState>
 }
 
-/** The state of a process without backups or TLS. */
 export const NO_HOST_STATE: HostState = {
   certificate: null,
   backup: async () => ({ newestAt: null, isScheduled: false, fault: null }),

@@ -6,7 +6,6 @@ import type { Monitored } from './monitored.ts'
 
 type Needs = Monitored & { readiness: () => Promise<Readiness> }
 
-/** The metrics of the machine and the server. */
 export const SERVER_METRICS: MetricList<Needs> = {
   process_resident_memory_bytes: gauge('Resident memory', () => process.memoryUsage.rss()),
   process_cpu_seconds_total: counter('CPU time, user and system', () => {

@@ -12,7 +12,6 @@ import type { Registry } from '../platform/metrics/registry.ts'
 import type { HistoryDb } from '../platform/metrics/schema.ts'
 import type { HostState } from './host-state.ts'
 
-/** The services that monitoring reads. */
 export type Monitored = {
   config: Config
   db: OpenDb<unknown> & HistoryDb

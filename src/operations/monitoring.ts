@@ -8,13 +8,12 @@ import { createRecorder } from '../platform/metrics/snapshots.ts'
 import { createReadiness, type ReadinessDeps } from './readiness.ts'
 import { createStatus } from './status.ts'
 
-/** The billing provider's last accepted and last refused delivery; each is null until there is one. */
+/** Null until there is one. */
 export type DeliveryRecord = {
   acceptedAt: string | null
   refused: { at: string; status: number; code: string } | null
 }
 
-/** Readiness and status of the service, and the history of its traffic. */
 export function createMonitoring(deps: ReadinessDeps) {
   const { config, db, registry, host, now } = deps
   const { readiness, faults } = createReadiness(deps)

@@ -20,7 +20,7 @@ const PROBE_LIFETIME_MS = 1_000
 /** A load balancer must learn quickly whether to send requests elsewhere. */
 const PROBE_TIMEOUT_MS = 2_000
 
-/** The state of each component. A change to or from `failing` is logged. */
+/** A change to or from `failing` is logged. */
 export function createReadiness(deps: ReadinessDeps) {
   const { config, db, space, files, storeOwner, imageQueue, rates, host, log } = deps
   const probeDatabase = reuse(() => db.probe())

@@ -9,10 +9,7 @@ const SLOWEST = 3
 
 export type Status = Awaited<ReturnType<ReturnType<typeof createStatus>>>
 
-/**
- * The state of the service. Sizes are in bytes; `since` is null when no server runs. Values from the database are
- * null while it does not respond.
- */
+/** Sizes in bytes; `since` null without a server. Values are null while the database does not respond. */
 export function createStatus(
   deps: Monitored,
   readiness: () => Promise<Readiness>,

@@ -33,7 +33,6 @@ import { createConsole } from './console.ts'
 import { actions, plainPaths, serverTags, tags, translations } from './declarations.ts'
 import type { Services } from './services.ts'
 
-/** The description of the whole API in the OpenAPI document. */
 const description = `Sign in under \`/api/auth\` and send the access token as \`Authorization: Bearer <token>\`.
 Every reply is \`{ code, response }\` or \`{ code, message }\`; every failure is \`{ code, message, requestId, details? }\`.
 Every request accepts the headers \`env\`, \`device\`, \`timezone\` and \`Accept-Language\`, described in \`x-common-headers\`: set them once, as default headers of your client.
@@ -46,7 +45,7 @@ Replies have the same form as those for apps, except token introspection, which 
   tags: serverTags,
 }
 
-/** All routes and hooks, in the order in which they handle a request. */
+/** In the order in which they handle a request. */
 export function createApp(services: Services) {
   const {
     log,
@@ -153,7 +152,7 @@ function serveConsole(app: AnyElysia, services: Services) {
   }
 }
 
-/** The operators' console on its own, also for a separate port. */
+/** Also for a separate port. */
 export function createConsoleApp(services: Services) {
   const { log, metrics, config, appName } = services
   const { isTls } = config
@@ -170,7 +169,6 @@ export function createConsoleApp(services: Services) {
     .use(createConsole(services, (request) => services.isFromProxy(request, app.server)))
 }
 
-/** The documented routes that the app's other servers call with an API key. */
 function createServerApi(services: Services, isFromProxy: FromProxy): AnyElysia {
   const { apiKeys, operators, config, networkCheck, findIp, now } = services
   const recordByKey: RecordByKey = (request, entry) => {
@@ -190,7 +188,6 @@ function createServerApi(services: Services, isFromProxy: FromProxy): AnyElysia 
   return api.use(serverActions(actions, { services, ...context }))
 }
 
-/** The documented routes, which apps and the billing provider call. */
 function createApi(
   services: Services,
   translator: Translator,

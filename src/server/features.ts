@@ -35,7 +35,6 @@ import { createUserData } from './user-data.ts'
 
 export type FeaturesDeps = {
   pegs: Peg[]
-  /** The command line of the image worker. */
   imageCommand: string[]
   /** The identity providers, and the batch sizes of folding; set only by tests. */
   providers?: IdentityProviders

@@ -10,7 +10,6 @@ export function merge<Value>(
   return merged
 }
 
-/** The intersection of all members of a union. */
 export type Intersection<Union> = (
   Union extends unknown
     ? (member: Union) => void

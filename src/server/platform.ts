@@ -35,7 +35,6 @@ import { outboxTables } from '../platform/outbox/schema.ts'
 import { publicUrl } from '../platform/public-url.ts'
 import { publicationTables } from '../platform/publications/schema.ts'
 
-/** The declarations of the platform and the server. */
 export const platformDeclarations = {
   tables: (columns: Columns, users: UsersTable) => ({
     ...publicationTables(columns),

@@ -18,15 +18,13 @@ export type ServicesDeps = PlatformDeps<OpenDb<Tables>> &
     host?: HostState
     /** The last log lines, if a server writes a log. */
     liveLines?: LiveLines
-    /** Backups for the console; null without a server. */
+    /** Null without a server. */
     backups?: Backups | null
-    /** The last run of each of the server's jobs. */
     jobRuns?: Map<string, JobRun | null>
   }
 
 export type Services = Awaited<ReturnType<typeof createServices>>
 
-/** Creates the platform, the features and the monitoring of both. */
 export async function createServices(deps: ServicesDeps) {
   const { secrets: _secrets, ...platform } = await createPlatform(deps)
   const { parts, services } = createFeatures(

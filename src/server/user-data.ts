@@ -1,10 +1,7 @@
 import type { Db, Tx } from '../platform/db/db.ts'
 import type { UserTable } from '../platform/user-table.ts'
 
-/**
- * Deletes, exports and merges a user's data in all tables. `listTables` lists users first, then the tables that refer
- * to them; deletion and merging go in reverse order.
- */
+/** `listTables` lists users before the tables that refer to them; deletion and merging go in reverse. */
 export function createUserData(db: Db<unknown>, listTables: () => UserTable[]) {
   return { deleteAccount, exportData, mergeGuest }
 
@@ -33,7 +30,7 @@ export function createUserData(db: Db<unknown>, listTables: () => UserTable[]) {
     return exported
   }
 
-  /** Moves a guest's data to an account and deletes the guest, in the transaction `tx`. */
+  /** In the transaction `tx`. */
   async function mergeGuest(tx: Tx, guestId: string, userId: string) {
     for (const { merging } of listTables().toReversed()) {
       if (typeof merging === 'function') await merging(tx, guestId, userId)

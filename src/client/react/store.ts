@@ -100,7 +100,7 @@ function createStore(client: Client): Store {
     }
   }
 
-  /** The session may change unnoticed until a provider is mounted again. React's strict mode mounts it twice. */
+  /** The session may change unnoticed until a provider is mounted again; React's strict mode mounts it twice. */
   function forgetIfUnfollowed() {
     if (followers > 0) return
     for (const name of ['session', 'subscription', 'usage'] as const) resources[name].reset()
@@ -149,7 +149,6 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
     if (listeners.size > 0) void reload()
   }
 
-  /** Replaces the value by what is known without reading. */
   function reset(data?: T) {
     era++
     failures = 0

@@ -49,7 +49,6 @@ async function respond(
   return errorReply(code, fault)
 }
 
-/** An error reply in the server's format. */
 export function errorReply(
   code: string,
   { message = 'This error was requested by the test.', details, retryAfter, status }: Fault,

@@ -10,7 +10,7 @@ export type FakeRequest = Pick<SentRequest, 'query' | 'headers'> & {
   sessionId: string
 }
 
-/** The part of a form that is used here; React Native's has `getParts`. */
+/** React Native's form has `getParts`. */
 type Form = {
   getParts?: () => { name?: string; type?: string }[]
   entries?: () => Iterable<[string, unknown]>
@@ -31,7 +31,6 @@ export function toHeaderRecord(init: RequestInit['headers']): Record<string, str
   )
 }
 
-/** Reads the JSON or the files of a body. */
 export async function readBody(
   body: unknown,
   contentType: string,
@@ -77,7 +76,6 @@ function listFiles(form: Form): SentFile[] {
   })
 }
 
-/** Decodes a name that may be percent-encoded. */
 export function decodeName(name: string): string {
   try {
     return decodeURIComponent(name)

@@ -24,7 +24,6 @@ export type User = {
   recoveryCodes: string[]
   /** The linked identities: the provider and the id at the provider. */
   identities: string[]
-  /** The names of the devices that have signed in. */
   devices: Set<string>
   purchases: Purchase[]
   documents: { app: Document; server: Document }
@@ -59,7 +58,6 @@ type Clock = { now: number }
 
 export type State = ReturnType<typeof createState>
 
-/** The users of the fake server, its clock and its mails. */
 export function createState(clock: Clock, url: string) {
   const users = new Map<string, User>()
   const mails: Mail[] = []
@@ -135,7 +133,6 @@ export function createState(clock: Clock, url: string) {
     )
   }
 
-  /** The user that a test names. */
   function resolve(reference: UserReference): User {
     const name = typeof reference === 'string' ? reference : reference._id
     const user = users.get(name) ?? findByEmail(name)
@@ -157,7 +154,6 @@ export function createState(clock: Clock, url: string) {
     throw new AppError('email_taken', message)
   }
 
-  /** Changes what the user's apps see of the account. */
   function update(user: User, fields: Partial<User>) {
     const isSame = Object.entries(fields).every(
       ([name, value]) => user[name as keyof User] === value,

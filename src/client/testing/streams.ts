@@ -7,7 +7,6 @@ type Stream = { userId: string; sessionId: string; send: (text: string) => void;
 const KINDS = ['subscription', 'profile', 'data', 'settings']
 const RETRY_MS = 3_000
 
-/** The event streams that `onChange` reads. */
 export function createStreams(state: State, sessions: Sessions) {
   const streams = new Set<Stream>()
   state.onChange((userId, kind) => {

@@ -43,7 +43,7 @@ export function createFakeServer(options: FakeServerOptions = {}): FakeServer {
   const documents = createDocuments(state)
   const streams = createStreams(state, sessions)
   const faults = createFaults()
-  /** What tests have set as replies, by operation. */
+  /** By operation. */
   const replies = new Map<string, unknown>()
   const requests: SentRequest[] = []
   const handlers: Handlers = {

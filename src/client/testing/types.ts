@@ -93,8 +93,8 @@ export type Duration = Partial<Record<'days' | 'hours' | 'minutes' | 'seconds' |
 /** How requests fail. */
 export type Fault = {
   /**
-   * An error code of the server, or what the client detects: `network_error`, `timeout` (no reply before the client's
-   * timeout) or `reply_invalid` (the reply of a hotel network). Without one, the request succeeds after the `delay`.
+   * A server's code, or what the client detects, such as `timeout` (no reply in time) or `reply_invalid` (a hotel
+   * network). Without one, the request succeeds after the `delay`.
    */
   code?: ErrorCode | 'network_error' | 'timeout' | 'reply_invalid'
   message?: string

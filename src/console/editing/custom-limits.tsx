@@ -12,7 +12,6 @@ const PERIODS: [value: string, name: string][] = [
 
 type CustomLimitsProps = { plan: Plan; path: string; onChange: (plan: Plan) => void }
 
-/** The limits that a plan has besides the standard ones. */
 export function CustomLimits({ plan, path, onChange }: CustomLimitsProps) {
   const [name, setName] = useState('')
   const limits = (plan['limits'] ?? {}) as Limits

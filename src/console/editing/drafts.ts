@@ -35,7 +35,7 @@ export function removeDraft(key: string) {
   localStorage.removeItem(key)
 }
 
-/** The signed-in operator's drafts, newest first. */
+/** Newest first. */
 export function listDrafts(screen?: string): StoredDraft[] {
   const drafts = draftsWith(toPrefix(me.value?.name ?? ''))
   return screen === undefined ? drafts : drafts.filter((draft) => draft.screen === screen)
@@ -54,7 +54,7 @@ export function holdDraft(key: string): () => void {
   }
 }
 
-/** The keys of the drafts whose editor is open, in any tab. */
+/** In any tab. */
 export async function openDrafts(): Promise<Set<string>> {
   const { held = [] } = await navigator.locks.query()
   const keys = held.filter(({ mode }) => mode === 'exclusive').map(({ name = '' }) => name)

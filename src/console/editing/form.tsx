@@ -25,7 +25,6 @@ type FieldsProps = {
   value: Record<string, unknown>
   onChange: (value: Record<string, unknown>) => void
   languages: string[]
-  /** Fields that are not shown. */
   hidden?: string[]
   below?: Below | undefined
 }
@@ -33,7 +32,6 @@ type FieldsProps = {
 /** Shown below the control of a single value. */
 type Below = (path: string, value: unknown) => ComponentChildren
 
-/** A form for an object, generated from its schema. */
 export function Fields(props: FieldsProps) {
   const { schema, path, value, onChange, languages, hidden = [], below } = props
   const entries = Object.entries(schema.properties ?? {}).filter(([name]) => !hidden.includes(name))
@@ -263,7 +261,7 @@ export function listTextLanguages(value: unknown, schema: Schema): string[] {
   return [...new Set(['en', ...languages])]
 }
 
-/** Every translatable text in a value, by language. */
+/** By language. */
 export function listLocalTexts(value: unknown, schema: Schema): Record<string, string>[] {
   if (isLocalText(schema)) return [toTexts(value)]
   if (Array.isArray(value)) return value.flatMap((item) => listLocalTexts(item, schema.items ?? {}))

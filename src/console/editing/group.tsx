@@ -12,7 +12,6 @@ type GroupProps = {
   children: ComponentChildren
 }
 
-/** Fields that belong together, which can be closed. */
 export function Group({ title, summary = '', isOpen, children }: GroupProps) {
   return (
     <details class="group" aria-label={title} open={isOpen ?? matchMedia(WIDE).matches}>

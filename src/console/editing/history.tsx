@@ -170,7 +170,6 @@ function readVersion(kind: string, version: number): Promise<unknown> {
 type PendingProps = {
   kind: string
   live: number
-  /** Identifies the new content. */
   id: string
   readNew: () => Promise<unknown>
   /** Receives the number of changes: 0 until they are known. */

@@ -18,8 +18,7 @@ export function merge(base: unknown, mine: unknown, theirs: unknown): unknown {
 type Row = { base?: Tree | undefined; mine?: Tree | undefined; theirs?: Tree | undefined }
 
 /**
- * Merges the items of two lists. What only one side has added is kept, and what I have deleted is deleted. What they have
- * deleted comes back if I have edited it. The order is mine unless they have moved items.
+ * The order is mine unless they moved items. Additions and my deletions stay; their deletion comes back if I edited it.
  */
 function mergeLists(base: Tree[], mine: Tree[], theirs: Tree[]): Tree[] {
   const rows = alignRows(base, mine, theirs)
@@ -81,7 +80,7 @@ function isMoved(rows: Row[], theirs: Tree[]): boolean {
   return places.some((place, at) => place < (places[at - 1] ?? 0))
 }
 
-/** Null for an item that is deleted. */
+/** Null for a deleted item. */
 function mergeRow({ base, mine, theirs }: Row): Tree | null {
   if (mine && theirs) return merge(base, mine, theirs) as Tree
   if (!base) return mine ?? theirs ?? null

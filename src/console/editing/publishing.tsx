@@ -30,7 +30,7 @@ type EditorProps<T> = { draft: T; setDraft: (draft: T) => void; schema: Schema }
 type PublishingProps<T> = {
   kind: string
   title: string
-  /** The name of a record, for readers. */
+  /** For readers. */
   nameOf?: (record: Record<string, unknown>) => string
   /** Shown below the editor, and to readers below the values. */
   preview?: (content: T) => ComponentChildren

@@ -15,22 +15,19 @@ type RecordsProps = {
   schema: Schema
   /** The path by which the server names the list in errors. */
   path: string
-  /** The noun for a record, such as `plan`. */
+  /** Such as `plan`. */
   noun: string
-  /** The verb for removing a record, such as `Archive`. */
+  /** Such as `Archive`. */
   removeVerb: string
   nameOf: (record: Entry) => string
-  /** What tells records of the same name apart. */
+  /** Distinguishes records of the same name. */
   codeOf?: (record: Entry) => string
   /** What the list shows beside the name. */
   summaryOf?: (record: Entry) => string
-  /** Fields of a record that are not shown. */
   hidden?: (record: Entry) => string[]
-  /** Further fields of a record. */
   more?: (record: Entry, path: string, onChange: (next: Entry) => void) => ComponentChildren
 }
 
-/** A list of records that can be added, edited, reordered and removed. */
 export function Records(props: RecordsProps) {
   const {
     records,
@@ -166,7 +163,6 @@ function listMissing(record: Entry, schema: Schema, languages: string[]): string
 
 type LanguagesProps = { languages: string[]; onAdd: (tag: string) => void }
 
-/** The languages of the texts, and a field to add one. */
 function Languages({ languages, onAdd }: LanguagesProps) {
   const [tag, setTag] = useState('')
   const add = (event: SubmitEvent) => {

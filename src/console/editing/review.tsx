@@ -15,7 +15,6 @@ type ReviewProps = {
   onClose: () => void
 }
 
-/** Shows the changes before they are published. */
 export function Review(props: ReviewProps) {
   const { changes, note, setNote, findWarnings, publish, onClose } = props
   const [warnings, setWarnings] = useState<string[]>([])
@@ -57,7 +56,6 @@ type ConflictProps = {
   onClose: () => void
 }
 
-/** Shows what another operator has published since the draft was started. */
 export function Conflict({ author, base, newest, onReapply, onClose }: ConflictProps) {
   return (
     <Dialog

@@ -15,7 +15,7 @@ import {
 type OtherDraft = StoredDraft & { isOpen: boolean }
 
 type DraftOptions<T> = {
-  /** The name of the editor, such as `settings`. */
+  /** Such as `settings`. */
   screen: string
   initial: T
   isChanged: (value: T) => boolean
@@ -23,10 +23,7 @@ type DraftOptions<T> = {
   storable?: (value: T) => unknown
 }
 
-/**
- * The state of an editor, kept in this browser until it is published or discarded. It survives a closed tab, a
- * restarted server and an ended session.
- */
+/** This browser keeps it until it is published or discarded, also after a closed tab or an ended session. */
 export function useDraft<T>({ screen, initial, isChanged, storable }: DraftOptions<T>) {
   const [key] = useState(() => newDraftKey(screen))
   const [value, setValue] = useState(initial)

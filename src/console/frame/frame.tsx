@@ -32,7 +32,6 @@ function dismissOnNavigation() {
   })
 }
 
-/** The header and navigation around every screen. */
 export function Frame() {
   const [isMenuOpen, setMenuOpen] = useState(false)
   const [isHelpOpen, setHelpOpen] = useState(false)

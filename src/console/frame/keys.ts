@@ -29,7 +29,6 @@ export function startKeys({ focusSearch, showHelp }: Actions): () => void {
   }
 }
 
-/** Moves the focus along the links of a list. */
 function moveFocus(by: number) {
   const links = [
     ...document.querySelectorAll<HTMLElement>(

@@ -43,7 +43,6 @@ type CodesProps = {
   onChange: (codes: string[]) => void
 }
 
-/** A list of codes, which can be entered as codes or by their names. */
 export function CodesField(props: CodesProps) {
   const { label, path, warning, names, placeholder, codes, onChange } = props
   const id = useId()
@@ -95,10 +94,7 @@ export function CodesField(props: CodesProps) {
   )
 }
 
-/**
- * The codes in a text such as `Germany, at`, also for the beginning of a single name. An unknown word stays: the field
- * warns of it, and the server refuses it.
- */
+/** For `Germany, at`, also for the beginning of a single name. The field warns of unknown words, which stay. */
 export function parseCodes(text: string, { nameOf, codes }: CodeNames): string[] {
   return text
     .split(',')
@@ -114,7 +110,7 @@ export function parseCodes(text: string, { nameOf, codes }: CodeNames): string[]
     })
 }
 
-/** What is wrong with the codes; undefined for nothing. */
+/** Undefined if nothing is wrong. */
 function findUnknown(chosen: string[], { nameOf, codes }: CodeNames): string | undefined {
   const unknown = chosen.filter((code) => nameOf(code) === code && !codes().includes(code))
   if (unknown.length === 0) return undefined

@@ -12,7 +12,6 @@ type ConditionsProps = { when: When; path: string; onChange: (when: When) => voi
 /** Rules of settings that only one platform reads. */
 const OF_ONE_PLATFORM = /^settings\.rules\.(ios|android)\./
 
-/** Edits the conditions of a rule. */
 export function Conditions({ when, path, onChange }: ConditionsProps) {
   const { countryHeader } = useContext(SurroundingsContext)
   // Stays while it is being cleared.

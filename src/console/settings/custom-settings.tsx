@@ -14,7 +14,6 @@ const TYPES: [type: string, name: string][] = [
   ['string', 'Text'],
 ]
 
-/** Edits the custom settings and their rules. */
 export function CustomSettings({ features, onChange }: FeaturesProps) {
   const [name, setName] = useState('')
   const [type, setType] = useState('boolean')

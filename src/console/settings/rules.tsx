@@ -10,7 +10,6 @@ export type Rule = { when: When; value: unknown }
 const MAX_RULES = 20
 
 type RulesProps = {
-  /** The name of the setting. */
   label: string
   /** The path by which the server names the list in errors. */
   path: string
@@ -19,7 +18,6 @@ type RulesProps = {
   onChange: (rules: Rule[]) => void
 }
 
-/** The rules of a setting, which can be added, edited, reordered and removed. */
 export function RulesEditor({ label, path, rules, defaultValue, onChange }: RulesProps) {
   const [open, setOpen] = useState<number | null>(null)
   const element = useRef<HTMLDivElement>(null)

@@ -4,7 +4,6 @@ import { createContext } from 'preact'
 export type Surroundings = {
   /** The header in which a proxy sends the country; null for none, undefined until it is known. */
   countryHeader: string | null | undefined
-  /** The plans on sale. */
   plans: { code: string; name: string }[]
 }
 

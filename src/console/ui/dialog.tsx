@@ -55,7 +55,6 @@ export function useBusy<Args extends unknown[]>(run: (...args: Args) => Promise<
 type ConfirmProps = {
   /** The title, and the text of both buttons, such as `Delete Ann’s account`. */
   label: string
-  /** The consequences. */
   children: ComponentChildren
   run: () => Promise<unknown>
   done: string

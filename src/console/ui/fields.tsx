@@ -19,7 +19,6 @@ type FieldProps = {
   children: VNode
 }
 
-/** A control with its label, hint and errors. */
 export function Field({ label, hint, warning, path, parentPath, children }: FieldProps) {
   const id = useId()
   const problems = problemsAt(useProblems(), path, parentPath)

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 
 type FiltersProps = {
-  /** The filters that are set, by their names. */
+  /** By their names. */
   filter: Record<string, string>
   /** Words for a filter that is set, such as `Registered from Nov 3, 2026`. */
   describe?: (name: string, value: string) => string

@@ -6,10 +6,7 @@ const messages = signal<Message[]>([])
 const SHOWN_MS = 6_000
 let nextId = 0
 
-/**
- * Shows a message for a few seconds; an error stays until it is dismissed. Most errors are shown beside the button that
- * was pressed instead.
- */
+/** For a few seconds; an error stays until it is dismissed. Most errors appear beside the button instead. */
 export function showMessage(text: string, tone: 'good' | 'bad' = 'good') {
   const id = nextId++
   messages.value = [...messages.value.slice(-3), { id, text, tone }]

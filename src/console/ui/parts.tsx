@@ -255,7 +255,6 @@ function keepFocus(button: HTMLElement) {
 
 type CopyProps = { text: string; label?: string; kind?: 'primary' | 'quiet' }
 
-/** A button that copies text to the clipboard. */
 export function Copy({ text, label = 'Copy', kind = 'quiet' }: CopyProps) {
   const copy = () =>
     navigator.clipboard.writeText(text).catch(() => {

@@ -61,7 +61,6 @@ export function Problems({ error, children }: ProblemsProps) {
   )
 }
 
-/** Opens the closed groups around a field. */
 function openGroups(field: HTMLElement) {
   const group = field.closest<HTMLDetailsElement>('details:not([open])')
   if (group === null) return

@@ -15,10 +15,7 @@ export type Remote<T> = {
   reload: () => Promise<void>
 }
 
-/**
- * Reads `path`, and again whenever it changes, or if `isRepeatable` when the operator asks for the same screen again.
- * Keeps the old data until the new data arrives.
- */
+/** Again when `path` changes or, if `isRepeatable`, on the same link. Keeps the old data until the new data arrives. */
 export function useRemote<T>(
   path: string,
   readData = (): Promise<T> => read<T>(path),
@@ -60,10 +57,7 @@ for (const input of ['pointerdown', 'keydown'])
     lastInputAt = Date.now()
   })
 
-/**
- * Reloads every `ms` while the page is visible and in use, unless a dialog is open: while the operator signs in again,
- * requests would only queue up.
- */
+/** Every `ms`, while the page is in use and no dialog is open: during a new sign-in, requests would queue up. */
 export function useRefresh(reload: () => Promise<void>, ms: number, isOn = true) {
   const latest = useRef(reload)
   latest.current = reload
@@ -105,9 +99,8 @@ type Longer<Row> = { path: string; rows: Row[]; next: string | null }
 type Kept<T, Row> = { first: Page<T>; longer: Longer<Row> | null }
 
 /**
- * Reads a list page by page. A reload replaces the first page and keeps the rows behind it, unless rows in between are
- * missing. After Back, the list is as long as it was.
- * `total`: as the server has counted, or the number of rows once all are loaded.
+ * A reload replaces the first page and keeps later rows unless some between are missing. After Back, the list is as
+ * long as it was. `total`: as counted by the server, or once all are loaded.
  */
 export function usePages<T, Row extends { id: string } | { key: string }>(
   path: string,
@@ -143,7 +136,6 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
     const pushedOff = rowsAfter(shown.at(-1), rows) ?? []
     setMore({ path, rows: joinRows([...shown, ...pushedOff], rowsOf(page)), next: page.next })
   }
-  /** Reads all rows again that are loaded. */
   const reload = async () => {
     await Promise.all([remote.reload(), reloadLonger()])
   }

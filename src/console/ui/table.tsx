@@ -11,8 +11,8 @@ export type Column<Row> = {
   cell: (row: Row) => ComponentChildren
   kind?: 'number' | 'actions'
   /**
-   * Where a phone shows the value, apart from the first column, which is the title of the row: `aside` of the title, in the
-   * `line` below it, or nowhere, because the row's own screen has it. By default in the line, after the column's name.
+   * On a phone: `aside` of the row's title (its first column), in the `line` below it with the column's name (default),
+   * or nowhere, because the row's own screen has the value.
    */
   onPhone?: 'aside' | 'line' | 'omitted'
   /** What the address calls the column, if it is sortable; `-` in front: descending first. */
@@ -27,7 +27,6 @@ type TableProps<Row> = {
   columns: (Column<Row> | false)[]
   rows: Row[]
   keyOf: (row: Row) => string
-  /** Shown instead of an empty table. */
   empty?: string | undefined
   /** The order of the list while the address names none, such as `-received`. */
   order?: string
@@ -121,7 +120,6 @@ type BarProps = {
   csv?: string
   /** Whether the list holds personal data, which operators export after a proof. */
   isPersonal?: boolean
-  /** Further actions on the whole list. */
   children?: ComponentChildren
 }
 
@@ -145,7 +143,6 @@ export function ListBar({ noun, total, csv, isPersonal = false, children }: BarP
   )
 }
 
-/** The path of a list as a CSV file. */
 function toExportPath(path: string): string {
   const [list, search] = path.split('?')
   return `${list}/export.csv?${search ?? ''}`

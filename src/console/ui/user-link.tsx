@@ -5,13 +5,13 @@ import { linkTo } from '../router.ts'
 
 type UserLinkProps = {
   id: string | null
-  /** The names of the users in the list, by id; empty for guests. */
+  /** By id; empty for guests. */
   names: Record<string, string>
   /** The tab of the user's screen, such as `/files`. */
   tab?: string
 }
 
-/** A user by name. An id that belongs to no user is shown itself, shortened. */
+/** An unknown id is shown itself, shortened. */
 export function UserLink({ id, names, tab = '' }: UserLinkProps) {
   if (id === null) return null
   const name = names[id]

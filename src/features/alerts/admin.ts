@@ -3,7 +3,6 @@ import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { data } from '../../platform/http/replies/envelope.ts'
 import type { Alerts } from './service.ts'
 
-/** The alert rules: their states and settings. */
 export function alertsAdmin({ alerts }: { alerts: Alerts }) {
   return new Elysia({ name: 'alerts-admin' }).get(
     `${CONSOLE_API}/alerts`,

@@ -14,7 +14,6 @@ type Needs = {
   announce: Parameters<typeof createAlerts>[0]['announce']
 }
 
-/** Alerts to operators, without a monitoring system. */
 export const alertsFeature = {
   tables: alertTables,
   commands: alertCommands,

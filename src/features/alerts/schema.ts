@@ -3,10 +3,9 @@ import type { Db } from '../../platform/db/db.ts'
 
 export type AlertsDb = Db<ReturnType<typeof alertTables>>
 
-/** What operators have set for an alert rule, and its state. Rules without a row have their defaults. */
+/** Rules without a row have their defaults. */
 export function alertTables({ table, text, bool, real, ms }: Columns) {
   const alerts = table('alerts', {
-    /** The name of the rule. */
     rule: text().primaryKey(),
     isOn: bool().notNull(),
     /** Null for the rule's default. */

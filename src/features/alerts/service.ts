@@ -28,9 +28,7 @@ type AlertsDeps = {
   conditions: ConditionList
   /** Queues an e-mail to the operators, if they have an address. */
   alertOperators: (tx: Tx, subject: string, text: string) => Promise<void>
-  /** Tells webhook endpoints that an alert fires or is resolved. */
   announce: (tx: Tx, type: 'alert.fired' | 'alert.resolved', alert: Alert) => Promise<void>
-  /** Whether ALERT_EMAIL is set. */
   hasAddress: boolean
   now: () => Date
   log: Log
@@ -44,7 +42,6 @@ export type Alerts = ReturnType<typeof createAlerts>
 /** How long a firing alert's condition must no longer hold before it is resolved. */
 const CALM_MS = 5 * MINUTE_MS
 
-/** The rule of a condition, by its name. */
 type Rule = Condition & { name: string }
 
 /** `lastHere`: when this instance last measured, before `at`, that the condition holds. */
@@ -56,11 +53,10 @@ export function createAlerts(deps: AlertsDeps) {
   const rules = Object.entries(deps.conditions).map(([name, one]): Rule => ({ name, ...one }))
   const { alerts } = db.tables
   const measurements = createMeasurements(readMetric, now)
-  /** The rules whose condition this instance has measured to hold, and when it last did. */
+  /** When each last did, by rule. */
   const breachedHere = new Map<string, Date>()
   return { evaluate, list, set, sendTest }
 
-  /** Measures every rule that is on, and tells operators what has changed. */
   async function evaluate() {
     const rows = await readRows()
     const changed: { rule: Rule; measured: Measured }[] = []

@@ -5,7 +5,6 @@ import type { Db } from '../../platform/db/db.ts'
 
 export type ApiKeysDb = Db<ReturnType<typeof apiKeyTables>>
 
-/** The keys of the server API. */
 export function apiKeyTables(columns: Columns) {
   const { table, text, int, ms, json, uniqueIndex } = columns
 

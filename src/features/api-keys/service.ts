@@ -22,7 +22,6 @@ export type ApiKeys = ReturnType<typeof createApiKeys>
 const MAX_NAME_LENGTH = 64
 const PREFIX_LENGTH = 9
 
-/** The keys with which the app's other servers call the server API. */
 export function createApiKeys({ db, now, newId }: ApiKeysDeps) {
   const { apiKeys } = db.tables
   const byHash = db.cached('api_keys', async (from) => {
@@ -32,7 +31,7 @@ export function createApiKeys({ db, now, newId }: ApiKeysDeps) {
   const uses = new Map<string, Date>()
   return { create, list, revoke, find, flushUses }
 
-  /** Creates a key. Its secret is returned only here. Throws `conflict` if the name is taken. */
+  /** The secret is returned only here. Throws `conflict` if the name is taken. */
   async function create(wanted: NewKey) {
     validate(wanted)
     const { name, scopes, networks, expiresInMs, requestsPerMinute } = wanted
@@ -62,12 +61,12 @@ export function createApiKeys({ db, now, newId }: ApiKeysDeps) {
     return { ...describe({ ...row, revokedAt: null, lastUsedAt: null }), secret }
   }
 
-  /** All keys, newest first, without their secrets. */
+  /** Newest first, without their secrets. */
   async function list() {
     return (await findRows(db.read)).map(describe)
   }
 
-  /** Revokes a key at once. Throws `not_found` for an unknown name or id. */
+  /** Throws `not_found` for an unknown name or id. */
   async function revoke(nameOrId: string) {
     return db.write(async (tx) => {
       const isThis = or(eq(apiKeys.name, nameOrId), eq(apiKeys.id, nameOrId))

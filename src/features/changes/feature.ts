@@ -7,11 +7,9 @@ import { type Changes, createChanges } from './service.ts'
 import { changesGerman } from './translations.ts'
 
 type Needs = {
-  /** The `ids` of active sessions. */
   activeSessions: (ids: string[]) => Promise<string[]>
 }
 
-/** A stream of events that tells apps what has changed. */
 export const changesFeature = {
   tables: changeTables,
   commands: [],

@@ -6,7 +6,7 @@ const failure = (description: string) => ({
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
 })
 
-/** The replies of the event stream, for OpenAPI. */
+/** For OpenAPI. */
 export const StreamResponses = {
   200: {
     description: 'Server-sent events until the session ends',
@@ -27,7 +27,6 @@ export const StreamResponses = {
   503: failure('The server is restarting'),
 } as const
 
-/** Schemas of the members that this feature adds to a user's export. */
 export const changesExport = {
   changes: t.Array(
     closedObject(

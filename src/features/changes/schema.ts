@@ -3,7 +3,6 @@ import type { Db } from '../../platform/db/db.ts'
 
 export type ChangesDb = Db<ReturnType<typeof changeTables>>
 
-/** The latest change of each kind, for each user. */
 export function changeTables(columns: Columns, users: UsersTable) {
   const { table, text, index } = columns
 

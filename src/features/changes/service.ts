@@ -11,7 +11,6 @@ type ChangesDeps = {
   db: ChangesDb & { isShared: boolean }
   newId: () => string
   log: Log
-  /** The `ids` of active sessions. */
   activeSessions: (ids: string[]) => Promise<string[]>
 }
 
@@ -20,8 +19,7 @@ type Session = { userId: string; sessionId: string }
 export type Changes = ReturnType<typeof createChanges>
 
 /**
- * Tells apps what has changed on the server. The table keeps only the latest change of each kind, so it does not grow,
- * and an app that was offline for long gets one hint per kind.
+ * Keeps only the latest change of each kind, so that the table stays small and an app that was offline gets few events.
  */
 export function createChanges(deps: ChangesDeps) {
   const { db, newId } = deps
@@ -63,13 +61,13 @@ export function createChanges(deps: ChangesDeps) {
     countStreams: streams.count,
   }
 
-  /** Records that something of this kind has changed for a user, in the caller's transaction. */
+  /** In the caller's transaction. */
   async function record(tx: Tx, userId: string, kind: Kind) {
     const changeId = await store(tx, userId, kind)
     tx.afterCommit(() => streams.deliver(userId, kind, changeId))
   }
 
-  /** Records that something has changed for every user, in the caller's transaction. */
+  /** In the caller's transaction. */
   async function recordForAll(tx: Tx, kind: Kind) {
     const changeId = newId()
     await upsert(tx).execute({ key: kind, userId: null, kind, changeId })
@@ -85,7 +83,7 @@ export function createChanges(deps: ChangesDeps) {
     setTimeout(() => streams.deliverToAll(kind, changeId), AFTER_CACHES_MS).unref()
   }
 
-  /** Ends the streams of sessions that end in the caller's transaction. */
+  /** In the caller's transaction. */
   async function sessionsEnded(tx: Tx, sessions: { id: string; userId: string }[]) {
     for (const userId of new Set(sessions.map((session) => session.userId)))
       await store(tx, userId, SESSION_ENDED)
@@ -94,7 +92,7 @@ export function createChanges(deps: ChangesDeps) {
     })
   }
 
-  /** Ends the streams of a user who is deleted in the caller's transaction. */
+  /** In the caller's transaction. */
   async function endStreams(tx: Tx, userId: string) {
     tx.afterCommit(() => streams.endUser(userId))
   }
@@ -106,7 +104,7 @@ export function createChanges(deps: ChangesDeps) {
     await endStreams(tx, guestId)
   }
 
-  /** The user's changes, for the export. */
+  /** For the export. */
   async function list(userId: string) {
     const rows = await db.read.select().from(userChanges).where(eq(userChanges.userId, userId))
     return rows.map(({ kind, changeId }) => ({
@@ -123,8 +121,8 @@ export function createChanges(deps: ChangesDeps) {
   }
 
   /**
-   * Opens a stream of server-sent events for a session. After `lastEventId` it begins with the kinds that may have
-   * changed since then: all of them if the id is not usable. Throws `unavailable` while the server is stopping.
+   * After `lastEventId` it begins with the kinds that may have changed since: all if the id is unusable. Throws
+   * `unavailable` while the server stops.
    */
   async function open(session: Session, lastEventId: string | null, signal: AbortSignal) {
     if (isClosed) throw restarting()
@@ -150,7 +148,7 @@ export function createChanges(deps: ChangesDeps) {
     }
   }
 
-  /** Ends all streams, so that a stopping server does not wait for them. */
+  /** So that a stopping server does not wait for them. */
   function close() {
     isClosed = true
     streams.closeAll()

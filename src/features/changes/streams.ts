@@ -7,7 +7,6 @@ type Session = { userId: string; sessionId: string }
 /** `userId` is null for a change that concerns every user. */
 type Change = { userId: string | null; kind: string; changeId: string }
 
-/** One app's stream of events. */
 type Stream = Session & {
   controller: ReadableStreamDefaultController<Uint8Array> | null
   /** The last event of each name, while the stream cannot take it; null while it can. */
@@ -65,8 +64,8 @@ export function createStreams(onCountChange: (count: number) => void) {
   }
 
   /**
-   * The body of a stream's reply: hints for `missed` kinds first, then the event `ready`. Only that has an id: if the
-   * connection is lost before it, the app asks for the same kinds again.
+   * First `missed` kinds, then `ready`, which alone has an id: an app that loses the connection before asks for them
+   * again.
    */
   function start(stream: Stream, missed: Iterable<string>, changeId: string) {
     const hints = [...missed].map((kind) => encodeEvent(kind))
@@ -83,7 +82,6 @@ export function createStreams(onCountChange: (count: number) => void) {
     })
   }
 
-  /** Returns whether the stream was open. */
   function remove(stream: Stream): boolean {
     const audience = audiences.get(stream.userId)
     if (!audience?.streams.delete(stream)) return false
@@ -92,10 +90,7 @@ export function createStreams(onCountChange: (count: number) => void) {
     return true
   }
 
-  /**
-   * Marks a stored change as known while `stream` opens. Other streams that do not know it yet get it now, because it
-   * is not reported again.
-   */
+  /** For `stream`, which is opening. Others that do not know the change get it now: it is not reported again. */
   function catchUp(stream: Stream, { userId, kind, changeId }: Change) {
     const isOnly = audiences.get(stream.userId)?.streams.size === 1
     if (userId === null) {

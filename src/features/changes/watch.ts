@@ -11,7 +11,6 @@ type WatchDeps = {
   streams: Streams
   /** Delivers a change that concerns every user, unless it is known. */
   deliverToAll: (kind: string, changeId: string) => void
-  /** The `ids` of active sessions. */
   activeSessions: (ids: string[]) => Promise<string[]>
   newId: () => string
   log: Log
@@ -20,10 +19,7 @@ type WatchDeps = {
 /** The kind of a row that says that a session of its user has ended. */
 export const SESSION_ENDED = 'signed-out'
 
-/**
- * How much later than its id a change may become visible: it takes time to commit, and the clocks of instances
- * differ.
- */
+/** Commits take time, and the clocks of instances differ. */
 export const OVERLAP_MS = 2 * MINUTE_MS
 const POLL_MS = 500
 /** Most polls look back less far; every tenth covers the whole overlap. */
@@ -34,10 +30,7 @@ const HEARTBEAT_MS = 25_000
 const SESSION_CHECK_MS = 30_000
 const SESSIONS_PER_QUERY = 500
 
-/**
- * While streams are open: keeps their connections alive, ends those whose session has ended, and passes on the changes
- * of other instances.
- */
+/** Keeps open streams alive, ends those whose session has ended, and passes on the changes of other instances. */
 export function createWatch(deps: WatchDeps) {
   const { db, streams, deliverToAll, activeSessions, newId, log } = deps
   const { userChanges } = db.tables

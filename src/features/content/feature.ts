@@ -8,7 +8,6 @@ import { contentRoutes } from './routes.ts'
 import { type ContentDb, contentTables } from './schema.ts'
 import { createContent } from './service.ts'
 
-/** FAQs, and the version counters that tell apps what has changed. */
 export const contentFeature = {
   tables: contentTables,
   commands: contentCommands,

@@ -21,10 +21,8 @@ export const FaqImports = t.Array(
 )
 export type FaqImport = Static<typeof FaqImports>[number]
 
-/** A stored FAQ. */
 export type Faq = FaqImport & { id: string; position: number }
 
-/** An FAQ in one language. */
 export const FaqReply = closedObject(
   {
     _id: id('of the question'),

@@ -4,7 +4,6 @@ import type { Db } from '../../platform/db/db.ts'
 
 export type ContentDb = Db<ReturnType<typeof contentTables>>
 
-/** Edited content and its version counters. */
 export function contentTables(columns: Columns) {
   const { table, text, int, json } = columns
 

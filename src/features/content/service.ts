@@ -14,13 +14,13 @@ type ContentDeps = {
   newId: () => string
 }
 
-/** The FAQs, and the version counters of content. `publish` and its like are those of the FAQs. */
+/** `publish` and its like are those of the FAQs. */
 export function createContent({ db, now, newId }: ContentDeps) {
   const { contentVersions, faqs } = db.tables
   let lastReturned: string | null = null
   const allVersions = db.read.select().from(contentVersions).prepare()
   const questions = db.cached('faqs', load)
-  /** All FAQs in order, with texts in all languages. */
+  /** In order, with texts in all languages. */
   const readFaqs: () => Promise<Faq[]> = questions.read
   const published = createPublished<FaqImport[]>({
     db,
@@ -47,7 +47,7 @@ export function createContent({ db, now, newId }: ContentDeps) {
     return versions
   }
 
-  /** Increments a counter in the caller's transaction. */
+  /** In the caller's transaction. */
   async function bump(tx: Tx, name: keyof ContentVersions) {
     await tx
       .insert(contentVersions)
@@ -62,7 +62,7 @@ export function createContent({ db, now, newId }: ContentDeps) {
     return from.select().from(faqs).orderBy(asc(faqs.position)).execute()
   }
 
-  /** Fills empty tables in the caller's transaction. */
+  /** In the caller's transaction. */
   async function seed(tx: Tx, list: unknown) {
     await replaceFaqs(tx, check(FaqImports, list, 'faqs'))
     for (const name of ['appSetting', 'faqs'] as const) await bump(tx, name)
@@ -81,7 +81,7 @@ export function createContent({ db, now, newId }: ContentDeps) {
   }
 }
 
-/** FAQs in the format that `faqs publish` reads. */
+/** As `faqs publish` reads them. */
 export function toImports(list: Faq[]): FaqImport[] {
   return list.map(({ question, answer, category }) => ({ question, answer, category }))
 }

@@ -3,7 +3,6 @@ import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../platform/http/replies/envelope.ts'
 import type { DataService } from './service.ts'
 
-/** A user's documents, for operators to read. */
 export function dataAdmin({ documents }: { documents: DataService }) {
   return new Elysia({ name: 'data-admin', prefix: CONSOLE_API }).get(
     '/people/:id/data',

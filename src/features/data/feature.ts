@@ -11,11 +11,9 @@ import { dataGerman } from './translations.ts'
 
 type Needs = {
   existingUsers: ExistingUsers
-  /** Tells the user's apps that the data has changed. */
   recordChange: (tx: Tx, userId: string) => Promise<void>
 }
 
-/** JSON documents that the app and its servers store for each user. */
 export const dataFeature = {
   tables: dataTables,
   commands: [],

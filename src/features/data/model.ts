@@ -11,7 +11,6 @@ const document = (description: string, example: object = { theme: 'dark', favori
 const version = (description: string) =>
   t.String({ description, examples: ['RBNvo1WzZ4oRRq0W9-hknp'] })
 
-/** The whole document, as the app wants it stored. */
 export const DataBody = document('the whole document: any JSON object of at most 64 KiB')
 
 export const DataPatch = document(
@@ -56,7 +55,6 @@ export const ServerDataReply = closedObject(
   'the document that servers store for a user',
 )
 
-/** Schemas of the members that this feature adds to a user's export. */
 export const dataExport = {
   data: t.Array(
     closedObject(

@@ -18,7 +18,6 @@ const PATH = '/api/user/data/v1'
 export const BODY_LIMIT = LARGE_JSON_LIMIT
 const tags = ['Data']
 
-/** What both changes of the document have in common. */
 const CHANGE = {
   query: DataQuery,
   signedIn: true,
@@ -100,10 +99,7 @@ function toEtag({ version, serverVersion }: Reply): string {
   return `"${version}.${serverVersion}"`
 }
 
-/**
- * The condition of a change, from `version` in the query or else from `If-Match`, and from `If-None-Match`. A sealed
- * request protects its query, but not its headers.
- */
+/** `version` comes from the query or else `If-Match`: a sealed request protects its query, but not its headers. */
 export function readCondition({ headers }: Request, version: string | undefined): Condition {
   const accepted = version === undefined ? parseVersions(headers, 'if-match') : [version]
   return {
@@ -113,8 +109,8 @@ export function readCondition({ headers }: Request, version: string | undefined)
 }
 
 /**
- * The versions in a header's ETags; null without the header. A proxy that compresses makes an ETag weak, which still
- * names the same data. An empty header names no version: its sender has lost the ETag.
+ * Null without the header. A compressing proxy weakens an ETag, which still names the data. An empty header matches
+ * nothing: its sender has lost the ETag.
  */
 function parseVersions(headers: Headers, name: string): string[] | null {
   const header = headers.get(name)?.trim()

@@ -8,7 +8,7 @@ export type Author = 'app' | 'server'
 
 export type JsonObject = Record<string, unknown>
 
-/** Users' documents. A user without a row has an empty document. */
+/** A user without a row has an empty document. */
 export function dataTables(columns: Columns, users: UsersTable) {
   const { table, text, ms, json, primaryKey } = columns
 
@@ -20,7 +20,7 @@ export function dataTables(columns: Columns, users: UsersTable) {
         .references(() => users.id, { onDelete: 'cascade' }),
       author: text().$type<Author>().notNull(),
       content: json<JsonObject>().notNull(),
-      /** A hash of the content. */
+      /** A hash. */
       version: text().notNull(),
       updatedAt: ms().notNull(),
     },

@@ -11,7 +11,7 @@ type DataDeps = {
   db: DataDb
   now: () => Date
   existingUsers: ExistingUsers
-  /** Tells the user's apps that the data has changed, in the caller's transaction. */
+  /** In the caller's transaction. */
   recordChange: (tx: Tx, userId: string) => Promise<void>
 }
 
@@ -23,17 +23,14 @@ export type Condition = { accepted: string[] | null; refused: string[] }
 
 export type DataService = ReturnType<typeof createData>
 
-/** The maximum size of a document as JSON in UTF-8, in bytes. */
+/** As JSON in UTF-8. */
 export const MAX_DOCUMENT_BYTES = 64 * 1024
 const VERSION_LENGTH = 22
 
 const ANY_VERSION: Condition = { accepted: null, refused: [] }
 const EMPTY: Document = { content: {}, version: computeVersion({}), updatedAt: null }
 
-/**
- * Two JSON documents for each user: `data`, which the app writes, and `serverData`, which servers write. A change with
- * a condition throws `precondition_failed` if the document does not meet it.
- */
+/** The app writes `data`, servers write `serverData`. Throws `precondition_failed` if a condition is not met. */
 export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
   const { userDocuments } = db.tables
   const documents = db.read
@@ -54,7 +51,6 @@ export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
     moveAll,
   }
 
-  /** Both documents of a user. */
   async function read(userId: string) {
     const rows = await documents.execute({ userId })
     const { content: data, version, updatedAt } = rows.find(isBy('app')) ?? EMPTY
@@ -68,7 +64,7 @@ export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
     }
   }
 
-  /** The document that servers write. Throws `not_found` for an unknown user. */
+  /** Throws `not_found` for an unknown user. */
   async function readServerData(userId: string) {
     if ((await existingUsers(db.read, [userId])).length === 0) throw notFound()
     const { content, version, updatedAt } = await find(db.read, userId, 'server')
@@ -125,7 +121,7 @@ export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
     await recordChange(tx, userId)
   }
 
-  /** The documents of a user, for the export and the console. */
+  /** For the export and the console. */
   async function list(userId: string) {
     const rows = await documents.execute({ userId })
     return rows.map(({ author, content, updatedAt }) => ({

@@ -14,7 +14,7 @@ type OperatorsDeps = {
   limits: Limits
   sealKey: Uint8Array
   recoveryKey: Uint8Array
-  /** The name that passkeys and authenticator apps show. */
+  /** For passkeys and authenticator apps. */
   appName: string
   auditRetentionDays: number
   now: () => Date
@@ -23,7 +23,6 @@ type OperatorsDeps = {
 
 export type Operators = ReturnType<typeof createOperators>
 
-/** Creates the services of this feature. */
 export function createOperators(deps: OperatorsDeps) {
   const { db, passwords, limits, sealKey, recoveryKey, appName, now, newId } = deps
   const accounts = createOperatorAccounts({ db, now, newId })

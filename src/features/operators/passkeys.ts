@@ -53,7 +53,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     })
   }
 
-  /** Verifies a new passkey. Returns its id and a function that stores it in a transaction. */
+  /** Returns its id and a function that stores it in a transaction. */
   async function register(
     { id: operatorId }: OperatorRow,
     response: RegistrationResponseJSON,
@@ -96,10 +96,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     })
   }
 
-  /**
-   * Verifies a passkey, which must belong to `operatorId` if set. Returns the passkey's operator
-   * and a function that records its use.
-   */
+  /** It must belong to `operatorId` if set. Returns the operator and a function that records the use. */
   async function verify(
     response: AuthenticationResponseJSON,
     origin: string,
@@ -128,7 +125,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     return { operatorId: row.operatorId, credential: row.id, complete }
   }
 
-  /** The id of the operator who owns a passkey; null if the passkey is unknown. */
+  /** Null if the passkey is unknown. */
   async function findOwner(id: string): Promise<string | null> {
     const [row] = await db.read.select().from(operatorPasskeys).where(eq(operatorPasskeys.id, id))
     return row?.operatorId ?? null
@@ -144,10 +141,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     }))
   }
 
-  /**
-   * Removes one of the operator's passkeys in the caller's transaction. Throws `not_found` for any
-   * other passkey.
-   */
+  /** In the caller's transaction. Throws `not_found` for another operator's passkey. */
   async function remove(tx: Tx, operatorId: string, id: string) {
     const removed = await tx
       .delete(operatorPasskeys)
@@ -161,7 +155,6 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     return tx.$count(operatorPasskeys, eq(operatorPasskeys.operatorId, operatorId))
   }
 
-  /** Deletes expired challenges and setup links. */
   async function sweep() {
     await db.write(async (tx) => {
       await tx.delete(operatorTokens).where(lt(operatorTokens.expiresAt, now()))

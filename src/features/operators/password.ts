@@ -97,7 +97,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     })
   }
 
-  /** Consumes a code. Throws if it is wrong. */
+  /** Throws if the code is wrong. */
   async function prove(operatorId: string, code: string) {
     const reservation = await limits.reserve(listProofLimits(operatorId))
     await db.write(async (tx) => {
@@ -134,7 +134,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     throw new AppError('malformed_request', 'Scan the QR code again.')
   }
 
-  /** Unseals a text; null if it was not sealed with the current key. */
+  /** Null if it was not sealed with the current key. */
   function unsealOrNull(sealed: string): string | null {
     try {
       return unseal(sealKey, sealed)

@@ -6,7 +6,6 @@ export type OperatorsDb = Db<ReturnType<typeof operatorTables>>
 /** Values before or after a change; secrets are masked. */
 export type AuditValues = Record<string, unknown>
 
-/** Operators, their credentials and sessions, and the audit log. */
 export function operatorTables(columns: Columns) {
   const { table, text, int, ms, json, index, uniqueIndex, primaryKey } = columns
 
@@ -17,7 +16,7 @@ export function operatorTables(columns: Columns) {
       name: text().notNull(),
       role: text().notNull(),
       passwordHash: text(),
-      /** The TOTP secret, sealed. */
+      /** Sealed. */
       totpSecret: text(),
       /** The last accepted TOTP step. Codes for this and earlier steps are refused. */
       totpStep: int(),
@@ -62,12 +61,9 @@ export function operatorTables(columns: Columns) {
       lastSeenAt: ms().notNull(),
       /** When the operator last used a passkey or a code in this session. */
       provenAt: ms().notNull(),
-      /**
-       * The id of the passkey that opened the session, or `password`; null in sessions that predate
-       * this column.
-       */
+      /** A passkey's id, or `password`; null in sessions that predate this column. */
       openedWith: text(),
-      /** The credential of the proof at `provenAt`, in the same form as `openedWith`. */
+      /** In the same form as `openedWith`. */
       provenWith: text(),
     },
     (t) => [index('operator_sessions_operator').on(t.operatorId)],

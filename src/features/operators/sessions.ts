@@ -34,7 +34,7 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
   const { operators, operatorSessions } = db.tables
   return { open, check, isOpen, prove, end, endOpenedWith, list, sweep }
 
-  /** Opens a session as part of a sign-in. Returns the token for the cookie. */
+  /** Returns the token for the cookie. */
   async function open(
     tx: Tx,
     operatorId: string,
@@ -96,18 +96,18 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     }
   }
 
-  /** Whether a session is still open, in the caller's transaction. */
+  /** In the caller's transaction. */
   async function isOpen(tx: Tx, id: string): Promise<boolean> {
     return (await tx.$count(operatorSessions, eq(operatorSessions.id, id))) > 0
   }
 
-  /** Records a proof by passkey or code, in the caller's transaction. */
+  /** In the caller's transaction. */
   async function prove(tx: Tx, id: string, credential: Credential) {
     const proof = { provenAt: now(), provenWith: credential }
     await tx.update(operatorSessions).set(proof).where(eq(operatorSessions.id, id))
   }
 
-  /** Ends one of the operator's sessions and returns it. Throws `not_found` for any other session. */
+  /** Throws `not_found` for another operator's session. */
   async function end(operatorId: string, id: string): Promise<Browser> {
     const [ended] = await db.write((tx) =>
       tx
@@ -120,9 +120,8 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
   }
 
   /**
-   * Ends the sessions that a passkey opened, or that have no recorded credential, and voids the
-   * passkey's proofs in other sessions. Runs in the transaction that removes the passkey. Returns
-   * the number of sessions ended.
+   * Ends sessions that a passkey opened or without a recorded credential, and voids its proofs in others, in the
+   * transaction that removes it. Returns how many ended.
    */
   async function endOpenedWith(tx: Tx, operatorId: string, passkeyId: string): Promise<number> {
     const isTheirs = eq(operatorSessions.operatorId, operatorId)
@@ -138,7 +137,7 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     return ended.length
   }
 
-  /** An operator's open sessions, most recently used first. */
+  /** Most recently used first. */
   async function list(operatorId: string) {
     const rows = await db.read
       .select()
@@ -154,7 +153,6 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     }))
   }
 
-  /** Deletes sessions that have ended. */
   async function sweep() {
     await db.write(async (tx) => {
       await tx.delete(operatorSessions).where(hasEnded())

@@ -7,15 +7,12 @@ import type { OperatorPassword } from './password.ts'
 import type { OperatorsDb } from './schema.ts'
 import { type Browser, type OperatorSession, type OperatorSessions, PASSWORD } from './sessions.ts'
 
-/** A browser and the origin of its page. */
 type Visitor = Browser & { origin: string }
 
-/** The credentials of a sign-in. */
 type Proof =
   | { passkey: AuthenticationResponseJSON }
   | { name: string; password: string; code: string }
 
-/** The credentials that an operator sets up. */
 export type NewCredentials =
   | { passkey: RegistrationResponseJSON; passkeyName: string }
   | { password: string; code: string; sealed: string }
@@ -59,7 +56,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     return { name: operator.name, passkey, totp: password.createTotpSetup(operator.name) }
   }
 
-  /** Consumes a setup link. Returns a session token and, for a password, the recovery codes. */
+  /** Returns a session token and, for a password, the recovery codes. */
   async function setUp(token: string, choice: NewCredentials, visitor: Visitor) {
     await countAttempt(visitor.ip)
     const operator = await accounts.findByLink(db.read, token)
@@ -78,7 +75,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     return passkeys.startSignIn(null, origin)
   }
 
-  /** Signs an operator in. Returns their name and the token of the new session. */
+  /** Returns the name and the token of the new session. */
   async function signIn(
     proof: Proof,
     visitor: Visitor,
@@ -102,10 +99,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     })
   }
 
-  /**
-   * The name to log for a failed sign-in: a stored name or `UNKNOWN`, never the text that was
-   * entered. Null if too many failures were logged already.
-   */
+  /** A stored name or `UNKNOWN`, never the text that was entered. Null after too many failures. */
   async function nameForAudit(proof: Proof): Promise<string | null> {
     const id = 'passkey' in proof ? await passkeys.findOwner(proof.passkey.id) : null
     const operator =
@@ -117,12 +111,10 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     return (await db.write((tx) => limits.countIfAllowed(tx, limit))) ? UNKNOWN : null
   }
 
-  /** The browser options for a proof with one of the signed-in operator's passkeys. */
   function startProof({ operatorId }: OperatorSession, { origin }: Visitor) {
     return passkeys.startSignIn(operatorId, origin)
   }
 
-  /** Proves a session with a passkey or a code. */
   async function prove(
     { id, operatorId }: OperatorSession,
     proof: { passkey: AuthenticationResponseJSON } | { code: string },
@@ -158,8 +150,8 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   }
 
   /**
-   * Removes a passkey and ends the sessions that it opened, possibly this one. Returns the number ended.
-   * Throws `conflict` if it is the only way to sign in.
+   * Ends the sessions that it opened, perhaps this one. Returns how many. Throws `conflict` for the only way to sign
+   * in.
    */
   async function removePasskey({ operatorId }: OperatorSession, id: string): Promise<number> {
     return db.write(async (tx) => {

@@ -7,7 +7,6 @@ import { publicationViews } from '../../platform/publications/views.ts'
 import { PlanImport } from './model.ts'
 import type { Plans } from './service.ts'
 
-/** Shows and previews the pricing plans. */
 export function plansAdmin({ plans }: { plans: Plans }) {
   return new Elysia({ name: 'plans-admin' }).use(publicationViews('plans', PlanImport, plans)).get(
     `${CONSOLE_API}/preview/plans`,

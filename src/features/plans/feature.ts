@@ -7,7 +7,6 @@ import { plansRoutes } from './routes.ts'
 import { type PlansDb, planTables } from './schema.ts'
 import { createPlans } from './service.ts'
 
-/** The pricing plans. */
 export const plansFeature = {
   tables: planTables,
   commands: plansCommands,

@@ -96,7 +96,6 @@ const fieldsWith = <Text extends TSchema>(
   ]),
 })
 
-/** A plan as imported and stored. */
 export const PlanImport = closedObject({
   ...fieldsWith(() => LocalText),
   otherProductIds: t.Optional(otherProductIds),
@@ -109,7 +108,6 @@ export const PlanImports = t.Array(PlanImport, { maxItems: 500 })
 export type PlanImport = Static<typeof PlanImport>
 export type Plan = PlanImport & { _id: string }
 
-/** A plan in one language. */
 export const PlanReply = closedObject(
   {
     _id: id('of the plan'),
@@ -126,7 +124,6 @@ export const PlanReply = closedObject(
   'a pricing plan in one language',
 )
 
-/** Picks the best language of the plans. */
 export const negotiatePlans = createNegotiator((plans: Plan[]) =>
   plans.flatMap(({ name, description, badge, features }) => [
     name,
@@ -136,7 +133,6 @@ export const negotiatePlans = createNegotiator((plans: Plan[]) =>
   ]),
 )
 
-/** Plans with their texts in one language. */
 export function translatePlans(plans: Plan[], language: string) {
   return plans.map(({ code, ...plan }) => ({
     code,

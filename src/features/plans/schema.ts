@@ -3,7 +3,6 @@ import type { Db } from '../../platform/db/db.ts'
 
 export type PlansDb = Db<ReturnType<typeof planTables>>
 
-/** The pricing plans. */
 export function planTables(columns: Columns) {
   const { table, text, int, ms, json, uniqueIndex } = columns
 
@@ -13,7 +12,7 @@ export function planTables(columns: Columns) {
       id: text().primaryKey(),
       code: text().notNull(),
       position: int().notNull(),
-      /** The other fields of the plan; see `features/plans/model.ts`. */
+      /** See `model.ts`. */
       fields: json<Record<string, unknown>>().notNull(),
       archivedAt: ms(),
     },

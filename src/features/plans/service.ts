@@ -19,7 +19,7 @@ type PlansDeps = {
 }
 export type Plans = ReturnType<typeof createPlans>
 
-/** The pricing plans, in the order of the import. */
+/** In the order of the import. */
 export function createPlans({ db, now, newId }: PlansDeps) {
   const { plans } = db.tables
   const current = db.cached('plans', load)
@@ -37,12 +37,12 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   })
   return { ...published, list, listInLanguages, knownLimits, warn, codesToArchive, archive, seed }
 
-  /** The plans on sale with texts in all languages; the same array until they change. */
+  /** On sale, with texts in all languages; the same array until they change. */
   async function list() {
     return (await current.read()).plans
   }
 
-  /** The plans in the best matching language of those on sale, and that language. */
+  /** With the best matching language of those on sale. */
   async function listInLanguages(wanted: string[]) {
     const catalogue = await current.read()
     const language = negotiatePlans(catalogue.plans, wanted)
@@ -53,7 +53,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     }
   }
 
-  /** The limits of all plans, with their periods. */
+  /** With their periods. */
   async function knownLimits(): Promise<Map<string, LimitPeriod>> {
     const { plans, archived } = await current.read()
     return new Map([...archived, ...plans].flatMap((plan) => Object.entries(periodsByName(plan))))
@@ -78,12 +78,11 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     return plans
   }
 
-  /** The codes of the plans that an import would archive. */
   async function codesToArchive(wanted: unknown): Promise<string[]> {
     return findMissing(await list(), validateImports(wanted))
   }
 
-  /** Ends the sale of plans. Throws `not_found` if one is not on sale. */
+  /** Throws `not_found` for a plan that is not on sale. */
   function archive(...codes: string[]) {
     return published.change((before) => {
       const [unknown] = codes.filter((code) => !before.some((plan) => plan.code === code))
@@ -93,7 +92,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     })
   }
 
-  /** Fills an empty table in the caller's transaction. */
+  /** In the caller's transaction. */
   async function seed(tx: Tx, catalogue: unknown) {
     await replaceAll(tx, validateImports(catalogue))
   }
@@ -147,13 +146,12 @@ function readNumber(name: string, value: unknown): number {
   return name === 'price' ? Number(value) : Math.min(Number(value), MAX_INT32)
 }
 
-/** The codes of those plans that are not among `wanted`. */
 export function findMissing(plans: { code: string }[], wanted: { code: string }[]): string[] {
   const codes = new Set(wanted.map(({ code }) => code))
   return plans.map(({ code }) => code).filter((code) => !codes.has(code))
 }
 
-/** Validates an import. Throws `validation_failed`. */
+/** Throws `validation_failed`. */
 function validateImports(wanted: unknown): PlanImport[] {
   const imports = check(PlanImports, wanted, 'plans').map(withTrimmedIds)
   const details: { path: string; message: string }[] = []
@@ -197,7 +195,7 @@ function withTrimmedIds(plan: PlanImport): PlanImport {
   }
 }
 
-/** The indexes of duplicates. Empty values may repeat. */
+/** Empty values may repeat. */
 function repeatedIndexes(values: string[]): number[] {
   return values.flatMap((value, at) => (value !== '' && values.indexOf(value) < at ? [at] : []))
 }

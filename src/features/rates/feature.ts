@@ -15,11 +15,9 @@ import type { Peg } from './table.ts'
 const MAX_JITTER_MS = 5 * MINUTE_MS
 
 type Needs = {
-  /** The currencies whose rates are fixed by law. */
   pegs: Peg[]
 }
 
-/** Currency rates, refreshed from a public feed. */
 export const ratesFeature = {
   tables: rateTables,
   commands: ratesCommands,

@@ -13,7 +13,7 @@ export type Feed = {
   provider: string
   url: string
   accept: string
-  /** Parses the body of a reply. Throws a `FeedError` if it is invalid. */
+  /** Throws a `FeedError` if the body is invalid. */
   parse: (body: string) => RateSet
 }
 

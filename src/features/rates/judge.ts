@@ -3,10 +3,7 @@ import { DAY_MS } from '../../lib/time/durations.ts'
 import type { RateSet } from './model.ts'
 import { ratesFor } from './table.ts'
 
-/**
- * Rates that jumped in the publication of `date` and await confirmation by another one. `kept`: the currencies that are
- * missing or invalid in it, and the date of their last good rate, which is served.
- */
+/** Awaiting confirmation of a jump on `date`. `kept`: missing or invalid currencies, and the date of their rate. */
 export type HeldRates = {
   date: string
   rates: Record<string, number>
@@ -29,9 +26,8 @@ const MAX_DAYS_AHEAD = 2
 const MAX_KEPT_DAYS = 7
 
 /**
- * Checks a published set against the provider's last good set. Non-ISO currencies are dropped; a rate that
- * jumps keeps its last good value until a second publication confirms the jump, and an invalid or missing one keeps it
- * too. The base may change.
+ * Drops non-ISO currencies. A rate that jumps keeps its last good value until a second publication confirms it; an
+ * invalid or missing one keeps it too. The base may change.
  */
 export function checkRateSet(
   set: RateSet,

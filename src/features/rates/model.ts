@@ -15,7 +15,7 @@ export const RatesReply = closedObject(
   'currency rates',
 )
 
-/** A published set: units of each currency for one unit of the base. */
+/** Units of each currency for one unit of the base. */
 export type RateSet = {
   provider: string
   baseCode: string

@@ -15,7 +15,7 @@ const DEFAULT_URL: Record<RatesProvider, string> = {
   'open-er-api': 'https://open.er-api.com/v6/latest/USD',
 }
 
-/** The feeds of the configured providers, in their order. */
+/** In the order of the configuration. */
 export function createFeeds(config: Config): Feed[] {
   return rateSources(config).map(({ provider, url }) =>
     createFeed(provider, url, config.ratesApiKey),

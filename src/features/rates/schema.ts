@@ -4,7 +4,6 @@ import type { HeldRates } from './judge.ts'
 
 export type RatesDb = Db<ReturnType<typeof rateTables>>
 
-/** Published currency rates. */
 export function rateTables(columns: Columns) {
   const { table, text, real, ms, json, uniqueIndex, primaryKey } = columns
 

@@ -48,7 +48,7 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
   let lastAttempt: (RefreshOutcome & { at: string }) | null = null
   const isRefreshed = feeds.length > 0
   const providers = feeds.map(({ provider }) => provider)
-  /** Stored rates by set and version. */
+  /** By set and version. */
   const pastRates = new Map<string, Record<string, number>>()
   return {
     baseCode,
@@ -79,10 +79,7 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
     return found === null || areRatesOld(Date.parse(found.updatedAt), now().getTime())
   }
 
-  /**
-   * The stored rates of each day from `since` to `until`, in order. The first ones are those that were valid on `since`,
-   * else the oldest that are stored.
-   */
+  /** In order. The first are those valid on `since`, else the oldest that are stored. */
   async function readDays(since: string, until: string): Promise<DayRates[]> {
     const sets = () => db.read.select().from(rateSets)
     const before = await sets()
@@ -125,7 +122,6 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
     return states.some((state) => (state?.succeededAt ?? new Date(0)) < lastPublication(now()))
   }
 
-  /** The provider, its last success, held rates, and the last attempt. */
   async function describeFeed() {
     if (!isRefreshed) return { provider: null, succeededAt: null, held: null, last: null }
     const states = await feedStates()
@@ -152,7 +148,7 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
     if (!signal.aborted) await warnOfStaleRates()
   }
 
-  /** Logs a warning, at most once a day. */
+  /** At most once a day. */
   async function warnOfStaleRates() {
     const today = now().toISOString().slice(0, 10)
     if (warnedOn === today || !(await isStale())) return
@@ -180,7 +176,7 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
     return outcome
   }
 
-  /** Stores the seed rates in empty tables, in the caller's transaction. */
+  /** In the caller's transaction. */
   async function seed(tx: Tx, set: RateSet) {
     await store(tx, set, set.rates)
   }

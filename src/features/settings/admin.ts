@@ -10,7 +10,6 @@ import type { Settings } from './service.ts'
 const Preview = closedObject({ content: t.Any(), as: AudienceInput })
 const Content = closedObject({ content: t.Any() })
 
-/** Shows and previews the app settings. */
 export function settingsAdmin({ settings }: { settings: Settings }) {
   return new Elysia({ name: 'settings-admin' })
     .use(publicationViews('settings', StoredSettings, settings))

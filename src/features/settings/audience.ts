@@ -12,15 +12,14 @@ import {
 import type { Audience, Trait } from './rules/conditions.ts'
 
 export type AudienceDeps = {
-  /** The header in which a proxy sends the country; null for none. */
+  /** Null for none. */
   countryHeader: string | null
   findCountry: FindCountry
   checkSession: (accessToken: string, sealed: boolean) => Promise<Session>
-  /** The code of a user's plan; null for none. */
+  /** Null for none. */
   findPlanCode: (userId: string) => Promise<string | null>
 }
 
-/** Reads the audience from a request, and lists the headers that the audience depends on. */
 export function createAudienceReader(deps: AudienceDeps) {
   const { countryHeader, findCountry, checkSession, findPlanCode } = deps
   const headers: Record<Trait, string[]> = {
@@ -49,7 +48,6 @@ export function createAudienceReader(deps: AudienceDeps) {
     }
   }
 
-  /** The headers that a reply varies by. */
   function headersFor(traits: Trait[], request: Request): string[] {
     const names = traits.flatMap((trait) => {
       const usesDevice = trait === 'platform' && statedPlatform(request.headers) === null

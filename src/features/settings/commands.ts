@@ -83,7 +83,6 @@ function parseAudience(options: Options): Audience {
   }
 }
 
-/** The default values by key. */
 export function flatten(settings: StoredSettings): Record<string, unknown> {
   return Object.fromEntries(listSettings(settings).map(({ key, value }) => [key, value]))
 }

@@ -10,15 +10,13 @@ import { type SettingsDb, settingsTables } from './schema.ts'
 import { createSettings } from './service.ts'
 
 type Needs = {
-  /** Increments the version by which apps notice changed settings. */
   bumpVersion: (tx: Tx) => Promise<void>
   /** All plans: users keep archived ones. */
   listPlans: () => Promise<{ code: string; name: string }[]>
-  /** The code of a user's plan; null for none. */
+  /** Null for none. */
   findPlanCode: (userId: string) => Promise<string | null>
 }
 
-/** The app's settings, with values by platform, version, language or country. */
 export const settingsFeature = {
   tables: settingsTables,
   commands: settingsCommands,

@@ -58,7 +58,6 @@ const Rules = closedObject({
 
 const FeatureValue = t.Union([t.Boolean(), t.Number(), t.String({ maxLength: 10_000 })])
 
-/** The custom settings by name, each with its default value. */
 const Features = t.Record(
   t.String({ pattern: '^[a-z][A-Za-z0-9]{0,63}$', error: 'must be a name such as newPaywall' }),
   closedObject({ value: FeatureValue, rules: createRulesSchema(FeatureValue) }),
@@ -85,10 +84,8 @@ export const AudienceInput = closedObject({
   id: trait,
 })
 
-/** The settings as apps get them. */
 export type AppSettings = Static<typeof AppSettingsReply>
 
-/** The settings in the reply to an app. */
 export const AppSettingsReply = closedObject(
   {
     ...fields,

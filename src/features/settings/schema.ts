@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/db.ts'
 
 export type SettingsDb = Db<ReturnType<typeof settingsTables>>
 
-/** The app settings, one row per top-level field. */
+/** One row per top-level field. */
 export function settingsTables(columns: Columns) {
   const { table, text, json } = columns
 

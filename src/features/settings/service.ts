@@ -14,9 +14,9 @@ import { checkEdit } from './validation.ts'
 type SettingsDeps = {
   db: SettingsDb & PublicationsDb
   now: () => Date
-  /** Increments the version by which apps notice changed settings, in the caller's transaction. */
+  /** In the caller's transaction. */
   bumpVersion: (tx: Tx) => Promise<void>
-  /** The header in which a proxy sends the country; null for none. */
+  /** Null for none. */
   countryHeader: string | null
   /** All plans: users keep archived ones. */
   listPlans: () => Promise<{ code: string; name: string }[]>
@@ -26,12 +26,12 @@ const FIELDS = Object.keys(StoredSettings.properties)
 
 export type Settings = ReturnType<typeof createSettings>
 
-/** The app settings, one row per top-level field. */
+/** One row per top-level field. */
 export function createSettings(deps: SettingsDeps) {
   const { db, now, bumpVersion, countryHeader, listPlans } = deps
   const { settings } = db.tables
   const current = db.cached('settings', load)
-  /** The current settings; the same object until they change. */
+  /** The same object until they change. */
   const { read } = current
   const published = createPublished<StoredSettings>({
     db,
@@ -78,7 +78,7 @@ export function createSettings(deps: SettingsDeps) {
     return { countryHeader, plans }
   }
 
-  /** Stores the seed settings in an empty table, in the caller's transaction. */
+  /** In the caller's transaction. */
   async function seed(tx: Tx, first: unknown) {
     await store(tx, check(StoredSettings, withFeatures(first), 'settings'))
   }

@@ -12,10 +12,7 @@ import { listSettings, type Setting } from './rules/resolution.ts'
 const LINK_SCHEMES = ['https:', 'http:', 'market:', 'itms-apps:']
 const INVALID_LINK = `must be a URL that begins with one of ${LINK_SCHEMES.join(', ')}`
 
-/**
- * Validates an edit and returns the settings, without empty lists of rules. Links and addresses that are unchanged since
- * `before` are not checked again.
- */
+/** Without empty lists of rules. Skips links and addresses that are unchanged since `before`. */
 export function checkEdit(sent: unknown, before: StoredSettings): StoredSettings {
   const edited = withTrimmedAddress(sent)
   const problems = differencesBetween(before, edited).flatMap(({ path, after }) => {
@@ -66,10 +63,10 @@ function checkSupportedVersion(platform: 'ios' | 'android', settings: Setting[])
     .map((builds) => aboveLatest(builds, 'latestBuildNumber'))
 }
 
-/** A value of a setting, its condition, and the rules that come before it. */
+/** `earlier`: the rules before it. */
 type Choice = Rule & { path: string; earlier: Rule[] }
 
-/** The rules of a setting, and its default value as the last one. */
+/** The default value is the last one. */
 function listChoices({ key, rules, value }: Setting): Choice[] {
   return [...rules, { when: {}, value }].map((rule, at) => {
     const path = at < rules.length ? `rules.${key}.${at}.value` : key
@@ -83,7 +80,6 @@ function listPairs(one: Setting, other: Setting): [Choice, Choice][] {
   )
 }
 
-/** Whether an app on a platform may get all these values. */
 function canMeet(choices: Choice[], platform: 'ios' | 'android'): boolean {
   const conditions = [{ platform }, ...choices.map(({ when }) => when)]
   const earlier = choices.flatMap((choice) => choice.earlier)
@@ -113,7 +109,7 @@ function checkValueTypes(settings: Setting[]): ErrorDetail[] {
   )
 }
 
-/** So that the settings without rules are stored as they were before there were rules. */
+/** As they were stored before there were rules. */
 function withoutEmptyRules({ rules = {}, ...settings }: StoredSettings): StoredSettings {
   const entries = Object.entries(rules).flatMap(([key, list = []]) =>
     list.length > 0 ? [[key, list] as const] : [],

@@ -9,10 +9,8 @@ import type { Counters } from './counters.ts'
 import type { PurchaseCounters } from './purchase-counters.ts'
 import type { UsageDb } from './schema.ts'
 
-/** A request to use a limit. */
 export type Consumption = {
   userId: string
-  /** The name of the limit. */
   limit: string
   /** Negative to give back. */
   amount: number
@@ -21,11 +19,10 @@ export type Consumption = {
   dryRun?: boolean
 }
 
-/** A limit and its current period for a user; `limit` null: unlimited. */
+/** `limit` null: unlimited. */
 type CurrentLimit = {
   limit: number | null
   bounds: PeriodBounds
-  /** The purchase that gives the limit; null for none. */
   purchaseKey: string | null
 }
 
@@ -62,10 +59,7 @@ export function createConsumption(deps: ConsumptionDeps) {
   const consumeTogether = coalesce(consumeAll, MAX_BATCH)
   return { consume }
 
-  /**
-   * Uses an amount if that does not exceed the limit. A repeated idempotency key gets the first outcome for 24 hours.
-   * A refused request is not kept, so repeating it asks again.
-   */
+  /** Within the limit. A repeated idempotency key gets the first outcome for 24 hours; a refusal is not kept. */
   function consume(request: Consumption, current: CurrentLimit): Promise<Outcome> {
     return consumeTogether(request.userId, { request, current })
   }

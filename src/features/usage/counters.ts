@@ -6,7 +6,7 @@ import type { UsageDb } from './schema.ts'
 export type Counter = UsageDb['tables']['usageCounters']['$inferSelect']
 export type Counters = ReturnType<typeof createCounters>
 
-/** The rows of what users have used: a counter for each period that is not over, and a history by month. */
+/** A counter for each period that is not over, and a history by month. */
 export function createCounters({ db }: { db: UsageDb }) {
   const { usageCounters, usageHistory } = db.tables
   const findOne = db.prepareWrite((tx) =>
@@ -38,7 +38,6 @@ export function createCounters({ db }: { db: UsageDb }) {
     return (await findOne(tx).execute({ userId, name, startsAt: startsAt.getTime() }))[0]
   }
 
-  /** Adds a counter of a past period to the history. */
   async function archive(tx: Tx, { userId, name, startsAt, used }: Counter) {
     if (used === 0) return
     await tx

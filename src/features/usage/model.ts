@@ -95,7 +95,6 @@ export const ConsumptionReply = createDataSchema(
   ),
 )
 
-/** Schemas of the members that this feature adds to a user's export. */
 export const usageExport = {
   usage: t.Array(
     closedObject(

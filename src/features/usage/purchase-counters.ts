@@ -8,10 +8,7 @@ type Period = Pick<PurchaseCounter, 'purchaseKey' | 'name' | 'startsAt'>
 
 export type PurchaseCounters = ReturnType<typeof createPurchaseCounters>
 
-/**
- * What all owners of a purchase have used of its limits in a period, so that a purchase gives each limit once, whoever it
- * moves to. It names no user, and outlives them.
- */
+/** Counts all owners together, so that a purchase gives each limit once. It names no user, and outlives them. */
 export function createPurchaseCounters({ db }: { db: UsageDb }) {
   const { purchaseUsage } = db.tables
   const { purchaseKey, name, startsAt } = purchaseUsage

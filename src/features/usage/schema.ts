@@ -3,7 +3,6 @@ import type { Db } from '../../platform/db/db.ts'
 
 export type UsageDb = Db<ReturnType<typeof usageTables>>
 
-/** How much of their plans' limits users have used. */
 export function usageTables(columns: Columns, users: UsersTable) {
   const { table, text, int, ms, json, index, primaryKey } = columns
   const userId = () =>
@@ -16,7 +15,6 @@ export function usageTables(columns: Columns, users: UsersTable) {
     'usage_counters',
     {
       userId: userId(),
-      /** The name of the limit. */
       name: text().notNull(),
       startsAt: ms().notNull(),
       /** Null: never. */
@@ -50,7 +48,6 @@ export function usageTables(columns: Columns, users: UsersTable) {
     ],
   )
 
-  /** What was used in periods that began in a month. */
   const usageHistory = table(
     'usage_history',
     {
@@ -66,12 +63,10 @@ export function usageTables(columns: Columns, users: UsersTable) {
     ],
   )
 
-  /** The outcomes of requests with an idempotency key. */
   const usageRequests = table(
     'usage_requests',
     {
       userId: userId(),
-      /** The idempotency key. */
       key: text().notNull(),
       /** SHA-256 of the request. */
       hash: text().notNull(),

@@ -15,10 +15,10 @@ import { type Counter, createCounters, toMonth } from './counters.ts'
 import { createPurchaseCounters } from './purchase-counters.ts'
 import type { UsageDb } from './schema.ts'
 
-/** A limit of a plan; `limit` null: unlimited. */
+/** `limit` null: unlimited. */
 type PlanLimit = { name: string; period: LimitPeriod; limit: number | null }
 
-/** The limits of a user's plan, the purchase that gives it, and its current period; null without a purchase. */
+/** `purchaseKey` and `renewal`: null without a purchase. */
 type Allowance = { limits: PlanLimit[]; purchaseKey: string | null; renewal: Renewal | null }
 
 type UsageDeps = {
@@ -26,7 +26,6 @@ type UsageDeps = {
   isUser: (id: string) => Promise<boolean>
   isUserWithin: (tx: Tx, id: string) => Promise<boolean>
   findAllowance: (userId: string) => Promise<Allowance>
-  /** The limits of all plans, with their periods. */
   knownLimits: () => Promise<Map<string, LimitPeriod>>
   onLimitReached: (tx: Tx, userId: string, reached: LimitReached) => Promise<void>
   now: () => Date
@@ -38,7 +37,7 @@ const HISTORY_MONTHS = 13
 const ROWS_PER_CHANGE = 500
 const MOST_USED_SHOWN = 50
 
-/** Counts what users use of their plans' limits, never past a limit. */
+/** Never past a limit. */
 export function createUsage(deps: UsageDeps) {
   const { db, isUser, findAllowance, knownLimits, now } = deps
   const { usageCounters, usageHistory, usageRequests } = db.tables
@@ -47,7 +46,7 @@ export function createUsage(deps: UsageDeps) {
   const consumption = createConsumption({ ...deps, counters, purchaseCounters })
   return { consume, read, readHistory, listMostUsed, mergeGuest, archiveAndDeleteOld }
 
-  /** Uses a limit. Throws `not_found` for an unknown user, `validation_failed` for a limit that no plan has. */
+  /** Throws `not_found` for an unknown user, `validation_failed` for a limit that no plan has. */
   async function consume(request: Consumption) {
     const { userId, limit: name } = request
     if (!(await isUser(userId))) throw notFound()
@@ -111,7 +110,6 @@ export function createUsage(deps: UsageDeps) {
     return { names, name, users }
   }
 
-  /** Adds what a guest has used to the account that the guest signs in to. */
   async function mergeGuest(tx: Tx, guestId: string, userId: string) {
     for (const counter of await counters.listCounters(tx, guestId)) {
       const own = await counters.find(tx, { ...counter, userId })

@@ -18,7 +18,6 @@ export type DeliveryFilter = {
   state?: (typeof DELIVERY_STATES)[number] | undefined
   /** Default: `-created`, newest first. */
   sort?: (typeof DELIVERY_ORDERS)[number] | undefined
-  /** The `next` of the previous page. */
   after?: string | undefined
   limit?: number | undefined
 }
@@ -34,7 +33,6 @@ export type Deliveries = ReturnType<typeof createDeliveries>
 const PAGE_SIZE = 50
 const RESENT_AT_ONCE = 500
 
-/** What was sent to endpoints, and what will be. */
 export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
   const { webhookEndpoints, webhookMessages, webhookDeliveries, webhookAttempts } = db.tables
   const { id, endpointId, messageId, state, attempts, dueAt } = webhookDeliveries
@@ -44,7 +42,6 @@ export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
   const toMessage = eq(webhookMessages.id, messageId)
   return { list, show, resend, resendFailed }
 
-  /** The newest first, or the oldest. */
   async function list({ after, limit = PAGE_SIZE, sort, ...filter }: DeliveryFilter) {
     const sources = createSources(
       {
@@ -65,7 +62,7 @@ export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
     return and(equals(endpointId, filter.endpoint), equals(state, filter.state))
   }
 
-  /** A delivery with its request and every attempt, the oldest first. Throws `not_found`. */
+  /** Oldest attempt first. Throws `not_found`. */
   async function show(delivery: string) {
     const row = await findOrThrow(db.read, delivery)
     const attempts = await db.read
@@ -83,7 +80,7 @@ export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
     }
   }
 
-  /** Delivers a message again, with the full schedule of retries. Throws `not_found` or `conflict`. */
+  /** With the full schedule of retries. Throws `not_found` or `conflict`. */
   async function resend(delivery: string) {
     return db.write(async (tx) => {
       const row = await findOrThrow(tx, delivery)
@@ -95,7 +92,7 @@ export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
     })
   }
 
-  /** Delivers all failed messages of an endpoint again, and returns how many. Throws `not_found` or `conflict`. */
+  /** Returns how many. Throws `not_found` or `conflict`. */
   async function resendFailed(endpoint: string): Promise<number> {
     const failed = matches({ endpoint, state: 'failed' })
     let resent = 0

@@ -11,7 +11,7 @@ type EmitDeps = {
   queue: Pick<Queue, 'wakeAfter'>
 }
 
-/** Adds events to the queue, as part of the changes that cause them. */
+/** As part of the changes that cause them. */
 export function createEmitter({ db, now, newId, queue }: EmitDeps) {
   const { webhookEndpoints, webhookMessages, webhookDeliveries } = db.tables
   // A cached list could survive the rollback of the change that added an endpoint.
@@ -31,7 +31,7 @@ export function createEmitter({ db, now, newId, queue }: EmitDeps) {
   )
   return { emit, addMessage }
 
-  /** Queues an event for every enabled endpoint that wants its type; writes nothing if none does. */
+  /** Writes nothing if no endpoint wants the type. */
   async function emit(tx: Tx, event: WebhookEvent) {
     const endpoints = await enabledEndpoints(tx).execute()
     const wanting = endpoints.filter(
@@ -43,7 +43,7 @@ export function createEmitter({ db, now, newId, queue }: EmitDeps) {
     queue.wakeAfter(tx, ids)
   }
 
-  /** Adds a message for `endpointIds`, which is due now. Returns the ids of its deliveries. */
+  /** Due now. Returns the ids of its deliveries. */
   async function addMessage(tx: Tx, event: WebhookEvent, endpointIds: string[]) {
     const { type, userId, data } = event
     const messageId = newId()

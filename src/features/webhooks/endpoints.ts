@@ -25,7 +25,7 @@ type EndpointChange = { [Name in keyof NewEndpoint]?: NewEndpoint[Name] | undefi
 
 type Row = WebhooksDb['tables']['webhookEndpoints']['$inferSelect']
 
-/** An endpoint without its secrets; times are ISO 8601. */
+/** Without its secrets; times are ISO 8601. */
 export type Endpoint = ReturnType<typeof describe>
 
 /** With eight requests to each, all endpoints together stay below Bun's limit of 256 requests. */
@@ -38,13 +38,12 @@ const MAX_DESCRIPTION_LENGTH = 200
 /** Deliveries removed per change, so that a long history does not block others. */
 const REMOVED_AT_ONCE = 500
 
-/** The URLs that receive events. */
 export function createEndpoints(deps: EndpointsDeps) {
   const { db, targets, sealKey, now, newId, queue } = deps
   const { webhookEndpoints, webhookDeliveries } = db.tables
   return { add, list, find, findOrThrow, change, disable, enable, rotate, remove }
 
-  /** Adds an endpoint. The secret is returned only here. Throws `validation_failed` or `conflict`. */
+  /** The secret is returned only here. Throws `validation_failed` or `conflict`. */
   async function add({ url, events, description = '' }: NewEndpoint) {
     const secret = newSecret()
     const row: Row = {
@@ -78,7 +77,6 @@ export function createEndpoints(deps: EndpointsDeps) {
     return rows.map(describe)
   }
 
-  /** Throws `not_found`. */
   async function find(id: string): Promise<Endpoint> {
     return describe(await findOrThrow(db.read, id))
   }
@@ -89,10 +87,7 @@ export function createEndpoints(deps: EndpointsDeps) {
     return row
   }
 
-  /**
-   * Pauses an endpoint: it gets no new events, and waiting deliveries are kept. If it was disabled for failing, this
-   * acknowledges that and ends the alert.
-   */
+  /** No new events; waiting deliveries are kept. Acknowledges a failing endpoint, which ends its alert. */
   async function disable(id: string): Promise<Endpoint> {
     return update(id, ({ disabledAt }) => ({
       disabledAt: disabledAt ?? now(),
@@ -127,7 +122,7 @@ export function createEndpoints(deps: EndpointsDeps) {
     })
   }
 
-  /** Replaces the secret. The former ones sign for a day, so that the receiver can be changed without a gap. */
+  /** Former secrets sign for a day, so that the receiver can be changed without a gap. */
   async function rotate(id: string) {
     const secret = newSecret()
     const sealed = seal(sealKey, secret)
@@ -141,7 +136,7 @@ export function createEndpoints(deps: EndpointsDeps) {
     return { endpoint, secret }
   }
 
-  /** Removes an endpoint with its deliveries. */
+  /** Also removes its deliveries. */
   async function remove(id: string): Promise<Endpoint> {
     const endpoint = await disable(id)
     const ofEndpoint = eq(webhookDeliveries.endpointId, id)
@@ -192,7 +187,6 @@ function checkDescription(text: string): string {
   throw invalid('description', `must be one line of at most ${MAX_DESCRIPTION_LENGTH} characters`)
 }
 
-/** The wanted event types without duplicates. */
 function checkEvents(events: string[]): string[] {
   const unknown = events.find((name) => ![ALL_EVENTS, ...EVENT_TYPES].includes(name))
   if (events.length === 0 || unknown !== undefined)
@@ -232,7 +226,7 @@ export function listFormerSecrets(
   return areValid && formerSecret !== null ? formerSecret.split(' ') : []
 }
 
-/** What the audit log keeps of an endpoint. */
+/** For the audit log. */
 export function auditedEndpoint({ url, events, description }: NewEndpoint) {
   return { url: withoutQuery(url), events, description }
 }

@@ -1,4 +1,4 @@
-/** Every event type. An endpoint for `all` also receives the types of later versions. */
+/** An endpoint for `all` also receives the types of later versions. */
 export const EVENT_TYPES = [
   'user.created',
   'user.updated',
@@ -63,7 +63,7 @@ export type WebhookEvent = {
 
 type StoredMessage = { type: string; createdAt: Date; data: string }
 
-/** The request body: `{ type, timestamp, data }`. */
+/** `{ type, timestamp, data }`. */
 export function toBody({ type, createdAt, data }: StoredMessage): string {
   return `{"type":${JSON.stringify(type)},"timestamp":"${createdAt.toISOString()}","data":${data}}`
 }

@@ -24,7 +24,6 @@ const REASONS: Record<Failure, string> = {
   failing: 'Every attempt of the last five days has failed.',
 }
 
-/** Webhooks that tell the operator's own servers about events. */
 export const webhooksFeature = {
   tables: webhookTables,
   commands: webhookCommands,

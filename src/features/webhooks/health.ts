@@ -13,12 +13,12 @@ type Needs = { webhooks: { health: ReturnType<typeof createWebhookHealth> } }
 
 const MAX_COUNTED = 1_000
 
-/** The state of webhooks, for metrics, the console and `doctor`. */
+/** For metrics, the console and `doctor`. */
 export function createWebhookHealth({ db, counts, now }: HealthDeps) {
   const { webhookEndpoints, webhookDeliveries } = db.tables
   return { attempts: () => counts, queueAge, listFailed, countWaiting }
 
-  /** How long the oldest due delivery to an enabled endpoint has waited, in seconds; 0 without one. */
+  /** In seconds; 0 without a due delivery to an enabled endpoint. */
   async function queueAge(): Promise<number> {
     const at = now()
     const endpoints = await db.read
@@ -40,7 +40,7 @@ export function createWebhookHealth({ db, counts, now }: HealthDeps) {
     return row?.dueAt?.getTime() ?? at.getTime()
   }
 
-  /** The endpoints, and how many deliveries wait for each: at most 1,000. */
+  /** At most 1,000 for each endpoint. */
   async function countWaiting() {
     const { endpointId, state } = webhookDeliveries
     const endpoints = await db.read
@@ -57,7 +57,6 @@ export function createWebhookHealth({ db, counts, now }: HealthDeps) {
     )
   }
 
-  /** The endpoints that were disabled automatically. */
   async function listFailed() {
     const rows = await db.read
       .select()
@@ -74,7 +73,6 @@ export function createWebhookHealth({ db, counts, now }: HealthDeps) {
   }
 }
 
-/** The metrics of webhooks. */
 export const webhookMetrics: MetricList<Needs> = {
   homeport_webhook_attempts_total: counter(
     `Attempts to deliver a webhook, by outcome: ${OUTCOMES.join(', ')}`,
@@ -91,7 +89,6 @@ export const webhookMetrics: MetricList<Needs> = {
   ),
 }
 
-/** What needs attention about webhooks. */
 export const webhookConditions: ConditionList = {
   'webhook-disabled': {
     title: 'A webhook endpoint was disabled because it failed',

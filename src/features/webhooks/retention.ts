@@ -13,7 +13,6 @@ const KEPT_MS = 30 * DAY_MS
 const ROWS_AT_ONCE = 100
 const MESSAGES_PER_UPDATE = 500
 
-/** Erases and deletes messages. */
 export function createRetention({ db, now }: RetentionDeps) {
   const { webhookEndpoints, webhookMessages, webhookDeliveries, webhookAttempts } = db.tables
   return { eraseUser, mergeUsers, clearOld }

@@ -3,7 +3,6 @@ import type { Db } from '../../platform/db/db.ts'
 
 export type WebhooksDb = Db<ReturnType<typeof webhookTables>>
 
-/** Webhook endpoints, the messages for them, and every attempt to deliver a message. */
 export function webhookTables(columns: Columns) {
   const { table, text, int, ms, json, index } = columns
 
@@ -13,7 +12,7 @@ export function webhookTables(columns: Columns) {
     description: text().notNull(),
     /** The event types that it receives; `all` includes those of later versions. */
     events: json<string[]>().notNull(),
-    /** The signing secret, sealed. */
+    /** Sealed. */
     secret: text().notNull(),
     /** The secrets before the last rotations, sealed, separated by spaces; they sign until `formerSecretUntil`. */
     formerSecret: text(),
@@ -28,7 +27,7 @@ export function webhookTables(columns: Columns) {
     disabledReason: text(),
   })
 
-  /** Events in the form in which they are sent. */
+  /** As they are sent. */
   const webhookMessages = table(
     'webhook_messages',
     {
@@ -46,7 +45,6 @@ export function webhookTables(columns: Columns) {
     ],
   )
 
-  /** A message for one endpoint. */
   const webhookDeliveries = table(
     'webhook_deliveries',
     {
@@ -87,7 +85,6 @@ export function webhookTables(columns: Columns) {
       status: int(),
       /** Why it failed, in a sentence; null after a success. */
       fault: text(),
-      /** The beginning of the reply's body. */
       reply: text().notNull(),
     },
     (t) => [index('webhook_attempts_delivery').on(t.deliveryId)],

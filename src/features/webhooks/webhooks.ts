@@ -16,9 +16,8 @@ import { createTargets, type Resolve, resolveHost } from './sending/target.ts'
 export type WebhooksDeps = {
   db: WebhooksDb
   sealKey: Uint8Array
-  /** Allows private addresses and plain http. */
   allowsPrivate: boolean
-  /** Tells operators about an endpoint that was disabled, as part of the change. */
+  /** As part of the change. */
   notifyDisabled: (tx: Tx, host: string, reason: Failure) => Promise<void>
   registry: Pick<Registry, 'observe'>
   now: () => Date
@@ -33,7 +32,6 @@ export type WebhooksDeps = {
 
 export type Webhooks = ReturnType<typeof createWebhooks>
 
-/** Outgoing webhooks: endpoints, and the durable delivery of events to them. */
 export function createWebhooks(deps: WebhooksDeps) {
   const { db, now, newId, allowsPrivate, notifyDisabled, log } = deps
   const { resolve = resolveHost, random = Math.random } = deps
@@ -63,8 +61,8 @@ export function createWebhooks(deps: WebhooksDeps) {
   }
 
   /**
-   * Sends a test message at once, also to a disabled endpoint. A failed one is retried like any other. Throws
-   * `rate_limited` during another test of the endpoint: tests must not occupy all outgoing requests.
+   * Also to a disabled endpoint; retried like any other. Throws `rate_limited` during another test of the endpoint:
+   * tests must not occupy all outgoing requests.
    */
   async function test(id: string) {
     if (endpointsInTest.has(id)) throw testUnderWay()

@@ -8,7 +8,6 @@ type LiveRequest = {
   request: Request
   server: Server<unknown> | null
   set: Context['set']
-  /** Whether the reader's session is still valid. */
   isAllowed: () => Promise<boolean>
 }
 
@@ -17,7 +16,6 @@ const SEND_INTERVAL_MS = 250
 const COMMENT_INTERVAL_MS = 5_000
 /** How long a disconnected reader waits before it reconnects. */
 const RETRY_MS = 1_000
-/** Lines beyond this are dropped. */
 const MAX_LINES_WAITING = 1_000
 
 /** Sends the kept lines and every new line as server-sent events, until the reader disconnects or its session ends. */

@@ -28,7 +28,6 @@ const EndpointQuery = closedObject({
   week: On,
 })
 
-/** Routes for the charts of the traffic and its endpoints, and for webhook deliveries. */
 export function metricsAdmin(deps: MetricsAdminDeps) {
   const { charts } = deps.recorder
   return new Elysia({ name: 'metrics-admin', prefix: CONSOLE_API })
@@ -58,7 +57,7 @@ export function metricsAdmin(deps: MetricsAdminDeps) {
 
 export type MetricsSummary = Awaited<ReturnType<typeof summarize>>
 
-/** The figures of the last `hours` by endpoint, by webhook endpoint and by billing provider. */
+/** By endpoint, webhook endpoint and billing provider. */
 async function summarize({ recorder, webhooks }: MetricsAdminDeps, hours: number) {
   const { since, figures } = await recorder.tallies.list(hours)
   const endpoints = groupByEndpoint(figures)

@@ -23,13 +23,11 @@ type HealthAdminDeps = Monitored & {
   backups: Backups | null
   jobRuns: Map<string, JobRun | null>
   liveLines: LiveLines
-  /** Whether the session of a request is still valid. */
   isSignedIn: (request: Request) => Promise<boolean>
 }
 
 const RECENT_MINUTES = 10
 
-/** Routes for the overview and the live log. */
 export function healthAdmin(deps: HealthAdminDeps) {
   const { liveLines, isSignedIn } = deps
   return new Elysia({ name: 'health-admin', prefix: CONSOLE_API })
@@ -70,7 +68,6 @@ async function overview(deps: HealthAdminDeps) {
       unmatchedProducts: await deps.reportedUnmatched(),
     },
     plans: { warnings: await deps.plans.warn() },
-    /** The settings and plans that are still examples. */
     examples: describeExamples(await deps.settings.read(), await deps.plans.list()),
     rates: { updatedAt: served?.updatedAt ?? null, isRefreshed: rates.isRefreshed },
     disk: { freeBytes, minFreeBytes: config.minFreeBytes },

@@ -19,7 +19,6 @@ type AccountDeps = {
 
 const SECRET = 'JBSWY3DPEHPK3PXP'
 
-/** Devices, passwords, the links in mails, and two-factor. */
 export function createAccounts({ state, sessions, tokens, security }: AccountDeps) {
   const { find, findByEmail, update, mails, clock } = state
   const { secure, removeUntrusted } = security

@@ -22,7 +22,6 @@ const PLANS: PlanInput[] = [
     aiMonthlyCreditLimit: 100,
   },
 ]
-/** A plan that costs nothing and allows little. */
 const PLAN: Omit<PricingPlan, '_id' | 'code' | 'name' | 'limits'> = {
   type: 'subscription',
   duration: 'month',
@@ -47,7 +46,6 @@ const PLAN: Omit<PricingPlan, '_id' | 'code' | 'name' | 'limits'> = {
   storefrontLimit: 1,
 }
 
-/** Settings, plans, questions and rates. */
 export function createContent({ newId, recordChange, clock }: State, seed: Content) {
   const versions = { appSetting: 1, faqs: 1 }
   let settings = mergeSettings(settingsOfNewServer, seed.settings)

@@ -9,7 +9,6 @@ import type { UserReference } from '../types.ts'
 
 const MAX_BYTES = 64 * 1024
 
-/** The documents of the app and its servers. */
 export function createDocuments({ find, clock, resolve, recordChange }: State) {
   const handlers = {
     readData: (_input, { userId }) => read(find(userId)),
@@ -50,7 +49,6 @@ export function createDocuments({ find, clock, resolve, recordChange }: State) {
     return read(user)
   }
 
-  /** Stores the document that the app's servers write. */
   function setServerData(reference: UserReference, data: JsonObject) {
     store(resolve(reference), 'server', JSON.parse(JSON.stringify(data)))
   }

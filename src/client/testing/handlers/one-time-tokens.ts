@@ -26,7 +26,6 @@ const MAX_FAILURES = 5
 
 export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 
-/** Single-use tokens and codes. */
 export function createOneTimeTokens({ clock }: State) {
   const tokens = new Map<string, Token>()
   let count = 0
@@ -64,7 +63,6 @@ export function createOneTimeTokens({ clock }: State) {
     if (found && ++found.failures >= MAX_FAILURES) tokens.delete(token)
   }
 
-  /** Voids what a thief could have requested. */
   function revoke(userId: string) {
     drop((token) => token.userId === userId && !isVerification(token))
   }

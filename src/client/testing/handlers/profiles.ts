@@ -12,7 +12,6 @@ import { readLocale } from './sign-in.ts'
 
 type ProfileDeps = { state: State; purchases: Purchases; security: AccountSecurity }
 
-/** How the texts of a profile are read. */
 const TEXTS = {
   name: {
     parse: (name: string) => ([...name].length <= 100 ? name : null),
@@ -24,7 +23,6 @@ const TEXTS = {
 }
 const RESET = { name: null, locale: null, timezone: null, currency: null, avatarKey: null }
 
-/** Profiles, and the deletion of accounts. */
 export function createProfiles({ state, purchases, security }: ProfileDeps) {
   const { find, update, toProfile } = state
   return {

@@ -124,7 +124,6 @@ export function createPurchases(state: State, readPlans: () => PricingPlan[]) {
     return (best && findPlanWith(best.purchase)) ?? free ?? null
   }
 
-  /** The plan that a user has now. */
   function findPlan(user: User): PricingPlan | null {
     return findPlanAmong(assessAll(user, 'production'))
   }

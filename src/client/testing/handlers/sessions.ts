@@ -128,7 +128,7 @@ export function createSessions({ users, find, clock, newId, mails, toProfile }: 
     }
   }
 
-  /** The sessions of a user, most recently used first. */
+  /** Most recently used first. */
   function list(userId: string, currentId: string): Device[] {
     return [...sessions.values()]
       .filter((session) => session.userId === userId)

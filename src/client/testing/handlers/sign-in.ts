@@ -20,7 +20,6 @@ type SignInDeps = {
   security: AccountSecurity
 }
 
-/** Registering, signing in and signing out. */
 export function createSignIn({ state, sessions, tokens, security }: SignInDeps) {
   const { users, addUser, find, findByEmail, update, mails, clock } = state
   const { mergeGuest, secure, removeUntrusted } = security
@@ -167,7 +166,6 @@ export function createSignIn({ state, sessions, tokens, security }: SignInDeps) 
   }
 }
 
-/** The language and time zone that the device reports. */
 export function readLocale({ headers }: Pick<FakeRequest, 'headers'>) {
   const [tag = ''] = (headers['accept-language'] ?? '').split(/[,;]/)
   return {

@@ -9,7 +9,6 @@ import type { State, User } from '../state.ts'
 import type { UserReference } from '../types.ts'
 import type { Purchases } from './purchases.ts'
 
-/** The use of the limits of the user's plan. */
 export function createUsage({ find, clock, resolve }: State, purchases: Purchases) {
   const handlers = {
     readUsage(_input, { userId }) {

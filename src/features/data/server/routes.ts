@@ -10,7 +10,6 @@ import type { DataService } from '../service.ts'
 const PATH = `${SERVER_API}/users/v1/:id/data`
 const tags = ['Data']
 
-/** What both changes of the document have in common. */
 const CHANGE = {
   scope: 'users:write',
   params: UserParams,
@@ -24,7 +23,6 @@ const CHANGE_DETAIL = { 'x-entity-tag': true, 'x-request-headers': ['IfMatch'], 
 
 type Reply = Awaited<ReturnType<DataService['readServerData']>>
 
-/** The routes with which the app's other servers read and write a user's `serverData`. */
 export function serverDataRoutes({
   documents,
   scopeGuard,

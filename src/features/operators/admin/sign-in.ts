@@ -163,7 +163,6 @@ export function signInAdmin({ operators, appName, isSignedIn, record, now }: Sig
       { params: PasskeyParam, ...allow('self', 'stepUp') },
     )
 
-  /** Records sign-ins and sign-outs, with the device. */
   async function logSignIn(
     request: Request,
     operator: string,
@@ -187,7 +186,7 @@ function withoutEmail<Body extends object>(body: Body) {
   return body as Exclude<Body, { passkey: unknown }> | { passkey: AuthenticationResponseJSON }
 }
 
-/** The credential of a proof, for the audit log. */
+/** For the audit log. */
 function findMethod(proof: object) {
   return { with: ['passkey', 'password'].find((method) => method in proof) ?? 'code' }
 }

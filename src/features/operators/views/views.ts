@@ -2,14 +2,13 @@ import { and, asc, eq } from 'drizzle-orm'
 import { AppError, notFound } from '../../../lib/errors.ts'
 import type { OperatorsDb } from '../schema.ts'
 
-/** A list with filters that an operator has named. `search`: the query of its address, such as `?status=trial`. */
+/** `search`: the query of its address, such as `?status=trial`. */
 export type View = { name: string; path: string; search: string }
 
 export type Views = ReturnType<typeof createViews>
 
 const MAX_VIEWS = 50
 
-/** The lists that operators have saved for themselves. */
 export function createViews(db: OperatorsDb) {
   const { operatorViews } = db.tables
   const { name, path, search } = operatorViews
@@ -23,7 +22,7 @@ export function createViews(db: OperatorsDb) {
       .orderBy(asc(name))
   }
 
-  /** Saves a view under its name; replaces an earlier one. Throws `conflict` at 50 views. */
+  /** Replaces an earlier one of the name. Throws `conflict` at 50 views. */
   async function save(operatorId: string, view: View) {
     await db.write(async (tx) => {
       const isOwn = eq(operatorViews.operatorId, operatorId)
@@ -38,7 +37,6 @@ export function createViews(db: OperatorsDb) {
     })
   }
 
-  /** Throws `not_found` for an unknown name. */
   async function remove(operatorId: string, removed: string) {
     const isRemoved = and(eq(operatorViews.operatorId, operatorId), eq(name, removed))
     const rows = await db.write((tx) => tx.delete(operatorViews).where(isRemoved).returning())

@@ -12,10 +12,7 @@ const language = t.String({
 })
 const country = t.String({ pattern: '^[A-Z]{2}$', error: 'must be a country code such as BR' })
 
-/**
- * The requests that a rule applies to. Every condition in it must match; a list matches if one of
- * its members does.
- */
+/** Every condition must match; a list matches if one of its members does. */
 const Condition = closedObject({
   platform: t.Optional(literalUnion(PLATFORMS, { description: 'the platform of the app' })),
   minVersion: t.Optional(version),
@@ -24,7 +21,6 @@ const Condition = closedObject({
   maxVersion: t.Optional(version),
   languages: t.Optional(t.Array(language, { maxItems: 50 })),
   countries: t.Optional(t.Array(country, { maxItems: 250 })),
-  /** The codes of the signed-in user's plan. */
   plans: t.Optional(t.Array(t.String({ minLength: 1, maxLength: 100 }), { maxItems: 50 })),
   /** A percentage of users, always the same ones. */
   percent: t.Optional(
@@ -35,12 +31,11 @@ export type Condition = Static<typeof Condition>
 
 export type Rule = { when: Condition; value: unknown }
 
-/** The rules of a setting, in the order in which they are tried. */
+/** In the order in which they are tried. */
 export function createRulesSchema<Value extends TSchema>(value: Value) {
   return t.Array(closedObject({ when: Condition, value }), { maxItems: MAX_RULES })
 }
 
-/** What is known about the requester. */
 export type Audience = {
   platform: string | null
   version: string | null

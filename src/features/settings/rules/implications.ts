@@ -33,7 +33,6 @@ export function guarantee(given: Condition[], when: Condition): boolean {
   })
 }
 
-/** Whether no request meets both. */
 export function areExclusive(a: Condition, b: Condition): boolean {
   return (
     [a, b].some(({ percent }) => percent === 0) ||

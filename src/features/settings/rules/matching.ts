@@ -67,7 +67,6 @@ const MATCHERS: { [Name in ConditionName]-?: Matcher<NonNullable<Condition[Name]
   },
 }
 
-/** Whether all conditions are met. */
 export function matches(when: Condition, requester: Requester): boolean {
   return listConditions(when).every(([{ isMet }, wanted]) => isMet(wanted, requester))
 }
@@ -85,7 +84,6 @@ export function explainMatch(when: Condition, requester: Requester): string {
   return texts.join(failed.length > 0 ? '; ' : ', ') || 'it applies to everyone'
 }
 
-/** The traits that conditions depend on. */
 export function findTraits(conditions: Condition[]): Trait[] {
   const used = new Set(
     conditions.flatMap((when) => listConditions(when).map(([{ trait }]) => trait)),
@@ -120,8 +118,7 @@ function matchesLanguage([preferred]: string[], wanted: string[]): boolean {
 }
 
 /**
- * A number from 0 to 100, stable per user or device and different for each rollout. Without an id
- * it is close to 100, so a rollout includes unknown devices last.
+ * From 0 to 100, stable per user or device, different for each rollout. Close to 100 without an id: those come last.
  */
 function rolloutBucket(rollout: string, id: string | null): number {
   if (id === null) return 99.999

@@ -2,7 +2,7 @@ import type { AppSettings, StoredSettings } from '../model.ts'
 import type { Audience, Rule, Trait } from './conditions.ts'
 import { explainMatch, findTraits, matches } from './matching.ts'
 
-/** A setting with its rules, whether it is one of the fixed ones or a custom one. */
+/** Fixed or custom. */
 export type Setting = {
   /** `underMaintenance`, `ios.supportedVersion` or `features.newPaywall`. */
   key: string
@@ -36,7 +36,6 @@ export function listSettings({ features, rules = {}, ...fixed }: StoredSettings)
   return [...settings, ...custom]
 }
 
-/** The values of the first matching rules. */
 export function overridesFor(settings: Setting[], audience: Audience): Overrides {
   const entries = settings.flatMap((setting): [string, unknown][] => {
     const rule = setting.rules[firstMatch(setting, audience)]
@@ -50,7 +49,6 @@ export function listTraits(settings: Setting[]): Trait[] {
   return findTraits(settings.flatMap(({ rules }) => rules.map(({ when }) => when)))
 }
 
-/** The settings as an app gets them. */
 export function settingsForApp(stored: StoredSettings, overrides: Overrides): AppSettings {
   const result: Record<string, unknown> = {}
   for (const { key, value } of listSettings(stored)) {
@@ -79,7 +77,7 @@ export function explainSettings(settings: Setting[], audience: Audience): Explan
   })
 }
 
-/** The index of the first rule that matches; -1 if none does. */
+/** -1 if none matches. */
 function firstMatch({ rules, rollout }: Setting, audience: Audience): number {
   const requester = { ...audience, rollout }
   return rules.findIndex(({ when }) => matches(when, requester))

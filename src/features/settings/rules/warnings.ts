@@ -4,9 +4,8 @@ import type { Setting } from './resolution.ts'
 
 /** What decides whether a rule can match at all. */
 type Surroundings = {
-  /** The header in which a proxy sends the country; null for none. */
+  /** Null for none. */
   countryHeader: string | null
-  /** All plans. */
   planCodes: string[]
 }
 

@@ -8,7 +8,6 @@ import type { Usage } from '../service.ts'
 const PATH = `${SERVER_API}/usage/v1`
 const tags = ['Usage']
 
-/** The routes with which the app's other servers use limits and read what is used. */
 export function serverUsageRoutes({ usage, scopeGuard }: { usage: Usage; scopeGuard: ScopeGuard }) {
   return new Elysia({ name: 'server-usage' })
     .use(scopeGuard)

@@ -17,8 +17,7 @@ const EMBEDDED_AT = [
 ]
 
 /**
- * Whether an address belongs to the public internet. A NAT64 address counts as the IPv4 address in it. Others that embed
- * one, such as 6to4, are not public: a gateway could translate them to a private one.
+ * A NAT64 address counts as the IPv4 address in it. Others that embed one, such as 6to4, could lead to a private one.
  */
 export function isPublicAddress(text: string): boolean {
   if (isIP(text) === 0) return false

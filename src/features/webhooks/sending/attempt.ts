@@ -10,7 +10,6 @@ import { type Target, TargetRefusal, type Targets, UnknownHost } from './target.
 
 type Row<Name extends keyof WebhooksDb['tables']> = WebhooksDb['tables'][Name]['$inferSelect']
 
-/** A delivery to attempt. */
 export type Delivery = {
   id: string
   attempts: number
@@ -18,7 +17,7 @@ export type Delivery = {
   message: Row<'webhookMessages'>
 }
 
-/** The outcomes of an attempt, for metrics. */
+/** For metrics. */
 export const OUTCOMES = [
   'delivered',
   'refused',
@@ -65,7 +64,7 @@ const NOT_SENT = new RegExp(`${NOT_CONNECTED.source}|^(ECONNRESET|EPIPE|Connecti
 const MAX_ADDRESSES = 200
 const CERTIFICATE_FAULT = /CERT|TLS|SSL|SELF_SIGNED|VERIFY/
 
-/** Sends a message once. Does not throw; the result says what happened. */
+/** Once. Does not throw; the result says what happened. */
 export function createAttempt(deps: AttemptDeps): Attempt {
   const { targets, sealKey, now, timeoutMs = TIMEOUT_MS, ca } = deps
   const hasReplied = createRecentMap<string, boolean>(MAX_ADDRESSES)
@@ -121,8 +120,8 @@ export function createAttempt(deps: AttemptDeps): Attempt {
   }
 
   /**
-   * Uses the address that has replied last, probably on its open connection. If the receiver closes that as the request
-   * comes, it has not read the request: it is sent again on a new connection.
+   * Uses the address that replied last, probably on its open connection. A receiver that closes it has not read the
+   * request, which is sent again on a new one.
    */
   async function connect({ urls, ...target }: Target, request: Request): Promise<Response> {
     const known = urls.find((url) => hasReplied.get(url))

@@ -11,10 +11,7 @@ type Pace = {
   resumesAt: number
 }
 
-/**
- * How many requests to one endpoint run at once. Multiplied by the maximum number of endpoints, this stays below Bun's
- * limit of 256 requests, so endpoints never wait for each other.
- */
+/** At once, to one endpoint. Times the maximum number of endpoints it stays below Bun's limit of 256 requests. */
 const MAX_LIMIT = 8
 /** How much of a longest or shortest reply is remembered after the next one. */
 const DECAY = 0.98
@@ -23,14 +20,14 @@ const isOverload = ({ outcome, status }: AttemptResult) =>
   outcome === 'unreachable' || status === 429 || (status ?? 0) >= 500
 
 /**
- * How many requests each endpoint gets at a time. A receiver goes on with requests that have timed out, so the next ones
- * would wait behind them: after time-outs it gets a pause, then one request, then more while its replies stay fast.
+ * A receiver goes on with requests that timed out, and the next ones would wait behind them: after time-outs it gets a
+ * pause, then one request, then more while its replies stay fast.
  */
 export function createPaces(timeoutMs: number) {
   const paces = new Map<string, Pace>()
   return { findLimit, start }
 
-  /** How many requests an endpoint may have at a time. */
+  /** At a time. */
   function findLimit(id: string): number {
     const { limit, resumesAt } = findPace(id)
     return performance.now() < resumesAt ? 0 : Math.floor(limit)

@@ -20,12 +20,12 @@ type DeliveryQueueDeps = {
   timeoutMs?: number | undefined
 }
 
-/** More than all endpoints together get, so endpoints never wait for each other, and less than Bun's limit of 256 requests. */
+/** More than all endpoints get, so that none waits for another, and less than Bun's limit of 256 requests. */
 const SLOTS = 200
 /** Longer than an attempt. */
 const LEASE_MS = 30_000
 
-/** The durable queue of deliveries. Each endpoint has its own slots and its own pace. */
+/** Each endpoint has its own slots and its own pace. */
 export function createDeliveryQueue(deps: DeliveryQueueDeps) {
   const { db, attempt, results, registry, now, log } = deps
   const { webhookEndpoints, webhookMessages, webhookDeliveries } = db.tables
@@ -50,12 +50,12 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps) {
   })
   return { ...queue, attemptNow, flush, counts }
 
-  /** Attempts a leased delivery. Throws if the result could not be recorded; it is then attempted again. */
+  /** Throws if the result could not be recorded; the delivery is then attempted again. */
   function attemptNow(delivery: Leased<Delivery>): Promise<AttemptResult> {
     return queue.run(delivery, (signal) => attemptAndRecord(delivery, signal))
   }
 
-  /** Attempts everything that is due, and waits for it. */
+  /** Also waits for it. */
   async function flush() {
     await queue.flush()
     while (pauses.size > 0) {

@@ -7,12 +7,11 @@ import type { WebhooksDb } from '../schema.ts'
 import type { AttemptResult, Delivery } from './attempt.ts'
 import { JITTER, MAX_RETRY_AFTER_MS, RETRY_DELAYS_MS } from './schedule.ts'
 
-/** Why an endpoint is disabled automatically. */
 export type Failure = 'gone' | 'failing'
 
 type ResultsDeps = {
   db: WebhooksDb
-  /** Tells operators, as part of the change, that an endpoint was disabled. */
+  /** As part of the change. */
   onDisabled: (tx: Tx, url: string, reason: Failure) => Promise<void>
   now: () => Date
   newId: () => string
@@ -51,7 +50,6 @@ export function createResults({ db, onDisabled, now, newId, random, log }: Resul
     await updateEndpoint(tx, endpoint, result.outcome)
   }
 
-  /** What to change in a delivery after an attempt. */
   function planNext({ attempts }: Delivery, { outcome, retryAfterMs }: AttemptResult) {
     const count = { attempts: attempts + 1 }
     if (outcome === 'delivered') return { ...count, state: 'delivered', dueAt: null }
@@ -65,10 +63,7 @@ export function createResults({ db, onDisabled, now, newId, random, log }: Resul
     return { ...count, state: 'waiting', dueAt: new Date(now().getTime() + delay) }
   }
 
-  /**
-   * Keeps track of failures, and disables an endpoint that has failed for too long, unless its URL has changed since. A
-   * healthy one is not written.
-   */
+  /** Disables an endpoint that failed for too long, unless its URL has changed. A healthy one is not written. */
   async function updateEndpoint(
     tx: Tx,
     { id, url }: Delivery['endpoint'],

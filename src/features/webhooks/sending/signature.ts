@@ -3,14 +3,14 @@ import { createHmac, randomBytes } from 'node:crypto'
 const PREFIX = 'whsec_'
 const SECRET_BYTES = 32
 
-/** A new signing secret in the format of Standard Webhooks. */
+/** In the format of Standard Webhooks. */
 export function newSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64')
 }
 
 type Signed = { id: string; body: string; at: Date; secrets: string[] }
 
-/** The headers of Standard Webhooks 1.0.0, with one signature per secret. */
+/** Standard Webhooks 1.0.0, with one signature per secret. */
 export function signatureHeaders({ id, body, at, secrets }: Signed): Record<string, string> {
   const timestamp = Math.floor(at.getTime() / 1000)
   const signatures = secrets.map((secret) => {

@@ -12,18 +12,16 @@ export class TargetRefusal extends Error {
   override readonly name = 'TargetRefusal'
 }
 
-/** A host name that could not be resolved. */
 export class UnknownHost extends Error {
   override readonly name = 'UnknownHost'
 }
 
 const MAX_URL_LENGTH = 2_000
 
-/** Checks the URLs of endpoints, and finds the addresses to connect to. */
 export function createTargets({ resolve, allowsPrivate }: TargetDeps) {
   return { parse, locate }
 
-  /** Normalizes a URL. Throws `TargetRefusal`. */
+  /** Throws `TargetRefusal`. */
   function parse(text: string): URL {
     const url = text.length > MAX_URL_LENGTH ? null : URL.parse(text)
     if (url === null) throw new TargetRefusal('must be a URL such as https://example.com/hooks')
@@ -39,8 +37,8 @@ export function createTargets({ resolve, allowsPrivate }: TargetDeps) {
   }
 
   /**
-   * Resolves the host once and checks every address, so that the connection cannot go to one that was not checked.
-   * Throws `TargetRefusal` or `UnknownHost`.
+   * Resolves once and checks every address, so that no connection goes to an unchecked one. Throws `TargetRefusal` or
+   * `UnknownHost`.
    */
   async function locate(text: string): Promise<Target> {
     const url = parse(text)

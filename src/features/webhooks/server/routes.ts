@@ -7,7 +7,6 @@ import { EndpointsReply } from './model.ts'
 
 type ServerWebhookDeps = { webhooks: Webhooks; scopeGuard: ScopeGuard }
 
-/** The route with which the app's other servers list the endpoints that receive events. */
 export function serverWebhookRoutes({ webhooks: { endpoints }, scopeGuard }: ServerWebhookDeps) {
   return new Elysia({ name: 'server-webhooks' })
     .use(scopeGuard)
