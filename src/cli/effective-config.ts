@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import { dataCommand } from '../lib/command.ts'
 import type { Services } from '../server/services.ts'
-import { askServer, STATE_TIMEOUT_MS } from './server/command-socket.ts'
+import { STATE_TIMEOUT_MS, sendToServer } from './server/command-socket.ts'
 
 /** The server's configuration. Only the user that runs the server can read it. */
 export const configCommand = dataCommand({
@@ -13,7 +13,7 @@ export const configCommand = dataCommand({
 
 /** The running server's configuration, or ours without one. Our place and key for backups override the server's. */
 export async function effectiveConfig(localConfig: Config): Promise<Config> {
-  const answer = await askServer(localConfig, configCommand, null, 'work', STATE_TIMEOUT_MS)
+  const answer = await sendToServer(localConfig, configCommand, null, 'work', STATE_TIMEOUT_MS)
   if (!answer) return localConfig
   const serverConfig = answer.outcome as Config
   return {

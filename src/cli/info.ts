@@ -9,7 +9,7 @@ import { BUILD, BUILD_INFO, SHARP_VERSION, VERSION } from '../version.ts'
 import type { LocalCommand } from './command.ts'
 import { requireOwnDirectory } from './data/data-directory.ts'
 import { effectiveConfig } from './effective-config.ts'
-import { askServer, STATE_TIMEOUT_MS } from './server/command-socket.ts'
+import { STATE_TIMEOUT_MS, sendToServer } from './server/command-socket.ts'
 import { writeOutcome, writeOutput } from './terminal.ts'
 
 export const status = dataCommand({
@@ -72,7 +72,13 @@ export const health: LocalCommand = {
   name: 'health',
   summary: 'Check whether the server of DATA_DIR is ready, like /ready: exit 0 or 1',
   run: async (loadConfig, { json }) => {
-    const answer = await askServer(loadConfig(), readinessCommand, null, 'work', STATE_TIMEOUT_MS)
+    const answer = await sendToServer(
+      loadConfig(),
+      readinessCommand,
+      null,
+      'work',
+      STATE_TIMEOUT_MS,
+    )
     if (answer === null) {
       await requireOwnDirectory(loadConfig())
       if (json) writeOutput(JSON.stringify({ server: 'not running' }))

@@ -29,7 +29,7 @@ import { commands } from './commands.ts'
 import { requireData } from './data/data-directory.ts'
 import { openData } from './data/open-data.ts'
 import { createProgram, expandHelp, requireKnownCommand } from './program.ts'
-import { askServer } from './server/command-socket.ts'
+import { sendToServer } from './server/command-socket.ts'
 import { readServiceRecord, serviceVariables } from './service/service-record.ts'
 import { confirmRisk, createProgress, writeOutcome } from './terminal.ts'
 import { describeForOperator } from './unavailable.ts'
@@ -110,7 +110,7 @@ async function perform(
   config: Config,
   input: unknown,
 ) {
-  const answer = await askServer(config, command, input, part)
+  const answer = await sendToServer(config, command, input, part)
   if (answer) return answer.outcome
   await using data = await openOwnData(config)
   return await performHere(data, command, part, input)
@@ -125,7 +125,7 @@ async function performAll(
   await using stack = new AsyncDisposableStack()
   let data: OpenedData | null = null
   return await performSteps(steps, async (input) => {
-    const answer = data ? null : await askServer(config, command, input, 'work')
+    const answer = data ? null : await sendToServer(config, command, input, 'work')
     if (answer) return answer.outcome
     data ??= stack.use(await openOwnData(config))
     return performHere(data, command, 'work', input)

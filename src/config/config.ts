@@ -53,8 +53,8 @@ export function readConfig(
     .map(({ name, message }) =>
       name === null ? `${path} ${message}` : `${name} in ${path} ${message}`,
     )
-  const faults = [...ofFile, ...reader.faults, ...findContradictions(settings)]
-  if (faults.length > 0) throw new ConfigError([...new Set(faults)].join('\n'))
+  const problems = [...ofFile, ...reader.problems, ...findContradictions(settings)]
+  if (problems.length > 0) throw new ConfigError([...new Set(problems)].join('\n'))
   const known = Object.entries({ ...defaults, ...variables, ...environment })
   const ours = known.filter(([, value]) => !SERVICE_LINK.test(value ?? '')).map(([name]) => name)
   return {
@@ -150,7 +150,7 @@ function s3Keys(storage: ValuesOf<typeof storageSettings>, env: SettingsReader['
 function findContradictions(settings: ReturnType<typeof readSettings>): string[] {
   const { consolePort, port, httpPort, ratesProvider, ratesApiKey, tlsCert, tlsKey } = settings
   const { webhookTokens, backupDir, backupS3 } = settings
-  const faults: [isFault: boolean, message: string][] = [
+  const contradictions: [isFault: boolean, message: string][] = [
     [
       consolePort !== null && consolePort === port,
       'CONSOLE_PORT must differ from PORT: unset it to serve the console on the same port',
@@ -189,5 +189,5 @@ function findContradictions(settings: ReturnType<typeof readSettings>): string[]
       'WEBHOOK_TOKEN is still the example from the manual: use a random one, for example from "openssl rand -hex 32"',
     ],
   ]
-  return faults.filter(([isFault]) => isFault).map(([, message]) => message)
+  return contradictions.filter(([isFault]) => isFault).map(([, message]) => message)
 }

@@ -40,25 +40,25 @@ export function parseDotEnv(
   environment: Record<string, string | undefined>,
 ): Pick<DotEnv, 'variables' | 'faults'> {
   const variables: Record<string, string> = {}
-  const faults = new Map<string, string>()
+  const problems = new Map<string, string>()
   for (const [, name = '', double, single, back, plain = ''] of text.matchAll(LINE)) {
-    faults.delete(name)
+    problems.delete(name)
     const withLines = double?.replaceAll('\\n', '\n').replaceAll('\\r', '\r')
     const [, bare = ''] = /^(.*?)(?:\s#.*)?$/.exec(plain.trimEnd()) ?? []
     const value = withLines ?? single ?? back ?? bare.trim()
     if (bare.includes('#'))
-      faults.set(name, 'has a "#": put the value in quotes, or a space before a comment')
+      problems.set(name, 'has a "#": put the value in quotes, or a space before a comment')
     variables[name] = value.replaceAll(REFERENCE, (reference, braced, fallback, short) => {
       const known = environment[braced ?? short] ?? variables[braced ?? short] ?? fallback
       if (reference === '\\$') return '$'
       if (known === undefined)
-        faults.set(name, 'has a "$" before a name that is not a variable: write "\\$"')
+        problems.set(name, 'has a "$" before a name that is not a variable: write "\\$"')
       return known ?? ''
     })
   }
   return {
     variables,
-    faults: [...faults]
+    faults: [...problems]
       .filter(([name]) => environment[name] === undefined)
       .map(([name, message]) => ({ name, message })),
   }

@@ -14,10 +14,10 @@ export const SERVICE_LINK = /^(tcp|udp|sctp):\/\//
 
 /** Reads variables, or the files that `<NAME>_FILE` names, and collects the problems, never with a value. */
 export function createSettingsReader(layers: Layer[]) {
-  const faults: string[] = []
+  const problems: string[] = []
   const warnings: string[] = []
   const names: string[] = []
-  return { env, readAll, faults, warnings, names }
+  return { env, readAll, problems, warnings, names }
 
   function readAll<Group extends object>(group: Group): ValuesOf<Group> {
     const entries = Object.entries(group as Settings)
@@ -37,7 +37,7 @@ export function createSettingsReader(layers: Layer[]) {
         ? ', and Kubernetes has set it for a Service of that name: set enableServiceLinks: false'
         : ''
     const empty = text.trim() === '' ? ', but is empty' : ''
-    faults.push(`${name} must be ${kind.expected}${hint}${empty}`)
+    problems.push(`${name} must be ${kind.expected}${hint}${empty}`)
     return kind.fallback
   }
 
@@ -47,9 +47,9 @@ export function createSettingsReader(layers: Layer[]) {
 
   function checkPath(name: string) {
     if (layers.some((layer) => Object.hasOwn(layer, `${name}_FILE`)))
-      faults.push(`${name} is the path of a file itself: set it instead of ${name}_FILE`)
+      problems.push(`${name} is the path of a file itself: set it instead of ${name}_FILE`)
     if (isUnexpanded(env(name) ?? ''))
-      faults.push(`${name} has "~" or "$", which only a shell replaces: write the whole path`)
+      problems.push(`${name} has "~" or "$", which only a shell replaces: write the whole path`)
   }
 
   function env(name: string): string | undefined {
@@ -57,7 +57,7 @@ export function createSettingsReader(layers: Layer[]) {
     const [, , unquoted] = /^(["'])(.*)\1$/s.exec(text?.trim() ?? '') ?? []
     if (unquoted === undefined) return text
     const sentence = `${name} has quotes around its value, which would become part of it`
-    if (!KEPT_QUOTES.includes(name)) faults.push(`${sentence}: remove them`)
+    if (!KEPT_QUOTES.includes(name)) problems.push(`${sentence}: remove them`)
     else
       warnings.push(
         `${sentence}: data may be encrypted with them, so keep a copy when you remove them`,
@@ -69,11 +69,11 @@ export function createSettingsReader(layers: Layer[]) {
     const file = `${name}_FILE`
     const layer = layers.find((one) => one[name] !== undefined || Object.hasOwn(one, file))
     if (!layer || !Object.hasOwn(layer, file)) return layer?.[name]
-    if (layer[name] !== undefined) faults.push(`${name} and ${file} are both set: remove one`)
+    if (layer[name] !== undefined) problems.push(`${name} and ${file} are both set: remove one`)
     try {
       return readFileSync(layer[file] ?? '', 'utf8')
     } catch (error) {
-      faults.push(`${file} cannot be read (${(error as { code?: string }).code})`)
+      problems.push(`${file} cannot be read (${(error as { code?: string }).code})`)
       return undefined
     }
   }

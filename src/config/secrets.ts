@@ -72,7 +72,7 @@ export async function checkSecrets(folder: string, schemaVersion: number) {
   if (await isExposedAt(folder, 0o022)) exposed.push('the folder itself')
   const check = async (name: SecretName) => ({
     name,
-    fault: await describeFault(folder, name, schemaVersion),
+    fault: await describeProblem(folder, name, schemaVersion),
     isExposedFile: await isExposedAt(join(folder, name), 0o077),
   })
   for (const { name, fault, isExposedFile } of await Promise.all(SECRET_NAMES.map(check))) {
@@ -111,7 +111,7 @@ export async function discardDamagedSecrets(folder: string, schemaVersion: numbe
   await requireReadable(folder)
   const lost: { name: SecretName; breaks: string }[] = []
   for (const name of SECRET_NAMES) {
-    if ((await describeFault(folder, name, schemaVersion)) === null) continue
+    if ((await describeProblem(folder, name, schemaVersion)) === null) continue
     await rm(join(folder, name), { force: true })
     lost.push({ name, breaks: FILES[name].breaks })
   }
@@ -159,7 +159,7 @@ async function symmetricKey({ readOrCreate }: StoredText): Promise<Buffer> {
 }
 
 /** What is wrong with a secret, without revealing it; null when it is valid. */
-async function describeFault(folder: string, name: SecretName, schemaVersion: number) {
+async function describeProblem(folder: string, name: SecretName, schemaVersion: number) {
   const { since, isValid }: SecretFile = FILES[name]
   if (!existsSync(join(folder, name))) return schemaVersion >= since ? 'is missing' : null
   const content = await readFile(join(folder, name), 'utf8')

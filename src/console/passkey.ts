@@ -5,17 +5,17 @@ export type PasskeyOptions = Parameters<typeof startRegistration>[0]['optionsJSO
 
 /** Named after the device. */
 export async function createPasskey(optionsJSON: PasskeyOptions) {
-  const passkey = await startRegistration({ optionsJSON }).catch(refuse)
+  const passkey = await startRegistration({ optionsJSON }).catch(rejectPasskey)
   return { passkey, passkeyName: deviceName() }
 }
 
 export async function signWithPasskey(path: string) {
   const optionsJSON = await send<Parameters<typeof startAuthentication>[0]['optionsJSON']>(path)
-  return startAuthentication({ optionsJSON }).catch(refuse)
+  return startAuthentication({ optionsJSON }).catch(rejectPasskey)
 }
 
 /** The browser refuses when the operator cancels, waits too long or has no passkey for this site. */
-function refuse(): never {
+function rejectPasskey(): never {
   throw failure('The passkey was not used: try again.')
 }
 

@@ -4,7 +4,7 @@ import { Value } from '@sinclair/typebox/value'
 import { AppError, type ErrorDetail } from './errors.ts'
 
 /** Errors about the type of a value, not its size or format. */
-const TYPE_FAULTS = new Set([
+const TYPE_ERRORS = new Set([
   ValueErrorType.Array,
   ValueErrorType.Boolean,
   ValueErrorType.Integer,
@@ -76,8 +76,8 @@ export function toErrorDetails(
   formatName: (path: string) => string,
 ): ErrorDetail[] {
   const found = new Map<string, ErrorDetail>()
-  for (const fault of faults) {
-    for (const inner of innermost(fault)) {
+  for (const error of faults) {
+    for (const inner of innermost(error)) {
       const path = formatName(inner.path.slice(1).replaceAll('/', '.'))
       if (!found.has(path))
         found.set(path, { path: path.slice(0, 100), message: expectation(inner) })
@@ -119,7 +119,7 @@ function expectation(fault: ValueError): string {
   if (type === ValueErrorType.StringMaxLength || isMeasured)
     return `must have ${schema['maxLength']} characters or fewer`
   if (isChoice(fault)) return `must be ${listChoices(schema['anyOf'])}`
-  return TYPE_FAULTS.has(type) || isText ? `must be ${readName(schema)}` : message
+  return TYPE_ERRORS.has(type) || isText ? `must be ${readName(schema)}` : message
 }
 
 /** Formats `pro, free or null`. */

@@ -34,7 +34,7 @@ export function createReadiness(deps: ReadinessDeps) {
     storage: () => inTime('storage', probeStorage()).then(() => 'ok'),
     async store() {
       if (config.filesUrl === null) return 'off'
-      return okIf((await inTime('store', storeOwner.describe())) === null)
+      return okIf((await inTime('store', storeOwner.describeProblem())) === null)
     },
     imageWorker: async () => okIf(!imageQueue.isFailing()),
     async rates() {

@@ -113,7 +113,7 @@ test('the next backup removes the parts of an interrupted upload, but not those 
   await using store = await startBackupBucket()
   const client = createS3Client(store.bucket)
   for (const key of [NAME, 'homeport-mine.tar', 'other.bin'])
-    await client.ask('POST', key, { uploads: '' }, '')
+    await client.call('POST', key, { uploads: '' }, '')
   await removeUnfinished(store.bucket, DAY_MS)
   expect(store.s3.uploads.size).toBe(3)
   await removeUnfinished(store.bucket, 0)

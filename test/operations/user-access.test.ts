@@ -63,7 +63,7 @@ describe('the status', () => {
     const { user } = await app.register('ann@example.com')
     const support = { by: 'dana', reason: 'beta tester' }
     const grant = { userId: user._id, entitlementId: 'pro', until: null, ...support }
-    await app.services.grants.give(grant)
+    await app.services.grants.create(grant)
     expect(await list(app, 'status=granted')).toEqual(['ann'])
   })
 

@@ -44,5 +44,5 @@ type World = Awaited<ReturnType<typeof createWorld>>
 /** Grants the user access, without an end unless `fields` sets one. */
 export function give({ app, userId }: World, entitlementId: string, fields = {}) {
   const grant = { userId, entitlementId, until: null, by: 'ann', reason: 'test', ...fields }
-  return app.services.grants.give(grant)
+  return app.services.grants.create(grant)
 }

@@ -11,9 +11,9 @@ import type { LocalCommand } from '../command.ts'
 import { describeMissing, readRowKeys } from '../copy/row-keys.ts'
 import { asCommandError, lockData, requireData, takeBackupLock } from '../data/data-directory.ts'
 import { ensureInstallationKey, installationKeys } from '../data/installation-keys.ts'
-import { movedTo, refuseMoved } from '../data/open-sqlite.ts'
+import { assertNotMoved, movedTo } from '../data/open-sqlite.ts'
 import { effectiveConfig } from '../effective-config.ts'
-import { askServer } from '../server/command-socket.ts'
+import { sendToServer } from '../server/command-socket.ts'
 import { readServiceRecord } from '../service/service-record.ts'
 import { createProgress, writeOutcome } from '../terminal.ts'
 import { exists, removeOldBackups, removeUnfinished } from './backups.ts'
@@ -63,7 +63,7 @@ export const backup: LocalCommand = {
     await requireData(config)
     // Until a copy is complete, the data is still here.
     const isMoving = (await movedTo(config))?.isUnfinished === true
-    if (config.databaseUrl === null && !isMoving) await refuseMoved(config)
+    if (config.databaseUrl === null && !isMoving) await assertNotMoved(config)
     // Only this user may read our files.
     process.umask(0o077)
     using lock = await lockBackups(config)
@@ -140,7 +140,7 @@ async function write(config: Config, target: Target, key: string | null) {
 
 /** Without a running server, none can start until `work` is done. */
 async function withRemovalsHeld<T>(config: Config, work: () => Promise<T>): Promise<T> {
-  const hold = (ms: number) => askServer(config, holdCommand, ms, 'work')
+  const hold = (ms: number) => sendToServer(config, holdCommand, ms, 'work')
   if ((await hold(HOLD_MS)) === null) {
     using _lock = await lockData(config)
     return await work()

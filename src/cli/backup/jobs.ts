@@ -46,7 +46,7 @@ export function createBackupState(
 ): () => Promise<BackupState> {
   const place = findBackupPlace(config)
   const isStore = typeof place !== 'string'
-  const targetFault = cached(
+  const targetProblem = cached(
     () => probeTarget(place),
     (fault) => (isStore && fault === null ? STORE_PROBE_INTERVAL_MS : PROBE_INTERVAL_MS),
   )
@@ -70,14 +70,14 @@ export function createBackupState(
 
   async function read(): Promise<BackupState> {
     const newest = await findNewest().catch((error: Error) => error)
-    if (newest instanceof Error) return failing(describeStoreFault(place, newest))
+    if (newest instanceof Error) return failing(describeStoreError(place, newest))
     const newestAt = newest?.at ?? null
     if (config.backupSchedule === null) return { newestAt, isScheduled: false, fault: null }
     const run = runs.get(BACKUP_JOB)
     const hasRecovered = run && newestAt !== null && newestAt > run.at
     const error = hasRecovered ? null : (run?.error ?? null)
-    const fault = error ?? describeOverdue(newest) ?? (await targetFault())
-    return { newestAt, isScheduled: true, fault }
+    const problem = error ?? describeOverdue(newest) ?? (await targetProblem())
+    return { newestAt, isScheduled: true, fault: problem }
   }
 
   function failing(fault: string): BackupState {
@@ -119,8 +119,8 @@ function cached<T>(
 /** Warns when the server starts, not hours later at the first scheduled backup. */
 export async function warnIfTargetUnwritable(config: Config, log: Log) {
   if (config.backupSchedule === null) return
-  const fault = await probeTarget(findBackupPlace(config))
-  if (fault !== null) log.warn(`scheduled backups will fail: ${fault}`)
+  const problem = await probeTarget(findBackupPlace(config))
+  if (problem !== null) log.warn(`scheduled backups will fail: ${problem}`)
 }
 
 export async function probeTarget(place: BackupPlace): Promise<string | null> {
@@ -128,7 +128,7 @@ export async function probeTarget(place: BackupPlace): Promise<string | null> {
     const stored = createS3Client(place).put('.homeport-probe', new Blob(['probe']))
     return stored.then(
       () => null,
-      (error) => describeStoreFault(place, error),
+      (error) => describeStoreError(place, error),
     )
   }
   const path = join(place, `.homeport-probe-${process.pid}`)
@@ -143,6 +143,6 @@ export async function probeTarget(place: BackupPlace): Promise<string | null> {
   }
 }
 
-function describeStoreFault(place: BackupPlace, error: Error): string {
+function describeStoreError(place: BackupPlace, error: Error): string {
   return `${formatBackupPath(place)} cannot be used: ${describeForOperator(error).replace(/\.$/, '')}`
 }

@@ -10,9 +10,9 @@ import { megabytes } from '../../lib/text/format-bytes.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
 import { recordRestore } from '../../platform/db/sqlite/record-restore.ts'
 import type { LocalCommand } from '../command.ts'
-import { lockData, refuseServiceDatabase } from '../data/data-directory.ts'
+import { assertNotServiceDatabase, lockData } from '../data/data-directory.ts'
 import { installationKeys } from '../data/installation-keys.ts'
-import { databasePath, refuseMoved } from '../data/open-sqlite.ts'
+import { assertNotMoved, databasePath } from '../data/open-sqlite.ts'
 import { readServiceRecord } from '../service/service-record.ts'
 import { confirmRisk, createProgress, writeOutcome } from '../terminal.ts'
 import { type ReadResult, readBackup } from './read-backup.ts'
@@ -99,8 +99,8 @@ async function replaceData(
   using _lock = await lockData(config)
   await finishRestore(dataDir)
   if (config.databaseUrl === null) {
-    await refuseMoved(config)
-    refuseServiceDatabase(config)
+    await assertNotMoved(config)
+    assertNotServiceDatabase(config)
     requireReplaceable(dataDir)
   }
   if ((await freeSpace(dataDir)).bytes < source.size) {

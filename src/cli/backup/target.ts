@@ -36,7 +36,7 @@ export async function chooseTarget(
   const path = (await isFolder(out))
     ? formatTarget(await unusedName(resolve(out), isEncrypted))
     : await confirmReplacement(resolve(out), isConfirmed)
-  await refusePathInDataDir(config.dataDir, path)
+  await assertOutsideDataDir(config.dataDir, path)
   return { place: dirname(path), name: basename(path) }
 }
 
@@ -74,7 +74,7 @@ export async function confirmReplacement(path: string, isConfirmed: boolean): Pr
 }
 
 /** Inside the data directory, backups belong in `backups/`; all else belongs to the server. */
-async function refusePathInDataDir(dataDir: string, path: string) {
+async function assertOutsideDataDir(dataDir: string, path: string) {
   const place = relative(await realPath(dataDir), await realPath(path))
   const isInside = place !== '..' && !place.startsWith('../')
   if (!isInside || place.startsWith('backups/')) return

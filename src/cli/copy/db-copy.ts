@@ -148,7 +148,7 @@ export async function copyInto(
       'migrate',
     )
     const rows = await copyAll(from, to, 'copy again from the beginning').catch(async (error) => {
-      await from.giveBack?.().catch(() => {})
+      await from.allowChangesAgain?.().catch(() => {})
       throw error
     })
     return { rows, from: from.db.place }

@@ -8,8 +8,8 @@ import type { OpenDb } from '../../platform/db/db.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
 import {
   ALLOW_CHANGES,
+  blockChanges,
   countOtherConnections,
-  refuseChanges,
 } from '../../platform/db/postgres/moved.ts'
 import { openPools, openSnapshot, withoutPassword } from '../../platform/db/postgres/open.ts'
 import { sqliteColumns } from '../../platform/db/sqlite/columns.ts'
@@ -21,8 +21,8 @@ import {
   openDatabase,
 } from '../../platform/db/sqlite/open.ts'
 import { buildTables, type Tables } from '../../server/declarations.ts'
-import { refuseSchema, type SchemaChange } from '../data/engine.ts'
-import { connectPostgres, refuseUnfinishedCopy, type UrlSetting } from '../data/open-postgres.ts'
+import { assertSchemaChangeAllowed, type SchemaChange } from '../data/engine.ts'
+import { assertCopyFinished, connectPostgres, type UrlSetting } from '../data/open-postgres.ts'
 import { requireRights } from '../data/postgres-rights.ts'
 import { CopyMismatch, countAll } from './copy-tables.ts'
 
@@ -31,7 +31,7 @@ export type Side = {
   db: Pick<OpenDb<Tables>, 'tables' | 'read' | 'write' | 'place'>
   secrets: (name: SecretName) => ReturnType<typeof secretFile>
   /** Lets a source that the copy has stopped accept changes again. */
-  giveBack?: () => Promise<unknown>
+  allowChangesAgain?: () => Promise<unknown>
 } & AsyncDisposable
 
 /** The statements of a copy are slow; the deadline is in ms. */
@@ -45,7 +45,11 @@ export async function openSqliteSide(
 ): Promise<Side> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const migrations = readMigrations('sqlite')
-  refuseSchema(schema, existsSync(path) ? countAppliedMigrations(path) : 0, migrations.length)
+  assertSchemaChangeAllowed(
+    schema,
+    existsSync(path) ? countAppliedMigrations(path) : 0,
+    migrations.length,
+  )
   const client = openDatabase(path)
   migrate(client, migrations)
   const db = createDb(client, buildTables(sqliteColumns), null)
@@ -75,16 +79,16 @@ export async function openPostgresSource(
     readOnly: true,
   })
   try {
-    await refuseUnfinishedCopy(db)
+    await assertCopyFinished(db)
     // Detect a wrong SECRET_KEY before changes are refused.
-    for (const name of SECRET_NAMES) await secretStore(name).readOrCreate(() => refuseMissing(name))
+    for (const name of SECRET_NAMES) await secretStore(name).readOrCreate(() => rejectMissing(name))
     if (newPlace !== null) {
       await requireRights(pools.changes.read, readMigrations('postgres'), 'alter')
-      await refuseChanges(pools.changes, newPlace)
+      await blockChanges(pools.changes, newPlace)
     }
     const { read, end } = await openSnapshot(pools.changes)
     const { tables, write, place } = db
-    const giveBack = () => {
+    const allowChangesAgain = () => {
       // The snapshot would hold up the removal of triggers from its tables.
       end()
       return pools.changes.read(ALLOW_CHANGES, [])
@@ -92,7 +96,7 @@ export async function openPostgresSource(
     return {
       db: { tables, write, place, read },
       secrets: secretStore,
-      ...(newPlace !== null && { giveBack }),
+      ...(newPlace !== null && { allowChangesAgain }),
       async [Symbol.asyncDispose]() {
         end()
         await close()
@@ -146,12 +150,12 @@ export async function openPostgresTarget(
 /** Throws `CopyMismatch` if the secrets then differ. */
 export async function copySecrets(from: Side, to: Side) {
   for (const name of SECRET_NAMES) {
-    const text = await from.secrets(name).readOrCreate(() => refuseMissing(name))
+    const text = await from.secrets(name).readOrCreate(() => rejectMissing(name))
     const kept = await to.secrets(name).readOrCreate(async () => text)
     if (kept !== text) throw new CopyMismatch(`The secret ${name} differs between the two sides`)
   }
 }
 
-async function refuseMissing(name: SecretName): Promise<string> {
+async function rejectMissing(name: SecretName): Promise<string> {
   throw new CommandError(`The secret ${name} is missing: start the server once, or restore it.`)
 }

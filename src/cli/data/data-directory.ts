@@ -19,12 +19,12 @@ const MIN_START_BYTES = 1024 * 1024
 export async function requireData(config: Config) {
   // The database server has the data; the directory holds temporary files only.
   if (config.databaseUrl !== null) return requireOwnDirectory(config)
-  refuseServiceDatabase(config)
+  assertNotServiceDatabase(config)
   await requireDatabaseFile(config)
 }
 
 /** Throws if the service keeps its data in a database server: a SQLite file here is an old one. */
-export function refuseServiceDatabase({ dataDir, databaseUrl }: Config) {
+export function assertNotServiceDatabase({ dataDir, databaseUrl }: Config) {
   const place = readServiceRecord(dataDir)?.database ?? null
   if (place === null || databaseUrl !== null) return
   throw new CommandError(
@@ -74,23 +74,23 @@ export async function lockData({ dataDir }: Config): Promise<Disposable> {
 export async function asCommandError(error: unknown, { dataDir }: Config): Promise<unknown> {
   if (error instanceof CommandError) return error
   if (error instanceof DatabaseRefusal) return new CommandError(error.message)
-  const fault = classifyOpenError(error)
-  if (fault === null) return error
-  if (fault.kind === 'read_only') {
+  const kind = classifyOpenError(error)
+  if (kind === null) return error
+  if (kind.kind === 'read_only') {
     return new CommandError(`${dataDir} is read-only: mount its disk writable and start again.`)
   }
   const type = findMount(dataDir)?.type ?? ''
-  if (REMOTE.test(type) && fault.kind !== 'full' && !/^E(ACCES|PERM)$/.test(fault.code)) {
+  if (REMOTE.test(type) && kind.kind !== 'full' && !/^E(ACCES|PERM)$/.test(kind.code)) {
     return new CommandError(
-      `${dataDir} is on a file system (${type}) without the locks or shared memory that SQLite needs (${fault.code}): use a local disk, or DATABASE_URL.`,
+      `${dataDir} is on a file system (${type}) without the locks or shared memory that SQLite needs (${kind.code}): use a local disk, or DATABASE_URL.`,
     )
   }
-  if (fault.kind === 'busy') {
+  if (kind.kind === 'busy') {
     return new CommandError(
       `Another program has locked the database in ${dataDir}: end it ("fuser ${databasePath({ dataDir })}" finds it) and start again.`,
     )
   }
-  if (fault.kind === 'full' || (await isFull(dataDir))) {
+  if (kind.kind === 'full' || (await isFull(dataDir))) {
     const { state, advice } = await describeFullDisk(dataDir)
     return new CommandError(`The disk of ${dataDir} ${state}: ${advice} and start again.`)
   }
@@ -104,7 +104,7 @@ export async function asCommandError(error: unknown, { dataDir }: Config): Promi
       )
   }
   if (owner !== null && owner !== self) return new CommandError(explainOwner(dataDir, owner))
-  return new CommandError(`${dataDir} is not writable (${fault.code}): check its owner and mode`)
+  return new CommandError(`${dataDir} is not writable (${kind.code}): check its owner and mode`)
 }
 
 /** How root gives the user `self` the data directory; null if that user cannot see whether it exists. */

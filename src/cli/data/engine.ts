@@ -17,7 +17,7 @@ export type Engine = {
 } & AsyncDisposable
 
 /** Throws `CommandError` when opening the database would change its schema more than `allowed`. */
-export function refuseSchema(allowed: SchemaChange, applied: number, known: number) {
+export function assertSchemaChangeAllowed(allowed: SchemaChange, applied: number, known: number) {
   if (allowed === 'resume') return
   if (applied > known)
     throw new CommandError('The database was written by a newer homeport: start that version.')

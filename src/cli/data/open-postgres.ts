@@ -23,7 +23,7 @@ import {
 } from '../../platform/db/postgres/open.ts'
 import { createSharedSecrets } from '../../platform/db/postgres/shared-secrets.ts'
 import { buildTables } from '../../server/declarations.ts'
-import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
+import { assertSchemaChangeAllowed, type Engine, type SchemaChange } from './engine.ts'
 import { describeMissingRights, requireRights } from './postgres-rights.ts'
 
 /** The setting or option that contains the URL; error messages name it. */
@@ -76,7 +76,7 @@ export async function openPostgres(
 ): Promise<Engine> {
   const { db, pools, migrated, secretStore, close } = await connect(config, log, schema)
   try {
-    await refuseUnfinishedCopy(db)
+    await assertCopyFinished(db)
     const unsafe = await unsafeSettings(pools.reads)
     if (unsafe !== null) log.warn(`${db.place} has ${unsafe}`)
     const secrets = await loadSecrets(secretStore, secretStore(STORE_CLAIM))
@@ -93,10 +93,11 @@ export async function connectPostgres(url: string, { secretKey }: Config, option
   const { setting = 'DATABASE_URL', readOnly = false } = options
   const pools = openPools(url, connections, deadline)
   try {
-    if (!readOnly) refuseMoved(withoutPassword(url), await movedTo(pools.changes.read))
+    if (!readOnly) assertNotMoved(withoutPassword(url), await movedTo(pools.changes.read))
     const migrations = readMigrations('postgres')
     await requireRights(pools.changes.read, migrations, readOnly ? 'read' : 'change')
-    const permit = (applied: number) => refuseSchema(schema, applied, migrations.length)
+    const permit = (applied: number) =>
+      assertSchemaChangeAllowed(schema, applied, migrations.length)
     const migrated = await migrate(pools.changes, migrations, permit, onWait, patience)
     const db = createPostgresDb(pools, { url, connections }, buildTables(postgresColumns))
     const sealKey = createHash('sha256')
@@ -117,7 +118,7 @@ export async function connectPostgres(url: string, { secretKey }: Config, option
 }
 
 /** Throws if only a part of the data has been copied into the database. */
-export async function refuseUnfinishedCopy(db: {
+export async function assertCopyFinished(db: {
   place: string
   isCopyUnfinished: () => Promise<boolean>
 }) {
@@ -127,7 +128,7 @@ export async function refuseUnfinishedCopy(db: {
   )
 }
 
-function refuseMoved(place: string, target: string | null) {
+function assertNotMoved(place: string, target: string | null) {
   if (target === null) return
   throw new CommandError(
     `The data of ${place} was moved to ${target}: start the server there without DATABASE_URL, or repeat the interrupted "homeport db copy". To continue here instead, run "${ALLOW_CHANGES}" in this database.`,

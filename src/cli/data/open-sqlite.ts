@@ -26,7 +26,7 @@ import {
 } from '../../platform/db/sqlite/open.ts'
 import { buildTables } from '../../server/declarations.ts'
 import { programCommand } from '../processes/program-command.ts'
-import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
+import { assertSchemaChangeAllowed, type Engine, type SchemaChange } from './engine.ts'
 
 type Client = ReturnType<typeof openDatabase>
 
@@ -42,12 +42,12 @@ export async function openSqlite(
 ): Promise<Engine> {
   const path = databasePath(config)
   const migrations = readMigrations('sqlite')
-  await refuseMoved(config)
-  await refuseFileSystem(config)
-  await refuseUnusable(config, path, await reasonNotToOpen(path, migrations))
+  await assertNotMoved(config)
+  await assertFileSystem(config)
+  await assertUsable(config, path, await reasonNotToOpen(path, migrations))
   const folder = join(config.dataDir, 'secrets')
   const applied = existsSync(path) ? countAppliedMigrations(path) : 0
-  refuseSchema(schema, applied, migrations.length)
+  assertSchemaChangeAllowed(schema, applied, migrations.length)
   const replaced = newSecrets ? await discardDamagedSecrets(folder, applied) : []
   await checkSecrets(folder, newSecrets ? 0 : applied)
   const client = openDatabase(path)
@@ -98,7 +98,7 @@ export async function markMoved(config: Config, place: string, isUnfinished: boo
   await writeDurably(movedMarkerPath(config), `${place}\n${isUnfinished ? `${UNFINISHED}\n` : ''}`)
 }
 
-export async function refuseMoved(config: Config) {
+export async function assertNotMoved(config: Config) {
   const moved = await movedTo(config)
   if (moved === null) return
   const { place, isUnfinished } = moved
@@ -127,14 +127,14 @@ export async function migrationStatus(
 ): Promise<{ applied: number; known: string[] }> {
   const migrations = readMigrations('sqlite')
   const path = databasePath(config)
-  await refuseFileSystem(config)
-  await refuseUnusable(config, path, await reasonNotToOpen(path, migrations))
+  await assertFileSystem(config)
+  await assertUsable(config, path, await reasonNotToOpen(path, migrations))
   const known = migrations.map(({ tag }) => tag)
   return { applied: existsSync(path) ? countAppliedMigrations(path) : 0, known }
 }
 
 /** Call it before anything opens the database. */
-async function refuseFileSystem({ dataDir, allowedFileSystem }: Config) {
+async function assertFileSystem({ dataDir, allowedFileSystem }: Config) {
   const name = await copyOnWriteSystem(dataDir)
   if (name === null || name === allowedFileSystem) return
   throw new ConfigError(
@@ -142,7 +142,7 @@ async function refuseFileSystem({ dataDir, allowedFileSystem }: Config) {
   )
 }
 
-async function refuseUnusable(config: Config, path: string, refusal: string | null) {
+async function assertUsable(config: Config, path: string, refusal: string | null) {
   if (refusal !== null) throw new CommandError(refusal)
   const missing = !existsSync(path) || Bun.file(path).size === 0
   const unfinished = unfinishedCopyFolder(config.dataDir)

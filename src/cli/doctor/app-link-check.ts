@@ -22,8 +22,8 @@ export async function checkAppLinks(config: Config): Promise<Finding> {
   for (const [path, content] of Object.entries(wellKnownFiles(config, mailLinkPaths(config)))) {
     const hosts = path === ORIGINS_FILE ? [relyingParty] : new Set([here, relyingParty])
     for (const host of hosts) {
-      const fault = await compare(host + path, content)
-      if (fault !== null) return fault
+      const finding = await compare(host + path, content)
+      if (finding !== null) return finding
       urls.push(host + path)
     }
   }

@@ -7,7 +7,7 @@ import { describeForOperator } from '../unavailable.ts'
 import { type Check, type Finding, failed, toReason } from './check.ts'
 import { localChecks } from './local-checks.ts'
 import { networkChecks } from './network-checks.ts'
-import { askServerState } from './server-state.ts'
+import { readServerState } from './server-state.ts'
 
 const SYMBOLS = { ok: '✓', warning: '!', failed: '✗' } as const
 
@@ -18,7 +18,7 @@ export const doctor: LocalCommand = {
   options: [['--data-dir <path>', 'overrides DATA_DIR']],
   run: async (loadConfig, { json }) => {
     const config = await effectiveConfig(loadConfig())
-    const state = await askServerState(config)
+    const state = await readServerState(config)
     // A server may be running although its data was removed.
     if (state === null) await requireData(config)
     const findings: (Finding & { name: string })[] = []

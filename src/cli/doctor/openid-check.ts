@@ -12,16 +12,16 @@ export async function checkOpenId(issuer: string): Promise<Finding> {
   }
   const { jwksUrl, algorithms } = provider
   const keys = createKeySet(jwksUrl, 0)
-  const fault = await keys.reload().then(
+  const problem = await keys.reload().then(
     () => null,
     (error: Error) => error.message,
   )
   const count = keys.jwks()?.keys.length ?? 0
-  if (fault === null && count > 0) {
+  if (problem === null && count > 0) {
     return ok(`${issuer} answers, and signs with ${algorithms.join(', ')}`)
   }
   return failed(
-    `the keys at ${jwksUrl} cannot be read: ${fault ?? 'there are none'}`,
+    `the keys at ${jwksUrl} cannot be read: ${problem ?? 'there are none'}`,
     'Users cannot sign in with this provider. Check the firewall of this machine.',
   )
 }

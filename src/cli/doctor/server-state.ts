@@ -8,7 +8,7 @@ import type { DeliveryRecord } from '../../operations/monitoring.ts'
 import type { Services } from '../../server/services.ts'
 import { type BackupPlace, findBackupPlace, newestBackup } from '../backup/backups.ts'
 import { createBackupState, probeTarget } from '../backup/jobs.ts'
-import { askServer, STATE_TIMEOUT_MS } from '../server/command-socket.ts'
+import { STATE_TIMEOUT_MS, sendToServer } from '../server/command-socket.ts'
 import { type Finding, failed, ok, warning } from './check.ts'
 
 export const serverStateCommand = dataCommand({
@@ -21,10 +21,14 @@ export const serverStateCommand = dataCommand({
 export type ServerState = Awaited<ReturnType<Services['serverState']>>
 
 /** The state that the server reports; null when none is running or its version cannot report it. */
-export async function askServerState(config: Config): Promise<ServerState | null> {
-  const answer = await askServer(config, serverStateCommand, null, 'work', STATE_TIMEOUT_MS).catch(
-    () => null,
-  )
+export async function readServerState(config: Config): Promise<ServerState | null> {
+  const answer = await sendToServer(
+    config,
+    serverStateCommand,
+    null,
+    'work',
+    STATE_TIMEOUT_MS,
+  ).catch(() => null)
   return (answer?.outcome as ServerState | undefined) ?? null
 }
 
@@ -34,10 +38,10 @@ export async function checkBackup(config: Config, server: ServerState | null): P
   const { backupSchedule } = config
   const place = findBackupPlace(config)
   const isStore = typeof place !== 'string'
-  const storeFault = isStore ? await probeTarget(place) : null
-  if (storeFault !== null) {
+  const storeProblem = isStore ? await probeTarget(place) : null
+  if (storeProblem !== null) {
     return failed(
-      `backups fail: ${storeFault}`,
+      `backups fail: ${storeProblem}`,
       'Correct BACKUP_DIR or the permissions of its key (docs/backups.md), then run "homeport backup".',
     )
   }

@@ -9,11 +9,12 @@ export async function runCopyDatabase([from = '', to = '']: string[]): Promise<n
   try {
     copyOpenDatabase(from, to)
   } catch (error) {
-    const fault = classifyOpenError(error)
-    if (fault === null) throw error
-    const why = fault.kind === 'full' ? await whyFull(dirname(to)) : 'check its disk and its owner'
+    const problem = classifyOpenError(error)
+    if (problem === null) throw error
+    const why =
+      problem.kind === 'full' ? await whyFull(dirname(to)) : 'check its disk and its owner'
     process.stderr.write(
-      `The database cannot be copied to ${dirname(to)} (${fault.code}): ${why}.\n`,
+      `The database cannot be copied to ${dirname(to)} (${problem.code}): ${why}.\n`,
     )
     process.exit(EXIT.failed)
   }

@@ -16,7 +16,7 @@ import type { Services } from '../../server/services.ts'
 import { currentUser, executeCommand, type ServiceCommand } from '../command.ts'
 import { describeForOperator } from '../unavailable.ts'
 
-type Answer =
+type SocketReply =
   | { outcome: unknown }
   | { error: { code: NonDenialCode; message: string; details?: ErrorDetail[] } }
 
@@ -82,7 +82,7 @@ export const STATE_TIMEOUT_MS = MINUTE_MS
  * Executes a command in the server that uses the data, or describes its risk. Null when no server answers. `timeout` in
  * ms; by default none, because a rebuild or a migrating restart takes long.
  */
-export async function askServer(
+export async function sendToServer(
   config: Config,
   command: Pick<ServiceCommand, 'name'>,
   input: unknown,
@@ -120,7 +120,7 @@ export async function askServer(
         : 'The server did not finish the command: see its log.',
     )
   }
-  const answer = (await response.json()) as Answer
+  const answer = (await response.json()) as SocketReply
   if ('outcome' in answer) return answer
   const { code, message, details } = answer.error
   if (code === 'not_found' && message === UNKNOWN_COMMAND) {

@@ -31,7 +31,7 @@ import { createListener } from './listener.ts'
 import { announce } from './server-log.ts'
 
 /** After these faults the server stops writing. */
-const FAULTS = new Map([
+const STORAGE_ERRORS = new Map([
   ['disk', 'the disk lost data that was written: check it, for example with "dmesg"'],
   ['damage', 'the database is damaged: restore it from a backup'],
 ])
@@ -160,13 +160,13 @@ export async function runServer(
     // Its exit by an error must not have to wait for idle connections.
     return Promise.race([lingering, successorExit.then((code) => code || lingering)])
   }
-  const fault = FAULTS.get(reason)
-  if (fault !== undefined) log.fatal(fault)
+  const storageError = STORAGE_ERRORS.get(reason)
+  if (storageError !== undefined) log.fatal(storageError)
   // Changes are refused at once. Waiting comes last: the disk may not respond.
-  const stopped = fault === undefined ? null : services.db.stopWriting(fault)
+  const stopped = storageError === undefined ? null : services.db.stopWriting(storageError)
   await notifier.stopping()
   await stopped
-  return fault !== undefined || reason === 'bug' ? EXIT.failed : EXIT.done
+  return storageError !== undefined || reason === 'bug' ? EXIT.failed : EXIT.done
 }
 
 /** Holds the port, so that clients can connect, and takes over. Returns whether the successor migrated the schema. */
@@ -194,7 +194,7 @@ async function replaceServer(
 
 /** Throws `CommandError` if the files of the database are in another store. One that does not answer is checked later. */
 async function checkStore({ storeOwner }: Services, log: Log) {
-  const problem = await storeOwner.describe().catch((error: Error) => {
+  const problem = await storeOwner.describeProblem().catch((error: Error) => {
     log.warn(describeForOperator(error))
     return null
   })

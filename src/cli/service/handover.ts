@@ -4,11 +4,11 @@ import { AppError } from '../../lib/errors.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import type { Services } from '../../server/services.ts'
 import { takeDataLock } from '../data/data-directory.ts'
-import { refuseSchema } from '../data/engine.ts'
+import { assertSchemaChangeAllowed } from '../data/engine.ts'
 import { schemaStatus } from '../data/migrate.ts'
-import { refuseMoved } from '../data/open-sqlite.ts'
+import { assertNotMoved } from '../data/open-sqlite.ts'
 import { programCommand } from '../processes/program-command.ts'
-import { askServer, STATE_TIMEOUT_MS } from '../server/command-socket.ts'
+import { STATE_TIMEOUT_MS, sendToServer } from '../server/command-socket.ts'
 import { type Next, startNext } from './stand-in.ts'
 
 /** How long the next process waits for the data: requests in flight take up to ten seconds. */
@@ -117,7 +117,7 @@ export function createHandover(config: Config) {
 
 /** The server that uses the data; null when none answers. */
 export async function findServer(config: Config): Promise<ServerProcess | null> {
-  const answer = await askServer(config, SERVER_PROCESS, null, 'work', STATE_TIMEOUT_MS).catch(
+  const answer = await sendToServer(config, SERVER_PROCESS, null, 'work', STATE_TIMEOUT_MS).catch(
     () => null,
   )
   return (answer?.outcome as ServerProcess | undefined) ?? null
@@ -125,14 +125,20 @@ export async function findServer(config: Config): Promise<ServerProcess | null> 
 
 /** Throws `CommandError` when this process could not open the data that another one still uses. */
 export async function requireOpenable(config: Config) {
-  await refuseMoved(config)
+  await assertNotMoved(config)
   const { applied, known } = await schemaStatus(config)
-  refuseSchema('migrate', applied, known.length)
+  assertSchemaChangeAllowed('migrate', applied, known.length)
 }
 
 /** Returns once the data is free. `onAccepted`: the running server hands over. */
 export async function takeOver(config: Config, onAccepted = () => {}) {
-  const answer = await askServer(config, HAND_OVER, { pid: process.pid }, 'work', STATE_TIMEOUT_MS)
+  const answer = await sendToServer(
+    config,
+    HAND_OVER,
+    { pid: process.pid },
+    'work',
+    STATE_TIMEOUT_MS,
+  )
   if (answer === null) return
   onAccepted()
   for (let waited = 0; waited < LOCK_TIMEOUT_MS; waited += LOCK_RETRY_MS) {

@@ -58,7 +58,7 @@ export async function readSignedFile(source: string): Promise<SignedFile> {
 }
 
 /** Throws `UsageError` for an older version, or an older commit of the same version. */
-export function refuseOlder({ version, date }: { version: string; date: string | null }) {
+export function assertNotOlder({ version, date }: { version: string; date: string | null }) {
   const order = Bun.semver.order(version, VERSION)
   const ownDate = BUILD_INFO?.date ?? null
   const isOlder = date !== null && ownDate !== null && Date.parse(date) < Date.parse(ownDate)

@@ -3,7 +3,7 @@ import { CommandError, EXIT } from '../../lib/command.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import type { LocalCommand } from '../command.ts'
 import { requireOwnDirectory } from '../data/data-directory.ts'
-import { askServer } from '../server/command-socket.ts'
+import { sendToServer } from '../server/command-socket.ts'
 import { writeOutcome } from '../terminal.ts'
 import { findServer, isAlive, RESTART, START_TIMEOUT_MS } from './handover.ts'
 
@@ -33,7 +33,7 @@ export async function restartServer(
   endAfter = START_TIMEOUT_MS,
 ): Promise<{ pid: number }> {
   const before = await findServer(config)
-  const answer = await askServer(config, RESTART, null, 'work')
+  const answer = await sendToServer(config, RESTART, null, 'work')
   if (answer === null) {
     await requireOwnDirectory(config)
     throw new CommandError(`No server is running on ${config.dataDir}.`)

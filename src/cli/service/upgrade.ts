@@ -20,7 +20,7 @@ import {
   previousPath,
   readExecutableInfo,
 } from './new-executable.ts'
-import { parseReleaseUrl, readSignedFile, refuseOlder } from './release.ts'
+import { assertNotOlder, parseReleaseUrl, readSignedFile } from './release.ts'
 import { restartServer } from './restart.ts'
 import { SERVICE_ENVIRONMENT, SERVICE_UNIT } from './service.ts'
 import { readDataDir } from './unit.ts'
@@ -45,13 +45,13 @@ export const upgrade: LocalCommand = {
       dataDir !== undefined || readVariable('DATA_DIR') !== null,
     )
     const executable = process.execPath
-    refuseInContainer(executable)
+    assertNotInContainer(executable)
     const incoming = `${executable}.new`
     // Before the try: its end removes the file.
     await assertNotUpgradeTarget(source, incoming)
     try {
       const signed = unsigned ? null : await readSignedFile(source)
-      if (signed && !allowDowngrade) refuseOlder(signed)
+      if (signed && !allowDowngrade) assertNotOlder(signed)
       const sums = [signed?.sum, sha256].filter((sum) => typeof sum === 'string')
       const progress = createProgress()
       const onProgress = (done: number, total: number) => progress.show('Fetching', done, total)
@@ -60,7 +60,7 @@ export const upgrade: LocalCommand = {
       const next = await readExecutableInfo(incoming)
       if ((await hashOfFile(executable)) === hash)
         throw new UsageError(`Version ${BUILD} is already installed.`)
-      if (!allowDowngrade) refuseOlder(next)
+      if (!allowDowngrade) assertNotOlder(next)
       const schema = await findSchema(config)
       if (schema !== null && next.schemaVersion < schema.applied) {
         throw new UsageError(
@@ -87,7 +87,7 @@ export const upgrade: LocalCommand = {
 }
 
 /** A container that is replaced starts with the executable of its image. */
-function refuseInContainer(executable: string) {
+function assertNotInContainer(executable: string) {
   if (firstProcess() !== executable) return
   throw new UsageError(
     'A container is upgraded by replacing it: build or pull the new image, then "docker compose up -d" or "kubectl rollout restart".',

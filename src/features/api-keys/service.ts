@@ -58,12 +58,12 @@ export function createApiKeys({ db, now, newId }: ApiKeysDeps) {
       }
       await byHash.invalidate(tx)
     })
-    return { ...describe({ ...row, revokedAt: null, lastUsedAt: null }), secret }
+    return { ...toApiKey({ ...row, revokedAt: null, lastUsedAt: null }), secret }
   }
 
   /** Newest first, without their secrets. */
   async function list() {
-    return (await findRows(db.read)).map(describe)
+    return (await findRows(db.read)).map(toApiKey)
   }
 
   /** Throws `not_found` for an unknown name or id. */
@@ -77,7 +77,7 @@ export function createApiKeys({ db, now, newId }: ApiKeysDeps) {
         .returning()
       if (!row) throw new AppError('not_found', `There is no active API key ${nameOrId}.`)
       await byHash.invalidate(tx)
-      return describe(row)
+      return toApiKey(row)
     })
   }
 
@@ -108,7 +108,7 @@ export function createApiKeys({ db, now, newId }: ApiKeysDeps) {
     return await from.select().from(apiKeys).orderBy(desc(apiKeys.id))
   }
 
-  function describe(row: typeof apiKeys.$inferSelect) {
+  function toApiKey(row: typeof apiKeys.$inferSelect) {
     const { hash: _hash, createdAt, expiresAt, revokedAt, lastUsedAt, ...visible } = row
     const isExpired = expiresAt !== null && expiresAt <= now()
     return {

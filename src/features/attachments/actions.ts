@@ -56,7 +56,7 @@ async function findFile(
   { id, key }: { id: string; key: string },
 ) {
   const userId = (await findIdByEmail(id)) ?? id
-  return { userId, ...(await attachments.describe(userId, key, '')) }
+  return { userId, ...(await attachments.toDetails(userId, key, '')) }
 }
 
 export const attachmentActions = [remove, claim]

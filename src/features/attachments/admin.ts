@@ -19,7 +19,7 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
   return new Elysia({ name: 'attachments-admin', prefix: CONSOLE_API }).get(
     '/people/:id/files/:key/open',
     async ({ request, params: { id, key }, redirect }) => {
-      const { url } = await attachments.describe(id, key, findBaseUrl(request))
+      const { url } = await attachments.toDetails(id, key, findBaseUrl(request))
       await record(request, { action: 'files.open', target: id, after: { key } })
       return redirect(url, 303)
     },

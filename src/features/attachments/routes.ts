@@ -145,7 +145,7 @@ export function attachmentRoutes({
     .get(
       `${ATTACHMENTS_PATH}/download`,
       async ({ session, query, request }) =>
-        data(await attachments.describe(session.userId, query.key, findBaseUrl(request))),
+        data(await attachments.toDetails(session.userId, query.key, findBaseUrl(request))),
       {
         query: KeyQuery,
         signedIn: true,

@@ -52,7 +52,7 @@ export function createAttachments(deps: AttachmentsDeps) {
   return {
     store,
     isBeingStored: (key: string) => beingStored.has(key),
-    describe,
+    toDetails,
     ownsPublicPicture,
     remove,
     removeAll,
@@ -143,7 +143,7 @@ export function createAttachments(deps: AttachmentsDeps) {
   }
 
   /** With a fresh URL. */
-  async function describe(userId: string, key: string, baseUrl: string) {
+  async function toDetails(userId: string, key: string, baseUrl: string) {
     const row = await find(key)
     if (row?.userId !== userId) throw notFound()
     const { fileName, itemType, size, width, height, createdAt } = row

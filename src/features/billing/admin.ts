@@ -25,7 +25,10 @@ type BillingAdminDeps = {
 }
 
 /** Why a purchase cannot be queried at each store; null if it can. */
-export type StoreSupport = { askAppStore: string | null; askGooglePlay: string | null }
+export type StoreSupport = {
+  refreshFromAppStore: string | null
+  refreshFromGooglePlay: string | null
+}
 
 /** Why each action cannot be used, or null if it can; and the ids of the entitlements that plans give. */
 export type SupportDetails = StoreSupport & {

@@ -77,7 +77,7 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
   const { db, subscriberApi, settings, sizes, log } = deps
   const eventLog = createEventLog(db, deps.eventReaders)
   const accessSettings = {
-    lenienceMs: settings.storeGraceHours * HOUR_MS,
+    graceMs: settings.storeGraceHours * HOUR_MS,
     sandboxTesters: new Set(settings.sandboxTesters),
   }
   const holders = createHolders(deps)

@@ -181,7 +181,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
   )
 
   /** The data that stores have signed, as received but compressed, by event row. */
-  const storeEvidence = table(
+  const signedRecords = table(
     'store_evidence',
     {
       eventRow: text().primaryKey(),
@@ -206,7 +206,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
     purchaseOwners,
     transferIds,
     reconciliation,
-    storeEvidence,
+    signedRecords,
     billingTombstones,
     accessStates,
   }

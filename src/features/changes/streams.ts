@@ -68,12 +68,12 @@ export function createStreams(onCountChange: (count: number) => void) {
    * again.
    */
   function start(stream: Stream, missed: Iterable<string>, changeId: string) {
-    const hints = [...missed].map((kind) => encodeEvent(kind))
+    const events = [...missed].map((kind) => encodeEvent(kind))
     const ready = encoder.encode(`retry: ${RETRY_MS}\nid: ${changeId}\nevent: ready\ndata: {}\n\n`)
     return new ReadableStream<Uint8Array>({
       start(controller) {
         stream.controller = controller
-        controller.enqueue(Buffer.concat([...hints, ready, ...(stream.waiting?.values() ?? [])]))
+        controller.enqueue(Buffer.concat([...events, ready, ...(stream.waiting?.values() ?? [])]))
         stream.waiting = null
         if (!audiences.get(stream.userId)?.streams.has(stream)) controller.close()
       },

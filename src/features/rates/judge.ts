@@ -44,22 +44,23 @@ export function checkRateSet(
     else invalid.push(code)
   }
   const count = Object.keys(rates).length + invalid.length
-  if (!isCurrency(set.baseCode)) return refused('the base is not a currency')
-  if (count === 0) return refused('there are no rates')
+  if (!isCurrency(set.baseCode)) return rejected('the base is not a currency')
+  if (count === 0) return rejected('there are no rates')
   if (Date.parse(set.date) > now.getTime() + MAX_DAYS_AHEAD * DAY_MS)
-    return refused('the date is in the future')
+    return rejected('the date is in the future')
   // All other rates are derived from it.
-  if (!canServe({ ...set, rates })) return refused('the served base currency is missing')
-  if (invalid.length > MAX_HELD_SHARE * count) return refused('too many rates are invalid')
+  if (!canServe({ ...set, rates })) return rejected('the served base currency is missing')
+  if (invalid.length > MAX_HELD_SHARE * count) return rejected('too many rates are invalid')
   if (stored === null) return { kind: 'accepted', rates, held: null }
 
   const isSameBase = set.baseCode === stored.baseCode
   if (!isSameBase && !(set.baseCode in stored.rates))
-    return refused(`the former rates do not include its base ${set.baseCode}`)
+    return rejected(`the former rates do not include its base ${set.baseCode}`)
   const last = isSameBase ? stored : rebase(stored, set.baseCode)
   const held = isSameBase ? heldBefore : null
-  if (set.date < last.date) return refused('it is older than the current rates')
-  if (count < MIN_CODES_SHARE * Object.keys(last.rates).length) return refused('too few currencies')
+  if (set.date < last.date) return rejected('it is older than the current rates')
+  if (count < MIN_CODES_SHARE * Object.keys(last.rates).length)
+    return rejected('too few currencies')
 
   const findDate = (code: string) => heldBefore?.kept?.[code] ?? last.date
   const jumps = Object.entries(rates).filter(([code, rate]) => {
@@ -72,7 +73,7 @@ export function checkRateSet(
     invalid.includes(code) || daysBetween(findDate(code), set.date) <= MAX_KEPT_DAYS
   const absent = Object.keys(last.rates).filter((code) => !(code in rates) && code !== set.baseCode)
   const kept = absent.filter(isKept)
-  if (jumps.length + kept.length > MAX_HELD_SHARE * count) return refused('too many rates changed')
+  if (jumps.length + kept.length > MAX_HELD_SHARE * count) return rejected('too many rates changed')
   for (const code of [...jumps.map(([one]) => one), ...kept])
     rates[code] = last.rates[code] as number
   const keptDates = Object.fromEntries(kept.map((code) => [code, findDate(code)]))
@@ -104,6 +105,6 @@ function daysBetween(from: string, to: string): number {
   return Math.max(1, Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS))
 }
 
-function refused(reason: string): Verdict {
+function rejected(reason: string): Verdict {
   return { kind: 'refused', reason }
 }

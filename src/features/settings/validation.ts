@@ -19,7 +19,7 @@ export function checkEdit(sent: unknown, before: StoredSettings): StoredSettings
     const rule = /^rules\.(.+)\.\d+$/.exec(path)
     const [key = '', value, place] =
       rule && isRule(after) ? [rule[1], after.value, `${path}.value`] : [path, after, path]
-    const message = faultOfText(key, value)
+    const message = findTextProblem(key, value)
     return message === null ? [] : [{ path: `settings.${place}`, message }]
   })
   const settings = problems.length > 0 ? null : check(StoredSettings, edited, 'settings')
@@ -36,7 +36,7 @@ export function checkEdit(sent: unknown, before: StoredSettings): StoredSettings
 }
 
 /** What is wrong with a link or an address; null if nothing, or if the setting is neither. */
-function faultOfText(key: string, value: unknown): string | null {
+function findTextProblem(key: string, value: unknown): string | null {
   if (/(Link|Url)$/.test(key) && !key.startsWith('features.') && !isLink(value)) return INVALID_LINK
   if (key === 'supportEmail' && typeof value === 'string' && !isMailbox(value))
     return 'must be an e-mail address'

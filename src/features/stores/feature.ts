@@ -52,8 +52,8 @@ export const storesFeature = {
       sealKey: secrets.sealKey,
     })
     const storeSupport = (): StoreSupport => ({
-      askAppStore: stores.overdue === null ? NO_APPLE_KEY : null,
-      askGooglePlay: stores.play === null ? NO_PLAY : null,
+      refreshFromAppStore: stores.overdue === null ? NO_APPLE_KEY : null,
+      refreshFromGooglePlay: stores.play === null ? NO_PLAY : null,
     })
     return {
       services: { stores, storeSupport },

@@ -27,7 +27,7 @@ import { createPlayStatus } from './google/status.ts'
 import { createClaims } from './purchases/claims.ts'
 import { createPurchaseActions } from './purchases/links.ts'
 import { createPurchaseSearch, type FoundPurchase } from './purchases/search.ts'
-import { createStatements } from './purchases/snapshots.ts'
+import { createStoreSnapshots } from './purchases/snapshots.ts'
 import { createSubmissions } from './purchases/submissions.ts'
 import type { StoresDb } from './schema.ts'
 
@@ -68,7 +68,7 @@ export function createStores(deps: StoresDeps) {
   const { appStoreApps: apps, appStoreIssuerId, appStoreKeyId, appStoreKey } = settings
   const verify = createTokenVerifier(settings.appStoreRoot ?? APPLE_ROOT)
   const checks = createStoreChecks(deps)
-  const statements = createStatements(deps)
+  const snapshots = createStoreSnapshots(deps)
   const claims = createClaims({ ...deps, checks, transfer: settings.purchaseTransfer })
   const key =
     appStoreIssuerId && appStoreKeyId && appStoreKey
@@ -78,7 +78,7 @@ export function createStores(deps: StoresDeps) {
     key && createAppStore({ api: createAppleApi({ key, urls: urls(), now }), apps, verify })
   const storeApps = createStoreApps({ db, now })
   const pendingClaims = createPendingClaims({ db, claims, now })
-  const play = createPlay({ ...deps, storeApps, claims, pendingClaims, statements })
+  const play = createPlay({ ...deps, storeApps, claims, pendingClaims, snapshots })
   const submit = createSubmissions({
     db,
     apps,
@@ -86,14 +86,14 @@ export function createStores(deps: StoresDeps) {
     appStore,
     submitPlayPurchase: play?.submit ?? null,
     claims,
-    recordStatement: statements.record,
+    recordStatement: snapshots.record,
     ignoresSandbox,
     limits,
     log,
   })
   const playStatus = createPlayStatus({ play, storeApps, publicUrl, now })
   const overdue =
-    appStore && createOverdue({ ...deps, ...claims, appStore, recordStatement: statements.record })
+    appStore && createOverdue({ ...deps, ...claims, appStore, recordStatement: snapshots.record })
   const purchaseSearch = createPurchaseSearch({
     ...deps,
     claims,

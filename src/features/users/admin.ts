@@ -31,7 +31,7 @@ export function userAdmin(deps: UsersAdminDeps) {
       const activeLimits = await limits.activeLimits(applicable)
       return data({
         user: await profile.read(account.id, ''),
-        account: await accounts.describe(account.id),
+        account: await accounts.exportAccount(account.id),
         access: await accessOf(account.id),
         identities: await identities.list(account.id),
         passkeys: await users.passkeys.list(account.id),

@@ -13,7 +13,7 @@ const userShow = dataCommand({
     const { id } = await users.directory.find(user)
     return {
       user: await profile.read(id, ''),
-      account: await users.accounts.describe(id),
+      account: await users.accounts.exportAccount(id),
       identities: await users.identities.list(id),
       passkeys: await users.passkeys.list(id),
       sessions: await users.devices.list(id, ''),

@@ -145,7 +145,7 @@ export const usersFeature = {
     const serverUsers = createServerUsers({ ...users, profile })
     const introspect = createIntrospection({
       checkSession: users.sessions.check,
-      describeToken: tokens.describe,
+      describeToken: tokens.toPublicClaims,
     })
     return {
       services: {
@@ -173,7 +173,7 @@ export const usersFeature = {
           deletion: accounts.remove,
           export: {
             user: (userId: string) => profile.read(userId, publicUrl(config)),
-            account: accounts.describe,
+            account: accounts.exportAccount,
           },
           merging: accounts.remove,
         },

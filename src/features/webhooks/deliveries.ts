@@ -55,7 +55,7 @@ export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
       [{ where: matches(filter), isIndexed: true }],
     )
     const { rows, next, total } = await findPage({ sources, after, limit, count: 'index' })
-    return { deliveries: rows.map(describe), next, total }
+    return { deliveries: rows.map(toDelivery), next, total }
   }
 
   function matches(filter: DeliveryFilter) {
@@ -71,7 +71,7 @@ export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
       .where(eq(webhookAttempts.deliveryId, delivery))
       .orderBy(asc(webhookAttempts.id))
     return {
-      ...describe(row),
+      ...toDelivery(row),
       url: row.url,
       body: toBody(row.message),
       log: attempts.map(({ at, duration, status, fault, reply }) => {
@@ -88,7 +88,7 @@ export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
       const resent = resentNow()
       await tx.update(webhookDeliveries).set(resent).where(eq(id, delivery))
       queue.wakeAfter(tx, [row.endpointId])
-      return describe({ ...row, ...resent })
+      return toDelivery({ ...row, ...resent })
     })
   }
 
@@ -144,7 +144,7 @@ type Tables = WebhooksDb['tables']
 type Row = Pick<Tables['webhookMessages']['$inferSelect'], 'type' | 'userId' | 'createdAt'> &
   Tables['webhookDeliveries']['$inferSelect']
 
-function describe(row: Row) {
+function toDelivery(row: Row) {
   const { id, endpointId, messageId, type, userId, state, attempts, createdAt, dueAt } = row
   return {
     id,

@@ -26,7 +26,7 @@ type EndpointChange = { [Name in keyof NewEndpoint]?: NewEndpoint[Name] | undefi
 type Row = WebhooksDb['tables']['webhookEndpoints']['$inferSelect']
 
 /** Without its secrets; times are ISO 8601. */
-export type Endpoint = ReturnType<typeof describe>
+export type Endpoint = ReturnType<typeof toEndpoint>
 
 /** With eight requests to each, all endpoints together stay below Bun's limit of 256 requests. */
 const MAX_ENDPOINTS = 20
@@ -69,16 +69,16 @@ export function createEndpoints(deps: EndpointsDeps) {
       }
       await tx.insert(webhookEndpoints).values(row)
     })
-    return { endpoint: describe(row), secret }
+    return { endpoint: toEndpoint(row), secret }
   }
 
   async function list(): Promise<Endpoint[]> {
     const rows = await db.read.select().from(webhookEndpoints).orderBy(asc(webhookEndpoints.id))
-    return rows.map(describe)
+    return rows.map(toEndpoint)
   }
 
   async function find(id: string): Promise<Endpoint> {
-    return describe(await findOrThrow(db.read, id))
+    return toEndpoint(await findOrThrow(db.read, id))
   }
 
   async function findOrThrow(from: Reader, id: string): Promise<Row> {
@@ -118,7 +118,7 @@ export function createEndpoints(deps: EndpointsDeps) {
         await queue.retryNow(tx, eq(webhookDeliveries.endpointId, id))
         queue.wakeAfter(tx, [id])
       }
-      return { before: describe(before), endpoint: describe(after) }
+      return { before: toEndpoint(before), endpoint: toEndpoint(after) }
     })
   }
 
@@ -164,7 +164,7 @@ export function createEndpoints(deps: EndpointsDeps) {
       const changes = changesOf(endpoint, tx)
       if (Object.keys(changes).length > 0)
         await tx.update(webhookEndpoints).set(changes).where(eq(webhookEndpoints.id, id))
-      return describe({ ...endpoint, ...changes })
+      return toEndpoint({ ...endpoint, ...changes })
     })
   }
 
@@ -200,7 +200,7 @@ function invalid(path: string, message: string): AppError {
   })
 }
 
-function describe(row: WebhooksDb['tables']['webhookEndpoints']['$inferSelect']) {
+function toEndpoint(row: WebhooksDb['tables']['webhookEndpoints']['$inferSelect']) {
   const { id, url, description, events, disabledReason } = row
   return {
     id,

@@ -14,10 +14,10 @@ export async function checkPassword(
     field,
   }: { minLength: number; email: string; name: string; field: string },
 ) {
-  const fault = await findProblem(password, minLength, [email, email.split('@')[0] ?? '', name])
-  if (fault === null) return
-  throw new AppError('validation_failed', `The password ${fault}.`, {
-    details: [{ path: field, message: fault }],
+  const problem = await findProblem(password, minLength, [email, email.split('@')[0] ?? '', name])
+  if (problem === null) return
+  throw new AppError('validation_failed', `The password ${problem}.`, {
+    details: [{ path: field, message: problem }],
   })
 }
 

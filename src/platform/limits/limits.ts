@@ -62,7 +62,7 @@ export function createLimits({
     check,
     reserve,
     countIfAllowed,
-    takeBack,
+    uncountOne,
     resetCounter,
     activeLimits,
     sweep,
@@ -98,7 +98,7 @@ export function createLimits({
   }
 
   /** Takes back one attempt that was counted earlier. */
-  async function takeBack(tx: Tx, limit: Limit) {
+  async function uncountOne(tx: Tx, limit: Limit) {
     const key = buildKey(limit)
     const row = await findCounter(tx, { key })
     if (row) await lowerCounter(tx).execute({ key, until: row.until })

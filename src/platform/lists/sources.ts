@@ -47,15 +47,15 @@ export function createSources<
   const { read, table, key, isDescending, isSmall = false, joins = [], keep } = list
   const columns = (list.columns ?? getTableColumns(table)) as Columns
   const [compare, inOrder, sign] = isDescending ? [lt, desc, '<'] : [gt, asc, '>']
-  const given = conditions.filter(({ where }) => where !== undefined)
-  const indexed = given.filter(({ isIndexed }) => isIndexed)
+  const present = conditions.filter(({ where }) => where !== undefined)
+  const indexed = present.filter(({ isIndexed }) => isIndexed)
   const isNamed = conditions.some(({ name }) => name !== undefined)
   const all: Condition = { ...(isNamed && { name: 'all' }), where: undefined, isIndexed: true }
   return (indexed.length > 0 ? indexed : [all]).map(createSource)
 
   function createSource(condition: Condition): Source<Row> {
     const { name = null, where, sortedBy } = condition
-    const rest = and(...given.filter((one) => one !== condition).map((one) => one.where))
+    const rest = and(...present.filter((one) => one !== condition).map((one) => one.where))
     const [filter, isMatch] = isSmall ? [rest] : [undefined, rest]
     return {
       name,

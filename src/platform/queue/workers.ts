@@ -56,7 +56,7 @@ export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Ite
 
   /** Starts what is due, in the background. With `keys`, only items with these keys are looked for. */
   function wake(keys: string[] | null = null) {
-    noteWake(keys)
+    addWake(keys)
     claimDue().catch((err) => {
       if (!isStopped) log.error({ err }, `the ${name} could not be processed`)
     })
@@ -65,7 +65,7 @@ export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Ite
   /** Wakes soon after the commit of a change. */
   function wakeAfter(tx: Tx, keys: string[] | null = null) {
     tx.afterCommit(() => {
-      noteWake(keys)
+      addWake(keys)
       if (isWakeScheduled) return
       isWakeScheduled = true
       setTimeout(() => {
@@ -75,7 +75,7 @@ export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Ite
     })
   }
 
-  function noteWake(keys: string[] | null) {
+  function addWake(keys: string[] | null) {
     woken = keys && (woken?.union(new Set(keys)) ?? null)
   }
 
@@ -85,7 +85,7 @@ export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Ite
     do {
       await waitForAll()
       before = started
-      noteWake(null)
+      addWake(null)
       await claimDue()
     } while (started > before || underWay.size > 0)
   }
@@ -103,7 +103,7 @@ export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Ite
         if (claimed.length === 0 || !isForAll) return
       }
     } catch (error) {
-      noteWake(null)
+      addWake(null)
       throw error
     }
   }

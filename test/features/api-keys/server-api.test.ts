@@ -105,7 +105,7 @@ test.each(routes)('$name answers a key with the scope $scope only', async ({ nam
     events: ['test'],
   })
   const grant = { userId: user._id, entitlementId: 'team', until: null, by: 'ann', reason: 'test' }
-  const { id: grantId } = await app.services.grants.give(grant)
+  const { id: grantId } = await app.services.grants.create(grant)
   const { path = pattern, ...request } =
     CASES[name]?.good(user._id, accessToken, endpoint.id, grantId) ?? {}
   const ask = (more: Ask) =>

@@ -195,7 +195,7 @@ test('a database refuses another prefix until the operator says that its files h
   await upload(app)
   const filesUrl = s3Url(url.replace('files/p', 'files/other')) ?? null
   await app.restart({ filesUrl })
-  expect(await app.services.storeOwner.describe()).toContain('are in another store')
+  expect(await app.services.storeOwner.describeProblem()).toContain('are in another store')
   await app.services.storeOwner.claim()
   expect(await app.services.storeOwner.state()).toMatchObject({ kind: 'owner' })
 })

@@ -31,7 +31,7 @@ test('undoing a link restores what the events say, also after a rebuild', async 
   const { app, userId, operator, productsOf } = world
   const bob = await app.register('bob@example.com')
   await deliver(app, purchase(bob.user._id))
-  await app.services.stores.actions.give('1000', userId, { by: 'root', reason: REASON })
+  await app.services.stores.actions.link('1000', userId, { by: 'root', reason: REASON })
   expect(await productsOf()).toHaveLength(1)
   const link = (await operator.read('purchases?id=1000')).purchases[0].link.id
   const json = { reason: 'wrong account', link }
@@ -54,8 +54,8 @@ test('two operators who undo a link at once undo one link, not the one before it
   const bob = await app.register('bob@example.com')
   await deliver(app, purchase(ANONYMOUS))
   const by = { by: 'root', reason: REASON }
-  await app.services.stores.actions.give('1000', userId, by)
-  await app.services.stores.actions.give('1000', bob.user._id, by)
+  await app.services.stores.actions.link('1000', userId, by)
+  await app.services.stores.actions.link('1000', bob.user._id, by)
   const link = (await operator.read('purchases?id=1000')).purchases[0].link.id
   const json = { reason: 'Link undone', link }
   const undo = () => operator.ask('POST', 'purchases/1000/take-back', { json })
@@ -88,7 +88,7 @@ test('refuses a link without a reason, and one of granted access', async () => {
     json: { user: userId, reason: ' ' },
   })
   expect([without.status, without.json.details]).toMatchObject([422, [{ path: 'reason' }]])
-  const { id } = await app.services.grants.give({
+  const { id } = await app.services.grants.create({
     userId,
     entitlementId: 'pro',
     until: null,

@@ -51,7 +51,7 @@ test('a purchase that has moved to another user here is not recorded again for i
   await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
   const { ann, bob } = await buyAsAnn(app)
   const { stores, reconcile } = app.services
-  await stores.actions.give('1000', bob.user._id, { by: 'olga', reason: 'bought' })
+  await stores.actions.link('1000', bob.user._id, { by: 'olga', reason: 'bought' })
   const { corrected } =
     (await reconcile?.reconcileUser(ann.user._id, AbortSignal.timeout(5_000))) ?? {}
   expect(corrected).toEqual([])

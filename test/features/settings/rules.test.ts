@@ -101,7 +101,7 @@ test('a rule by plan follows a purchase at once, and never matches without a ses
   ])
   const support = { by: 'ann', reason: 'A test' }
   const grant = { userId: user._id, entitlementId: 'pro_month', until: null, ...support }
-  await app.services.grants.give(grant)
+  await app.services.grants.create(grant)
   expect(await ask({ token })).toBe(false)
 })
 

@@ -118,7 +118,7 @@ function shifted(spoken: Spoken, seconds: number): Spoken {
 function accessOn(day: number, spoken: Spoken[]) {
   const now = ms(day)
   const purchases = purchasesIn(spoken.filter(({ event }) => event.orderedAt <= now))
-  const settings = { lenienceMs: 3 * HOUR, sandboxTesters: new Set<string>() }
+  const settings = { graceMs: 3 * HOUR, sandboxTesters: new Set<string>() }
   const assessed = assessWithPlans(purchases, { plans: PLANS, archived: [] }, now, settings)
   const active = computeEntitlements(assessed).filter((entitlement) => entitlement.active)
   const [best] = assessed

@@ -31,7 +31,7 @@ test('after asking about each purchase, every purchase equals what the App Store
     fc.asyncProperty(batch, (histories) =>
       check(histories, async ({ services: { stores } }, subscriptions) => {
         for (const bought of subscriptions) {
-          expect(await stores.overdue?.ask(keyOf(bought))).toBe(true)
+          expect(await stores.overdue?.refresh(keyOf(bought))).toBe(true)
         }
       }),
     ),

@@ -71,7 +71,7 @@ test('a user from whom support has taken a purchase cannot take it back', async 
   expect(await take(await signIn(app, thief))).toBe('bound')
   app.clock.advance(2 * DAY)
   const { actions } = app.services.stores
-  await actions.give(bought.originalTransactionId, userId, SUPPORT)
+  await actions.link(bought.originalTransactionId, userId, SUPPORT)
   expect(await take(await signIn(app, thief))).toBe('refused')
   expect(await take(await signIn(app, email))).toBe('known')
 })

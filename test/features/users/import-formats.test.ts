@@ -38,7 +38,7 @@ test('imports an export of Firebase', async () => {
   expect(ann.json.response.user.emailVerified).toBe(false)
   const [first] = (await imports.readLines('firebase.json.ids.jsonl')) ?? []
   expect(first).toEqual({ formerId: 'uid-sample', id: sample.json.response.user._id })
-  const account = await app.services.accounts.describe(first.id)
+  const account = await app.services.accounts.exportAccount(first.id)
   expect(account.createdAt).toBe(new Date(1_600_000_000_123).toISOString())
   for (const [provider, sub] of [
     ['google', '110169484474386276334'],
@@ -97,7 +97,7 @@ test('imports rows of Supabase as JSON Lines, with identities', async () => {
     emailVerified: true,
     profile: { name: 'Ann "A" O\'Hara, Jr.\nline', locale: 'pt-BR' },
   })
-  const account = await app.services.accounts.describe(ann._id)
+  const account = await app.services.accounts.exportAccount(ann._id)
   expect(account.createdAt).toBe('2024-03-01T09:59:00.123Z')
   expect((await logIn(app, 'bob@example.com', PASSWORD)).json.response.user.emailVerified).toBe(
     false,
@@ -189,7 +189,7 @@ test('imports users of PocketBase before 0.23, from another collection', async (
   })
   expect(outcome).toMatchObject({ format: 'pocketbase', imported: 1 })
   const { _id: id } = (await logIn(app, 'ann@example.com', PASSWORD)).json.response.user
-  expect((await app.services.accounts.describe(id)).createdAt).toBe('2022-01-02T03:04:05.678Z')
+  expect((await app.services.accounts.exportAccount(id)).createdAt).toBe('2022-01-02T03:04:05.678Z')
   expect(await app.services.users.identities.list(id)).toMatchObject([{ subject: 'a-1' }])
 })
 

@@ -84,7 +84,7 @@ test('keeps the profile and the time of creation', async () => {
     timezone: 'Europe/Berlin',
     currency: 'eur',
   })
-  const account = await app.services.accounts.describe(user._id)
+  const account = await app.services.accounts.exportAccount(user._id)
   expect([account.createdAt, account.updatedAt]).toEqual([createdAt, app.clock.now.toISOString()])
   const bob = (await logIn(app, 'bob@example.com', PASSWORD)).json.response.user
   expect([bob.emailVerified, bob.profile.locale]).toEqual([false, 'en'])

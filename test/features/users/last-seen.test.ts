@@ -107,7 +107,7 @@ test('users from before are filled in from their devices, and keep what is newer
   await users.lastSeen.backfill(new AbortController().signal)
   expect((await stored(app, ann._id)).lastSeenAt).toEqual(new Date('2026-11-01T10:00:00Z'))
   expect((await stored(app, bob._id)).lastSeenAt).toEqual(NEW_DAY)
-  expect((await accounts.describe(imported.id)).lastSeenAt).toBeNull()
+  expect((await accounts.exportAccount(imported.id)).lastSeenAt).toBeNull()
 })
 
 function stored({ services: { db, accounts } }: TestApp, id: string) {

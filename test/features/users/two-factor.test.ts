@@ -38,7 +38,7 @@ test('turns two-factor on with a code from another library, and then requires co
   })
   app.clock.advance(STEP)
   const { challengeToken } = challenge.json.response
-  const code = await deriveCode(app, secret)
+  const code = await codeAt(app, secret)
   // Authenticator apps show codes in two groups.
   const passed = await submitCode(app, challengeToken, `${code.slice(0, 3)} ${code.slice(3)}`)
   expect(passed.json.response.user.email).toBe('ann@example.com')
@@ -49,10 +49,7 @@ test('takes codes in the digits of any script, and recovery codes with letters f
   await using app = await createTestApp()
   const { secret, recoveryCodes } = await enable(app)
   app.clock.advance(STEP)
-  const persian = (await deriveCode(app, secret)).replace(
-    /\d/g,
-    (digit) => '۰۱۲۳۴۵۶۷۸۹'[+digit] ?? '',
-  )
+  const persian = (await codeAt(app, secret)).replace(/\d/g, (digit) => '۰۱۲۳۴۵۶۷۸۹'[+digit] ?? '')
   expect((await submitCode(app, await challengeOf(app), `\u200e${persian}`)).status).toBe(200)
   for (const code of recoveryCodes) {
     const typed = code.toUpperCase().replaceAll('0', 'O').replaceAll('1', 'l')
@@ -75,7 +72,7 @@ test(`a code is accepted once, even in 20 parallel attempts ${fault(66)}`, async
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const { secret } = await enable(app)
   app.clock.advance(STEP)
-  const code = await deriveCode(app, secret)
+  const code = await codeAt(app, secret)
   const challenges = await Promise.all(Array.from({ length: 20 }, () => challengeOf(app)))
   const replies = await Promise.all(challenges.map((one) => submitCode(app, one, code)))
   expect(replies.filter(({ status }) => status === 200)).toHaveLength(1)
@@ -93,9 +90,7 @@ test.each([
   const { secret } = await enable(app)
   app.clock.advance(10 * STEP)
   const challenge = await challengeOf(app)
-  expect((await submitCode(app, challenge, await deriveCode(app, secret, steps))).status).toBe(
-    status,
-  )
+  expect((await submitCode(app, challenge, await codeAt(app, secret, steps))).status).toBe(status)
 })
 
 test(`five wrong codes end a challenge; ten in 15 minutes lock code entry ${fault(67)}`, async () => {
@@ -104,16 +99,16 @@ test(`five wrong codes end a challenge; ten in 15 minutes lock code entry ${faul
   app.clock.advance(STEP)
   const first = await challengeOf(app)
   for (let at = 0; at < 5; at++) expect((await submitCode(app, first, '000000')).status).toBe(401)
-  expect((await submitCode(app, first, await deriveCode(app, secret))).status).toBe(401)
+  expect((await submitCode(app, first, await codeAt(app, secret))).status).toBe(401)
   const second = await challengeOf(app)
   for (let at = 0; at < 5; at++) expect((await submitCode(app, second, '000000')).status).toBe(401)
   const third = await challengeOf(app)
-  const locked = await submitCode(app, third, await deriveCode(app, secret))
+  const locked = await submitCode(app, third, await codeAt(app, secret))
   expect(locked.status).toBe(429)
   expect(Number(locked.headers.get('retry-after'))).toBeGreaterThan(0)
   app.clock.advance(15 * 60_000)
   const fourth = await challengeOf(app)
-  expect((await submitCode(app, fourth, await deriveCode(app, secret))).status).toBe(200)
+  expect((await submitCode(app, fourth, await codeAt(app, secret))).status).toBe(200)
 })
 
 test(`twenty wrong codes in a day lock code entry until the next day ${fault(67)}`, async () => {
@@ -129,7 +124,7 @@ test(`twenty wrong codes in a day lock code entry until the next day ${fault(67)
   expect(statuses).toEqual([...Array(20).fill(401), ...Array(5).fill(429)])
   app.clock.advance(24 * 60 * 60_000)
   const challenge = await challengeOf(app)
-  expect((await submitCode(app, challenge, await deriveCode(app, secret))).status).toBe(200)
+  expect((await submitCode(app, challenge, await codeAt(app, secret))).status).toBe(200)
 })
 
 test('a recovery code lets in an owner whom a thief’s wrong codes keep out', async () => {
@@ -191,14 +186,14 @@ test(`turning two-factor on or off ends the other sessions ${fault(73)}`, async 
   const { token, secret } = await enable(app, false)
   expect((await app.ask('GET', '/api/user/profile/v1', { token: other })).status).toBe(401)
   app.clock.advance(STEP)
-  const third = (await submitCode(app, await challengeOf(app), await deriveCode(app, secret))).json
+  const third = (await submitCode(app, await challengeOf(app), await codeAt(app, secret))).json
     .response
   const off = async (password: string, code: string) =>
     (await app.ask('DELETE', PATH, { token, json: { password, code } })).status
   app.clock.advance(STEP)
-  expect(await off('wrong password', await deriveCode(app, secret))).toBe(401)
+  expect(await off('wrong password', await codeAt(app, secret))).toBe(401)
   expect(await off(PASSWORD, '000000')).toBe(401)
-  expect(await off(PASSWORD, await deriveCode(app, secret))).toBe(200)
+  expect(await off(PASSWORD, await codeAt(app, secret))).toBe(200)
   expect((await app.ask('GET', '/api/user/profile/v1', { token: third.accessToken })).status).toBe(
     401,
   )
@@ -227,7 +222,7 @@ test('a repeated confirmation returns no recovery codes after a newer code was u
   await using app = await createTestApp()
   const { token, code, secret } = await enable(app)
   app.clock.advance(STEP)
-  await submitCode(app, await challengeOf(app), await deriveCode(app, secret))
+  await submitCode(app, await challengeOf(app), await codeAt(app, secret))
   const again = await app.ask('POST', `${PATH}/confirm`, { token, json: { code } })
   expect(again.status).toBe(409)
 })
@@ -238,9 +233,9 @@ test('new recovery codes require the password and a code and invalidate the old 
   const renew = (password: string, code: string) =>
     app.ask('POST', `${PATH}/recovery_codes`, { token, json: { password, code } })
   app.clock.advance(STEP)
-  expect((await renew('wrong password', await deriveCode(app, secret))).status).toBe(401)
+  expect((await renew('wrong password', await codeAt(app, secret))).status).toBe(401)
   expect((await renew(PASSWORD, '000000')).status).toBe(401)
-  const code = await deriveCode(app, secret)
+  const code = await codeAt(app, secret)
   const renewed = await renew(PASSWORD, code)
   expect(renewed.status).toBe(200)
   const fresh: string[] = renewed.json.response.recoveryCodes
@@ -277,13 +272,13 @@ async function enable(app: TestApp, isNew = true) {
   const token = (await login(app)).json.response.accessToken as string
   const setUp = (await app.ask('POST', PATH, { token, json: { password: PASSWORD } })).json.response
   const secret = setUp.secret as string
-  const code = await deriveCode(app, secret)
+  const code = await codeAt(app, secret)
   const { json } = await app.ask('POST', `${PATH}/confirm`, { token, json: { code } })
   return { token, setUp, secret, code, recoveryCodes: json.response.recoveryCodes as string[] }
 }
 
 /** The code `steps` steps from now, generated by another library. */
-async function deriveCode(app: TestApp, secret: string, steps = 0): Promise<string> {
+async function codeAt(app: TestApp, secret: string, steps = 0): Promise<string> {
   const timestamp = app.clock.now.getTime() + steps * STEP
   return (await TOTP.generate(secret, { timestamp })).otp
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { readMigrations } from '../../../src/platform/db/migrations.ts'
 import { countAppliedMigrations, migrate } from '../../../src/platform/db/postgres/migrate.ts'
-import { refuseChanges } from '../../../src/platform/db/postgres/moved.ts'
+import { blockChanges } from '../../../src/platform/db/postgres/moved.ts'
 import { openPools } from '../../../src/platform/db/postgres/open.ts'
 import { createTestDatabase, isOnPostgres } from '../../support/databases.ts'
 
@@ -61,7 +61,7 @@ onPostgres(
     const pools = openPools(urlIn(database), 3)
     await migrate(pools.changes, [...MIGRATIONS, added])
     expect(await sql.unsafe(SCHEMAS)).toEqual([{ schema: 'public' }])
-    await refuseChanges(pools.changes, 'elsewhere')
+    await blockChanges(pools.changes, 'elsewhere')
     await Promise.all([pools.reads.close(), pools.changes.close()])
     const error = await sql`DELETE FROM users`.catch((thrown: unknown) => thrown)
     expect(String(error)).toContain('has moved this data')

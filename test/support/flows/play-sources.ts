@@ -1,7 +1,7 @@
 import type { Delivery } from '../../../src/features/billing/inbox/event.ts'
-import { readAnswer } from '../../../src/features/stores/google/api/answer.ts'
+import { parseReply } from '../../../src/features/stores/google/api/answer.ts'
 import { playEvent } from '../../../src/features/stores/google/event.ts'
-import { type KnownItem, readStatements } from '../../../src/features/stores/google/snapshot.ts'
+import { type KnownItem, readSnapshots } from '../../../src/features/stores/google/snapshot.ts'
 import { createClock } from '../app.ts'
 import { ms } from '../billing.ts'
 import { createPlayStore, type FakePurchase } from '../play-store/play-store.ts'
@@ -29,10 +29,10 @@ export function playOnGoogle({ steps, events }: PlayFlow): Record<'billing' | 's
 
   function ask(purchase: FakePurchase): Spoken[] {
     const { etag: _etag, ...reply } = { ...purchase.answer() } as Record<string, unknown>
-    const { deliveries, items } = readStatements({
+    const { deliveries, items } = readSnapshots({
       kind: purchase.kind,
       reply,
-      answer: readAnswer(purchase.kind, reply),
+      answer: parseReply(purchase.kind, reply),
       askedAt: clock.now.getTime(),
       orderedAt: clock.now.getTime(),
       packageName: store.packageName,

@@ -55,5 +55,5 @@ export async function abortUploads(
   const client = createS3Client(bucket)
   for (const { key, uploadId, begunAt } of await listUnfinishedUploads(client, START))
     if (isOurs(key) && Date.now() - begunAt.getTime() >= ageMs)
-      await client.ask('DELETE', key, { uploadId })
+      await client.call('DELETE', key, { uploadId })
 }

@@ -178,8 +178,11 @@ function linkFacts({ link }: FoundPurchase): Fact[] {
   ]
 }
 
-function reasonNotToAsk({ askAppStore, askGooglePlay }: SupportDetails, store: string | null) {
-  return store === 'PLAY_STORE' ? askGooglePlay : askAppStore
+function reasonNotToAsk(
+  { refreshFromAppStore, refreshFromGooglePlay }: SupportDetails,
+  store: string | null,
+) {
+  return store === 'PLAY_STORE' ? refreshFromGooglePlay : refreshFromAppStore
 }
 
 function askStore(transactionId: string): Promise<FoundPurchase[]> {

@@ -44,13 +44,13 @@ export function PlayCards({ play }: { play: Play }) {
         </Card>
       ))}
       <Card title="Google Play queue">
-        <Details items={queueFacts(play)} />
+        <Details items={listQueueFacts(play)} />
       </Card>
     </>
   )
 }
 
-function queueFacts({ waiting, oldestUnacknowledgedAt: oldest }: Play): Fact[] {
+function listQueueFacts({ waiting, oldestUnacknowledgedAt: oldest }: Play): Fact[] {
   const isLate = oldest !== null && Date.now() - Date.parse(oldest) > DAY_MS
   return [
     ['Purchases to ask Google about', number(waiting)],

@@ -12,7 +12,7 @@ type AccessSummary = ReplyOf<Timeline['summarize']>
 
 export type UserDetails = {
   user: ReplyOf<Profile['read']>
-  account: ReplyOf<Users['accounts']['describe']>
+  account: ReplyOf<Users['accounts']['exportAccount']>
   identities: ReplyOf<Users['identities']['list']>
   passkeys: ReplyOf<Users['passkeys']['list']>
   sessions: ReplyOf<Users['devices']['list']>

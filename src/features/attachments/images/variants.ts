@@ -85,9 +85,9 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
   /** Caches a failure, so that the next request fails without a job, and rethrows it. */
   function cacheFailure(key: string, error: unknown): never {
     const code = error instanceof AppError ? error.code : null
-    const isPictureFault = code === 'image_unreadable' || code === 'image_too_large'
-    if (error instanceof AppError && (isPictureFault || code === 'insufficient_storage')) {
-      const until = now().getTime() + (isPictureFault ? UNREADABLE_FOR_MS : NO_SPACE_FOR_MS)
+    const isImageError = code === 'image_unreadable' || code === 'image_too_large'
+    if (error instanceof AppError && (isImageError || code === 'insufficient_storage')) {
+      const until = now().getTime() + (isImageError ? UNREADABLE_FOR_MS : NO_SPACE_FOR_MS)
       failures.set(key, { error, until })
     }
     throw error

@@ -6,7 +6,7 @@ import { newId } from '../../../lib/ids.ts'
 import { MINUTE_MS } from '../../../lib/time/durations.ts'
 import { toOriginalKey } from '../images/variants.ts'
 import type { S3Client } from './s3/client.ts'
-import { StoreFault } from './s3/fault.ts'
+import { StoreError } from './s3/fault.ts'
 import { isFileKey } from './s3/files.ts'
 import { storeUnavailable } from './s3/requests.ts'
 
@@ -50,7 +50,7 @@ const SAMPLE_SIZE = 1_000
 export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
   const name = deps.name ?? hostname()
   let last: { at: number; state: Promise<StoreState> } | null = null
-  return { state, describe, mayDelete, beginSweep, claim: claimStore }
+  return { state, describeProblem, mayDelete, beginSweep, claim: claimStore }
 
   /** As of five minutes ago or less. Throws `unavailable` while the store does not answer. */
   function state(): Promise<StoreState> {
@@ -68,7 +68,7 @@ export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
   }
 
   /** Why this server deletes nothing from the store, and what to do; null if it does. */
-  async function describe(): Promise<string | null> {
+  async function describeProblem(): Promise<string | null> {
     const { kind, name: other } = await state()
     if (kind === 'owner') return null
     if (kind === 'elsewhere')
@@ -181,7 +181,7 @@ export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
       return text === null ? null : JSON.parse(text)
     } catch {
       const reason = `${key} in the object store is not what homeport wrote: check that FILES_URL is a store that keeps what it is given`
-      throw storeUnavailable(new StoreFault(reason, false))
+      throw storeUnavailable(new StoreError(reason, false))
     }
   }
 

@@ -142,8 +142,8 @@ export function createAccessStates(deps: AccessStatesDeps) {
   async function followPlans(signal: AbortSignal) {
     const { plans, archived } = await listPlans([])
     const fields = [plans, archived].map((list) => list.map(findMatchingFields))
-    const { lenienceMs, sandboxTesters } = accessSettings
-    const settings = [lenienceMs, [...sandboxTesters].toSorted(), showsSandbox]
+    const { graceMs, sandboxTesters } = accessSettings
+    const settings = [graceMs, [...sandboxTesters].toSorted(), showsSandbox]
     const version = sha256(JSON.stringify([RULES, settings, ...fields]), 'hex')
     const cursor = createCursor(db, 'access by plans')
     const stored: PlansProgress | null = JSON.parse((await cursor.read()) ?? 'null')

@@ -10,7 +10,7 @@ const USD = 'USD'
 
 export type AccessSettings = {
   /** In ms, while the store is expected to report a renewal. */
-  lenienceMs: number
+  graceMs: number
   /** Users whose test purchases give access in production. */
   sandboxTesters: ReadonlySet<string>
 }
@@ -24,12 +24,12 @@ export function assessWithPlans<T extends Purchase>(
   purchases: T[],
   catalogue: Catalogue<PricedPlan>,
   now: number,
-  { lenienceMs }: AccessSettings,
+  { graceMs }: AccessSettings,
 ): PurchaseAccess<T>[] {
   const findPlan = (purchase: Purchase) => findPlanOfPurchase(purchase, catalogue)
   const completed = purchases.map((purchase) => withPlan(purchase, findPlan(purchase)))
   const comparablePrice = comparePrices(purchases, findPlan, catalogue.rates)
-  const assessed = assessPurchases(completed, now, { comparablePrice, lenienceMs })
+  const assessed = assessPurchases(completed, now, { comparablePrice, graceMs })
   const hasPlan = (purchase: PurchaseAccess<T>) =>
     purchase.active && findPlan(purchase) !== undefined
   const sorted = assessed.toSorted((a, b) => Number(hasPlan(b)) - Number(hasPlan(a)))

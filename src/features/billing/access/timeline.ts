@@ -111,7 +111,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
     const shown = []
     for (const purchase of purchases.slice(0, MAX_PURCHASES_SHOWN)) {
       const plan = findPlanTitle(purchase, catalogue)
-      shown.push({ ...(await describe(purchase, purchases, ids)), plan })
+      shown.push({ ...(await toTimelineEntry(purchase, purchases, ids)), plan })
     }
     return {
       environment,
@@ -175,7 +175,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
     }))
   }
 
-  async function describe(purchase: KeyedPurchase, all: KeyedPurchase[], ids: string[]) {
+  async function toTimelineEntry(purchase: KeyedPurchase, all: KeyedPurchase[], ids: string[]) {
     const { purchaseKey, productId, store, status, active, effectiveEnd, willRenew } = purchase
     const { entries, isCut } = await listEntries(purchaseKey)
     const claimant = await findClaimant(purchaseKey)

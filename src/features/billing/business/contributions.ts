@@ -13,9 +13,13 @@ import { addSums, parseParts, type Sums } from './sums.ts'
 type ContributionsDeps = { db: BillingDb; eventLog: Pick<EventLog, 'readRows'>; log: Log }
 
 /** What a purchase contributes now; no periods: nothing. */
-export type Counted = { purchaseKey: string; periods: string | null; replacedBy: string | null }
+export type CountedPurchase = {
+  purchaseKey: string
+  periods: string | null
+  replacedBy: string | null
+}
 
-type CountedAtStore = Counted & { isOnPlayStore: boolean }
+type CountedAtStore = CountedPurchase & { isOnPlayStore: boolean }
 
 /** In one read. A purchase has a few dozen; a corrupt one with more counts up to here. */
 const MAX_EVENTS = 2_000
@@ -66,7 +70,7 @@ export function createContributions({ db, eventLog, log }: ContributionsDeps) {
   return { countAll, countWithReplaced, replace }
 
   /** Counts purchases, and those that they replace or have replaced. */
-  async function countWithReplaced(keys: string[]): Promise<Counted[]> {
+  async function countWithReplaced(keys: string[]): Promise<CountedPurchase[]> {
     const counted = await countAll(keys)
     const rows = await db.read
       .select({ purchaseKey: purchasePeriods.purchaseKey })
@@ -155,7 +159,7 @@ export function createContributions({ db, eventLog, log }: ContributionsDeps) {
     return rows.map(({ key, state }) => ({ key, purchase: readPurchase(state) }))
   }
 
-  async function replace(tx: Tx, counted: Counted[]) {
+  async function replace(tx: Tx, counted: CountedPurchase[]) {
     if (counted.length === 0) return
     const keys = counted.map(({ purchaseKey }) => purchaseKey)
     const isCounted = inArray(purchasePeriods.purchaseKey, keys)

@@ -9,7 +9,7 @@ import { countRows } from '../../../platform/db/key-ranges.ts'
 import { createCursor } from '../cursor.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { BillingDb } from '../schema.ts'
-import { type Counted, createContributions } from './contributions.ts'
+import { type CountedPurchase, createContributions } from './contributions.ts'
 
 type CountingDeps = {
   db: BillingDb
@@ -57,7 +57,7 @@ export function createCounting(deps: CountingDeps) {
   const { purchasePeriods, businessSums, changedPurchases } = db.tables
   const { countAll, countWithReplaced, replace } = createContributions(deps)
   const cursor = createCursor(db, PROGRESS_ID)
-  const noteChanged = db.prepareWrite((tx) =>
+  const storeChange = db.prepareWrite((tx) =>
     tx
       .insert(changedPurchases)
       .values({ purchaseKey: sql.placeholder('purchaseKey'), changes: 0 })
@@ -94,7 +94,7 @@ export function createCounting(deps: CountingDeps) {
 
   /** Marks a purchase to be counted again: it may have changed without a new event. */
   async function markChanged(tx: Tx, purchaseKey: string) {
-    await noteChanged(tx).execute({ purchaseKey })
+    await storeChange(tx).execute({ purchaseKey })
   }
 
   /** `counting`: progress of counting everything, else null. `behindSince`: null if at most a few minutes ago. */
@@ -238,7 +238,7 @@ export function createCounting(deps: CountingDeps) {
   function store(
     from: Progress,
     to: Progress,
-    counted: Counted[],
+    counted: CountedPurchase[],
     inSameTransaction: (tx: Tx) => Promise<void> = async () => {},
   ): Promise<Progress | null> {
     return db.write(async (tx) => {

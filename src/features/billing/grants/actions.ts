@@ -53,7 +53,7 @@ const grantAccess = defineAction({
   },
   work: async (needs: Needs, { id, ...access }, { caller }) => {
     const userId = await findUserId(needs, id, caller)
-    return { userId, grant: await needs.grants.give({ ...access, userId, by: caller.name }) }
+    return { userId, grant: await needs.grants.create({ ...access, userId, by: caller.name }) }
   },
   audit: ({ userId, grant: { id, entitlementId, endsAt } }) => ({
     target: userId,

@@ -60,10 +60,10 @@ export function createGrants({
   newId,
 }: GrantsDeps) {
   const { subscriptions } = db.tables
-  return { give, revoke, list }
+  return { create, revoke, list }
 
   /** Throws `not_found` for an unknown user, and 409 if another user has the purchases of the same customer. */
-  async function give(grant: NewGrant): Promise<Grant> {
+  async function create(grant: NewGrant): Promise<Grant> {
     const { userId, entitlementId, until, idempotencyKey } = grant
     const support = checkSupport(grant)
     const id = idempotencyKey === undefined ? newId() : sha256(`${userId} ${idempotencyKey}`, 'hex')
@@ -132,12 +132,12 @@ export function createGrants({
       )
       .limit(MAX_READ)
     return rows
-      .flatMap(({ purchaseKey, state }) => describe(purchaseKey, state))
+      .flatMap(({ purchaseKey, state }) => toGrants(purchaseKey, state))
       .toSorted((a, b) => (a.startsAt < b.startsAt ? 1 : -1))
       .slice(0, MAX_LISTED)
   }
 
-  function describe(purchaseKey: string, state: StoredPurchase): Grant[] {
+  function toGrants(purchaseKey: string, state: StoredPurchase): Grant[] {
     const [purchase] = assessPurchases([readPurchase(state)], now().getTime())
     if (!purchase?.grant) return []
     const { entitlementIds, active, startedAt, effectiveEnd, grant } = purchase
@@ -168,7 +168,7 @@ export function createGrants({
       .from(subscriptions)
       .where(eq(subscriptions.purchaseKey, `${KEY_PREFIX}${id}`))
     const isTheirs = row !== undefined && row.customerId === customer?.customerId
-    const [found] = isTheirs ? describe(row.purchaseKey, row.state) : []
+    const [found] = isTheirs ? toGrants(row.purchaseKey, row.state) : []
     return found ?? null
   }
 }

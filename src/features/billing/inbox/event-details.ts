@@ -38,8 +38,8 @@ const UNKNOWN: EventDetails = {
 export function toEventDetails(event: BillingEvent | null): EventDetails {
   if (event === null) return UNKNOWN
   const { store, productId, priceId, entitlementIds, support: grant } = event
-  const facts = { store, productId, priceId, entitlementIds, grant }
-  return { ...facts, price: moneyMoved(event), isRefund: isRefund(event) }
+  const details = { store, productId, priceId, entitlementIds, grant }
+  return { ...details, price: moneyMoved(event), isRefund: isRefund(event) }
 }
 
 /** What was paid, or as a negative amount paid back; null for an event of another kind. */

@@ -140,7 +140,7 @@ const MAX_SCANNED = 5_000
 
 /** Whether an event says who owns the purchase. */
 function isClaim(event: OrderedEvent): boolean {
-  return !event.isHint && findOwnerId(event) !== null
+  return !event.isSuggestedOwner && findOwnerId(event) !== null
 }
 
 function firstLaterThan(sorted: OrderedEvent[], event: OrderedEvent): OrderedEvent | null {

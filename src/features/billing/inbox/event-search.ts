@@ -89,7 +89,7 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
     // Operators' scripts read `lineKey`.
     const { purchaseKey: lineKey, body, ...event } = row
     const signed = await signedRecords.read(event.id)
-    const { isRefund } = readFacts(row.provider, body)
+    const { isRefund } = readDetails(row.provider, body)
     const found = { ...event, lineKey, isRefund, body: utf8(body) }
     return { ...found, ...(signed === null ? {} : { signed }) }
   }
@@ -103,12 +103,12 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
     const bodies = new Map(rows.map((row) => [row.id, row]))
     return events.map((event) => {
       const { provider, body } = bodies.get(event.id) ?? { provider: '', body: new Uint8Array() }
-      return { ...event, ...readFacts(provider, body) }
+      return { ...event, ...readDetails(provider, body) }
     })
   }
 
   /** Unknown for a body that is erased or cannot be read. */
-  function readFacts(provider: string, body: Uint8Array): EventDetails {
+  function readDetails(provider: string, body: Uint8Array): EventDetails {
     try {
       return toEventDetails(eventLog.readEvent(provider, body))
     } catch {

@@ -57,7 +57,7 @@ export type BillingEvent = {
   /** What a store's event describes: all, or only the current period. Null: only a change. */
   stated: 'full' | 'partial' | null
   /** `appUserId` is what the app passed to the store; a later owner may have claimed the purchase. */
-  isHint: boolean
+  isSuggestedOwner: boolean
   startedAt: number | null
   willRenew: boolean | null
   endedAt: number | null
@@ -107,7 +107,7 @@ export const NO_EVENT: BillingEvent = {
   billingIssueAt: null,
   refundedAt: null,
   stated: null,
-  isHint: false,
+  isSuggestedOwner: false,
   startedAt: null,
   willRenew: null,
   endedAt: null,

@@ -5,7 +5,7 @@ import type { Tx } from '../../../platform/db/db.ts'
 import { keyRanges } from '../../../platform/db/key-ranges.ts'
 import type { BillingDb } from '../schema.ts'
 
-type EvidenceDeps = {
+type SignedRecordsDeps = {
   db: BillingDb
   /** How long records are kept; 0: not at all. */
   days: number
@@ -17,10 +17,10 @@ export type SignedRecords = ReturnType<typeof createSignedRecords>
 const ROWS_PER_DELETE = 500
 
 /** Keeps what stores have signed, as received: the log has only the decoded document. */
-export function createSignedRecords({ db, days, now }: EvidenceDeps) {
-  const { storeEvidence } = db.tables
+export function createSignedRecords({ db, days, now }: SignedRecordsDeps) {
+  const { signedRecords } = db.tables
   const insert = db.prepareWrite((tx) =>
-    tx.insert(storeEvidence).values({
+    tx.insert(signedRecords).values({
       eventRow: sql.placeholder('eventRow'),
       receivedAt: sql.placeholder('receivedAt'),
       content: sql.placeholder('content'),
@@ -38,25 +38,25 @@ export function createSignedRecords({ db, days, now }: EvidenceDeps) {
   async function read(eventRow: string): Promise<string | null> {
     const [row] = await db.read
       .select()
-      .from(storeEvidence)
-      .where(eq(storeEvidence.eventRow, eventRow))
+      .from(signedRecords)
+      .where(eq(signedRecords.eventRow, eventRow))
     return row ? Bun.zstdDecompressSync(row.content).toString() : null
   }
 
   async function erase(tx: Tx, eventRows: string[]) {
     for (const batch of chunk(eventRows, ROWS_PER_DELETE)) {
-      await tx.delete(storeEvidence).where(inArray(storeEvidence.eventRow, batch))
+      await tx.delete(signedRecords).where(inArray(signedRecords.eventRow, batch))
     }
   }
 
   async function clearOld(signal: AbortSignal) {
-    const among = lt(storeEvidence.receivedAt, new Date(now().getTime() - days * DAY_MS))
-    for await (const range of keyRanges(db.read, storeEvidence, storeEvidence.eventRow, {
+    const among = lt(signedRecords.receivedAt, new Date(now().getTime() - days * DAY_MS))
+    for await (const range of keyRanges(db.read, signedRecords, signedRecords.eventRow, {
       among,
     })) {
       if (signal.aborted) return
       await db.write(async (tx) => {
-        await tx.delete(storeEvidence).where(range)
+        await tx.delete(signedRecords).where(range)
       })
     }
   }

@@ -54,7 +54,7 @@ export function findMention(event: OrderedEvent): OwnerMention | null {
   return {
     ...toOrder(event),
     name,
-    ...(event.isHint ? { isHint: true } : {}),
+    ...(event.isSuggestedOwner ? { isHint: true } : {}),
     ...(event.type === PURCHASE_CLAIMED ? { isSubmission: true } : {}),
   }
 }

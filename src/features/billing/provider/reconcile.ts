@@ -127,11 +127,11 @@ export function createReconcile(deps: ReconcileDeps) {
   ): Promise<boolean> {
     if (isPseudonym(appUserId)) return true
     report.customers++
-    const answer = await readSubscriber(appUserId, signal)
-    if ('failed' in answer) {
-      log.warn({ reason: answer.failed }, 'a customer could not be reconciled')
+    const reply = await readSubscriber(appUserId, signal)
+    if ('failed' in reply) {
+      log.warn({ reason: reply.failed }, 'a customer could not be reconciled')
       report.failed.push(appUserId)
-      return !answer.isGeneral
+      return !reply.isGeneral
     }
     const rows = await db.read
       .select()
@@ -139,7 +139,7 @@ export function createReconcile(deps: ReconcileDeps) {
       .where(eq(subscriptions.customerId, customerId))
     // The latest event decides who has the customer's purchases, so this one names the same user.
     const holder = (await findCustomerUser(db.read, customerId)) ?? appUserId
-    for (const reported of answer.subscriptions) {
+    for (const reported of reply.subscriptions) {
       const { transactionId } = reported
       const possible =
         transactionId === null ? [] : await transactions.listPossibleKeys(transactionId)
@@ -154,7 +154,7 @@ export function createReconcile(deps: ReconcileDeps) {
         key?.slice(key.indexOf('|') + 1) ??
         (transactionId === null ? null : parseOriginalId(transactionId))
       const event = toEvent(reported, holder, transactionKey)
-      await db.write((tx) => eventInbox.recordOwnEvent(tx, 'HOMEPORT_RECONCILED', answer.at, event))
+      await db.write((tx) => eventInbox.recordOwnEvent(tx, 'HOMEPORT_RECONCILED', reply.at, event))
       const list = reported.expiresAt === null ? report.failed : report.corrected
       list.push(`${appUserId} ${reported.productId}`)
     }

@@ -34,18 +34,18 @@ type Entitlement = { id: string; active: boolean; purchase: PurchaseAccess }
 type AssessmentOptions = {
   comparablePrice?: (purchase: Purchase) => number
   /** While the store is expected to report a renewal, in ms. */
-  lenienceMs?: number
+  graceMs?: number
 }
 
 /** Best first, at `now` (ms). */
 export function assessPurchases<T extends Purchase>(
   purchases: T[],
   now: number,
-  { comparablePrice = ({ price }) => price ?? 0, lenienceMs = 0 }: AssessmentOptions = {},
+  { comparablePrice = ({ price }) => price ?? 0, graceMs = 0 }: AssessmentOptions = {},
 ): PurchaseAccess<T>[] {
   return endSuperseded(purchases)
     .map((purchase) => ({
-      purchase: computeAccess(purchase, now, lenienceMs),
+      purchase: computeAccess(purchase, now, graceMs),
       price: comparablePrice(purchase),
     }))
     .toSorted(
@@ -104,11 +104,11 @@ export function activeEntitlementIds(purchases: PurchaseAccess[]): string[] {
 function computeAccess<T extends Purchase>(
   purchase: T,
   now: number,
-  lenienceMs: number,
+  graceMs: number,
 ): PurchaseAccess<T> {
   const end = computeEffectiveEnd(purchase)
   const isLate = end !== null && end <= now && isExpectedToRenew(purchase)
-  const effectiveEnd = isLate ? end + lenienceMs : end
+  const effectiveEnd = isLate ? end + graceMs : end
   const active = effectiveEnd === null || effectiveEnd > now
   return { ...purchase, effectiveEnd, active, status: computeStatus(purchase, active, now) }
 }

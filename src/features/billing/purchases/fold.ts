@@ -10,8 +10,8 @@ import {
   startsLaterPeriod,
 } from './periods.ts'
 import { type Purchase, purchaseFromFirstEvent } from './purchase.ts'
-import { applyRefund, isRefund, isRememberedRefund } from './refunds.ts'
-import { applyStatement, applyToStatedPeriod } from './statement.ts'
+import { applyRefund, isRefund, isRefundByOrder } from './refunds.ts'
+import { applySnapshot, applyToSnapshotPeriod } from './snapshot.ts'
 
 /** Once the user is deleted. */
 const UNKNOWN_SUPPORT = { by: '', reason: '' }
@@ -29,14 +29,14 @@ export function applyEvent(before: Purchase | null, event: OrderedEvent): Purcha
 
 /** Whether `later` resets everything that `event` set. Not for a purchase's first event, which also sets the start. */
 export function isOverriddenBy(event: OrderedEvent, later: { type: string }): boolean {
-  const isKept = event.type === 'PRODUCT_CHANGE' || isRememberedRefund(event)
+  const isKept = event.type === 'PRODUCT_CHANGE' || isRefundByOrder(event)
   return PERIOD_STARTS.has(later.type) && !isKept
 }
 
 function handlerFor(purchase: Purchase, event: OrderedEvent): EventHandler | undefined {
   if (event.problem !== null) return undefined
-  if (event.stated !== null) return applyStatement
-  if (purchase.stated !== null && !startsLaterPeriod(purchase, event)) return applyToStatedPeriod
+  if (event.stated !== null) return applySnapshot
+  if (purchase.stated !== null && !startsLaterPeriod(purchase, event)) return applyToSnapshotPeriod
   if (isForEndedPeriod(purchase, event) && !isRefund(event)) return undefined
   return HANDLERS.get(event.type)
 }

@@ -36,13 +36,13 @@ function isOfOtherOrder({ stated }: Purchase, event: OrderedEvent): boolean {
 }
 
 /** Google's replies never mention refunds. */
-export function isRememberedRefund(event: OrderedEvent): boolean {
+export function isRefundByOrder(event: OrderedEvent): boolean {
   return isRefund(event) && event.store === 'PLAY_STORE' && event.transactionId !== null
 }
 
 function rememberRefund(purchase: Purchase, event: OrderedEvent): Purchase {
   const { transactionId, orderedAt } = event
-  if (!isRememberedRefund(event) || transactionId === null) return purchase
+  if (!isRefundByOrder(event) || transactionId === null) return purchase
   const refundedOrders = { ...purchase.refundedOrders, [transactionId]: orderedAt }
   return { ...purchase, refundedOrders }
 }

@@ -6,7 +6,7 @@ import type { Delivery } from '../../billing/inbox/event.ts'
 import type { AppleApi, AppleCall } from './api.ts'
 import { AppleApiError } from './api-error.ts'
 import { AppleTokenError } from './certificates.ts'
-import { readStatement, type SignedPurchase } from './snapshot.ts'
+import { readSnapshot, type SignedPurchase } from './snapshot.ts'
 import type { Claims, VerifyToken } from './token.ts'
 
 type AppStoreDeps = { api: AppleApi; apps: AppStoreApp[]; verify: VerifyToken }
@@ -52,13 +52,13 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
       { environment },
       signal,
     )
-    const statements = readSnapshots(subscriptions ?? {})
+    const snapshots = readSnapshots(subscriptions ?? {})
     // Apple also lists the subscriptions of a customer who has made another purchase with the transaction.
-    if (statements.some((one) => isAbout(one, transactionId))) return statements
+    if (snapshots.some((one) => isAbout(one, transactionId))) return snapshots
     const path = `/inApps/v1/transactions/${id}`
     const found = await callForItsApp(path, { environment }, signal)
     const transaction = found?.['signedTransactionInfo']
-    return transaction === undefined ? statements : [...statements, statement({ transaction })]
+    return transaction === undefined ? snapshots : [...snapshots, toDelivery({ transaction })]
   }
 
   /** The original transactions of an order number on a customer's receipt, or of another transaction. */
@@ -84,7 +84,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
     const isKnown = (reply: Claims) => readTransactions(reply).length > 0
     const reply = await callForItsApp(path, { environment }, undefined, isKnown)
     return readTransactions(reply).flatMap(
-      (transaction) => statement({ transaction }).event.originalTransactionId ?? [],
+      (transaction) => toDelivery({ transaction }).event.originalTransactionId ?? [],
     )
   }
 
@@ -98,7 +98,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
   function readSnapshots({ data }: Claims): Delivery[] {
     const transactions = toList(data).flatMap((group) => toList(group['lastTransactions']))
     return transactions.map(({ signedTransactionInfo, signedRenewalInfo, status }) =>
-      statement({
+      toDelivery({
         transaction: signedTransactionInfo,
         renewal: signedRenewalInfo,
         ...(typeof status === 'number' ? { status } : {}),
@@ -106,9 +106,9 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
     )
   }
 
-  function statement(signed: SignedPurchase): Delivery {
+  function toDelivery(signed: SignedPurchase): Delivery {
     try {
-      return readStatement(signed, verify, apps)
+      return readSnapshot(signed, verify, apps)
     } catch (error) {
       throw error instanceof AppleTokenError ? new AppleApiError('unreadable') : error
     }

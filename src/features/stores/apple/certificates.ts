@@ -118,13 +118,13 @@ function readDer(bytes: Buffer = Buffer.alloc(0)): DerValue[] {
 }
 
 /** Only the fault `other_app` means that Apple has signed the token. */
-type AppleTokenFault = DenialReason | 'other_app'
+type AppleTokenProblem = DenialReason | 'other_app'
 
 /** Why a token that claims to come from Apple is refused. */
 export class AppleTokenError extends Error {
-  readonly fault: AppleTokenFault
+  readonly fault: AppleTokenProblem
 
-  constructor(fault: AppleTokenFault) {
+  constructor(fault: AppleTokenProblem) {
     super(`the token is refused: ${fault}`)
     this.name = 'AppleTokenError'
     this.fault = fault

@@ -12,7 +12,7 @@ import { type AppleDocument, readEnvironment } from './notification.ts'
 import type { Claims } from './token.ts'
 
 /** The type of a document that is not a notification: see `snapshot.ts`. */
-export const STATEMENT = 'HOMEPORT_STATEMENT'
+export const SNAPSHOT = 'HOMEPORT_STATEMENT'
 
 /** The event type by a notification's type and subtype. If the pair is not listed, the type alone counts. */
 const EVENT_TYPES: Record<string, string> = {
@@ -36,7 +36,7 @@ const EVENT_TYPES: Record<string, string> = {
   PRICE_INCREASE: 'PRICE_INCREASE',
   REFUND_DECLINED: 'REFUND_DECLINED',
   CONSUMPTION_REQUEST: 'CONSUMPTION_REQUEST',
-  [STATEMENT]: 'HOMEPORT_RECONCILED',
+  [SNAPSHOT]: 'HOMEPORT_RECONCILED',
 }
 
 const SUBSCRIPTION = 'Auto-Renewable Subscription'
@@ -90,12 +90,12 @@ function readStatus({ data, subtype }: Claims): number | null {
   return status ?? (subtype === 'GRACE_PERIOD' ? GRACE_STATUS : null)
 }
 
-type NotificationFacts = { at: number | null; type: string; status: number | null }
+type NotificationFields = { at: number | null; type: string; status: number | null }
 
 function readPurchase(
   transaction: Claims,
   renewal: Claims | null,
-  { at, type, status }: NotificationFacts,
+  { at, type, status }: NotificationFields,
 ) {
   const userId = text(transaction, 'appAccountToken') ?? text(renewal, 'appAccountToken')
   const productId = text(transaction, 'productId')
@@ -118,7 +118,7 @@ function readPurchase(
   return {
     stated: isSubscription && renewal === null ? ('partial' as const) : ('full' as const),
     appUserId: userId?.toLowerCase() ?? null,
-    isHint: true,
+    isSuggestedOwner: true,
     productId,
     newProductId: nextProductId === productId ? null : nextProductId,
     periodType: toPeriodType(transaction),

@@ -131,7 +131,7 @@ export function createAppleHistory(deps: HistoryDeps) {
 
   /** Returns the number of notifications that name another app. */
   async function recordPage(page: unknown[], total: CatchUp): Promise<number> {
-    const read = page.map(readOrFault)
+    const read = page.map(readOrError)
     const deliveries = read.filter((one) => one !== null && typeof one !== 'string')
     total.read += page.length
     total.refused += page.length - deliveries.length
@@ -142,7 +142,7 @@ export function createAppleHistory(deps: HistoryDeps) {
     return read.filter((fault) => fault === 'other_app').length
   }
 
-  function readOrFault(signedPayload: unknown) {
+  function readOrError(signedPayload: unknown) {
     try {
       return readAppleDelivery(signedPayload, verify, apps)
     } catch (error) {

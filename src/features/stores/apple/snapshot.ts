@@ -2,7 +2,7 @@ import type { AppStoreApp } from '../../../config/subjects/stores.ts'
 import type { Delivery } from '../../billing/inbox/event.ts'
 import { AppleTokenError } from './certificates.ts'
 import { contentHash } from './delivery.ts'
-import { appleEvent, STATEMENT } from './event.ts'
+import { appleEvent, SNAPSHOT } from './event.ts'
 import { type AppleDocument, checkContent, readEnvironment } from './notification.ts'
 import type { VerifyToken } from './token.ts'
 
@@ -10,7 +10,7 @@ import type { VerifyToken } from './token.ts'
 export type SignedPurchase = { transaction: unknown; renewal?: unknown; status?: number }
 
 /** The same signed data gives the same id. Throws `AppleTokenError`. */
-export function readStatement(
+export function readSnapshot(
   signed: SignedPurchase,
   verify: VerifyToken,
   apps: AppStoreApp[],
@@ -26,7 +26,7 @@ export function readStatement(
   const hash = contentHash({ data, transaction, renewal })
   const document: AppleDocument = {
     notification: {
-      notificationType: STATEMENT,
+      notificationType: SNAPSHOT,
       notificationUUID: `${hash.slice(0, 32)}:${transaction['signedDate']}`,
       signedDate: transaction['signedDate'],
       data,

@@ -12,13 +12,13 @@ import { computeRefresh, isOverdue, REFRESHES } from '../../billing/purchases/re
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import type { Claims } from '../purchases/claims.ts'
-import type { RecordStatement } from '../purchases/snapshots.ts'
+import type { RecordSnapshot } from '../purchases/snapshots.ts'
 import type { StoresDb } from '../schema.ts'
 
 type OverdueDeps = Pick<Claims, 'findClaimant' | 'findPurchase'> & {
   db: StoresDb
   appStore: AppStore
-  recordStatement: RecordStatement
+  recordStatement: RecordSnapshot
   now: () => Date
   log: Log
 }
@@ -54,7 +54,7 @@ export function createOverdue(deps: OverdueDeps) {
     now,
     log,
   })
-  return { queue, ask }
+  return { queue, refresh }
 
   async function findDue(isDue: SQL, { slots }: Capacity) {
     if (paused.isInForce()) return []
@@ -67,7 +67,7 @@ export function createOverdue(deps: OverdueDeps) {
     const before = await findPurchase(db.read, item.id)
     try {
       if (item.isTokenUnset || (before !== null && isOverdue(before, afterMs, now().getTime())))
-        await ask(item.id, signal)
+        await refresh(item.id, signal)
       if (item.isTokenUnset) await tellOwner(item.id)
     } catch (error) {
       if (!(error instanceof AppleApiError) || signal.aborted) throw error
@@ -96,7 +96,7 @@ export function createOverdue(deps: OverdueDeps) {
   }
 
   /** Records what the store reports now. Returns whether it knows the purchase. */
-  async function ask(purchaseKey: string, signal?: AbortSignal): Promise<boolean> {
+  async function refresh(purchaseKey: string, signal?: AbortSignal): Promise<boolean> {
     const { environment, transactionId } = parsePurchaseKey(purchaseKey)
     const deliveries = await appStore.readPurchases(transactionId, environment, signal)
     await db.write(async (tx) => {

@@ -2,7 +2,7 @@ import type { Json } from '../../../lib/text/json.ts'
 import type { StoredEnvironment } from '../../billing/environment.ts'
 import { type BillingEvent, NO_EVENT } from '../../billing/inbox/event.ts'
 import { unreadable } from '../../billing/inbox/event-problem.ts'
-import { type PlayAnswer, type PlayItem, type PurchaseKind, readAnswer } from './api/answer.ts'
+import { type PlayAnswer, type PlayItem, type PurchaseKind, parseReply } from './api/answer.ts'
 import { PlayApiError } from './api/api-error.ts'
 import { type PushDocument, pushEvent } from './push/notification.ts'
 
@@ -10,7 +10,7 @@ import { type PushDocument, pushEvent } from './push/notification.ts'
  * A reply about one product. It has neither the period's start nor what changed, so the document adds both. Times in
  * ms.
  */
-export type StatementDocument = {
+export type SnapshotDocument = {
   packageName: string
   /** SHA-256 of the purchase token. */
   tokenHash: string
@@ -46,21 +46,21 @@ export type RefundDocument = {
 
 type UnreadableDocument = { unreadable: Json; tokenHash: string; askedAt: number }
 
-type PlayDocument = StatementDocument | RefundDocument | PushDocument | UnreadableDocument
+type PlayDocument = SnapshotDocument | RefundDocument | PushDocument | UnreadableDocument
 
 /** Throws `PlayApiError` for a reply that `readAnswer` refuses. */
 export function playEvent(document: PlayDocument): BillingEvent {
   if ('notification' in document) return pushEvent(document)
   if ('voided' in document) return refundEvent(document)
   if ('unreadable' in document) return unreadableEvent(document)
-  return statementEvent(document)
+  return toSnapshotEvent(document)
 }
 
 /** What the purchase is now, whatever was known before. */
-function statementEvent(document: StatementDocument): BillingEvent {
+function toSnapshotEvent(document: SnapshotDocument): BillingEvent {
   const { askedAt, type, line, productId, periodEndsAt, userId, isRemoved } = document
   const at = document.orderedAt ?? askedAt
-  const answer = readAnswer(document.kind, document.reply)
+  const answer = parseReply(document.kind, document.reply)
   const named = answer.items.find((one) => one.productId === productId) ?? answer.items[0]
   // The reply describes only the other products.
   const item = isRemoved ? undefined : named
@@ -77,7 +77,7 @@ function statementEvent(document: StatementDocument): BillingEvent {
     store: 'PLAY_STORE',
     stated: 'full',
     appUserId: document.mainOwner ?? userId ?? answer.userId,
-    isHint: true,
+    isSuggestedOwner: true,
     productId,
     newProductId: item?.nextProductId ?? null,
     periodType: item?.periodType ?? null,
@@ -109,7 +109,7 @@ function statementEvent(document: StatementDocument): BillingEvent {
 function findEnd(
   { state }: PlayAnswer,
   item: PlayItem | undefined,
-  { askedAt, periodStartedAt }: StatementDocument,
+  { askedAt, periodStartedAt }: SnapshotDocument,
 ): number | null {
   // A consumed product has an owner, but gives no access.
   if (item?.periodType === 'CONSUMABLE') return periodStartedAt ?? askedAt

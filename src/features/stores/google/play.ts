@@ -5,7 +5,7 @@ import type { EventInbox } from '../../billing/inbox/event-inbox.ts'
 import { playApp, type StoreApps } from '../checks/apps.ts'
 import { PLAY_PATH } from '../model.ts'
 import type { Claims } from '../purchases/claims.ts'
-import type { Statements } from '../purchases/snapshots.ts'
+import type { StoreSnapshots } from '../purchases/snapshots.ts'
 import type { StoresDb } from '../schema.ts'
 import { createPlayApi, PLAY_API_URL, PLAY_TOKEN_URL } from './api/api.ts'
 import { createPlayStore } from './api/play-store.ts'
@@ -14,7 +14,7 @@ import { createPushTokenCheck, GOOGLE_JWKS_URL } from './push/token.ts'
 import type { PendingClaims } from './refresh/pending-claims.ts'
 import { createPlayPurchases, hashToken, URGENCY } from './refresh/purchases.ts'
 import { createPlayQueue } from './refresh/queue.ts'
-import { createAskGoogle } from './refresh/refresh.ts'
+import { createPurchaseRefresh } from './refresh/refresh.ts'
 import { createPlaySubmissions } from './submissions.ts'
 import { createVoided } from './voided.ts'
 
@@ -28,7 +28,7 @@ type PlayDeps = {
   eventInbox: Pick<EventInbox, 'recordOnce'>
   claims: Claims
   pendingClaims: PendingClaims
-  statements: Statements
+  snapshots: StoreSnapshots
   /** Overridden only in tests. */
   requestsPerSecond?: number | undefined
   now: () => Date
@@ -52,13 +52,13 @@ export function createPlay(deps: PlayDeps) {
     }),
   )
   const purchases = createPlayPurchases(deps)
-  const ask = createAskGoogle({
+  const refresh = createPurchaseRefresh({
     ...deps,
     play,
     purchases,
     acknowledgement: settings.playAcknowledge,
   })
-  const queue = createPlayQueue({ ...deps, purchases, ask })
+  const queue = createPlayQueue({ ...deps, purchases, refresh })
   const voided = createVoided({ ...deps, play, purchases, packages })
   const audience = settings.playPushAudience ?? (publicUrl && publicUrl + PLAY_PATH)
   const pushAccount = settings.playPushAccount

@@ -4,7 +4,7 @@ import type { Delivery } from '../../billing/inbox/event.ts'
 import type { PlayAnswer, PlayItem, PlayState } from './api/answer.ts'
 import { redactForLog } from './api/json.ts'
 import type { PlayReply } from './api/play-store.ts'
-import { playEvent, type StatementDocument } from './event.ts'
+import { playEvent, type SnapshotDocument } from './event.ts'
 
 /** After the last reply. Times in ms. */
 export type KnownItem = Pick<PlayItem, 'productId' | 'orderId' | 'nextProductId' | 'quantity'> & {
@@ -16,7 +16,7 @@ export type KnownItem = Pick<PlayItem, 'productId' | 'orderId' | 'nextProductId'
   periodEndsAt: number | null
 }
 
-type StatementInput = PlayReply & {
+type SnapshotInput = PlayReply & {
   answer: PlayAnswer
   askedAt: number
   /** When the reply counts: later than all replies before it. */
@@ -37,7 +37,7 @@ const INTERRUPTED: PlayState[] = ['ON_HOLD', 'PAUSED']
  * One event per product, and what is known then. A product keeps its `line` as long as the purchase exists; one that
  * replaces another takes over its `line`.
  */
-export function readStatements(input: StatementInput): {
+export function readSnapshots(input: SnapshotInput): {
   deliveries: Delivery[]
   items: KnownItem[]
 } {
@@ -55,7 +55,7 @@ export function readStatements(input: StatementInput): {
   const current = paid.map((item, at) => {
     const before = known.find((one) => one.productId === item.productId) ?? replacedBy(item)
     const isMain = known.length === 0 && at === 0
-    return describe(item, before, before?.line ?? (isMain ? base : `${base}#${item.productId}`))
+    return toEvent(item, before, before?.line ?? (isMain ? base : `${base}#${item.productId}`))
   })
   const removed = missing
     .filter(({ line }) => !current.some(({ after }) => after.line === line))
@@ -76,7 +76,7 @@ export function readStatements(input: StatementInput): {
     return missing.find((one) => one.nextProductId === item.productId || isOnlyChange)
   }
 
-  function describe(item: PlayItem, before: KnownItem | undefined, line: string) {
+  function toEvent(item: PlayItem, before: KnownItem | undefined, line: string) {
     const { productId, orderId, nextProductId, quantity } = item
     const { state, environment } = answer
     const isSamePeriod = before?.orderId === orderId
@@ -107,7 +107,7 @@ export function readStatements(input: StatementInput): {
     const { line, productId, periodStartedAt, periodEndsAt } = item
     // Google still names the user of the first purchase. The main product has its own events about its owner.
     const mainOwner = line === known[0]?.line ? null : input.mainOwner
-    const document: StatementDocument = {
+    const document: SnapshotDocument = {
       packageName,
       tokenHash,
       askedAt,

@@ -97,13 +97,13 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
     let leased: KnownPurchase | null = null
     try {
       leased = await leaseBefore(deadline, tokenHash)
-      const { answer, items, claimed } = await queue.askNow(leased, deadline)
+      const { answer, items, claimed } = await queue.refreshNow(leased, deadline)
       if (answer.environment === 'SANDBOX' && deps.ignoresSandbox) {
         return ignoredSandbox()
       }
       if (answer.state === 'PENDING') {
         await db.write((tx) => pendingClaims.keep(tx, { ...claim, expiresAt: after(PENDING_MS) }))
-        return { ...describe(items[0] ?? answer.items[0], answer.environment), outcome: 'pending' }
+        return { ...toStatus(items[0] ?? answer.items[0], answer.environment), outcome: 'pending' }
       }
       // Another request or the queue may have settled the claim in the meantime.
       const results = claimed.has(userId)
@@ -123,7 +123,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
       }
       log.warn({ err: error }, 'a submitted purchase could not be checked with Google')
       queue.wake()
-      return { ...describe(before?.items[0]), outcome: 'checking' }
+      return { ...toStatus(before?.items[0]), outcome: 'checking' }
     }
   }
 
@@ -180,12 +180,12 @@ function toResult(
   wasHeld: boolean,
 ): SubmissionResult {
   if (item === undefined || result === undefined) return refusal('purchase_gone')
-  const described = describe(item)
-  if (result.outcome === 'refused') return { ...described, ...result }
-  return { ...described, outcome: wasHeld ? 'known' : 'bound' }
+  const status = toStatus(item)
+  if (result.outcome === 'refused') return { ...status, ...result }
+  return { ...status, outcome: wasHeld ? 'known' : 'bound' }
 }
 
-function describe(
+function toStatus(
   item?: Partial<KnownItem> & { endsAt?: number | null },
   environment = item?.environment,
 ) {

@@ -41,7 +41,7 @@ const refresh = defineAction({
   role: 'operator',
   input: closedObject(Purchase),
   console: 'purchases/:id/ask',
-  work: ({ stores }: Needs, { id }) => stores.actions.ask(id),
+  work: ({ stores }: Needs, { id }) => stores.actions.refresh(id),
   audit: (purchases, { id }) => ({
     target: id,
     after: { statuses: purchases.map(({ status }) => status) },
@@ -67,7 +67,7 @@ const link = defineAction({
   async work({ stores, findIdByEmail }: Needs, { id, user, environment, reason }, { caller }) {
     const userId = (await findIdByEmail(user)) ?? user
     const [before] = await stores.purchaseSearch.findOrThrow(id, environment)
-    await stores.actions.give(id, userId, { by: caller.name, reason }, environment)
+    await stores.actions.link(id, userId, { by: caller.name, reason }, environment)
     const purchases = await stores.purchaseSearch.findOrThrow(id)
     return { userId, before: before?.userId ?? null, purchases }
   },
@@ -101,7 +101,7 @@ const unlink = defineAction({
   console: 'purchases/:id/take-back',
   async work({ stores }: Needs, { id, link, reason }, { caller }) {
     const [before] = await stores.purchaseSearch.find(id)
-    await stores.actions.takeBack(id, { by: caller.name, reason }, link ?? undefined)
+    await stores.actions.unlink(id, { by: caller.name, reason }, link ?? undefined)
     return { before: before?.userId ?? null, purchases: await stores.purchaseSearch.find(id) }
   },
   audit: ({ before, purchases }, { id }) => ({

@@ -77,7 +77,7 @@ export function createClaims(deps: ClaimsDeps) {
       .orderBy(desc(billingEvents.orderedAt))
       .limit(1),
   )
-  return { claim, give, takeBack, findOwner, findClaimant, findLink, findPurchase }
+  return { claim, linkBySupport, withdraw, findOwner, findClaimant, findLink, findPurchase }
 
   /** In the caller's transaction. */
   async function claim(tx: Tx, input: ClaimInput): Promise<ClaimResult> {
@@ -98,7 +98,7 @@ export function createClaims(deps: ClaimsDeps) {
   }
 
   /** Makes a purchase the user's, whatever the transfer policy. */
-  async function give(tx: Tx, userId: string, purchaseKey: string, support: Support) {
+  async function linkBySupport(tx: Tx, userId: string, purchaseKey: string, support: Support) {
     await assign(tx, userId, purchaseKey, await findOwner(tx, purchaseKey), support)
   }
 
@@ -128,7 +128,7 @@ export function createClaims(deps: ClaimsDeps) {
   }
 
   /** Undoes the latest claim if `assign` made it, and only the event `link` if given. Returns whether there was one. */
-  async function takeBack(
+  async function withdraw(
     tx: Tx,
     purchaseKey: string,
     support: Support,

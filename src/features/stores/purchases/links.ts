@@ -34,26 +34,26 @@ const MAX_REQUESTS_READ = 1_000
 export function createPurchaseActions(deps: PurchaseActionsDeps) {
   const { db, eventLog, claims, search, existingUsers, appStore, overdue, play } = deps
   const { billingEvents } = db.tables
-  return { ask, give, takeBack, answerRefund }
+  return { refresh, link, unlink, answerRefund }
 
   /** Throws 503 without a key for the store's API. */
-  async function ask(id: string) {
+  async function refresh(id: string) {
     const [known] = await search.findKnown(id)
     if (known?.store === 'PLAY_STORE' || /^gpa\.|^[0-9a-f]{64}$/i.test(id)) {
-      await askGoogle(known?.transactionId ?? id)
+      await refreshFromGoogle(known?.transactionId ?? id)
       return search.findOrThrow(id)
     }
     const [store, checks] = [requireKey(appStore), requireKey(overdue)]
     try {
       const transactionIds = /^\d+$/.test(id) ? [id] : await store.findTransactions(id)
-      for (const transactionId of transactionIds) await askAbout(transactionId, checks)
+      for (const transactionId of transactionIds) await refreshInBoth(transactionId, checks)
     } catch (error) {
       throw asReply(error)
     }
     return search.findOrThrow(id)
   }
 
-  async function askGoogle(id: string) {
+  async function refreshFromGoogle(id: string) {
     if (play === null) throw new AppError('unavailable', NO_PLAY)
     const purchase =
       (await play.purchases.findByLine(id)) ?? (await play.purchases.find(db.read, id))
@@ -65,23 +65,23 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
         'unavailable',
         'The server is asking about this purchase already. Try again in a minute.',
       )
-    await play.queue.askNow(leased).catch((error) => {
+    await play.queue.refreshNow(leased).catch((error) => {
       throw asReply(error)
     })
   }
 
   /** In both environments: Apple refuses production until the app is released. */
-  async function askAbout(transactionId: string, { ask: askStore }: Overdue) {
+  async function refreshInBoth(transactionId: string, { refresh }: Overdue) {
     const known = await search.findKnown(transactionId)
     const keys = known.length > 0 ? known.map((one) => one.purchaseKey) : listKeys(transactionId)
-    const results = await Promise.allSettled(keys.map((key) => askStore(key)))
+    const results = await Promise.allSettled(keys.map((key) => refresh(key)))
     const isKnown = results.some((result) => result.status === 'fulfilled' && result.value)
     const failure = results.find((result) => result.status === 'rejected')
     if (failure && !isKnown) throw failure.reason
   }
 
   /** In both environments unless one is named. Throws 404 for an unknown user too, and 409 if it cannot be moved. */
-  async function give(id: string, userId: string, given: Support, environment?: Environment) {
+  async function link(id: string, userId: string, given: Support, environment?: Environment) {
     const support = checkSupport(given)
     const found = await search.findOrThrow(id, environment)
     for (const { purchaseKey, source } of found) {
@@ -93,7 +93,8 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     await db.write(async (tx) => {
       const [user] = await existingUsers(tx, [userId])
       if (user === undefined) throw new AppError('not_found', `There is no user ${userId}.`)
-      for (const { purchaseKey } of found) await claims.give(tx, userId, purchaseKey, support)
+      for (const { purchaseKey } of found)
+        await claims.linkBySupport(tx, userId, purchaseKey, support)
     })
   }
 
@@ -101,13 +102,13 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
    * The latest link, or only `link`. Throws 409 if there is none, it is undone, or the user has submitted the purchase
    * since.
    */
-  async function takeBack(id: string, given: Support, link?: string) {
+  async function unlink(id: string, given: Support, link?: string) {
     const support = checkSupport(given)
     const found = await search.findOrThrow(id)
     const undone = await db.write(async (tx) => {
       const results = []
       for (const { purchaseKey } of found) {
-        results.push(await claims.takeBack(tx, purchaseKey, support, link))
+        results.push(await claims.withdraw(tx, purchaseKey, support, link))
       }
       return results
     })

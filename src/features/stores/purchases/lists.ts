@@ -106,8 +106,8 @@ async function search(
   reader: ListContext['reader'],
 ) {
   const userId = (await findIdByEmail(id)) ?? id.trim()
-  if (reader === 'command') return purchaseSearch.listOf(userId, limit)
-  const owned = await purchaseSearch.listOf(userId, MAX_FOUND)
+  if (reader === 'command') return purchaseSearch.listForUser(userId, limit)
+  const owned = await purchaseSearch.listForUser(userId, MAX_FOUND)
   return owned.length > 0 ? owned : purchaseSearch.find(id)
 }
 

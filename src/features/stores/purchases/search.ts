@@ -78,7 +78,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   const { subscriptions, billingAliases } = db.tables
   const searchInTurn = createSemaphore({ limit: 1, queueLimit: MAX_WAITING, onFull: tooMany })
   const filters = { unclaimed: keepUnclaimed, doubled: keepDoubled, differing: keepDiffering }
-  return { find, findKnown, findOrThrow, listOf, page }
+  return { find, findKnown, findOrThrow, listForUser, page }
 
   /**
    * By a transaction or order id, or a token's SHA-256. Apple also knows later transactions and the receipt's order
@@ -102,7 +102,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return found
   }
 
-  async function listOf(appUserId: string, limit: number) {
+  async function listForUser(appUserId: string, limit: number) {
     const customerId = await findCustomerId(appUserId)
     if (customerId === undefined) return []
     const rows = await db.read
@@ -110,7 +110,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       .from(subscriptions)
       .where(eq(subscriptions.customerId, customerId))
       .limit(limit)
-    return Promise.all(rows.map(describe))
+    return Promise.all(rows.map(toFoundPurchase))
   }
 
   /** The purchases in the log with the given id. */
@@ -129,7 +129,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       .select()
       .from(subscriptions)
       .where(inArray(subscriptions.purchaseKey, keys))
-    return Promise.all(rows.map(describe))
+    return Promise.all(rows.map(toFoundPurchase))
   }
 
   /** Those that match a filter of the store are found among its purchases. */
@@ -142,7 +142,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     }
     const find = () => findActive({ ...options, filter })
     const { rows, next } = filter === null ? await find() : await searchInTurn(find)
-    return { purchases: await Promise.all(rows.map(describe)), next }
+    return { purchases: await Promise.all(rows.map(toFoundPurchase)), next }
   }
 
   async function findActive({
@@ -224,7 +224,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   }
 
   /** Times in ISO 8601. `isClaimed`: its owner has submitted it. */
-  async function describe(row: Row) {
+  async function toFoundPurchase(row: Row) {
     const state = toPurchase(row)
     const purchase = (await createAssessment(deps))(state)
     const userId = await claims.findOwner(db.read, row.purchaseKey)

@@ -5,12 +5,12 @@ import type { EventInbox } from '../../billing/inbox/event-inbox.ts'
 import { findPurchaseKey } from '../../billing/purchases/event-order.ts'
 import type { StoresDb } from '../schema.ts'
 
-type StatementsDeps = { db: StoresDb; eventInbox: Pick<EventInbox, 'recordOnce'> }
+type StoreSnapshotsDeps = { db: StoresDb; eventInbox: Pick<EventInbox, 'recordOnce'> }
 
-export type Statements = ReturnType<typeof createStatements>
+export type StoreSnapshots = ReturnType<typeof createStoreSnapshots>
 
 /** The stores' replies to our queries. */
-export function createStatements({ db, eventInbox }: StatementsDeps) {
+export function createStoreSnapshots({ db, eventInbox }: StoreSnapshotsDeps) {
   const { billingEvents } = db.tables
   const { bodyHash, orderedAt } = billingEvents
   const findLatest = db.prepareWrite((tx) =>
@@ -45,4 +45,4 @@ export function createStatements({ db, eventInbox }: StatementsDeps) {
 }
 
 type Provider = Delivery['provider']
-export type RecordStatement = Statements['record']
+export type RecordSnapshot = StoreSnapshots['record']

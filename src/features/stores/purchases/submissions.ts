@@ -8,13 +8,13 @@ import type { Purchase } from '../../billing/purchases/purchase.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import { AppleTokenError } from '../apple/certificates.ts'
-import { readStatement } from '../apple/snapshot.ts'
+import { readSnapshot } from '../apple/snapshot.ts'
 import type { VerifyToken } from '../apple/token.ts'
 import type { PlaySubmission, SubmitPlayPurchase } from '../google/submissions.ts'
 import { type Refusal, refusal, type SubmissionResult } from '../model.ts'
 import type { StoresDb } from '../schema.ts'
 import type { Claims } from './claims.ts'
-import type { RecordStatement } from './snapshots.ts'
+import type { RecordSnapshot } from './snapshots.ts'
 
 type SubmissionsDeps = {
   db: StoresDb
@@ -25,7 +25,7 @@ type SubmissionsDeps = {
   /** Null if Google Play is not set up. */
   submitPlayPurchase: SubmitPlayPurchase | null
   claims: Claims
-  recordStatement: RecordStatement
+  recordStatement: RecordSnapshot
   ignoresSandbox: boolean
   limits: Limits
   log: Log
@@ -89,11 +89,11 @@ export function createSubmissions(deps: SubmissionsDeps) {
       const purchaseKey = findPurchaseKey(delivery.event) ?? ''
       const heldBy = await claims.findOwner(db.read, purchaseKey)
       const known = await claims.findPurchase(db.read, purchaseKey)
-      const statements = isAlreadyStated(known, delivery)
+      const snapshots = isAlreadyKnown(known, delivery)
         ? []
-        : [delivery, ...(await askApple(delivery, deadline))]
+        : [delivery, ...(await queryApple(delivery, deadline))]
       const result = await db.write(async (tx) => {
-        for (const one of statements) await recordStatement(tx, one)
+        for (const one of snapshots) await recordStatement(tx, one)
         return claims.claim(tx, { userId, purchaseKey, heldBy, takeOver })
       })
       return { ...result, ...described }
@@ -103,7 +103,7 @@ export function createSubmissions(deps: SubmissionsDeps) {
   function read(signedTransaction: string): Delivery | Refusal {
     if (apps.length === 0) return 'store_not_set_up'
     try {
-      return readStatement({ transaction: signedTransaction }, verify, apps)
+      return readSnapshot({ transaction: signedTransaction }, verify, apps)
     } catch (error) {
       if (!(error instanceof AppleTokenError)) throw error
       return error.fault === 'other_app' ? 'purchase_of_other_app' : 'purchase_invalid'
@@ -111,7 +111,7 @@ export function createSubmissions(deps: SubmissionsDeps) {
   }
 
   /** What Apple says now: the app's transaction may be older than a refund. */
-  async function askApple({ event }: Delivery, deadline: AbortSignal): Promise<Delivery[]> {
+  async function queryApple({ event }: Delivery, deadline: AbortSignal): Promise<Delivery[]> {
     const { originalTransactionId, environment } = event
     if (appStore === null || originalTransactionId === null) return []
     try {
@@ -132,7 +132,7 @@ function isConfirmed(result: SubmissionResult): boolean {
 }
 
 /** Whether the store has already said what a transaction says. */
-function isAlreadyStated(known: Purchase | null, { event }: Delivery): boolean {
+function isAlreadyKnown(known: Purchase | null, { event }: Delivery): boolean {
   return (
     known?.stated?.transactionId === event.transactionId &&
     known.expiresAt === event.expiresAt &&

@@ -65,7 +65,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     exists,
     existsWithin,
     filterExisting,
-    describe,
+    exportAccount,
     rebuildEmailKeys,
   }
 
@@ -172,7 +172,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
   }
 
   /** For the export, without the profile. */
-  async function describe(userId: string) {
+  async function exportAccount(userId: string) {
     const account = await find(db.read, userId)
     const { createdAt, updatedAt, emailVerifiedAt, twoFactorSince, passwordHash } = account
     const { lastSeenAt, platform, country } = account

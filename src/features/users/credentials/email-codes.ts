@@ -28,7 +28,7 @@ type EmailCodesDeps = {
   now: () => Date
 }
 
-type CodeAnswer = { requestToken: string; code: string }
+type SubmittedCode = { requestToken: string; code: string }
 
 /** Keeps the chance of guessing a code of one account below 1 % in a year. */
 const WRONG_PER_ADDRESS: WindowRule = { name: 'email-code', max: 20, seconds: 24 * 60 * 60 }
@@ -86,7 +86,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
 
   /** Signs in with a code, or creates the account where sign-up is open. Throws `invalid_credentials`. */
   async function signInWith(
-    answer: CodeAnswer,
+    answer: SubmittedCode,
     defaults: AccountDefaults,
     origin: RequestOrigin,
     bearerId: string | null,
@@ -99,7 +99,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
   }
 
   /** The owner has read a code. Throws `invalid_credentials`. */
-  async function prove(answer: CodeAnswer, origin: RequestOrigin): Promise<Account> {
+  async function prove(answer: SubmittedCode, origin: RequestOrigin): Promise<Account> {
     return redeem('deletion-code', answer, origin, async (tx, email) => {
       return (await accounts.findByEmail(tx, email)) ?? null
     })
@@ -108,7 +108,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
   /** Uses up a code in the transaction of `work`, which gets its address and returns null to refuse it. */
   async function redeem<Result>(
     purpose: CodePurpose,
-    { requestToken, code }: CodeAnswer,
+    { requestToken, code }: SubmittedCode,
     origin: RequestOrigin,
     work: (tx: Tx, email: string) => Promise<Result | null>,
   ): Promise<Result> {
@@ -130,7 +130,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
       if (done === null) return null
       await release(tx)
       const [perNetwork, ...others] = mails
-      await limits.takeBack(tx, perNetwork)
+      await limits.uncountOne(tx, perNetwork)
       for (const limit of others) await limits.resetCounter(tx, limit)
       return done
     })

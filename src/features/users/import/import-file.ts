@@ -90,7 +90,7 @@ export async function* importFile(
       if (++rows % USERS_PER_PART === 0)
         onProgress(`Importing ${basename(path)}`, found.bytes, size)
       if ('refused' in found) {
-        refuse(found.line, null, null, found.refused)
+        recordRefusal(found.line, null, null, found.refused)
         continue
       }
       format ??= detectFormat(found.row)
@@ -146,7 +146,7 @@ export async function* importFile(
       return user
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      refuse(line, row['id'] ?? row['localId'], row['email'], error.message)
+      recordRefusal(line, row['id'] ?? row['localId'], row['email'], error.message)
       return null
     }
   }
@@ -178,12 +178,12 @@ export async function* importFile(
         if (decision === null && isWithout) report.withoutPassword++
         if (!dryRun && formerId !== null) idsFile.write({ formerId, id })
       } else {
-        refuse(line, formerId, email, decision.refused)
+        recordRefusal(line, formerId, email, decision.refused)
       }
     }
   }
 
-  function refuse(line: number, id: unknown, email: unknown, reason: string) {
+  function recordRefusal(line: number, id: unknown, email: unknown, reason: string) {
     const user = { line, id: printable(id), email: printable(email), reason }
     report.refused++
     const isListed = reason in report.reasons || Object.keys(report.reasons).length < MAX_REASONS

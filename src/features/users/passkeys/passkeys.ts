@@ -118,11 +118,11 @@ export function createUserPasskeys(deps: PasskeysDeps) {
       await notices.enqueueNotice(tx, user, 'passkey-added', { detail: added.name })
       return row as Row
     })
-    return describe(row)
+    return toPasskey(row)
   }
 
   async function list(userId: string) {
-    return (await findRows(userId)).map(describe)
+    return (await findRows(userId)).map(toPasskey)
   }
 
   async function rename(userId: string, id: string, name: string) {
@@ -130,7 +130,7 @@ export function createUserPasskeys(deps: PasskeysDeps) {
       tx.update(passkeys).set({ name }).where(isTheirs(userId, id)).returning(),
     )
     if (!row) throw notFound()
-    return describe(row)
+    return toPasskey(row)
   }
 
   /** Secures the account. Throws `conflict` for the only way to sign in. */
@@ -163,7 +163,7 @@ export function toUserHandle(userId: string): string {
   return Buffer.from(userId).toString('base64url')
 }
 
-function describe({ id, name, createdAt, lastUsedAt }: Row) {
+function toPasskey({ id, name, createdAt, lastUsedAt }: Row) {
   return {
     _id: id,
     name,

@@ -2,7 +2,10 @@ import { AppError } from '../../../lib/errors.ts'
 import type { Sessions } from './sessions.ts'
 import type { Tokens } from './tokens.ts'
 
-type IntrospectionDeps = { checkSession: Sessions['check']; describeToken: Tokens['describe'] }
+type IntrospectionDeps = {
+  checkSession: Sessions['check']
+  describeToken: Tokens['toPublicClaims']
+}
 
 export type Introspect = ReturnType<typeof createIntrospection>
 

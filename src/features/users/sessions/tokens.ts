@@ -40,7 +40,7 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
     MAX_CACHED_TOKENS,
     ACCESS_TOKEN_TTL_SECONDS * 1000,
   )
-  return { mintAccess, verifyAccess, findOwner, describe, mintRefresh, deriveSuccessor }
+  return { mintAccess, verifyAccess, findOwner, toPublicClaims, mintRefresh, deriveSuccessor }
 
   /** Mints an access token, and caches it so that its signature is not verified later. */
   function mintAccess(claims: AccessClaims): string {
@@ -128,7 +128,7 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
   }
 
   /** The public claims of a verified token; times in seconds since 1970. */
-  function describe(token: string) {
+  function toPublicClaims(token: string) {
     const { iat, exp } = decodeJwt(token) as { iat: number; exp: number }
     return { iss: issuer, aud: audience, iat, exp }
   }

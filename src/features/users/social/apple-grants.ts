@@ -22,8 +22,8 @@ export function createAppleGrants({ teamId, keyId, privateKey, url }: AppleKeys,
     const form = { code, grant_type: 'authorization_code' }
     const redirect = redirectUri === '' ? {} : { redirect_uri: redirectUri }
     const reply = await post('/auth/token', clientId, { ...form, ...redirect })
-    const answer = JSON.parse((await readTextCapped(reply, MAX_BODY_BYTES)) ?? '{}')
-    const { refresh_token: token } = answer as { refresh_token?: unknown }
+    const parsed = JSON.parse((await readTextCapped(reply, MAX_BODY_BYTES)) ?? '{}')
+    const { refresh_token: token } = parsed as { refresh_token?: unknown }
     if (typeof token !== 'string') throw new Error('Apple returned no refresh token')
     return token
   }

@@ -106,7 +106,7 @@ export function createIdTokenVerifier(deps: VerifierDeps): VerifyIdToken {
         !isText(clientId) ||
         !acceptsNonce(provider, payload, nonce, isNonceRequired)
       )
-        throw refused()
+        throw idTokenRefused()
       const email = isText(payload['email']) ? payload['email'] : null
       return {
         provider,
@@ -119,7 +119,9 @@ export function createIdTokenVerifier(deps: VerifierDeps): VerifyIdToken {
         clientId,
       }
     } catch (error) {
-      throw !(error instanceof AppError) && isUnreachable(error) ? unreachable(error) : refused()
+      throw !(error instanceof AppError) && isUnreachable(error)
+        ? unreachable(error)
+        : idTokenRefused()
     }
   }
 }
@@ -193,7 +195,7 @@ function acceptsNonce(
   return claimed === appNonce || isHashed
 }
 
-function refused(): AppError {
+function idTokenRefused(): AppError {
   return new AppError(
     'unauthenticated',
     'The id token was not accepted: sign in with the provider again.',

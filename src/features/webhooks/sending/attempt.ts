@@ -104,7 +104,7 @@ export function createAttempt(deps: AttemptDeps): Attempt {
         const seconds = timeoutMs / 1000
         return end('timeout', `No complete reply within ${seconds} seconds.`, { status })
       }
-      return end(...describeFault(error, endpoint.url), { status })
+      return end(...describeError(error, endpoint.url), { status })
     }
   }
 
@@ -185,7 +185,7 @@ function readCode(error: unknown): string {
   return String((error as { code?: unknown }).code ?? (error as Error).name)
 }
 
-function describeFault(error: unknown, url: string): [outcome: Outcome, fault: string] {
+function describeError(error: unknown, url: string): [outcome: Outcome, fault: string] {
   const { host } = new URL(url)
   if (error instanceof TargetRefusal) return ['blocked', `${error.message}.`]
   if (error instanceof UnknownHost) return ['unreachable', `${error.message}.`]

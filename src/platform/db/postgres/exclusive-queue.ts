@@ -22,13 +22,13 @@ export function createExclusiveQueue(withLock: (work: () => Promise<void>) => Pr
 
   async function drain() {
     while (waiting.length > 0) {
-      await withLock(runBatch).catch(refuseExpired)
+      await withLock(runBatch).catch(rejectExpired)
     }
     // At once, so that no job is added to a queue that has ended.
     draining = null
   }
 
-  function refuseExpired(error: unknown) {
+  function rejectExpired(error: unknown) {
     const since = performance.now() - MAX_WAIT_MS
     do waiting.shift()?.refuse(error)
     while ((waiting[0]?.since ?? Number.POSITIVE_INFINITY) < since)

@@ -58,8 +58,8 @@ async function migrateNow(
     const applied = await countAppliedMigrations(connection)
     const pending = migrations.slice(applied)
     if (applied === 0 && pending.length > 0) {
-      await refuseForeignTables(connection)
-      await refuseOtherEncoding(connection)
+      await assertNoForeignTables(connection)
+      await assertUtf8(connection)
     }
     permit(applied)
     for (const { statements } of pending)
@@ -85,7 +85,7 @@ export async function countAppliedMigrations({ run }: Pick<Connection, 'run'>): 
   return Number(version ?? 0)
 }
 
-async function refuseForeignTables({ run }: Connection) {
+async function assertNoForeignTables({ run }: Connection) {
   const [[count] = []] = await run(
     'SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()',
     [],
@@ -97,7 +97,7 @@ async function refuseForeignTables({ run }: Connection) {
 }
 
 /** Others cannot store every text that users may send. */
-async function refuseOtherEncoding({ run }: Connection) {
+async function assertUtf8({ run }: Connection) {
   const [[encoding] = []] = await run("SELECT current_setting('server_encoding')", [])
   if (encoding === 'UTF8') return
   throw new DatabaseRefusal(

@@ -22,7 +22,7 @@ AND usename = current_user AND backend_type = 'client backend' AND pid <> pg_bac
 const RECHECK_AFTER_MS = 500
 
 /** Makes the server refuse changes by any version of Homeport, because the data moves to `place`. */
-export async function refuseChanges(pool: Pool, place: string) {
+export async function blockChanges(pool: Pool, place: string) {
   const quoted = `'${place.replaceAll("'", "''")}'`
   // Statements sent together run as one transaction.
   await pool.read(`${REFUSE} COMMENT ON FUNCTION homeport_moved() IS ${quoted}`, [])

@@ -117,11 +117,11 @@ async function claimJob(pool: Pool, name: string, slot: Date): Promise<boolean> 
 
 /** How far `wall` is ahead of the server's clock, in ms; 0 when it is less than the round trip. */
 export async function clockSkew(pool: Pick<Pool, 'read'>, wall: () => number): Promise<number> {
-  const asked = wall()
+  const sentAt = wall()
   const [[theirs] = []] = await pool.read(READ_CLOCK, [])
-  const answered = wall()
-  const skew = (asked + answered) / 2 - Number(theirs)
-  return Math.abs(skew) > answered - asked ? skew : 0
+  const receivedAt = wall()
+  const skew = (sentAt + receivedAt) / 2 - Number(theirs)
+  return Math.abs(skew) > receivedAt - sentAt ? skew : 0
 }
 
 /** Settings of the server, the database or the role with which a crash of the server loses changes that were confirmed. */

@@ -16,8 +16,8 @@ export const LocalText = t.Union([
 
 /** The languages that a request asks for, best first: the query's `lang`, else Accept-Language. */
 export function wantedLanguages(headers: Headers, lang: string | undefined): string[] {
-  const asked = lang === undefined ? null : asLocale(lang)
-  return asked ? [asked] : readLanguages(headers)
+  const requested = lang === undefined ? null : asLocale(lang)
+  return requested ? [requested] : readLanguages(headers)
 }
 
 /** The function picks the best match for the wanted languages among those of a list of texts. */

@@ -150,8 +150,8 @@ function outOfRange({ validator, value }: ValidationError, { url }: Request): Ap
 function invalid(error: ValidationError, request: Request): AppError {
   if (error.type === 'property') return outOfRange(error, request)
   const { Errors } = error.validator as { Errors?: (value: unknown) => Iterable<ValueError> }
-  const faults = Errors?.call(error.validator, error.value) ?? []
-  return invalidFields(toErrorDetails(faults, (path) => path || error.type))
+  const errors = Errors?.call(error.validator, error.value) ?? []
+  return invalidFields(toErrorDetails(errors, (path) => path || error.type))
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']

@@ -13,11 +13,11 @@ export function singleParameters(app: AnyElysia) {
     { as: 'global' },
     function requireSingle({ request, route }) {
       // Searching the URL first is faster than finding its query.
-      if (request.url.includes('&')) refuseRepeated(request, route)
+      if (request.url.includes('&')) rejectRepeated(request, route)
     },
   )
 
-  function refuseRepeated(request: Request, route: string) {
+  function rejectRepeated(request: Request, route: string) {
     const repeated = findRepeated(readTarget(request).split('?')[1])
     if (repeated.length === 0) return
     const method = request.method === 'HEAD' ? 'GET' : request.method

@@ -3,7 +3,7 @@ import { assessWithPlans } from '../../../../src/features/billing/access/assessm
 import { EMPTY_PURCHASE } from '../../../../src/features/billing/purchases/purchase.ts'
 
 const START = Date.parse('2026-01-31T10:00:00Z')
-const SETTINGS = { lenienceMs: 0, sandboxTesters: new Set<string>() }
+const SETTINGS = { graceMs: 0, sandboxTesters: new Set<string>() }
 
 test('a month that is paid once on 31 January ends on the last day of February', () => {
   const [assessed] = assess([prepaid('month')], { plans: [findPlanCode('month')] })

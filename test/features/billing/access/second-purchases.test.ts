@@ -50,7 +50,7 @@ test('coins do not take away a granted plan that costs nothing', async () => {
   const vip = { code: 'vip', price: 0, entitlementIds: ['vip'] }
   await publishPlans(app, [{ code: 'free' }, vip])
   const grant = { entitlementId: 'vip', until: iso(300), by: 'ann', reason: 'staff' }
-  await app.services.grants.give({ ...grant, userId })
+  await app.services.grants.create({ ...grant, userId })
   await buy({ entitlement_ids: [], expiration_day: null })
   expect((await read()).plan.code).toBe('vip')
 })
@@ -59,7 +59,7 @@ test('an entitlement shows the purchase that renews, not the granted access besi
   await using app = await createTestApp()
   const { userId, read } = await setUp(app)
   const grant = { entitlementId: 'pro', until: iso(300), by: 'ann', reason: 'thanks' }
-  await app.services.grants.give({ ...grant, userId })
+  await app.services.grants.create({ ...grant, userId })
   expect((await read()).entitlements).toMatchObject([{ id: 'pro', store: 'APP_STORE' }])
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readAnswer } from '../../../../src/features/stores/google/api/answer.ts'
+import { parseReply } from '../../../../src/features/stores/google/api/answer.ts'
 import { PACKAGE_NAME } from '../../../support/play-store/formats.ts'
 import { listEvents, pass, report } from '../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
@@ -99,7 +99,7 @@ test('a product that is paid later gives access from then on', async () => {
 })
 
 test('a rented product gives access for as long as its plan says', () => {
-  const answer = readAnswer('one_time', {
+  const answer = parseReply('one_time', {
     productLineItem: [{ productId: 'film', productOfferDetails: { rentOfferDetails: {} } }],
     purchaseStateContext: { purchaseState: 'PURCHASED' },
     orderId: 'GPA.1-2-3-4',

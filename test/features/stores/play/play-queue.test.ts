@@ -75,7 +75,7 @@ test('an app that Google refuses does not keep the purchases of others waiting',
   const queue = createPlayQueue({
     db,
     purchases,
-    ask: async ({ packageName }) => {
+    refresh: async ({ packageName }) => {
       if (packageName === 'com.example.refused')
         throw new PlayApiError('refused_key', { status: 403 } as never)
       asked.push(packageName)
@@ -100,10 +100,10 @@ test('a reply is dropped if its process was frozen while another one asked', asy
   app.clock.advance(2 * MINUTE)
   const later = await lease()
   if (!frozen || !later) throw new Error('the purchase is not free')
-  await stores.play?.queue.askNow(later)
+  await stores.play?.queue.refreshNow(later)
   const asked = await read()
   app.clock.advance(MINUTE)
-  await expect(stores.play?.queue.askNow(frozen)).rejects.toMatchObject({ reason: 'busy' })
+  await expect(stores.play?.queue.refreshNow(frozen)).rejects.toMatchObject({ reason: 'busy' })
   expect(await read()).toEqual(asked)
 })
 

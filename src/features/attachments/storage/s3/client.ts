@@ -2,8 +2,8 @@ import { open } from 'node:fs/promises'
 import { readTextCapped } from '../../../../lib/net/bounded-fetch.ts'
 import type { DiskSpace } from '../disk-space.ts'
 import { MAX_FILE_BYTES } from '../files.ts'
-import { StoreFault } from './fault.ts'
-import { signParameters, throwFault, type Watch, withRetries } from './requests.ts'
+import { StoreError } from './fault.ts'
+import { signParameters, throwStoreError, type Watch, withRetries } from './requests.ts'
 
 export type S3Settings = {
   /** Such as `https://s3.eu-central-1.amazonaws.com`; the bucket is part of the path. */
@@ -45,7 +45,20 @@ const ERROR_PATTERN = /<Code>([^<]*)(?:.*?<Message>([^<]*))?/s
 export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }: S3Settings) {
   const s3 = new Bun.S3Client(account)
   const folder = prefix === '' ? '' : `${prefix}/`
-  return { put, putPart, putText, get, read, readText, head, remove, list, probe, ask, listUploads }
+  return {
+    put,
+    putPart,
+    putText,
+    get,
+    read,
+    readText,
+    head,
+    remove,
+    list,
+    probe,
+    call,
+    listUploads,
+  }
 
   /** Atomically. */
   async function put(key: string, file: Blob): Promise<void> {
@@ -78,7 +91,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
       const etag = reply && readEtag(reply)
       if (etag === md5.toString('hex')) return etag
       if (reply && etag && isEncrypted(reply) && (await isStored(reply, watch))) return etag
-      throw new StoreFault(`S3 replied to PUT ${key} with success, but not with its ETag`, false)
+      throw new StoreError(`S3 replied to PUT ${key} with success, but not with its ETag`, false)
     })
   }
 
@@ -96,7 +109,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
   function readText(key: string): Promise<string | null> {
     return withRetries(deadlineMs, async (watch) => {
       const reply = await send('GET', key, watch)
-      return reply && (await readTextCapped(reply, MAX_ERROR_BYTES).catch(throwFault))
+      return reply && (await readTextCapped(reply, MAX_ERROR_BYTES).catch(throwStoreError))
     })
   }
 
@@ -110,7 +123,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
       using _room = await reserve(limit)
       const size = await write(path, limitChunks(reply, limit, watch))
       if (announced === null || size === announced) return size
-      throw new StoreFault(`${size} of ${announced} bytes of ${key} arrived`, true)
+      throw new StoreError(`${size} of ${announced} bytes of ${key} arrived`, true)
     })
   }
 
@@ -124,10 +137,10 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     const headers = { ...NO_COMPRESSION, range: `bytes=${first}-${first + size - 1}` }
     return withRetries(deadlineMs, async (watch) => {
       const reply = await send('GET', key, watch, { headers })
-      if (reply === null) throw new StoreFault(`${key} does not exist`, false)
+      if (reply === null) throw new StoreError(`${key} does not exist`, false)
       const piece = Buffer.concat(await Array.fromAsync(limitChunks(reply, size, watch)))
       if (piece.byteLength === size) return piece
-      throw new StoreFault(`${piece.byteLength} of ${size} bytes of ${key} arrived`, true)
+      throw new StoreError(`${piece.byteLength} of ${size} bytes of ${key} arrived`, true)
     })
   }
 
@@ -166,18 +179,18 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     signal.addEventListener('abort', () => reject(signal.reason))
     const prefix = folder + start
     const wanted = { prefix, ...(token === undefined ? {} : { continuationToken: token }) }
-    const page = await Promise.race([s3.list(wanted), late]).catch(throwFault)
+    const page = await Promise.race([s3.list(wanted), late]).catch(throwStoreError)
     if (!page.isTruncated || page.nextContinuationToken) return page
-    throw new StoreFault('S3 returned no continuation token for a truncated listing', false)
+    throw new StoreError('S3 returned no continuation token for a truncated listing', false)
   }
 
   /** The uploads in parts that are not complete, as XML: those of keys that begin with `start`. */
   function listUploads(start: string): Promise<string> {
-    return ask('GET', '', { uploads: '', delimiter: '/', prefix: folder + start })
+    return call('GET', '', { uploads: '', delimiter: '/', prefix: folder + start })
   }
 
   /** The text of the reply to a request with parameters; that of the bucket if `key` is empty. */
-  function ask(
+  function call(
     method: 'POST' | 'DELETE' | 'GET',
     key: string,
     parameters: Record<string, string>,
@@ -185,10 +198,11 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
   ): Promise<string> {
     return withRetries(deadlineMs * ASK_DEADLINES, async (watch) => {
       const reply = await send(method, key, watch, body === undefined ? {} : { body }, parameters)
-      const text = (reply && (await readTextCapped(reply, MAX_REPLY_BYTES).catch(throwFault))) ?? ''
+      const text =
+        (reply && (await readTextCapped(reply, MAX_REPLY_BYTES).catch(throwStoreError))) ?? ''
       if (!text.includes('<Error>')) return text
       // The completion of an upload reports an error after its status.
-      throw new StoreFault(`S3 replied to ${method} ${key} with 200 ${readError(text).code}`, true)
+      throw new StoreError(`S3 replied to ${method} ${key} with 200 ${readError(text).code}`, true)
     })
   }
 
@@ -211,14 +225,14 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
       decompress: false,
       headers: NO_COMPRESSION,
     } as const
-    const reply = await fetch(url, { ...init, ...content }).catch(throwFault)
+    const reply = await fetch(url, { ...init, ...content }).catch(throwStoreError)
     if (reply.ok) return reply
     const { status } = reply
-    const text = (await readTextCapped(reply, MAX_ERROR_BYTES).catch(throwFault)) ?? ''
+    const text = (await readTextCapped(reply, MAX_ERROR_BYTES).catch(throwStoreError)) ?? ''
     const { code, reason } = readError(text)
     if (status === 404 && NOT_FOUND.test(`${method} ${code}`)) return null
     const message = `S3 replied to ${method} ${key} with ${status} ${code} ${reason}`.trimEnd()
-    throw new StoreFault(message, status >= 500 || TRANSIENT.test(`${status} ${code}`))
+    throw new StoreError(message, status >= 500 || TRANSIENT.test(`${status} ${code}`))
   }
 }
 
@@ -244,7 +258,7 @@ function readLength({ headers }: Response, key: string): number | null {
   const isPlain = /^(identity|aws-chunked|)$/.test(headers.get('content-encoding') ?? '')
   if (Number(announced) <= MAX_FILE_BYTES && isPlain)
     return announced === null ? null : Number(announced)
-  throw new StoreFault(`S3 returned an unexpected object for ${key}`, false)
+  throw new StoreError(`S3 returned an unexpected object for ${key}`, false)
 }
 
 /** Stops when more than `limit` bytes arrive. */
@@ -254,12 +268,12 @@ async function* limitChunks({ body }: Response, limit: number, { onProgress }: W
     for await (const chunk of body ?? []) {
       onProgress()
       size += chunk.byteLength
-      if (size > limit) throw new StoreFault(`more than ${limit} bytes arrived`, false)
+      if (size > limit) throw new StoreError(`more than ${limit} bytes arrived`, false)
       yield chunk
     }
   } catch (error) {
-    if (error instanceof StoreFault) throw error
-    throwFault(error)
+    if (error instanceof StoreError) throw error
+    throwStoreError(error)
   }
 }
 

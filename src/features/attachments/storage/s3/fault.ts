@@ -27,7 +27,7 @@ const ADVICE: [RegExp, string][] = [
 ]
 
 /** A failure or refusal of the store, or of the network. The message says what to set, where that is known. */
-export class StoreFault extends Error {
+export class StoreError extends Error {
   readonly isTransient: boolean
 
   constructor(message: string, isTransient: boolean) {

@@ -1,5 +1,5 @@
 import type { S3Client } from './client.ts'
-import { StoreFault } from './fault.ts'
+import { StoreError } from './fault.ts'
 import { storeUnavailable } from './requests.ts'
 
 /**
@@ -13,7 +13,7 @@ export async function uploadInParts(
   partBytes: number,
   beforeEnd: () => Promise<void>,
 ): Promise<number> {
-  const uploadId = readText('UploadId', await client.ask('POST', key, { uploads: '' }, ''))
+  const uploadId = readText('UploadId', await client.call('POST', key, { uploads: '' }, ''))
   const etags: string[] = []
   let bytes = 0
   let mayExist = false
@@ -28,7 +28,7 @@ export async function uploadInParts(
     await complete(client, key, uploadId, etags, bytes)
     return bytes
   } catch (error) {
-    await client.ask('DELETE', key, { uploadId }).catch(() => {})
+    await client.call('DELETE', key, { uploadId }).catch(() => {})
     if (mayExist) await client.remove(key).catch(() => {})
     throw error
   }
@@ -59,7 +59,7 @@ async function complete(
   const hash = new Bun.CryptoHasher('md5')
   for (const etag of etags) hash.update(Buffer.from(etag, 'hex'))
   const expected = `${hash.digest('hex')}-${etags.length}`
-  const reply = await client.ask('POST', key, { uploadId }, body).catch((error: Error) => error)
+  const reply = await client.call('POST', key, { uploadId }, body).catch((error: Error) => error)
   const failure = reply instanceof Error ? reply : null
   // A store that encrypts with its own keys returns another ETag, which the object must then have.
   const etag = reply instanceof Error ? expected : readText('ETag', reply).toLowerCase()
@@ -68,7 +68,7 @@ async function complete(
   if (etag !== '' && stored?.size === bytes && stored.etag === etag) return
   if (failure !== null) throw failure
   const message = `S3 replied to POST ${key} with success, but does not have the object`
-  throw storeUnavailable(new StoreFault(message, false))
+  throw storeUnavailable(new StoreError(message, false))
 }
 
 async function* partsOf(content: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Blob> {

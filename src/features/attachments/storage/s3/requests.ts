@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { sha256 } from '../../../../lib/crypto/hash.ts'
 import { AppError } from '../../../../lib/errors.ts'
-import { StoreFault } from './fault.ts'
+import { StoreError } from './fault.ts'
 
 /** Watches one attempt of a request: `signal` aborts it unless `onProgress` is called in time. */
 export type Watch = { signal: AbortSignal; onProgress: () => void }
@@ -14,13 +14,13 @@ const PERMANENT = /^(AccessDenied|SignatureDoesNotMatch|InvalidAccessKeyId|NoSuc
 const BACKOFF_MS = 200
 
 /** Leaves the original error out of the cause, because its URL holds the signature. */
-export function throwFault(error: unknown): never {
+export function throwStoreError(error: unknown): never {
   const { code, path, message: original } = error as Error & { code?: unknown; path?: unknown }
   const host = URL.parse(String(path))?.host
   const plain = original.replace(/(https?:[^\s"?]*)\?[^\s"]*/g, '$1')
   const message = host ? `${plain} (${host})` : plain
   const isNamed = typeof code === 'string' && !message.startsWith(code)
-  throw new StoreFault(isNamed ? `${code}: ${message}` : message, !PERMANENT.test(String(code)))
+  throw new StoreError(isNamed ? `${code}: ${message}` : message, !PERMANENT.test(String(code)))
 }
 
 /** Up to three times. An attempt ends after `deadline` ms without progress, or at its time limit. */
@@ -40,7 +40,7 @@ export async function withRetries<T>(
     try {
       return await work({ signal: controller.signal, onProgress: () => void timer.refresh() })
     } catch (error) {
-      if (!(error instanceof StoreFault)) throw error
+      if (!(error instanceof StoreError)) throw error
       if (error.isTransient && tries < MAX_ATTEMPTS) continue
       throw storeUnavailable(error)
     } finally {
@@ -53,7 +53,7 @@ export async function withRetries<T>(
 }
 
 /** The store's reply is the cause. */
-export function storeUnavailable(cause: StoreFault): AppError {
+export function storeUnavailable(cause: StoreError): AppError {
   const options = { retryAfterSeconds: 5, cause }
   return new AppError('unavailable', 'The storage is unavailable. Try again in a moment.', options)
 }

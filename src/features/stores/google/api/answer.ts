@@ -70,7 +70,7 @@ const CANCEL_REASONS: Record<string, string> = {
 }
 
 /** Throws `PlayApiError` for a reply without a known state or without items. */
-export function readAnswer(kind: PurchaseKind, reply: Json): PlayAnswer {
+export function parseReply(kind: PurchaseKind, reply: Json): PlayAnswer {
   const answer = kind === 'subscription' ? parseSubscription(reply) : parseProduct(reply)
   if (answer.items.length === 0) throw new PlayApiError('unreadable')
   return answer

@@ -9,12 +9,12 @@ import type { Capacity } from '../../../../platform/queue/workers.ts'
 import type { StoresDb } from '../../schema.ts'
 import { PlayApiError } from '../api/api-error.ts'
 import type { KnownPurchase, PlayPurchases } from './purchases.ts'
-import type { AskGoogle } from './refresh.ts'
+import type { RefreshPurchase } from './refresh.ts'
 
 type PlayQueueDeps = {
   db: StoresDb
   purchases: PlayPurchases
-  ask: AskGoogle
+  refresh: RefreshPurchase
   /** At most this many purchases a second; Google allows 3,000 requests a minute. */
   requestsPerSecond?: number | undefined
   now: () => Date
@@ -23,7 +23,7 @@ type PlayQueueDeps = {
 
 export type PlayQueue = ReturnType<typeof createPlayQueue>
 
-const ASKS_PER_SECOND = 20
+const REQUESTS_PER_SECOND = 20
 /** Longer than the timeouts of all requests about one purchase. */
 const LEASE_MS = MINUTE_MS
 const REFUSED_PAUSE_MS = 10 * MINUTE_MS
@@ -36,7 +36,7 @@ const NOT_ACKNOWLEDGED = 'Google does not let the service account acknowledge a 
 
 /** Instances may work at once: each purchase is leased. */
 export function createPlayQueue(deps: PlayQueueDeps) {
-  const { db, purchases, ask, now, log, requestsPerSecond = ASKS_PER_SECOND } = deps
+  const { db, purchases, refresh, now, log, requestsPerSecond = REQUESTS_PER_SECOND } = deps
   let paused = createPause(0, now)
   /** By package: Google may refuse the account for one app only. */
   const refused = new Map<string, Pause>()
@@ -51,13 +51,13 @@ export function createPlayQueue(deps: PlayQueueDeps) {
     leaseMs: LEASE_MS,
     findDue,
     load: purchases.load,
-    work: askAbout,
+    work: refreshInQueue,
     isRepaired: purchases.isRetry,
     now,
     log,
   })
   // What is aborted is asked about again after the next start.
-  return { ...queue, leaseOne, askNow, stop: () => queue.stop(0) }
+  return { ...queue, leaseOne, refreshNow, stop: () => queue.stop(0) }
 
   /** For `refreshNow`, whether it is due or not; null while it is being queried. */
   async function leaseOne(tokenHash: string): Promise<KnownPurchase | null> {
@@ -66,9 +66,9 @@ export function createPlayQueue(deps: PlayQueueDeps) {
   }
 
   /** For a purchase that `leaseOne` has returned. Throws `PlayApiError`. */
-  function askNow(purchase: KnownPurchase, deadline?: AbortSignal) {
+  function refreshNow(purchase: KnownPurchase, deadline?: AbortSignal) {
     return queue.run(purchase, (stopping) =>
-      ask(purchase, deadline ? AbortSignal.any([deadline, stopping]) : stopping),
+      refresh(purchase, deadline ? AbortSignal.any([deadline, stopping]) : stopping),
     )
   }
 
@@ -90,20 +90,20 @@ export function createPlayQueue(deps: PlayQueueDeps) {
     second = { startedAt: performance.now(), asked: 0 }
   }
 
-  async function askAbout(purchase: KnownPurchase, signal: AbortSignal) {
+  async function refreshInQueue(purchase: KnownPurchase, signal: AbortSignal) {
     try {
-      const { fault } = await ask(purchase, signal)
-      if (fault === null) {
+      const { error } = await refresh(purchase, signal)
+      if (error === null) {
         failures = 0
         refused.delete(purchase.packageName)
       }
       // The service account may lack only the permission to acknowledge.
-      else if (fault.reason === 'refused_key') log.warn({ err: fault }, NOT_ACKNOWLEDGED)
-      else pauseAfter(fault, purchase)
-    } catch (error) {
+      else if (error.reason === 'refused_key') log.warn({ err: error }, NOT_ACKNOWLEDGED)
+      else pauseAfter(error, purchase)
+    } catch (thrown) {
       // The lease delays the next attempt after any other error.
-      if (!(error instanceof PlayApiError)) throw error
-      if (!signal.aborted) pauseAfter(error, purchase)
+      if (!(thrown instanceof PlayApiError)) throw thrown
+      if (!signal.aborted) pauseAfter(thrown, purchase)
     }
   }
 

@@ -5,31 +5,31 @@ import type { Reader, Tx } from '../../../../platform/db/db.ts'
 import { retryDelay } from '../../../../platform/queue/retry-delay.ts'
 import type { EventInbox } from '../../../billing/inbox/event-inbox.ts'
 import type { Claims } from '../../purchases/claims.ts'
-import type { Statements } from '../../purchases/snapshots.ts'
+import type { StoreSnapshots } from '../../purchases/snapshots.ts'
 import type { StoresDb } from '../../schema.ts'
-import { type PlayAnswer, readAnswer } from '../api/answer.ts'
+import { type PlayAnswer, parseReply } from '../api/answer.ts'
 import { PlayApiError } from '../api/api-error.ts'
 import { redactForLog } from '../api/json.ts'
 import type { PlayReply, PlayStore } from '../api/play-store.ts'
 import { playEvent } from '../event.ts'
-import { type KnownItem, readStatements, toPurchaseKey } from '../snapshot.ts'
+import { type KnownItem, readSnapshots, toPurchaseKey } from '../snapshot.ts'
 import { planAfter, planAfterFailure, planUnacknowledged, RETRIES } from './next-refresh.ts'
 import type { PendingClaims } from './pending-claims.ts'
 import { hashToken, type KnownPurchase, type PlayPurchases, URGENCY } from './purchases.ts'
 
-type AskingDeps = {
+type PurchaseRefreshDeps = {
   db: StoresDb
   play: PlayStore
   purchases: PlayPurchases
   pendingClaims: PendingClaims
   claims: Claims
   eventInbox: Pick<EventInbox, 'recordOnce'>
-  statements: Statements
+  snapshots: StoreSnapshots
   acknowledgement: PlayAcknowledge
   now: () => Date
 }
 
-export type AskGoogle = ReturnType<typeof createAskGoogle>
+export type RefreshPurchase = ReturnType<typeof createPurchaseRefresh>
 
 /** In these states a purchase is paid for, so it can be acknowledged. */
 const ACKNOWLEDGEABLE = ['ACTIVE', 'IN_GRACE_PERIOD', 'CANCELED', 'ON_HOLD', 'PAUSED', 'PURCHASED']
@@ -38,13 +38,13 @@ const ACKNOWLEDGEABLE = ['ACTIVE', 'IN_GRACE_PERIOD', 'CANCELED', 'ON_HOLD', 'PA
 const MAX_OWNER_ATTEMPTS = 5
 
 /** Queries a leased purchase, records the reply, and acknowledges the purchase. */
-export function createAskGoogle(deps: AskingDeps) {
-  const { db, play, purchases, pendingClaims, claims, eventInbox, statements, now } = deps
+export function createPurchaseRefresh(deps: PurchaseRefreshDeps) {
+  const { db, play, purchases, pendingClaims, claims, eventInbox, snapshots, now } = deps
   const { acknowledgement } = deps
-  return ask
+  return refresh
 
   /** With the results of users' claims, and the error of a failed acknowledgement. Throws `PlayApiError`. */
-  async function ask(purchase: KnownPurchase, signal?: AbortSignal) {
+  async function refresh(purchase: KnownPurchase, signal?: AbortSignal) {
     const askedAt = now()
     let reply: Json = {}
     try {
@@ -52,15 +52,15 @@ export function createAskGoogle(deps: AskingDeps) {
       if (purchase.purchaseToken === '') throw new PlayApiError('gone')
       const replied = await play.read(purchase, signal)
       reply = replied.reply
-      const answer = readAnswer(replied.kind, reply)
+      const answer = parseReply(replied.kind, reply)
       const { items, plan, claimed, isOwnerUnknown } = await db.write((tx) =>
         record(tx, purchase, replied, answer, askedAt),
       )
       // The acknowledgement names the owner, who may depend on the purchase that this one replaces.
-      const fault = isOwnerUnknown
+      const error = isOwnerUnknown
         ? null
         : await acknowledge({ ...purchase, kind: answer.kind }, answer, items, plan)
-      return { answer, items, claimed, fault }
+      return { answer, items, claimed, error }
     } catch (error) {
       if (!(error instanceof PlayApiError)) throw error
       await db.write(async (tx) => {
@@ -104,13 +104,13 @@ export function createAskGoogle(deps: AskingDeps) {
     const linked = linkedHash === null ? null : await purchases.find(tx, linkedHash)
     // A clock that was ahead must not make this reply older than the last one.
     const lastAt = await Promise.all(
-      known.map((item) => statements.latestAt(tx, 'play_store', toPurchaseKey(item))),
+      known.map((item) => snapshots.latestAt(tx, 'play_store', toPurchaseKey(item))),
     )
     const mainOwner = await findOwner(tx, known)
     // When a user resubscribes in the Play Store, Google names the original buyer, even if another user has claimed it.
     const isInherited =
       answer.userId === null || (answer.isOutOfApp && (await isClaimed(tx, linked?.items ?? [])))
-    const { deliveries, items } = readStatements({
+    const { deliveries, items } = readSnapshots({
       ...replied,
       answer,
       askedAt: askedAt.getTime(),
@@ -123,7 +123,7 @@ export function createAskGoogle(deps: AskingDeps) {
     })
     const isSucceeded = items[0] ? await purchases.isSucceeded(tx, tokenHash, items[0].line) : false
     // A purchase that replaces this one may have the same original order id.
-    for (const delivery of isSucceeded ? [] : deliveries) await statements.record(tx, delivery)
+    for (const delivery of isSucceeded ? [] : deliveries) await snapshots.record(tx, delivery)
     if (linkedToken !== null && linkedHash !== purchase.linkedHash) {
       const old = { purchaseToken: linkedToken, packageName, kind: answer.kind, productId: null }
       await purchases.enqueue(tx, old, URGENCY.changed)

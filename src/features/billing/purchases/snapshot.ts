@@ -4,7 +4,7 @@ import { type Purchase, purchaseFromFirstEvent } from './purchase.ts'
 import { applyRefund, isRefund } from './refunds.ts'
 
 /** A store's event describes the purchase or its period, so it replaces what other events said about that period. */
-export function applyStatement(purchase: Purchase, event: OrderedEvent): Purchase {
+export function applySnapshot(purchase: Purchase, event: OrderedEvent): Purchase {
   const startedAt = Math.min(
     purchase.startedAt,
     event.startedAt ?? event.purchasedAt ?? event.orderedAt,
@@ -90,7 +90,7 @@ function keepProvided({ stated, provided, productId, expiresAt }: Purchase) {
 }
 
 /** Fills in what only the billing provider sends, in a period that the store has described. */
-export function applyToStatedPeriod(purchase: Purchase, event: OrderedEvent): Purchase {
+export function applyToSnapshotPeriod(purchase: Purchase, event: OrderedEvent): Purchase {
   const { type, productId, expiresAt } = event
   const isCompared = event.purchasedAt !== null && isOfSamePeriod(purchase, event)
   const compared = isCompared ? { ...purchase, provided: { productId, expiresAt } } : purchase
