@@ -34,7 +34,7 @@ test.each([
   })
   await using store = await startStore()
   const client = store.client({ endpoint: server.url.origin })
-  expect(await messageOf(client.readText('a'))).toContain(`${status} ${code}: ${advice}`)
+  expect(await messageOf(client.getText('a'))).toContain(`${status} ${code}: ${advice}`)
   expect(await messageOf(client.list().next())).toContain(advice)
 })
 

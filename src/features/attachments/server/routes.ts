@@ -9,7 +9,7 @@ type ServerAttachmentsDeps = {
   listing: Listing
   isUser: (id: string) => Promise<boolean>
   /** The base of file URLs. */
-  baseUrlOf: (request: Request) => string
+  findBaseUrl: (request: Request) => string
   scopeGuard: ScopeGuard
 }
 
@@ -19,14 +19,14 @@ const PAGE_SIZE = 50
 export function serverAttachmentRoutes({
   listing,
   isUser,
-  baseUrlOf,
+  findBaseUrl,
   scopeGuard,
 }: ServerAttachmentsDeps) {
   return new Elysia({ name: 'server-attachments' }).use(scopeGuard).get(
     `${SERVER_API}/users/v1/:id/files`,
     async ({ params: { id }, query: { limit, after }, request }) => {
       const page = { limit: limit ?? PAGE_SIZE, after }
-      const { records, next } = await listing.page(id, page, baseUrlOf(request))
+      const { records, next } = await listing.page(id, page, findBaseUrl(request))
       if (records.length === 0 && !(await isUser(id))) throw notFound()
       return { ...data(records), ...(next === null ? {} : { next }) }
     },

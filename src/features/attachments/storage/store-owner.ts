@@ -27,7 +27,7 @@ export type StoreOwner = ReturnType<typeof createStoreOwner>
 
 type StoreOwnerDeps = {
   /** Null for the local disk. */
-  client: Pick<S3Client, 'readText' | 'putText' | 'list' | 'remove'> | null
+  client: Pick<S3Client, 'getText' | 'putText' | 'list' | 'remove'> | null
   claim: StoredText
   /** Identifies the database; a copy has another one. */
   identify: () => Promise<string>
@@ -176,7 +176,7 @@ export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
   }
 
   async function readJson<T>(key: string): Promise<T | null> {
-    const text = (await client?.readText(key)) ?? null
+    const text = (await client?.getText(key)) ?? null
     try {
       return text === null ? null : JSON.parse(text)
     } catch {

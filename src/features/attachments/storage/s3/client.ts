@@ -45,20 +45,7 @@ const ERROR_PATTERN = /<Code>([^<]*)(?:.*?<Message>([^<]*))?/s
 export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }: S3Settings) {
   const s3 = new Bun.S3Client(account)
   const folder = prefix === '' ? '' : `${prefix}/`
-  return {
-    put,
-    putPart,
-    putText,
-    get,
-    read,
-    readText,
-    head,
-    remove,
-    list,
-    probe,
-    call,
-    listUploads,
-  }
+  return { put, putPart, putText, get, read, getText, head, remove, list, probe, call, listUploads }
 
   /** Atomically. */
   async function put(key: string, file: Blob): Promise<void> {
@@ -106,7 +93,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
   }
 
   /** Null if it does not exist. */
-  function readText(key: string): Promise<string | null> {
+  function getText(key: string): Promise<string | null> {
     return withRetries(deadlineMs, async (watch) => {
       const reply = await send('GET', key, watch)
       return reply && (await readTextCapped(reply, MAX_ERROR_BYTES).catch(throwStoreError))
