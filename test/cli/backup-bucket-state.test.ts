@@ -83,7 +83,7 @@ test('a store that replies to everything takes no backup, and its owner cannot b
   expect((failure as Error).cause).toMatchObject({ message: expect.stringContaining('FILES_URL') })
 }, 20_000)
 
-test('the state of backups in a store is read at most once a minute', async () => {
+test('reads the state of backups in a store at most once a minute', async () => {
   await using store = await startBackupBucket()
   await store.make('homeport-20261127T020000Z.tar')
   const read = createBackupState(store.configOf(SCHEDULED))

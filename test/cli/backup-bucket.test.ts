@@ -145,7 +145,7 @@ test('the console lists and downloads backups of a store', async () => {
   ])
 })
 
-test('--out does not take the address of a store, and a taken name is not used again', async () => {
+test('--out refuses the URL of a store, and an existing name is not reused', async () => {
   await using store = await startBackupBucket()
   const choose = (out: string | null) => chooseTarget(store.config, out, false, true)
   await expect(choose('s3://backups/prod')).rejects.toThrow('set BACKUP_DIR')
@@ -154,7 +154,7 @@ test('--out does not take the address of a store, and a taken name is not used a
   expect((await choose(null)).name).not.toBe(first.name)
 })
 
-test('restore names an object that does not exist, and missing credentials', async () => {
+test('restore reports a missing object and missing credentials', async () => {
   await using store = await startBackupBucket()
   const open = (path: string, config = store.config) => openSource(config, path)
   await expect(open(`s3://backups/prod/${NAME}`)).rejects.toThrow('There is no backup s3://')

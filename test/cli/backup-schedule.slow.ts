@@ -60,7 +60,7 @@ test('a failed run is reported until there is a newer backup', async () => {
   expect(await faultAfter(Date.now() - HOUR)).toBeNull()
 })
 
-test('a folder that does not respond is a fault, and is read by one attempt at a time', async () => {
+test('an unresponsive folder is reported, and only one attempt reads it at a time', async () => {
   await using fixture = await withBackups(0)
   using read = spyOn(backups, 'newestBackup').mockReturnValue(new Promise(() => {}))
   const readState = createBackupState(fixture.config)

@@ -13,7 +13,7 @@ const ACCOUNT = { bucket: 'homeport', accessKeyId: 'id', secretAccessKey: 'secre
 beforeAll(buildExecutable, 300_000)
 
 test.skipIf(isOnPostgres)(
-  'a backup has the file of each attachment, also of those uploaded while it copies an object store',
+  'a backup contains every attachment, including those uploaded while it copies an object store',
   async () => {
     await using homeport = await installExecutable()
     await using s3 = await startS3(ACCOUNT)

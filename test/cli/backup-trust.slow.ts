@@ -66,7 +66,7 @@ onDisk(
   30_000,
 )
 
-test('says whose an archive is that the user may not read', async () => {
+test('names the owner of an archive that the user cannot read', async () => {
   await using homeport = await installExecutable()
   await chmod(homeport.folder, 0o755)
   const folder = join(homeport.folder, 'private')

@@ -254,7 +254,7 @@ test('files are copied to an S3 store and back, and each copy is read back', asy
   ])
 }, 30_000)
 
-test('a copy and a backup name the files that are missing, and fail', async () => {
+test('a copy and a backup fail and list missing files', async () => {
   await using homeport = await installExecutable()
   await using store = await startStore()
   const server = await homeport.start({ RATE_LIMITS: 'off' })

@@ -23,7 +23,7 @@ test('commands do not use the old SQLite file of a service that uses PostgreSQL'
   await requireData(onDisk)
 })
 
-test('a start removes what an interrupted backup has left', async () => {
+test('a start removes the leftovers of an interrupted backup', async () => {
   await using folder = await temporaryFolder()
   await mkdir(join(folder.path, 'backup.tmp', '1'), { recursive: true })
   await writeFile(join(folder.path, 'backup.tmp', '1', 'homeport.db'), 'all users')

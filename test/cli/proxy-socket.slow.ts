@@ -5,7 +5,7 @@ import { askSocket, loadSocket, untilAnswering } from '../support/socket-load.ts
 
 beforeAll(buildExecutable, 60_000)
 
-test('restarts on a socket refuse no request, and another server may not take its path', async () => {
+test('restarts on a socket lose no request, and another server cannot take its path', async () => {
   await using homeport = await installExecutable()
   const path = join(homeport.folder, 'x.sock')
   const executable = join(homeport.folder, 'homeport')

@@ -29,7 +29,7 @@ test('a socket that a killed server left behind is replaced, but not that of ano
   await requireUnusedSocket(folder.path)
 })
 
-test('a path that cannot be used is explained', async () => {
+test('explains why a path cannot be used', async () => {
   await using folder = await createFolder()
   writeFileSync(join(folder.path, '..', 'file'), '')
   for (const path of [`${folder.path}/missing/x.sock`, join(folder.path, '..', 'file', 'x.sock')])
@@ -65,7 +65,7 @@ test('the peers of a socket are the proxy, whose X-Forwarded-For names the clien
   }
 })
 
-test('metrics without a token are not for the proxy', async () => {
+test('metrics without a token are refused to the proxy', async () => {
   await using folder = await createFolder()
   await using app = await createTestApp({ HOST: `unix:${folder.path}` })
   const server = listenForProxy(

@@ -17,7 +17,7 @@ const MIGRATION_LOCK = 0x6d696772
 
 beforeAll(buildExecutable, 300_000)
 
-test('a restart under load refuses no request and loses none', async () => {
+test('a restart under load neither refuses nor loses a request', async () => {
   await using migration = await migrateSockets()
   await using homeport = await installExecutable()
   const server = await homeport.start()
@@ -42,7 +42,7 @@ test('a restart under load refuses no request and loses none', async () => {
   expect(await server.process.exited).toBe(0)
 }, 60_000)
 
-test('a restart during another one is refused, and the first one succeeds', async () => {
+test('a second restart is refused while the first one runs', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const file = join(homeport.folder, 'homeport')

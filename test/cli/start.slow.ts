@@ -76,7 +76,7 @@ test('status exits 1 if there is no space for files', async () => {
   expect(JSON.parse(status.stdout).ready.storage).toBe('failing')
 }, 30_000)
 
-test('a server that cannot use its object store logs what to set, and doctor says the same', async () => {
+test('a server that cannot use its object store logs which setting to change, as doctor does', async () => {
   await using s3 = await startS3(ACCOUNT)
   await using homeport = await installExecutable()
   const { accessKeyId, secretAccessKey } = ACCOUNT

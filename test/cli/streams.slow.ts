@@ -84,7 +84,7 @@ onSqlite('on PostgreSQL a restore needs an empty database: see copy.slow.ts')(
   30_000,
 )
 
-test('a stream that is asked for over an old connection after a restart is refused with 503', async () => {
+test('a stream requested over an old connection after a restart gets 503', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ KEEP_ALIVE_SECONDS: '60' })
   const { accessToken } = await register(server, 'ann@example.com')

@@ -156,7 +156,7 @@ test('an authority with an endless reply is retried after a deadline', async () 
   expect(authority.renewal.isFailing()).toBe(true)
 })
 
-test('an authority that limits requests for hours is asked again at our own pace', async () => {
+test('retries at its own pace if an authority limits requests for hours', async () => {
   const limited = () => new Response('', { status: 429, headers: { 'retry-after': '7200' } })
   await using authority = await startAuthority(limited, 60_000)
   await until(() => authority.tries() >= 2, 'the authority is not asked again')

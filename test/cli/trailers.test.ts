@@ -18,7 +18,7 @@ test.each<[string, string[]]>([
   expect(server.bodies).toEqual([])
 })
 
-test('a trailer that arrives after the body changes nothing about its one reply', async () => {
+test('a trailer after the body does not change its single reply', async () => {
   await using server = serve()
   for (const packets of [
     [HEAD, BODY, '0\r\n', TRAILER],

@@ -4,7 +4,7 @@ import { startStore } from '../support/s3-store.ts'
 
 const REPLY = 'The storage is unavailable. S3 replied to'
 
-test('commands name the reply of an object store, and what to set', async () => {
+test('commands show the reply of an object store and which setting to change', async () => {
   await using store = await startStore()
   expect(await messageOf(store.files({ bucket: 'wrong' }).open('a'))).toBe(
     `${REPLY} GET a with 404 NoSuchBucket Injected error NoSuchBucket: create the bucket, or correct FILES_URL or BACKUP_DIR.`,
@@ -27,16 +27,19 @@ test.each([
   [400, 'AuthorizationQueryParametersError', 'set the endpoint and region in FILES_URL'],
   [400, 'ExpiredToken', 'renew S3_SESSION_TOKEN'],
   [503, 'SlowDown', 'the store limits requests'],
-])('a reply %i %s of the object store says what to set', async (status, code, advice) => {
-  await using server = Bun.serve({
-    port: 0,
-    fetch: () => new Response(`<Error><Code>${code}</Code></Error>`, { status }),
-  })
-  await using store = await startStore()
-  const client = store.client({ endpoint: server.url.origin })
-  expect(await messageOf(client.getText('a'))).toContain(`${status} ${code}: ${advice}`)
-  expect(await messageOf(client.list().next())).toContain(advice)
-})
+])(
+  'explains which setting to change after the reply %i %s of an object store',
+  async (status, code, advice) => {
+    await using server = Bun.serve({
+      port: 0,
+      fetch: () => new Response(`<Error><Code>${code}</Code></Error>`, { status }),
+    })
+    await using store = await startStore()
+    const client = store.client({ endpoint: server.url.origin })
+    expect(await messageOf(client.getText('a'))).toContain(`${status} ${code}: ${advice}`)
+    expect(await messageOf(client.list().next())).toContain(advice)
+  },
+)
 
 async function messageOf(work: Promise<unknown>): Promise<string> {
   return describeForOperator((await work.catch((error: unknown) => error)) as Error)

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 const ALL = ['subscription', 'profile', 'data', 'settings']
 
 describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
-  test('a listener gets every kind once, and then each change', async () => {
+  test('a listener is called once for every kind, then for each change', async () => {
     await using app = await open()
     await using server = app.serve()
     const client = createClient({ ...server.options, env })
@@ -69,7 +69,7 @@ describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
   })
 })
 
-test('a client that loses its connection learns of the changes in between', async () => {
+test('a client that reconnects is told of the changes in between', async () => {
   await using app = await createTestApp()
   await using server = serveApp(app)
   const { client, cut } = cuttingClient(server.url)
@@ -84,7 +84,7 @@ test('a client that loses its connection learns of the changes in between', asyn
   seen.stop()
 }, 60_000)
 
-test('a hidden page has no connection, and learns of the changes when it is shown again', async () => {
+test('a hidden page has no connection, and is told of the changes when it is shown again', async () => {
   await using app = await createTestApp()
   await using server = serveApp(app)
   const handlers = new Map<string, () => void>()

@@ -20,7 +20,7 @@ function same<Name extends keyof ClientModels, Type>(
 `
 
 test(
-  'the types that the package declares are those of the server',
+  'the declared types match the server’s',
   async () => {
     await mkdir(join(ROOT, 'dist'), { recursive: true })
     const folder = await mkdtemp(join(ROOT, 'dist', 'models-'))

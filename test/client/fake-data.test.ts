@@ -157,7 +157,7 @@ test.each(STATES)('a purchase that is %s, with %d days left, reads the same', as
   }
 })
 
-test('settings that are not given keep their values, also within a platform', async () => {
+test('omitted settings keep their values, also within a platform', async () => {
   const server = createFakeServer({
     settings: { ios: { latestVersion: '7.7.7' }, features: { newHome: true } },
   })

@@ -67,7 +67,7 @@ test('a failure of the fake server has the form of the real one', async () => {
 })
 
 describe('replies that tests set', () => {
-  test('are given until they are undone', async () => {
+  test('apply until they are undone', async () => {
     const server = createFakeServer()
     const client = await signedIn(server)
     const undo = server.reply('listAttachments', { attachments: [], next: 'more' })
@@ -79,7 +79,7 @@ describe('replies that tests set', () => {
     expect((await client.listAttachments()).attachments).toHaveLength(1)
   })
 
-  test('replace those that depend on what happened before, and need a session as before', async () => {
+  test('replace stateful replies, and still need a session', async () => {
     const server = createFakeServer()
     const client = await signedIn(server)
     const user = await client.readProfile()

@@ -34,7 +34,7 @@ async function post(server: FakeServer, path: string, body: unknown) {
   return { status: reply.status, ...((await reply.json()) as { code: string; response: Reply }) }
 }
 
-test('answers every function of the client except those listed as unsupported', async () => {
+test('supports every function of the client except the listed ones', async () => {
   const names = Object.keys(clientOf(createFakeServer()))
   const unsupported: string[] = []
   for (const name of names.filter((one) => !LOCAL_FUNCTIONS.includes(one))) {
@@ -216,7 +216,7 @@ describe('submitted purchases', () => {
     takeOver,
   })
 
-  test('are bound once, known after that, and refused to others until a day later', async () => {
+  test('are linked once, then known, and refused to other users for a day', async () => {
     const server = createFakeServer()
     const { client } = await signedIn(server)
     const purchaseToken = server.issuePurchase({ entitlement: 'pro', store: 'PLAY_STORE' })
@@ -243,7 +243,7 @@ describe('submitted purchases', () => {
   })
 })
 
-test('the virtual clock stands still, and begins where the test says', async () => {
+test('the virtual clock stands still at the time that the test sets', async () => {
   const server = createFakeServer({ now: '2026-01-31T12:00:00Z' })
   const { client, user } = await signedIn(server)
   server.grantSubscription(user, { entitlement: 'pro', expiresAt: '2026-02-28T12:00:00Z' })
@@ -258,7 +258,7 @@ test('the virtual clock stands still, and begins where the test says', async () 
   ])
 })
 
-test('content can be given at the start and changed later', async () => {
+test('content can be set at the start and changed later', async () => {
   const server = createFakeServer({
     settings: { hardPaywall: true, features: { newHome: true } },
     faqs: [{ question: 'Why?', answer: 'Because.' }],
@@ -277,7 +277,7 @@ test('content can be given at the start and changed later', async () => {
   expect((await client.readCurrencyRates()).rates).toEqual({ USD: 1 })
 })
 
-test('returns the newest code and link of an address, and names a missing one', async () => {
+test('returns the newest code and link of an address, and reports a missing one', async () => {
   const server = createFakeServer()
   const { client } = await signedIn(server)
   await client.forgotPassword({ email: EMAIL })

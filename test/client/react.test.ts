@@ -96,7 +96,7 @@ describe('useSubscription', () => {
     await hook.unmount()
   })
 
-  test('does not show one user what another one has bought', async () => {
+  test('does not show a user another user’s purchases', async () => {
     const { client, server, ann, bob, signIn } = openWorld()
     server.grantSubscription(ann)
     await signIn(ann)
@@ -129,7 +129,7 @@ describe('useSubscription', () => {
     await session.unmount()
   })
 
-  test('ignores a late reply for the user before', async () => {
+  test('ignores a late reply for the previous user', async () => {
     const { client, server, ann, bob, signIn } = openWorld()
     server.grantSubscription(ann)
     await signIn(ann)
@@ -190,7 +190,7 @@ test('useUsage reads the usage, useSettings the settings', async () => {
   await hook.unmount()
 })
 
-test('a provider that is not live has no connection, and learns of changes when it is again', async () => {
+test('a provider that is not live has no connection, and reads changes once it is live again', async () => {
   const { client, server, ann, signIn } = openWorld()
   await signIn(ann)
   const hook = await renderHook(useSubscription, { client })
@@ -222,7 +222,7 @@ describe('useUpload', () => {
     await hook.unmount()
   })
 
-  test('sends again what may have been stored already, with the same key', async () => {
+  test('retries with the same key what may have been stored already', async () => {
     const { client, server, ann, signIn } = openWorld()
     await signIn(ann)
     const hook = await renderHook(useUpload, { client, live: false })
@@ -267,7 +267,7 @@ describe('useUpload', () => {
   })
 })
 
-test('a hook without a provider says what is missing', async () => {
+test('a hook without a provider reports the missing provider', async () => {
   const rendering = renderHook(useSession, { client: null })
   await expect(rendering).rejects.toThrow('Homeport hooks need a HomeportProvider around them.')
 })

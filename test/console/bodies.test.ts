@@ -78,7 +78,7 @@ test('the console works even if apps must seal their requests', async () => {
   expect((await app.ask('GET', '/api/user/app_settings/v1')).status).toBe(403)
 })
 
-test('a stranger’s body is not read where none is expected', async () => {
+test('does not read the body of an anonymous request where none is expected', async () => {
   await using app = await createTestApp()
   const { status } = await askLogin(app, 'passkey', '{"not": "JSON"')
   expect(status).toBe(200)

@@ -8,7 +8,7 @@ type Page = { next: string | null } & Record<string, unknown>
 test.each([
   ['events', 'events', ['received', '-received'], deliverEvent],
   ['audit?action=list.test', 'entries', ['at', '-at'], recordEntry],
-] as const)('%s are read once each, while rows are added', async (path, key, orders, add) => {
+] as const)('reads each row of %s once, while rows are added', async (path, key, orders, add) => {
   await using app = await createTestApp()
   const browser = await signInOperator(app)
   for (let at = 0; at < 120; at++) await add(app, at)
@@ -45,7 +45,7 @@ test('purchases are sorted by transaction in both directions, page by page', asy
   expect(await read('-transaction')).toEqual(ascending.toReversed())
 })
 
-test('counts up to 1,001, and only what an index covers', async () => {
+test('counts up to 1,001 rows, and only with an index', async () => {
   await using app = await createTestApp()
   const browser = await signInOperator(app)
   const totals: (number | null)[] = []

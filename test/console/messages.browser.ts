@@ -136,7 +136,7 @@ independentTest('says that deleting an account does not cancel its subscription'
   const warning = page.getByRole('dialog').locator('.notice')
   await warning.waitFor()
   expect(await textOf(warning)).toStartWith('Pro, monthly is not cancelled.')
-  expect(await textOf(warning)).toContain('goes on charging for it after the deletion')
+  expect(await textOf(warning)).toContain('keeps charging for it after the deletion')
   expect(await warning.getByRole('link').getAttribute('href')).toBe(
     'https://apps.apple.com/account/subscriptions',
   )

@@ -14,7 +14,7 @@ test('every plan of a new installation is an example, and each until its texts a
   expect(isExample({ ...free, price: 1, code: 'basic' })).toBe(true)
 })
 
-test('names each setting until it is edited, whatever else is', () => {
+test('lists each setting until it is edited', () => {
   const edited = { ...settings, supportEmail: 'help@acme.test', ios: { latestVersion: '2.0.0' } }
   const { supportEmail, playStoreLink, appStoreLink, termsUrl, privacyUrl } = settings
   const examples = { supportEmail, playStoreLink, appStoreLink, termsUrl, privacyUrl }

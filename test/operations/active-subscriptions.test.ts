@@ -10,7 +10,7 @@ const APPLE = 'https://apps.apple.com/account/subscriptions'
 const GOOGLE = 'https://play.google.com/store/account/subscriptions'
 const GONE = 'The account and everything in it have been deleted.'
 
-test('deleting an account names the subscription that the store goes on charging for', async () => {
+test('deleting an account lists the subscription that the store keeps charging for', async () => {
   await using it = await setUp()
   const { app, user, token, smtp } = it
   await deliver(app, purchase(user._id))
@@ -24,7 +24,7 @@ test('deleting an account names the subscription that the store goes on charging
   }
   expect(json).toEqual({
     code: 'ok',
-    message: `${GONE} The store goes on charging for your subscription until you cancel it there.`,
+    message: `${GONE} The store keeps charging for your subscription until you cancel it there.`,
     activeSubscriptions: [active],
   })
   const mail = await smtp.next('ann@example.com')
@@ -46,7 +46,7 @@ test.each([
       { type: 'CANCELLATION', cancel_reason: 'CUSTOMER_SUPPORT', day: 1 },
     ],
   ],
-] as const)('%s does not go on after the account is deleted', async (_name, events) => {
+] as const)('%s does not continue after the account is deleted', async (_name, events) => {
   await using it = await setUp()
   const { app, user, smtp } = it
   for (const { type, ...fields } of events) {
@@ -66,7 +66,7 @@ test.each([
   expect(smtp.mails.some(({ subject }) => subject.includes('not cancelled'))).toBe(false)
 })
 
-test('a cancelled subscription is named as one that does not renew, without an e-mail', async () => {
+test('a cancelled subscription is listed as not renewing, without an e-mail', async () => {
   await using it = await setUp()
   const { app, user, token, smtp } = it
   await deliver(app, purchase(user._id, { store: 'PLAY_STORE' }))
@@ -86,7 +86,7 @@ test('a cancelled subscription is named as one that does not renew, without an e
 test.each([
   ['a pause', 'EXPIRATION', { expiration_reason: 'SUBSCRIPTION_PAUSED' }],
   ['a failed payment', 'BILLING_ISSUE', {}],
-])('the store goes on charging after %s', async (_name, type, fields) => {
+])('the store keeps charging after %s', async (_name, type, fields) => {
   await using it = await setUp()
   const { app, user } = it
   await deliver(app, purchase(user._id, { store: 'PLAY_STORE' }))
@@ -111,7 +111,7 @@ test('the deletion page names the subscription and links the page of its store',
   expect(text).toContain('<li>web</li>')
 })
 
-test('deletions by a server and by a command name the subscription too, and send the e-mail', async () => {
+test('deletions by a server and by a command list the subscription too, and send the e-mail', async () => {
   await using it = await setUp('ann@example.com', 'de')
   const { app, user, smtp } = it
   await deliver(app, purchase(user._id))
@@ -123,7 +123,7 @@ test('deletions by a server and by a command name the subscription too, and send
   await smtp.next('bob@example.com')
   await deliver(app, purchase(bob.user._id, { id: 'b', original_transaction_id: 'b' }))
   const { printed } = await typeCommand(app, 'user delete', ['bob@example.com'], { yes: true })
-  expect(printed).toContain('The store goes on charging')
+  expect(printed).toContain('The store keeps charging')
   expect((await smtp.next('bob@example.com')).text).toContain(APPLE)
 })
 

@@ -58,7 +58,7 @@ describe('the status', () => {
     expect(await browser.read(`people?status=${other}`)).toMatchObject({ users: [], total: 0 })
   })
 
-  test('of granted access is its own', async () => {
+  test('of granted access is separate', async () => {
     await using app = await createTestApp()
     const { user } = await app.register('ann@example.com')
     const support = { by: 'dana', reason: 'beta tester' }
@@ -88,7 +88,7 @@ describe('the status', () => {
     expect(await list(app, 'status=paying')).toEqual([])
   })
 
-  test('of customers from before the column is filled in', async () => {
+  test('of earlier customers is backfilled', async () => {
     await using app = await createTestApp()
     app.clock.now = new Date(ms(1))
     const { user } = await app.register('ann@example.com')

@@ -48,7 +48,7 @@ describe('the console', () => {
   }
 })
 
-test('no two actions share a name, a path or the words of a command', () => {
+test('no two actions share a name, a path or a command', () => {
   const commands = toCommands(actions).map(({ name }) => name)
   for (const values of [
     actions.map(({ name }) => name),
@@ -89,7 +89,7 @@ describe('a command line', () => {
   const read = (args: string[], options: Record<string, string | boolean>) =>
     readInput(schema, ['id'], args, options)
 
-  test('has an option for each member that is no argument', () => {
+  test('has an option for each member that is not an argument', () => {
     expect(describeOptions(schema, ['id'])).toEqual([
       ['--events <events>', 'all, or a list', 'list'],
       ['--count <number>', 'how many'],
@@ -99,7 +99,7 @@ describe('a command line', () => {
     ])
   })
 
-  test('is read by the schema', () => {
+  test('is parsed by the schema', () => {
     const options = {
       events: 'a, b',
       count: '3',

@@ -20,7 +20,7 @@ test('the deletion of a merged guest is later than everything about the guest, w
   expect(Number(deleted?.createdAt)).toBeGreaterThan(Number(created?.createdAt))
 })
 
-test('another plan is a change of the settings, whose rules may name plans', async () => {
+test('reports a change of plan as a change of settings, whose rules may depend on it', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const { user } = await app.register()

@@ -89,7 +89,7 @@ test('a patch that changes nothing announces nothing', async () => {
   expect(await news()).toEqual([])
 })
 
-test('announces access with what it was, what it is, and the sentence of the console', async () => {
+test('announces access before and after, with the console’s explanation', async () => {
   const { app, news } = await listen()
   await using _closing = app
   const { user } = await app.register()
@@ -221,7 +221,7 @@ test('test purchases are announced for the sandbox', async () => {
   expect(await news()).toMatchObject([{ environment: 'sandbox', current: { active: true } }])
 })
 
-test('purchases from before an upgrade are filled in silently, and their end is announced', async () => {
+test('backfills purchases from before an upgrade silently, and announces their end', async () => {
   const { app, news } = await listen()
   await using _closing = app
   const { user } = await app.register()

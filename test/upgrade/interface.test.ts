@@ -5,7 +5,7 @@ const PROFILE = '/api/user/profile/v1'
 const REGISTER = '/api/auth/register/v1'
 const REPLY = ['content', 'application/json', 'schema', 'properties']
 
-test('nothing that the last release offered is missing, and nothing more is required', async () => {
+test('keeps everything that the last release offered, and requires nothing more', async () => {
   expect(findRemovals(await readReleased(), await readInterface())).toEqual([])
 })
 

@@ -7,7 +7,7 @@ import { typeCommand } from '../support/commands.ts'
 import { archives } from './archive.ts'
 import { findDifferences, openUpgraded, signInAgain, unpackArchive } from './compare.ts'
 
-test.each(archives)('today’s code answers as version %s did', async (name) => {
+test.each(archives)('today’s code replies as version %s did', async (name) => {
   const { dataDir, record } = await unpackArchive(name)
   await using app = await openUpgraded(dataDir, record)
   expect(await findDifferences(app, record)).toEqual([])
@@ -24,7 +24,7 @@ test('a rebuild derives purchases from events that were stored before purchases'
   expect(await app.services.db.read.$count(subscriptions)).toBe(4)
 })
 
-test('an entry of the audit log is found by the name that it had, and by the one of today', async () => {
+test('finds an audit entry by its former and current names', async () => {
   const { dataDir, record } = await unpackArchive('27')
   const former = [
     ['user verify', 'users.verify'],

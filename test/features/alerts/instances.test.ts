@@ -58,7 +58,7 @@ test('an alert about one of two instances fires once and is resolved once', asyn
   expect(await it.pass(60)).toEqual([])
 })
 
-test('an alert goes on while it concerns the other instance', async () => {
+test('an alert keeps firing while the other instance meets its condition', async () => {
   await using it = await setUp()
   it.free[0] = 0
   expect(await it.pass(12)).toEqual(['The disk is almost full (0 MB free)'])
@@ -79,7 +79,7 @@ test('an alert fires although another instance meets its condition now and then'
   expect(sent).toEqual(['The disk is almost full (0 MB free)'])
 })
 
-test('an alert goes on while its value cannot be measured', async () => {
+test('an alert keeps firing while its value cannot be measured', async () => {
   await using it = await setUp()
   it.free.fill(0)
   expect(await it.pass(12)).toHaveLength(1)

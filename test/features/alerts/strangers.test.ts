@@ -58,23 +58,20 @@ async function setUp(environment: Record<string, string> = {}) {
 test.each([
   ['with a billing provider only', {}],
   ['with a billing provider and the App Store', { APP_STORE_APPS: 'com.example.app:1234567890' }],
-])(
-  'requests that are no deliveries are counted, and alert nobody: %s',
-  async (_name, variables) => {
-    await using it = await setUp(variables)
-    for (const path of [BILLING, APPLE, PLAY]) {
-      for (const body of SCANS) expect(await it.send(path, body)).toBeGreaterThanOrEqual(400)
-      for (let at = 0; at < 5; at++) await it.send(path, '{}', 'x')
-    }
-    expect(await it.firing(10)).toEqual([])
-    for (const name of ['billing', 'app_store', 'play']) {
-      const counted = await it.count(`homeport_${name}_deliveries_total`, { code: 'stray' })
-      expect([name, counted]).toEqual([name, SCANS.length + 5])
-    }
-  },
-)
+])('counts requests that are not deliveries, without an alert: %s', async (_name, variables) => {
+  await using it = await setUp(variables)
+  for (const path of [BILLING, APPLE, PLAY]) {
+    for (const body of SCANS) expect(await it.send(path, body)).toBeGreaterThanOrEqual(400)
+    for (let at = 0; at < 5; at++) await it.send(path, '{}', 'x')
+  }
+  expect(await it.firing(10)).toEqual([])
+  for (const name of ['billing', 'app_store', 'play']) {
+    const counted = await it.count(`homeport_${name}_deliveries_total`, { code: 'stray' })
+    expect([name, counted]).toEqual([name, SCANS.length + 5])
+  }
+})
 
-test('a sender that holds its body back is answered, and alerts nobody', async () => {
+test('replies to a sender that withholds its body, without an alert', async () => {
   await using it = await setUp()
   const head = `POST ${BILLING} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n`
   const port = Number(new URL(it.server.url).port)
@@ -82,7 +79,7 @@ test('a sender that holds its body back is answered, and alerts nobody', async (
   expect(await it.firing()).toEqual([])
 })
 
-test('bodies that arrive slowly alert nobody', async () => {
+test('slow bodies cause no alert', async () => {
   await using it = await setUp()
   const port = Number(new URL(it.server.url).port)
   const head = 'POST /api/auth/login/v1 HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
@@ -108,7 +105,7 @@ test.each([
   expect(await it.firing()).toEqual(['billing-refused'])
 })
 
-test('a refused delivery alerts nobody once another has been accepted, unless there are many', async () => {
+test('a refused delivery causes no alert once another has been accepted, unless there are many', async () => {
   await using it = await setUp()
   await it.send(BILLING, EVENT, 'wrong')
   expect(await it.send(BILLING, EVENT, WEBHOOK_TOKEN)).toBe(200)

@@ -114,7 +114,7 @@ test('introspection follows a session from sign-in to sign-out', async () => {
   expect(await introspect(later)).toEqual({ active: false })
 })
 
-test('introspection takes the key as the secret of an OAuth client, and ignores other parameters', async () => {
+test('introspection accepts the key as an OAuth client secret, and ignores other parameters', async () => {
   await using app = await createTestApp()
   const { secret } = await createKey(app, { scopes: ['users:read'] })
   const { secret: other } = await createKey(app, { scopes: ['usage:write'] })

@@ -3,7 +3,7 @@ import { createTestApp } from '../../support/app.ts'
 import { uploadForm } from '../../support/attachments.ts'
 import { noise } from '../../support/pictures.ts'
 
-test('a PNG that would be too large is refused with what to choose', async () => {
+test('explains what to choose when a PNG would be too large', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const photo = await noise(4_000, 3_000).jpeg({ quality: 60 }).toBuffer()

@@ -101,7 +101,7 @@ test.each(['jpeg', 'webp'] as const)(
   },
 )
 
-test('compression shrinks large images, and what only a re-encoding makes smaller', async () => {
+test('compression shrinks large images, and others if re-encoding makes them smaller', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const large = await noise(3_000, 2_000).jpeg({ quality: 95 }).toBuffer()

@@ -29,7 +29,7 @@ test('processes an upload while others request more variants than the queue can 
   await settled
 })
 
-test('as many images of a user wait as a user may upload at once', async () => {
+test('a user’s waiting images are limited to one upload’s number', async () => {
   await using queue = await makeQueue()
   let isStopped = false
   const refused: unknown[] = []
@@ -60,7 +60,7 @@ test('a worker that exceeds the time limit is stopped', async () => {
   await worker.stop()
 })
 
-test('an image over the size limit is told apart from one that is too large to process', async () => {
+test('distinguishes an image over the size limit from one that is too large to process', async () => {
   const worker = startImageWorker(COMMAND, { time: 5_000, output: 0, memory: 1e9 })
   const job = { input: '/none', output: '/none', format: 'jpeg', quality: 80, width: 64 } as const
   expect(await worker.make(job)).toEqual({ kind: 'result_too_large' })

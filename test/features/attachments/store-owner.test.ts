@@ -13,7 +13,7 @@ const ACCOUNT = { bucket: 'files', accessKeyId: 'key', secretAccessKey: 'secret'
 const HOUR = 61 * 60_000
 const MONTH = 31 * 24 * HOUR
 
-test('a second server with another database deletes nothing from the store, and says so', async () => {
+test('a second server with another database deletes nothing from the store, and reports that', async () => {
   await using setup = await startStore()
   const { s3, open } = setup
   const production = await open()
@@ -72,7 +72,7 @@ onSqlite('removes what the data directory knows')(
 )
 
 onSqlite('copies a data directory')(
-  'a copied database neither sweeps nor deletes, and the original goes on',
+  'a copied database neither sweeps nor deletes, and the original continues',
   async () => {
     await using setup = await startStore()
     const { s3, open } = setup
@@ -113,7 +113,7 @@ testInstances('a copy by pg_dump does not sweep, also beside a stopped original'
   }
 })
 
-test('a copy in the same place is found out by its old token', async () => {
+test('detects a copy in the same place by its old token', async () => {
   await using setup = await startStore()
   const { s3, open } = setup
   const app = await open()
@@ -149,7 +149,7 @@ test('a search deletes a small share of all files, and logs and counts it', asyn
   expect(app.lines.filter((line) => line.includes('deleted a file'))).toHaveLength(25)
 })
 
-test('a file that cannot be deleted does not keep the others', async () => {
+test('a file that cannot be deleted does not stop the deletion of others', async () => {
   await using setup = await startStore()
   const { s3, open, store } = setup
   const app = await open()
@@ -188,7 +188,7 @@ test('many files that cannot be deleted delay the others to the next search only
   expect(app.services.orphans.countUndeletable()).toBe(110)
 })
 
-test('a database refuses another prefix until the operator says that its files have moved', async () => {
+test('a database refuses another prefix until the operator confirms that its files have moved', async () => {
   await using setup = await startStore()
   const { open, url } = setup
   const app = await open()

@@ -123,7 +123,7 @@ test('a variant that is removed and made again during a backup can be read', asy
   await rm(folder, { recursive: true })
 })
 
-test('a variant that is made again while it is removed stays', async () => {
+test('keeps a variant that is made again while it is removed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-files-'))
   const files = createFiles(folder)
   const keep = async (content: string, key: string) => {

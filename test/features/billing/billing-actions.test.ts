@@ -32,7 +32,7 @@ onSqlite('the fault is an SQLite trigger')(
   },
 )
 
-test('granting and revoking access is audited alike for commands, operators and API keys', async () => {
+test('audits granting and revoking access in the same way for commands, operators and API keys', async () => {
   await using world = await createWorld()
   const { app, userId, email, operator } = world
   const server = await serverClient(app)

@@ -3,7 +3,7 @@ import { DAY, iso } from '../../support/billing.ts'
 import { typeCommand } from '../../support/commands.ts'
 import { createWorld, give } from '../../support/grants.ts'
 
-test('an idempotency key gives the same access later too, and no other', async () => {
+test('a repeated idempotency key returns the same access, and refuses any other', async () => {
   await using world = await createWorld()
   const { app } = world
   const until = iso(2)

@@ -90,7 +90,7 @@ test.each([
   expect(ids).toHaveLength(2)
 })
 
-test('a grant without a plan does not take away a plan whose price only the store knows', async () => {
+test('a grant without a plan does not replace a plan whose price only the store knows', async () => {
   await using world = await createWorld()
   await publishPlans(
     world.app,
@@ -119,7 +119,7 @@ test('says when no plan includes the granted entitlement', async () => {
   )
 })
 
-test('says that a purchase goes on beside granted access to a better plan', async () => {
+test('says that a purchase continues besides granted access to a better plan', async () => {
   await using world = await createWorld()
   const fields = { product_id: 'basic', entitlement_ids: [] }
   await deliver(world.app, purchase(world.userId, fields))
@@ -182,7 +182,7 @@ test('refuses an unknown user, and one whose purchases belong to another user', 
   await expect(give(world, 'pro')).rejects.toThrow(`belong to the user ${bob.user._id}`)
 })
 
-test('revoking does not take the purchases of the customer from another user', async () => {
+test('revoking does not move the customer’s purchases away from another user', async () => {
   await using world = await createWorld()
   const { app, userId } = world
   const { grants, subscription } = app.services

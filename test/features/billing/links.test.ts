@@ -48,7 +48,7 @@ test('undoing a link restores what the events say, also after a rebuild', async 
   expect(again.status).toBe(409)
 })
 
-test('two operators who undo a link at once undo one link, not the one before it too', async () => {
+test('two operators who undo a link at the same time undo only one link', async () => {
   await using world = await createWorld()
   const { app, userId, operator, productsOf } = world
   const bob = await app.register('bob@example.com')
@@ -64,7 +64,7 @@ test('two operators who undo a link at once undo one link, not the one before it
   expect(await productsOf()).toEqual(['prod_example_pro'])
 })
 
-test('a purchase without an owner has none again after the undo', async () => {
+test('undoing a link of a purchase without an owner leaves it without one', async () => {
   await using world = await createWorld()
   const { app, userId, productsOf } = world
   await deliver(app, purchase(ANONYMOUS))

@@ -42,7 +42,7 @@ test.each([
   expect(await app.services.db.read.$count(app.services.db.tables.subscriptions)).toBe(0)
 })
 
-test('lists a subscription whose end the provider’s report does not tell, once', async () => {
+test('lists a subscription once whose end the provider does not report', async () => {
   const reported = {
     store: 'app_store',
     purchase_date: '2026-10-02T00:00:00Z',

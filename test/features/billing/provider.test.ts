@@ -95,7 +95,7 @@ test.each<[string, EventFixture[], number, boolean]>([
   expect(report?.customers).toBe(isAsked ? 1 : 0)
 })
 
-test('asks only once about a customer with two ended purchases', async () => {
+test('queries a customer with two ended purchases only once', async () => {
   using provider = serveReport({ [PRODUCT]: REPORT })
   await using app = await startApp(provider.url)
   for (const id of ['1', '2']) await deliver(app, purchase('ann', { original_transaction_id: id }))
@@ -103,7 +103,7 @@ test('asks only once about a customer with two ended purchases', async () => {
   expect(report?.customers).toBe(1)
 })
 
-test('does not ask about a deleted user', async () => {
+test('does not query a deleted user', async () => {
   const asked: string[] = []
   using provider = serveProvider((request) => {
     asked.push(request.url)

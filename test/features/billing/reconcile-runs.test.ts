@@ -28,7 +28,7 @@ test(`checks overdue customers in turn, even if the provider reports no differen
   expect(asked).toEqual([...customers.slice(10), ...customers.slice(0, 10)])
 })
 
-test('asks about the same customers again after the provider refused requests', async () => {
+test('queries the same customers again after the provider refused requests', async () => {
   const asked: string[] = []
   let isRefusing = true
   using provider = serveProvider((request) => {

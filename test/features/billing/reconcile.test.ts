@@ -46,7 +46,7 @@ test(`records a missed renewal that the provider reports ${fault(99)}`, async ()
   expect(changed).toEqual([])
 })
 
-test('a purchase that has moved to another user here is not recorded again for its former owner', async () => {
+test('does not record a purchase again for its former owner after it has moved to another user', async () => {
   using provider = serveProvider(() => Response.json(reportOf(10, 0, 30)))
   await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
   const { ann, bob } = await buyAsAnn(app)
@@ -180,7 +180,7 @@ test('a report in whole seconds is not a difference', async () => {
   expect(report).toMatchObject({ customers: 1, corrected: [] })
 })
 
-test('a new purchase of the same product on Google Play is not taken for the one before', async () => {
+test('does not confuse a new purchase of a product on Google Play with the previous one', async () => {
   const reported = {
     pro: {
       store: 'play_store',

@@ -29,7 +29,7 @@ const step = fc.oneof(
   fc.record({ type: fc.constant('lose' as const) }),
 )
 
-test('whenever the connection is lost, an app learns of every change in the end', async () => {
+test('an app is eventually told of every change, whenever the connection is lost', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {

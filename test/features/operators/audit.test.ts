@@ -183,7 +183,7 @@ test('does not mask features and plans whose names look like secrets', async () 
   expect(entries).toMatchObject([{ after: created }, { after: command }, { after: shown }, {}])
 })
 
-test('keeps no query of a webhook endpoint, which is often a secret', async () => {
+test('does not log the query of a webhook URL, which is often a secret', async () => {
   await using app = await createTestApp({ WEBHOOKS_ALLOW_PRIVATE: 'on' })
   const url = 'https://example.com/hook?token=secret'
   await typeCommand(app, 'webhooks add', [url], { events: 'all' })

@@ -29,7 +29,7 @@ describe('several providers', () => {
   }
   const ecb = () => new Response(ecbXml(NEXT, { ...seeded, USD: 1.2 }))
 
-  test('the first that has a currency counts, and the next fills what it lacks', async () => {
+  test('uses the first provider that has a currency, and fills gaps from the next', async () => {
     const { app, stop } = await start(ecb, () => Response.json(erApi()))
     expect(await refresh(app)).toMatchObject({ outcome: 'stored', date: NEXT })
     const { rates, updatedAt } = await served(app)
@@ -51,7 +51,7 @@ describe('several providers', () => {
     await stop()
   })
 
-  test('the second stands in while the rates of the first are old', async () => {
+  test('uses the second provider while the rates of the first are old', async () => {
     const later = { time_last_update_unix: Date.parse('2026-07-20T00:00:01Z') / 1000 }
     const down = () => new Response(null, { status: 500 })
     const { app, stop } = await start(down, () => Response.json(erApi(later)))

@@ -43,7 +43,7 @@ test.each(tokenCases.map((tokenCase) => [tokenCase.what, tokenCase] as const))(
 )
 
 test.each(notificationCases)(
-  "judges a notification like Apple's library: %s",
+  "accepts and refuses the same notifications as Apple's library: %s",
   async (what, isAccepted, signedPayload) => {
     const verify = createTokenVerifier(signer.root)
     const ours = await accepts(() => readNotification(signedPayload, verify, [APP]))

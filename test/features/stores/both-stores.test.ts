@@ -20,7 +20,7 @@ const customer = fc.array(
   { minLength: 2, maxLength: 6 },
 )
 
-test('a user with purchases in both stores and at the billing provider has what the stores say', async () => {
+test('purchases in both stores and at the billing provider give what the stores report', async () => {
   await fc.assert(fc.asyncProperty(customer, check), {
     numRuns: cases(4, 500),
     endOnFailure: true,

@@ -11,7 +11,7 @@ import { startSmtp } from '../../support/smtp.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 
-test('a purchase of another user moves only if the user asks for it, and the former owner is told', async () => {
+test('another user’s purchase moves only on request, and the former owner is notified', async () => {
   await using smtp = await startSmtp()
   await using world = await createWorld(undefined, undefined, { SMTP_URL: smtp.url })
   await smtp.next(world.email) // the confirmation of the address

@@ -60,7 +60,7 @@ test('a transaction that begins a second later is another period', async () => {
   expect(await listSubscriptions()).toMatchObject([{ status: 'active', willRenew: true }])
 })
 
-test('a grace period without an end lasts until Apple’s next word, at most 28 days', async () => {
+test('a grace period without an end lasts until Apple’s next report, at most 28 days', async () => {
   await using world = await createWorld()
   const { app, store, userId, listSubscriptions } = world
   const bought = store.buy({ userId })

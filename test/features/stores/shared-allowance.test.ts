@@ -73,7 +73,7 @@ test('a purchase moves away from guests five times a day', async () => {
   expect(results.at(-1)?.canTakeOverAt).toBe(new Date(firstMoveAt + DAY).toISOString())
 })
 
-test('an account that is deleted and created again gets no second allowance', async () => {
+test('an account that is deleted and created again gets no new allowance', async () => {
   await using world = await createCreditsWorld('never')
   const { app, store, use } = world
   const signed = store.buy().signedTransaction()
@@ -90,7 +90,7 @@ test('an account that is deleted and created again gets no second allowance', as
   expect(Object.keys(row ?? {})).toEqual(['purchaseKey', 'name', 'startsAt', 'endsAt', 'used'])
 })
 
-test('what was used of a purchase without a transaction does not name a deleted user', async () => {
+test('the usage of a purchase without a transaction does not identify a deleted user', async () => {
   await using world = await createCreditsWorld()
   const { app, userId, token, use } = world
   const at = app.clock.now.getTime()
@@ -113,7 +113,7 @@ test('what was used of a purchase without a transaction does not name a deleted 
   expect(rows).toMatchObject([{ used: 60, purchaseKey: expect.not.stringContaining(userId) }])
 })
 
-test('shows a new owner what former owners have used', async () => {
+test('shows a new owner the usage of former owners', async () => {
   await using world = await createCreditsWorld()
   const { app, store, use, token, userId } = world
   const signed = store.buy().signedTransaction()
@@ -128,7 +128,7 @@ test('shows a new owner what former owners have used', async () => {
   expect(await use(userId, 51)).toMatchObject({ allowed: false, used: 50 })
 })
 
-test('the next period gives the credits again, and the last one is forgotten', async () => {
+test('the next period renews the credits and drops the last one', async () => {
   await using world = await createCreditsWorld()
   const { app, store, use, userId, token } = world
   const bought = store.buy()

@@ -4,7 +4,7 @@ import { createWorld, createWorldWithApi, deliver } from '../../support/app-stor
 import { typeCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 
-test('linking and unlinking a purchase is audited alike for commands and operators', async () => {
+test('audits linking and unlinking a purchase in the same way for commands and operators', async () => {
   await using world = await createWorld()
   const { app, store, userId } = world
   const ann = await signInOperator(app)
@@ -38,7 +38,7 @@ test('the console says which link it undoes', async () => {
   expect((await ann.read(`purchases?id=${id}`)).purchases).toMatchObject([{ userId: bob._id }])
 })
 
-test('refreshing a purchase is audited with its statuses, whoever does it', async () => {
+test('audits refreshing a purchase with its statuses, for every kind of caller', async () => {
   await using world = await createWorldWithApi()
   const { app, store } = world
   const ann = await signInOperator(app)
@@ -55,7 +55,7 @@ test('refreshing a purchase is audited with its statuses, whoever does it', asyn
   ])
 })
 
-test('an answer to a refund request is audited as Apple gets it', async () => {
+test('audits an answer to a refund request as sent to Apple', async () => {
   await using world = await createWorldWithApi()
   const { app, store, api } = world
   const { notification, originalTransactionId: id } = store.buy({ userId: world.userId })
@@ -74,7 +74,7 @@ test('an answer to a refund request is audited as Apple gets it', async () => {
   await expect(typeCommand(app, 'purchases answer-refund', [id], wrong)).rejects.toThrow('--prefer')
 })
 
-test('a test of the connection is audited alike, and what was missing with its numbers', async () => {
+test('audits a connection test in the same way, and a catch-up with its numbers', async () => {
   await using world = await createWorldWithApi()
   const { app } = world
   const ann = await signInOperator(app)

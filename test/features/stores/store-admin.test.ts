@@ -6,7 +6,7 @@ import { createWorld, deliver } from '../../support/app-store/world.ts'
 import { deliver as deliverEvent, purchase } from '../../support/billing.ts'
 import { signInOperator } from '../../support/operator.ts'
 
-test('asks about the purchase with an order number, and about one in the sandbox alone', async () => {
+test('refreshes the purchase with an order number, and one in the sandbox alone', async () => {
   await using world = await createWorldWithApi()
   const { app, store, api, olga } = world
   const { originalTransactionId: id } = store.buy()
@@ -22,7 +22,7 @@ test('asks about the purchase with an order number, and about one in the sandbox
   expect(api.requests).toHaveLength(1)
 })
 
-test('finds an order of the second app, although Apple answers for the first one too', async () => {
+test('finds an order of the second app, although Apple replies for the first one too', async () => {
   const apps = 'com.example.other:1,com.example.app:1234567890'
   await using world = await createWorldWithApi({ APP_STORE_APPS: apps })
   const { store, api, olga } = world
@@ -33,7 +33,7 @@ test('finds an order of the second app, although Apple answers for the first one
   expect(asked.json.response).toMatchObject([{ transactionId: id, status: 'active' }])
 })
 
-test('says why the App Store cannot be asked', async () => {
+test('explains why the App Store cannot be queried', async () => {
   await using world = await createWorldWithApi()
   const { store, api, olga } = world
   const { originalTransactionId: id } = store.buy()
@@ -47,7 +47,7 @@ test('says why the App Store cannot be asked', async () => {
   expect(asked.json.response).toMatchObject([{ transactionId: test, environment: 'sandbox' }])
 })
 
-test('gives a purchase to the user with an e-mail address', async () => {
+test('links a purchase to the user with an e-mail address', async () => {
   await using world = await createWorld()
   const { app, store, userId } = world
   const olga = await signInOperator(app)
@@ -71,7 +71,7 @@ test('gives a purchase to the user with an e-mail address', async () => {
   expect(Object.keys(names).toSorted()).toEqual([userId, other.user._id].toSorted())
 })
 
-test('gives the purchase of one environment if both have its transaction', async () => {
+test('links the purchase of one environment if both have its transaction', async () => {
   await using world = await createWorld()
   const { app, store, userId } = world
   const olga = await signInOperator(app)

@@ -67,7 +67,7 @@ test('a check without news is repeated after 10 minutes, 1 hour, 6 hours, then d
   expect(await app.services.eventSearch.countStored()).toMatchObject({ events: 2 })
 }, 60_000)
 
-test('a check that Apple rejects is repeated as seldom as one without news', async () => {
+test('repeats a check that Apple rejects as rarely as one without news', async () => {
   await using world = await createWorldWithApi()
   const { app, store, api, checkDue } = world
   app.expectErrors()
@@ -131,7 +131,7 @@ test.each([
   expect(await listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
 
-test('Apple is told whose purchase it is once the user has claimed it', async () => {
+test('tells Apple who owns a purchase once the user has claimed it', async () => {
   await using world = await createWorldWithApi()
   const { app, store, api, checkDue } = world
   const bought = store.buy()
@@ -211,7 +211,7 @@ test('an app that is not released yet does not keep others from being checked', 
   expect(await health.isKeyRefused()).toBe(false)
 })
 
-test('Apple learns who submitted a purchase, even if its notification comes later', async () => {
+test('tells Apple who submitted a purchase, even if its notification comes later', async () => {
   await using world = await createWorldWithApi()
   const { app, store, api, token, userId, checkDue } = world
   const bought = store.buy()
@@ -222,7 +222,7 @@ test('Apple learns who submitted a purchase, even if its notification comes late
   expect(api.accountTokens).toEqual({ [bought.originalTransactionId]: userId })
 })
 
-test('asks about a one-time purchase, not about the subscriptions of its customer', async () => {
+test('queries a one-time purchase, not the subscriptions of its customer', async () => {
   await using world = await createWorldWithApi()
   const { app, store, token } = world
   await deliver(app, store.buy({ userId: world.userId }).notification)

@@ -8,7 +8,7 @@ import { signInOperator } from '../../support/operator.ts'
 
 const URL = 'https://api.example.com'
 
-test('stores check says for each missing setting what to do', async () => {
+test('stores check says what to do about each missing setting', async () => {
   await using app = await createTestApp({})
   const { printed } = await typeCommand(app, 'stores check')
   expect(printed.split('\n').map((line) => line.split('\t')[0])).toEqual([
@@ -66,7 +66,7 @@ test('stores catch-up reports how many notifications were missing', async () => 
   expect(printed).toBe('Read 1 notifications: 1 were missing.')
 })
 
-test('purchases list finds those of no user, and those that a user has twice', async () => {
+test('purchases list finds unclaimed purchases, and those that a user has twice', async () => {
   await using world = await createWorld()
   const { app, store, userId } = world
   const free = store.buy({ product: 'free_standing' })
@@ -92,7 +92,7 @@ test('a search for purchases ends when its client has gone', async () => {
   expect((await page({ ...options, signal: AbortSignal.abort() })).next).toBeString()
 })
 
-test('purchases list finds those about which the billing provider and the store disagree', async () => {
+test('purchases list finds purchases about which the billing provider and the store disagree', async () => {
   await using world = await createWorld()
   const { app, store, userId } = world
   const [alike, longer, other] = [
@@ -121,7 +121,7 @@ test('purchases list finds those about which the billing provider and the store 
   expect(await idsOf()).toEqual([other.originalTransactionId])
 })
 
-test('purchases give moves a purchase whatever the policy, and purchases show tells whose it is', async () => {
+test('purchases link moves a purchase regardless of the policy, and purchases show names its owner', async () => {
   await using world = await createWorld(undefined, undefined, { PURCHASE_TRANSFER: 'never' })
   const { app, store, listSubscriptions } = world
   const bought = store.buy({ userId: world.userId })
@@ -142,7 +142,7 @@ test('purchases give moves a purchase whatever the policy, and purchases show te
   )
 })
 
-test('purchases ask records what Apple says now, also for the order number on a receipt', async () => {
+test('purchases refresh records what Apple reports now, also for the order number on a receipt', async () => {
   await using world = await createWorldWithApi()
   const { app, store, listSubscriptions } = world
   const bought = store.buy({ userId: world.userId })

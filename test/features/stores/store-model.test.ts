@@ -26,7 +26,7 @@ test('after reading the history, every purchase equals what the App Store knows'
   )
 }, 1_200_000)
 
-test('after asking about each purchase, every purchase equals what the App Store knows', async () => {
+test('after refreshing each purchase, every purchase equals what the App Store knows', async () => {
   await fc.assert(
     fc.asyncProperty(batch, (histories) =>
       check(histories, async ({ services: { stores } }, subscriptions) => {

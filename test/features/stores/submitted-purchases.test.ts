@@ -110,7 +110,7 @@ test('a transaction older than a refund gives no access', async () => {
   expect(await listSubscriptions()).toMatchObject([{ status: 'refunded', active: false }])
 })
 
-test('Apple is not asked about a refund that a submitted transaction names', async () => {
+test('does not query Apple about a refund that a submitted transaction names', async () => {
   await using world = await createWorldWithApi()
   const { app, api } = world
   const bought = await buyAndRefund(world)

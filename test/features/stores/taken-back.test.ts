@@ -30,7 +30,7 @@ async function createPurchase() {
   return { ...world, bought, take }
 }
 
-test('a guest gets a purchase back that went through another guest to an account', async () => {
+test('a guest regains a purchase that moved through another guest to an account', async () => {
   await using world = await createPurchase()
   const { app, token: thief, take } = world
   const [owner, between] = [await createGuest(app), await createGuest(app)]
@@ -39,7 +39,7 @@ test('a guest gets a purchase back that went through another guest to an account
   for (const token of [between.token, thief]) expect(await take(token)).toBe('refused')
 })
 
-test('a guest gets a purchase back that two others have given to each other', async () => {
+test('a guest regains a purchase that two others have passed to each other', async () => {
   await using world = await createPurchase()
   const { app, take } = world
   const [owner, one, other] = [
@@ -51,7 +51,7 @@ test('a guest gets a purchase back that two others have given to each other', as
   for (const { token } of [one, other]) expect(await take(token)).toBe('refused')
 })
 
-test('an owner who has lost a purchase again after 30 days gets it back again', async () => {
+test('an owner who loses a purchase again after 30 days regains it', async () => {
   await using world = await createPurchase()
   const { app, email, take } = world
   const { email: thief } = (await app.register('thief@example.com')).user
@@ -64,7 +64,7 @@ test('an owner who has lost a purchase again after 30 days gets it back again', 
   expect(await take(await signIn(app, email))).toBe('bound')
 })
 
-test('a user from whom support has taken a purchase cannot take it back', async () => {
+test('a user cannot reclaim a purchase that support has removed', async () => {
   await using world = await createPurchase()
   const { app, bought, take, userId, email } = world
   const { email: thief } = (await app.register('thief@example.com')).user

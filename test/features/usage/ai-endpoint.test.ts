@@ -17,7 +17,7 @@ async function askModel({ headers }) {
 const folder = await mkdtemp(join(tmpdir(), 'homeport-endpoint-'))
 afterAll(() => rm(folder, { recursive: true }))
 
-test('the documented AI endpoint charges a question once, and asks the model once', async () => {
+test('the documented AI endpoint charges a question once, and calls the model once', async () => {
   await using app = await createTestApp()
   await publishPlans(app, [{ code: 'free', aiMonthlyCreditLimit: 2 }])
   const { user } = await app.register()

@@ -179,7 +179,7 @@ test('past periods become a history by month, which is exported and deleted afte
   expect(await db.read.$count(db.tables.usageHistory)).toBe(0)
 })
 
-test('what a guest has used counts for the account that the guest signs in to', async () => {
+test('a guest’s usage counts for the account that the guest signs in to', async () => {
   await using app = await createTestApp()
   const { use, userId } = await setUp(app)
   await use('exports', 2)
@@ -192,7 +192,7 @@ test('what a guest has used counts for the account that the guest signs in to', 
   expect(used).toMatchObject({ exports: 5, projects: 4 })
 })
 
-test('a user who returns to a former plan finds what was used of its month', async () => {
+test('a user who returns to a former plan keeps its usage of the month', async () => {
   await using app = await createTestApp()
   const { use, userId } = await setUp(app)
   await use('exports', 10)

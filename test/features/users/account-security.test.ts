@@ -101,7 +101,7 @@ test('the e-mail to the old address can cancel a change of address, by API or pa
   }
 })
 
-test('every notice of a change of address can cancel it, not only the last notice', async () => {
+test('every notice of a change of address can cancel it, not only the last one', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const thief = await app.register('ann@example.com')

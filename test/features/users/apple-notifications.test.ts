@@ -43,7 +43,7 @@ describe.each(['consent-revoked', 'account-delete'])('%s', (type) => {
   })
 })
 
-test('who consents again finds the account of which Apple was the only way in', async () => {
+test('a user who consents again regains the account whose only sign-in was Apple', async () => {
   using idp = await startIdentityProvider()
   await using app = await createTestApp({}, idp)
   const ann = await signIn(app, idp, { sub: ANN.sub })

@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => identityProvider[Symbol.dispose]())
 
-describe('an address that an identity provider calls verified', () => {
+describe('an address that an identity provider reports as verified', () => {
   test.each(LOOKALIKES)('does not open an account by its spelling %j', async (email) => {
     expect(isNormalAddress(email)).toBe(false)
     const { providers, openId } = identityProvider

@@ -49,7 +49,7 @@ describe('the deletion page', () => {
     expect(await it.app.services.accounts.exists(user._id)).toBe(true)
   })
 
-  test('deletes an unverified account for the owner of the mailbox, whatever a stranger has set', async () => {
+  test('deletes an unverified account for the owner of the mailbox, regardless of a stranger’s settings', async () => {
     await using it = await startDeletion()
     const { user } = await it.app.register(EMAIL)
     await it.smtp.next(EMAIL)
@@ -69,7 +69,7 @@ describe('the deletion page', () => {
     expect(await it.app.services.db.read.$count(it.app.services.db.tables.users)).toBe(0)
   })
 
-  test('takes no sign-in code, and its code signs nobody in', async () => {
+  test('accepts no sign-in code, and its code does not sign in', async () => {
     await using it = await startDeletion()
     await signInByCode(it.app, EMAIL)
     await it.smtp.next(EMAIL)
@@ -83,7 +83,7 @@ describe('the deletion page', () => {
     expect((await form(it.app, PAGE, fields)).status).toBe(401)
   })
 
-  test('names an address that is none, and limits the codes', async () => {
+  test('reports an invalid address, and limits the codes', async () => {
     await using it = await startDeletion()
     expect((await it.requestCode('ann')).status).toBe(422)
     for (let at = 0; at < 3; at++) expect((await it.requestCode(EMAIL)).status).toBe(200)

@@ -53,7 +53,7 @@ test('imports an export of Firebase', async () => {
   }
 })
 
-test('takes Firebase’s hash parameters from options too', async () => {
+test('accepts Firebase’s hash parameters as options too', async () => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   const signerKey = /signer_key: (\S+),/.exec(await Bun.file(HASH_CONFIG).text())?.[1] ?? ''
@@ -235,7 +235,7 @@ test.each([
   { encrypted_password: '', email: 'a@example.com', raw_user_meta_data: '{' },
   { tokenKey: '', email: 'a@example.com', externalAuths: {} },
   { email: 'a@example.com', identities: 'x' },
-])('refuses a malformed user and goes on: %j', async (user) => {
+])('refuses a malformed user and continues: %j', async (user) => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   const malformed = ['providerUserInfo', 'identities', 'raw_user_meta_data', 'externalAuths']

@@ -124,7 +124,7 @@ test('a user who changed the address since is not imported again', async () => {
   expect((await app.services.users.directory.find('new@example.com')).id).toBe(user.id)
 })
 
-test('refuses users whose address or provider account is taken, and goes on', async () => {
+test('refuses users whose address or provider account is taken, and continues', async () => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   await app.register('Taken@Example.com')

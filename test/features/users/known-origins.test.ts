@@ -64,13 +64,13 @@ test('a stranger stays locked out, also with the right password and after the ow
   expect(await it.login({ from: CAFE })).toBe(429)
 })
 
-test('the name of a known device is no proof', async () => {
+test('a known device’s name proves nothing', async () => {
   await using it = await setUp()
   await it.failFive({ from: STRANGER })
   expect(await it.login({ from: STRANGER, device: PHONE })).toBe(429)
 })
 
-test('a token of the user is proof from any network, even after it has ended', async () => {
+test('a token of the user identifies the owner on any network, even after it has expired', async () => {
   await using it = await setUp()
   const token = it.ann.accessToken
   await it.failFive({ from: STRANGER })
@@ -99,7 +99,7 @@ test('tokens of ended sessions count together, and those of open sessions apart'
   expect(await it.login({ from: CAFE, token: other })).toBe(200)
 })
 
-test("a forged token, and another user's, are no proof", async () => {
+test("a forged token, and another user's, prove nothing", async () => {
   await using it = await setUp()
   await it.failFive({ from: STRANGER })
   const { accessToken: foreign } = await it.app.register()
@@ -117,7 +117,7 @@ test('known devices on one network count apart, and all others together', async 
   expect(await it.login({ from: CAFE })).toBe(200)
 })
 
-test('the own count is as strict, and a new password starts another', async () => {
+test('the owner’s count is as strict, and a new password resets it', async () => {
   await using it = await setUp()
   await it.failFive({ from: HOME, device: PHONE })
   expect(await it.login({ from: HOME, device: PHONE })).toBe(429)

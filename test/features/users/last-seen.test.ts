@@ -86,7 +86,7 @@ test('records the country that a trusted proxy sends, unless it is unknown', asy
   expect((await stored(app, user._id)).country).toBe('PT')
 })
 
-test('users from before are filled in from their devices, and keep what is newer', async () => {
+test('backfills earlier users from their devices, and keeps newer values', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date('2026-11-01T10:00:00Z')
   const { user: ann } = await app.register()

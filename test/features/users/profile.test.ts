@@ -207,7 +207,7 @@ test('a time zone stored in lower case has IANA’s spelling wherever it is read
   expect((await profile.read(user._id, '')).profile.timezone).toBe(timezone)
 })
 
-test('takes back what it replied, and refuses other values of read-only fields', async () => {
+test('accepts what it replied, and refuses other values of read-only fields', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const uploaded = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'publicAsset')
@@ -234,7 +234,7 @@ test('takes back what it replied, and refuses other values of read-only fields',
   }
 })
 
-test('other servers send back what they have read of a user, too', async () => {
+test('other servers can send back what they read about a user, too', async () => {
   await using app = await createTestApp()
   const { user } = await app.register()
   const ask = await serverClient(app)

@@ -187,7 +187,7 @@ describe('an invitation', () => {
     expect(lines.join('') + JSON.stringify(entry)).not.toContain(EMAIL)
   })
 
-  test('is not sent to an account, or where it is of no use', async () => {
+  test('is not sent to an existing account, or where it would be useless', async () => {
     await using invited = await setUp('invite')
     await invited.invite()
     await invited.smtp.next(EMAIL)

@@ -28,7 +28,7 @@ describe('an operator marks the unverified address of a provider as verified', (
   })
 })
 
-test('a server that verifies an address which another account has changes nothing else either', async () => {
+test('a server that verifies another account’s address changes nothing else either', async () => {
   using idp = await startIdentityProvider()
   await using app = await createTestApp(idp.openId, idp)
   await app.register(ANN.email)
@@ -56,7 +56,7 @@ function social(app: TestApp, idToken: string) {
   return app.ask('POST', '/api/auth/social/v1', { json: { provider: 'oidc', idToken } })
 }
 
-test('a verification does not undo a change of address that came first', async () => {
+test('a verification does not undo an earlier change of address', async () => {
   await using app = await createTestApp()
   const { user } = await app.register('old@example.com')
   const { directory, accounts } = app.services.users

@@ -77,7 +77,7 @@ test('says when a name cannot be resolved', async () => {
   expect(fault).toBe(`${NAME} has no address.`)
 })
 
-test('the name server has as long as the whole attempt', async () => {
+test('the name lookup may take as long as the whole attempt', async () => {
   const names = [Promise.resolve(['127.0.0.1'])]
   const slow = () => names.shift() ?? new Promise<string[]>(() => {})
   const { fault, duration } = await attemptAt(`https://${NAME}/`, { resolve: slow, timeoutMs: 200 })

@@ -12,7 +12,7 @@ const DAY = 86_400_000
 const FAILS = () => new Response(null, { status: 500 })
 const [CREATED, UPDATED] = sampleEvents('u1') as [WebhookEvent, WebhookEvent]
 
-test('what waits goes to the new URL at once', async () => {
+test('waiting deliveries go to the new URL at once', async () => {
   using former = startReceiver(FAILS)
   using next = startReceiver()
   await using app = await createTestApp(ALLOWED)
@@ -60,7 +60,7 @@ test('a reply of the former URL does not disable the endpoint that has moved', a
   expect(await webhooks.endpoints.find(endpoint.id)).toMatchObject({ disabledAt: null })
 })
 
-test('refuses changes that an endpoint could not be added with', async () => {
+test('refuses changes that would be invalid for a new endpoint', async () => {
   await using app = await createTestApp()
   const { endpoints } = app.services.webhooks
   const { endpoint } = await endpoints.add({ url: 'https://8.8.8.8/', events: ['all'] })

@@ -58,7 +58,7 @@ test.each(['end', 'reset'])(
   },
 )
 
-test('a receiver that closes new connections fails once an attempt', async () => {
+test('a receiver that closes new connections fails once per attempt', async () => {
   let requests = 0
   const server = createServer((socket) => {
     socket.on('error', () => {})

@@ -59,6 +59,6 @@ test.each([
   '１ month',
   'constructor',
   '__proto__',
-])('%p is no duration, and a period of it ends at once', (duration) => {
+])('%p is not a duration, and a period of it ends at once', (duration) => {
   expect([readDuration(duration), endOfPeriod(START, duration)]).toEqual([null, START])
 })

@@ -25,7 +25,7 @@ const anonymous: Case[] = [
   ['wrong_issuer', (app, token) => bearer(forge(app, token, { iss: 'https://test.example.com' }))],
 ]
 
-test.each(anonymous)('logs a token refused as %s without a user id', async (reason, headersOf) => {
+test.each(anonymous)('logs a refused token (%s) without a user id', async (reason, headersOf) => {
   await using app = await createTestApp()
   const { accessToken } = await app.register()
   const { status, json } = await app.ask('GET', PROFILE, { headers: headersOf(app, accessToken) })

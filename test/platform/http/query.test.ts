@@ -107,7 +107,7 @@ test('refuses a declared parameter that is sent twice', async () => {
   }
 })
 
-test('tells an anonymous client nothing about the parameters of a route', async () => {
+test('reveals nothing about the parameters of a route to an anonymous client', async () => {
   await using app = await createTestApp()
   expectFailure(await app.ask('GET', '/api/user/attachments/v1?limit=1&limit=2'), 401)
 })

@@ -41,7 +41,7 @@ test('compares a bounded number of rows for a page, and says how far it came', a
   expect(third).toEqual({ rows: [4_999], next: null, scannedTo: null, total: null })
 })
 
-test('counts to 1,001 on the first page if asked, and scans for it only if told', async () => {
+test('counts to 1,001 on the first page if requested, and scans only if allowed', async () => {
   const totalOf = async (source: Source<number>, query: Partial<Query> = {}) => {
     const settings = { limit: 5, maxScanned: 1_500, count: 'index', ...query } as const
     return (await findPage({ sources: [source], ...settings })).total

@@ -258,7 +258,7 @@ function iso(time: number): string {
   return new Date(time).toISOString()
 }
 
-test('what happened while the database could not be written is counted in the next minute', async () => {
+test('counts activity during a database outage in the next minute', async () => {
   await using app = await startAt(NOON)
   const { recorder } = startRecorder(app)
   addRequests(recorder, 0.01, 503, 5)

@@ -47,7 +47,7 @@ test.each([
   }
 })
 
-test('granted access does not take away a plan whose price is a smaller number in another currency', () => {
+test('granted access does not replace a plan whose price is a smaller number in another currency', () => {
   const plans = [
     findPlanCode('yen', { price: 1000, currency: 'jpy' }),
     findPlanCode('dollars', { price: 20, currency: 'usd' }),

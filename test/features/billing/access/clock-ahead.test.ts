@@ -3,7 +3,7 @@ import { createTestApp } from '../../../support/app.ts'
 import { DAY, deliver, ms, purchase } from '../../../support/billing.ts'
 import { startReceiver } from '../../../support/webhook-receiver.ts'
 
-test('access that a clock ahead of time has ended is announced again', async () => {
+test('announces access again that a fast clock had ended', async () => {
   using receiver = startReceiver()
   await using app = await createTestApp({ WEBHOOKS_ALLOW_PRIVATE: 'on' })
   app.clock.now = new Date(ms(1))

@@ -17,7 +17,7 @@ test.each([
   ['coins', { entitlement_ids: [], expiration_day: null }],
   ['a one-time product', { entitlement_ids: ['no_ads'], expiration_day: null }],
   ['an add-on that lasts longer', { entitlement_ids: ['stickers'], expiration_day: 366 }],
-])('buying %s without a plan does not take the paid plan away', async (_name, fields) => {
+])('buying %s without a plan does not replace the paid plan', async (_name, fields) => {
   await using app = await createTestApp()
   const { read, use, buy } = await setUp(app)
   const { resetsAt } = await use(60)
@@ -44,7 +44,7 @@ test('an entitlement ends with the purchase that gives it for longest', async ()
   expect([plan.code, entitlements[0].expiresAt]).toEqual(['pro', iso(366)])
 })
 
-test('coins do not take away a granted plan that costs nothing', async () => {
+test('coins do not replace a granted plan that costs nothing', async () => {
   await using app = await createTestApp()
   const { userId, read, buy } = await setUp(app, { isFree: true })
   const vip = { code: 'vip', price: 0, entitlementIds: ['vip'] }

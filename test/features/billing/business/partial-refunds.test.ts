@@ -10,7 +10,7 @@ test.each([
   [40, 3_996],
   [undefined, 9_990],
 ])(
-  'a refund of %p percent by Apple takes that part from the revenue',
+  'a refund of %p percent by Apple reduces the revenue by that share',
   async (percent, refunded) => {
     await using world = await createWorld()
     const { app, store, userId } = world
@@ -34,7 +34,7 @@ test.each([
 test.each([
   ['CUSTOMER_SUPPORT', -5, 5_000],
   ['UNSUBSCRIBE', -20, 20_000],
-])('a refund by Stripe (%s, %p) is taken from the revenue', async (reason, price, refunded) => {
+])('a refund by Stripe (%s, %p) reduces the revenue', async (reason, price, refunded) => {
   await using app = await createFiguresApp()
   const stripe = { store: 'STRIPE' }
   await receive(app, initial({ ...stripe, price: 20 }))

@@ -6,7 +6,7 @@ const ANN = 'ann@example.com'
 const FOREVER = { expiration_at_ms: Date.UTC(2100, 0) }
 
 test.each([true, false])(
-  'nothing of a deleted user remains with the user of the same customer (first alias: %p)',
+  'a deleted user leaves no data with another user of the same customer (first alias: %p)',
   async (isFirst) => {
     await using app = await createTestApp()
     const { user: ann, accessToken: token } = await app.register(ANN)

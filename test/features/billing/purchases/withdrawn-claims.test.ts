@@ -6,7 +6,7 @@ import {
 
 const TRAITS = { environment: 'PRODUCTION', store: 'APP_STORE' }
 
-test('a withdrawn claim leaves the owner from before it, and later hints at its user do not count', () => {
+test('a withdrawn claim restores the previous owner, and later suggestions of its user do not count', () => {
   const before = mention(1, 'bob', { isHint: true })
   const claim = mention(2, 'ann', { isSubmission: true })
   const withdrawal = mention(3, '', { withdraws: claim.id })

@@ -6,7 +6,7 @@ const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
 test.each([12 * 60 * MINUTE, 365 * DAY])(
-  'Google is asked about every purchase again after the clock was %d ms ahead',
+  'queries Google about every purchase again after the clock was %d ms ahead',
   async (ahead) => {
     await using world = await createPlayWorld()
     const { app, store, api, userId } = world

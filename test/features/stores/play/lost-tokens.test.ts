@@ -8,7 +8,7 @@ type World = Awaited<ReturnType<typeof createPlayWorld>>
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-test('an active purchase that Google does not find, as when the account loses access to the app, is asked about again', async () => {
+test('retries an active purchase that Google does not find, as when the account loses access to the app', async () => {
   await using world = await createPlayWorld()
   const bought = await buy(world)
   world.app.clock.now = new Date('2026-10-20T12:00:00Z')
@@ -25,7 +25,7 @@ test('an active purchase that Google does not find, as when the account loses ac
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
 
-test('a notification brings back the token of a purchase whose stored one was lost', async () => {
+test('a notification restores the lost token of a purchase', async () => {
   await using world = await createPlayWorld()
   const bought = await buy(world)
   const { db } = world.app.services
@@ -38,7 +38,7 @@ test('a notification brings back the token of a purchase whose stored one was lo
   expect(await db.read.$count(playPurchases)).toBe(1)
 })
 
-test('a notification that arrives while Google reports its purchase as unknown for the last time is asked about', async () => {
+test('queries Google for a notification that arrives while its purchase is reported unknown for the last time', async () => {
   await using world = await createPlayWorld()
   const { app, api, store } = world
   const bought = store.buy({ userId: world.userId })

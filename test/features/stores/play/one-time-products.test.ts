@@ -50,7 +50,7 @@ test.each([true, false])(
   },
 )
 
-test('a product that the app consumes later is found within a day', async () => {
+test('detects a product that the app consumes later within a day', async () => {
   await using world = await createPlayWorld()
   const { store, userId } = world
   const bought = store.buyOnce({ userId })
@@ -87,7 +87,7 @@ test('a reply of the older call without times is read', async () => {
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active', productId: 'coins' }])
 })
 
-test('a product that is paid later gives access from then on', async () => {
+test('a product paid later gives access from then on', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buyOnce({ userId, isPending: true })

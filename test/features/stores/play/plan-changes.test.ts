@@ -49,7 +49,7 @@ test.each([['the new'], ['the old']])(
   },
 )
 
-test('the purchase that a new one replaces is asked about without its own notification', async () => {
+test('queries the purchase that a new one replaces without a notification of its own', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId, product: 'silver' })
@@ -59,7 +59,7 @@ test('the purchase that a new one replaces is asked about without its own notifi
   expect(await world.listSubscriptions()).toMatchObject([{ active: true }, { active: false }])
 })
 
-test('of a chain of purchases of which only the last is reported, only the newest gives access', async () => {
+test('only the newest of a chain of purchases gives access if only the last is reported', async () => {
   await using world = await createPlayWorld()
   const { app, api, store, userId } = world
   const first = store.buy({ userId, product: 'bronze' })
@@ -268,7 +268,7 @@ test('an add-on renews with its purchase', async () => {
   ])
 })
 
-test('when the first product is removed, the add-on goes on', async () => {
+test('an add-on continues when the first product is removed', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId })

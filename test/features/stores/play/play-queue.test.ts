@@ -13,7 +13,7 @@ const DAY = 24 * HOUR
 const READ = 'GET subscriptionsv2'
 const notFound = { status: 404, reason: 'purchaseTokenNotFound' }
 
-test('a token that Google does not know is asked about three times in ten minutes, then never', async () => {
+test('queries Google three times in ten minutes about an unknown token, then never again', async () => {
   await using world = await createPlayWorld()
   const { api, store } = world
   const { notification } = store.buy()
@@ -42,7 +42,7 @@ test('a purchase that Google knows a moment later is recorded', async () => {
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
 
-test('a purchase that Google has forgotten keeps its end, and is not asked about again', async () => {
+test('a purchase that has expired at Google keeps its end, and is not queried again', async () => {
   await using world = await createPlayWorld()
   const { api, store, userId } = world
   const bought = store.buy({ userId })
@@ -57,7 +57,7 @@ test('a purchase that Google has forgotten keeps its end, and is not asked about
   expect(api.asked).toHaveLength(asked)
 })
 
-test('an app that Google refuses does not keep the purchases of others waiting', async () => {
+test('an app that Google refuses does not delay the purchases of others', async () => {
   await using world = await createPlayWorld()
   const { app } = world
   const { db, stores } = app.services
@@ -88,7 +88,7 @@ test('an app that Google refuses does not keep the purchases of others waiting',
   expect(asked).toHaveLength(10)
 })
 
-test('a reply is dropped if its process was frozen while another one asked', async () => {
+test('drops a reply if its process was frozen while another one queried Google', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   await report(world, store.buy({ userId }).notification)
@@ -107,7 +107,7 @@ test('a reply is dropped if its process was frozen while another one asked', asy
   expect(await read()).toEqual(asked)
 })
 
-test('a notification about a forgotten purchase makes the server ask again', async () => {
+test('queries Google again after a notification about an expired purchase', async () => {
   await using world = await createPlayWorld()
   const { api, store, userId } = world
   const bought = store.buy({ userId })
@@ -251,7 +251,7 @@ test.each([
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active', willRenew: false }])
 })
 
-test('a reply of 5 MB changes nothing, and is asked for again', async () => {
+test('a reply of 5 MB changes nothing, and the request is retried', async () => {
   await using world = await createPlayWorld()
   const { store, userId } = world
   const bought = store.buy({ userId })
@@ -264,7 +264,7 @@ test('a reply of 5 MB changes nothing, and is asked for again', async () => {
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
 
-test('a server that stops during a request asks again after its start', async () => {
+test('a server that stops during a request repeats it after its start', async () => {
   await using world = await createPlayWorld()
   const { app, api, store } = world
   api.delayMs = 100

@@ -96,7 +96,7 @@ test.each([true, false])(
   },
 )
 
-test('a refund that is listed after the renewal leaves the same as a rebuild', async () => {
+test('a refund listed after the renewal gives the same result as a rebuild', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId })
@@ -149,7 +149,7 @@ test('refunds of an app are read even if Google refuses the account for another 
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'refunded' }])
 })
 
-test('after a long stop, refunds of thirty days are read', async () => {
+test('reads thirty days of refunds after a long downtime', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buyOnce({ userId })
@@ -161,7 +161,7 @@ test('after a long stop, refunds of thirty days are read', async () => {
   expect(await catchUp(world)).toBe(1)
 })
 
-test('the refund of a part of a purchase is recorded, and ends nothing', async () => {
+test('a partial refund is recorded, and ends nothing', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buyOnce({ userId, quantity: 3 })

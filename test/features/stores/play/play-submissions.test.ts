@@ -9,7 +9,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-test('a submitted purchase is bound at once, and known when it is submitted again', async () => {
+test('a submitted purchase is linked at once, and known when it is submitted again', async () => {
   await using world = await createPlayWorld()
   const { api, store } = world
   const bought = store.buy()
@@ -30,7 +30,7 @@ test('a submitted purchase is bound at once, and known when it is submitted agai
   expect([api.asked.length, (await listEvents(world)).length]).toEqual([asked, events])
 })
 
-test('after ten minutes, Google is asked again about a submitted purchase', async () => {
+test('queries Google again about a purchase submitted after ten minutes', async () => {
   await using world = await createPlayWorld()
   const { app, api, store } = world
   const bought = store.buy()
@@ -60,7 +60,7 @@ test.each(['before', 'after'])(
   },
 )
 
-test('a purchase that is submitted while the queue asks about it is bound', async () => {
+test('links a purchase that is submitted while the queue refreshes it', async () => {
   await using world = await createPlayWorld()
   const { api, store } = world
   const bought = store.buy()
@@ -119,7 +119,7 @@ test('results are in order, and a bad purchase does not affect the others', asyn
   ])
 })
 
-test('an unknown token is asked about once in ten minutes for all users together, and is not queued', async () => {
+test('queries an unknown token once in ten minutes for all users together, without queueing it', async () => {
   await using world = await createPlayWorld()
   const { app, api } = world
   const other = await app.register()
@@ -156,7 +156,7 @@ test('unknown tokens from one network are limited, however many users submit the
 }, 60_000)
 
 test.each([true, false])(
-  'a purchase that Google has forgotten is gone, after one request (known before: %p)',
+  'an expired purchase is gone after one request (known before: %p)',
   async (isKnown) => {
     await using world = await createPlayWorld()
     const { app, api, store } = world
@@ -176,7 +176,7 @@ test.each([true, false])(
   },
 )
 
-test('a pending purchase without an account id is bound to its claimant once it is paid', async () => {
+test('a pending purchase without an account id is linked to its claimant once it is paid', async () => {
   await using world = await createPlayWorld()
   const { store } = world
   const bought = store.buy({ isPending: true })
@@ -241,7 +241,7 @@ test.each([
   ['limiting requests', { status: 429, reason: 'rateLimitExceeded' }, 10 * MINUTE],
   ['refusing the account', { status: 403, reason: 'accessNotConfigured' }, 10 * MINUTE],
 ])(
-  'while Google is %s a purchase is being checked, and bound later by itself',
+  'while Google is %s a purchase is being checked, and linked automatically later',
   async (_name, fault, ms) => {
     await using world = await createPlayWorld()
     const { app, api, store } = world

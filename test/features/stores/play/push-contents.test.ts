@@ -10,7 +10,7 @@ import { createPlayWorld, PLAY_PATH } from '../../../support/play-store/world.ts
 
 const common = { version: '1.0', packageName: PACKAGE_NAME, eventTimeMillis: '1790000000000' }
 
-test('a notification makes the server ask Google, and the reply gives access', async () => {
+test('queries Google after a notification, and the reply gives access', async () => {
   await using world = await createPlayWorld()
   const { api, store, userId } = world
   const bought = store.buy({ userId })
@@ -24,7 +24,7 @@ test('a notification makes the server ask Google, and the reply gives access', a
   ])
 })
 
-test('a push with payload unwrapping gets an error that says what to turn off', async () => {
+test('the error for a push with payload unwrapping says what to turn off', async () => {
   await using world = await createPlayWorld()
   const { app, store } = world
   const reply = await world.ask(store.buy().notification ?? {}, { isUnwrapped: true })
@@ -68,7 +68,7 @@ test.each([
   expect([printed, await countFailed()]).toEqual([expect.stringContaining('1'), 0])
 })
 
-test('a notification of two kinds, or of none, is recorded as failed and asks about nothing', async () => {
+test('a notification of two kinds, or of none, is recorded as failed and causes no query', async () => {
   await using world = await createPlayWorld()
   const { api, store } = world
   const both = { ...store.buy().notification, testNotification: { version: '1.0' } }
@@ -117,7 +117,7 @@ test('a test notification shows that the app is connected', async () => {
   ])
 })
 
-test.each([99, '4', null])('a notification of the type %p asks Google too', async (type) => {
+test.each([99, '4', null])('a notification of the type %p causes a query too', async (type) => {
   await using world = await createPlayWorld()
   const { store, userId } = world
   const { token } = store.buy({ userId })

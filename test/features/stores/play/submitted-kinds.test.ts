@@ -8,7 +8,7 @@ const MINUTE = 60_000
 test.each([
   ['subscription', 'one_time'],
   ['one_time', 'subscription'],
-] as const)('a %s submitted as %s is bound and acknowledged', async (kind, wrong) => {
+] as const)('a %s submitted as %s is linked and acknowledged', async (kind, wrong) => {
   await using world = await createPlayWorld()
   const { store } = world
   const bought = kind === 'subscription' ? store.buy() : store.buyOnce()
@@ -21,7 +21,7 @@ test.each([
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
 
-test('a purchase with the wrong kind that Google could not describe at first is bound by itself', async () => {
+test('a purchase of the wrong kind that Google could not describe at first is linked automatically', async () => {
   await using world = await createPlayWorld()
   const { app, api, store } = world
   app.expectErrors()
