@@ -109,7 +109,7 @@ export function backupFolder(dataDir: string): string {
 
 /** Copies the database in a child process, and syncs the copy while it grows. */
 export async function copyDatabase(from: string, to: string, onProgress: OnProgress) {
-  // Set before it starts: it would go on copying for minutes.
+  // Set before it starts: it would keep copying for minutes.
   const stop = () => {
     child.kill('SIGKILL')
     process.exit(EXIT.failed)

@@ -45,7 +45,7 @@ const claim = defineAction({
   audit: ({ kind }) => ({ target: 'files', after: { kind } }),
   command: {
     risk: async () =>
-      'From now on this server deletes files from its store, and no other does: go on only if no other database names them. Files without a row are kept for 30 more days.',
+      'From now on this server deletes files from its store, and no other does: continue only if no other database names them. Files without a row are kept for 30 more days.',
     print: () => 'This database owns its store of files.',
   },
 })

@@ -121,7 +121,7 @@ export function createUsage(deps: UsageDeps) {
   /** Moves counters of past periods to the history, and deletes old history and outcomes. */
   async function archiveAndDeleteOld(signal: AbortSignal) {
     const at = now()
-    // A renewal may be moved, and then the period goes on.
+    // A renewal may be moved, and then the period continues.
     const endedBefore = new Date(at.getTime() - MAX_EXTENSION_MS)
     const isOver = lte(usageCounters.endsAt, endedBefore)
     const isForgotten = lt(usageRequests.at, new Date(at.getTime() - IDEMPOTENCY_MS))

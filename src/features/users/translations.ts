@@ -9,7 +9,7 @@ export const userGerman: Sentences = {
   'If the account exists, an e-mail is on its way.':
     'Wenn es dieses Konto gibt, ist eine E-Mail unterwegs.',
   'The account and everything in it have been deleted.': 'Das Konto und alles darin ist gelöscht.',
-  'The account and everything in it have been deleted. The store goes on charging for your subscription until you cancel it there.':
+  'The account and everything in it have been deleted. The store keeps charging for your subscription until you cancel it there.':
     'Das Konto und alles darin ist gelöscht. Der Store berechnet dein Abo weiter, bis du es dort kündigst.',
   'The address is confirmed.': 'Die Adresse ist bestätigt.',
   'The address is already confirmed.': 'Die Adresse ist schon bestätigt.',

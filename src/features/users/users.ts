@@ -206,7 +206,7 @@ export function createUsers(deps: UsersDeps) {
     await notices.enqueueNotice(tx, user, 'purchase-moved', { detail: productId })
   }
 
-  /** Tells a user whose account is being deleted what the stores go on charging for. */
+  /** Tells a user whose account is being deleted what the stores keep charging for. */
   async function notifyOfCharges(tx: Tx, userId: string, active: ActiveSubscription[]) {
     const names = chargedAmong(active).map(({ name }) => name)
     if (names.length === 0) return

@@ -33,7 +33,7 @@ export function periodAt(period: LimitPeriod, now: Date, renewal: Renewal | null
       : withRenewal(new Date(addMonths(first.getTime(), months)), renewsAt, renewal.renews)
   }
   let months = monthsBetween(first, now)
-  // A renewal that was paid early begins later: until then, the month before it goes on.
+  // A renewal that was paid early begins later: until then, the month before it continues.
   while (boundary(months) > now) months--
   return { startsAt: boundary(months), endsAt: boundary(months + 1) }
 }

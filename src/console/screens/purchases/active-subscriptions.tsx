@@ -11,7 +11,7 @@ type Timeline = ReplyOf<TimelineService['read']>
 /** Stores retry a payment that has failed for up to two months. */
 const RETRIED_MS = 61 * DAY_MS
 
-/** Whether the store may go on charging, also after a pause or once a payment that has failed succeeds. */
+/** Whether the store may keep charging, also after a pause or once a payment that has failed succeeds. */
 function mayBeCharged(line: Timeline['lines'][number]): boolean {
   const { active, willRenew, status, endsAt, replacedBy } = line
   if (replacedBy !== null) return false
@@ -19,7 +19,7 @@ function mayBeCharged(line: Timeline['lines'][number]): boolean {
   return status === 'paused' || (willRenew && (active || isRetried))
 }
 
-/** Warns about subscriptions that a store goes on charging after the account is deleted. */
+/** Warns about subscriptions that a store keeps charging after the account is deleted. */
 export function ActiveSubscriptions({ id }: { id: string }) {
   const path = `people/${encodeSegment(id)}/timeline?environment=production`
   const timeline = useRemote<Timeline>(path)
@@ -33,8 +33,8 @@ export function ActiveSubscriptions({ id }: { id: string }) {
               <p key={transactionId} class="notice">
                 <span>
                   <strong>{plan ?? productId ?? 'A subscription'} is not cancelled.</strong> The
-                  store ({storeName(store)}) goes on charging for it after the deletion. Ask the
-                  user to cancel it first{page ? ': ' : ', where they bought it.'}
+                  store ({storeName(store)}) keeps charging for it after the deletion. Ask the user
+                  to cancel it first{page ? ': ' : ', where they bought it.'}
                   {page && (
                     <a href={page} target="_blank" rel="noreferrer">
                       {page.replace('https://', '')}

@@ -42,7 +42,7 @@ const STORES: Record<string, string> = {
   PADDLE: 'Paddle',
 }
 
-/** The plan and why its access goes on or has ended, such as `Pro, monthly. Renews on 6 July 2026, 14:00 UTC.` */
+/** The plan and why its access continues or has ended, such as `Pro, monthly. Renews on 6 July 2026, 14:00 UTC.` */
 export function explainAccess(facts: AccessReasons): string {
   const { environment, isUnknown, heldBy, purchases, hasOtherPurchases, findPlanOfPurchase } = facts
   if (isUnknown) return 'We have no purchase for this account.'
@@ -68,7 +68,7 @@ export function explainAccess(facts: AccessReasons): string {
   ].join(' ')
 }
 
-/** Granted access beside a purchase, or a purchase that goes on beside granted access. */
+/** Granted access besides a purchase, or a purchase that continues besides granted access. */
 function describeAlso(also: PurchaseAccess): string {
   return also.grant === null
     ? `Also has ${describeProduct(also)}: ${describeActive(also)}.`

@@ -120,7 +120,7 @@ function startPeriod(purchase: Purchase, event: OrderedEvent): Purchase {
   }
 }
 
-/** The provider goes on reporting renewals without a price after Stripe could not collect an invoice. */
+/** The provider keeps reporting renewals without a price after Stripe could not collect an invoice. */
 function isUnpaidAtStripe({ endedAt, billingIssueDetectedAt }: Purchase, event: OrderedEvent) {
   const isFree = event.store === 'STRIPE' && event.type === 'RENEWAL' && event.price === 0
   return isFree && endedAt !== null && billingIssueDetectedAt !== null

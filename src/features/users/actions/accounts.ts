@@ -183,7 +183,7 @@ const remove = defineAction({
     operationId: 'deleteUser',
     summary: 'Delete a user',
     description:
-      'Immediate and permanent: removes sessions, files and personal data. Stores go on charging for `activeSubscriptions`.',
+      'Immediate and permanent: removes sessions, files and personal data. Stores keep charging for `activeSubscriptions`.',
     reply: DeletionReply,
     failures: [404, 507],
     toReply: ({ activeSubscriptions }) => deletionReply(activeSubscriptions),
@@ -195,7 +195,7 @@ const remove = defineAction({
       return `This permanently deletes ${account.email ?? 'the user'} (${account.id}) with profile, files and sessions.`
     },
     print: ({ deleted, activeSubscriptions }) =>
-      `Deleted ${deleted}.${chargedAmong(activeSubscriptions).length > 0 ? ' The store goes on charging for a subscription until the user cancels it.' : ''}`,
+      `Deleted ${deleted}.${chargedAmong(activeSubscriptions).length > 0 ? ' The store keeps charging for a subscription until the user cancels it.' : ''}`,
   },
 })
 

@@ -85,7 +85,7 @@ const ENGLISH: Record<MailKind, Text> = {
   },
   'subscription-goes-on': {
     subject: 'Your subscription is not cancelled',
-    body: 'Your account is deleted, but the store goes on charging for your subscription %s until you cancel it there. In the App Store, open https://apps.apple.com/account/subscriptions, and on Google Play https://play.google.com/store/account/subscriptions. If you bought it elsewhere, cancel it where you bought it.',
+    body: 'Your account is deleted, but the store keeps charging for your subscription %s until you cancel it there. In the App Store, open https://apps.apple.com/account/subscriptions, and on Google Play https://play.google.com/store/account/subscriptions. If you bought it elsewhere, cancel it where you bought it.',
   },
 }
 

@@ -60,7 +60,7 @@ export function resultPage(title: string): PageContent {
   return { title, content: '' }
 }
 
-/** `subscriptions`: what goes on at the stores. */
+/** `subscriptions`: what continues at the stores. */
 export function deletedPage(texts: PageTexts, subscriptions: ActiveSubscription[]): PageContent {
   const items = chargedAmong(subscriptions).map(({ name, managementUrl: url }) => {
     const text = Bun.escapeHTML(name)

@@ -27,7 +27,7 @@ const ENGLISH = {
   cancelled: 'The address is unchanged. Choose a new password: someone else knows yours.',
   wasReset: 'The new password is set. You can now sign in with it in the app.',
   deleted: 'Your account and everything in it have been deleted.',
-  goesOn: 'The store goes on charging until you cancel where you bought it:',
+  goesOn: 'The store keeps charging until you cancel where you bought it:',
 }
 export type PageTexts = typeof ENGLISH
 

@@ -124,7 +124,7 @@ export const UserProfile = closedObject(
 export type UserProfile = Static<typeof UserProfile>
 
 const DELETED = 'The account and everything in it have been deleted.'
-const STILL_CHARGED = `${DELETED} The store goes on charging for your subscription until you cancel it there.`
+const STILL_CHARGED = `${DELETED} The store keeps charging for your subscription until you cancel it there.`
 
 const GOOGLE_PAGE = 'https://play.google.com/store/account/subscriptions'
 
@@ -136,14 +136,14 @@ const Subscription = closedObject(
     store: nullableText('the store', 'APP_STORE'),
     productId: nullableText('the product at the store', 'prod_example_pro'),
     expiresAt: nullableText('when the period ends, ISO 8601', '2026-12-01T12:00:00.000Z'),
-    willRenew: t.Boolean({ description: 'whether the store goes on charging', examples: [true] }),
+    willRenew: t.Boolean({ description: 'whether the store keeps charging', examples: [true] }),
     managementUrl: nullableText('where to cancel; null: where it was bought', GOOGLE_PAGE),
   },
   'ActiveSubscription',
-  'a subscription that goes on at its store',
+  'a subscription that continues at its store',
 )
 
-const description = 'subscriptions that go on at their stores; absent if there are none'
+const description = 'subscriptions that continue at their stores; absent if there are none'
 export const DeletionReply = closedObject(
   {
     ...Message.properties,

@@ -76,7 +76,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
           operationId: 'deleteProfile',
           summary: 'Delete the account',
           description:
-            'Immediate and permanent: removes sessions, files and personal data. Stores go on charging for `activeSubscriptions`.',
+            'Immediate and permanent: removes sessions, files and personal data. Stores keep charging for `activeSubscriptions`.',
         },
       },
     )

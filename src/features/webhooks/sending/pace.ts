@@ -20,7 +20,7 @@ const isOverload = ({ outcome, status }: AttemptResult) =>
   outcome === 'unreachable' || status === 429 || (status ?? 0) >= 500
 
 /**
- * A receiver goes on with requests that timed out, and the next ones would wait behind them: after time-outs it gets a
+ * A receiver keeps working on requests that timed out, and the next ones would wait behind them: after time-outs it gets a
  * pause, then one request, then more while its replies stay fast.
  */
 export function createPaces(timeoutMs: number) {

@@ -1,7 +1,7 @@
 /** A record of a file: the number of its first line, and its text; null if it is too long or not UTF-8. */
 export type FoundRecord = { line: number; text: string | null }
 
-/** A file that ends too early or goes on after its end. */
+/** A file that ends too early or continues after its end. */
 export class DamagedFile extends Error {
   readonly line: number
 
