@@ -123,7 +123,7 @@ browserTest('does not ask about a purchase that Google has forgotten', async () 
   expect(await ask.count()).toBe(0)
   await page.goto('/console/purchases?filter=gone')
   const row = page.getByRole('row', { name: 'forgotten_product' })
-  expect(await textOf(row)).toContain('forgotten by Google since')
+  expect(await textOf(row)).toContain('expired at Google on')
   await context.close()
 })
 

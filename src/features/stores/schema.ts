@@ -40,7 +40,7 @@ export function storeTables(columns: Columns) {
     {
       /** SHA-256 of the purchase token, hex. */
       tokenHash: text().primaryKey(),
-      /** Encrypted with the seal key; empty once Google has forgotten the purchase. */
+      /** Encrypted with the seal key; empty once the purchase has expired at Google. */
       sealedToken: text().notNull(),
       packageName: text().notNull(),
       /** `subscription` or `one_time`; null until Google was asked. */

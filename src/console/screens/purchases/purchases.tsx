@@ -194,7 +194,7 @@ function SinceAtGoogle({ purchase: { atGoogle } }: { purchase: FoundPurchase }) 
   }
   return goneAt === null ? null : (
     <div class="soft">
-      forgotten by Google since <Time at={goneAt} />
+      expired at Google on <Time at={goneAt} />
     </div>
   )
 }

@@ -14,7 +14,7 @@ export function applySnapshot(purchase: Purchase, event: OrderedEvent): Purchase
   if (!isCurrentState && isDistinctEarlierPeriod(purchase, event)) return { ...purchase, startedAt }
   const { price, entitlementIds, billingIssueAt, unsubscribedAt } = event
   const isSamePeriod = isOfSamePeriod(purchase, event)
-  // Within the same period, fields that a partial statement omits keep their values.
+  // Within the same period, fields that a partial snapshot omits keep their values.
   const last = event.stated === 'partial' && isSamePeriod ? purchase : null
   const known = last && isReversed(last, event) ? withoutRefund(last) : last
   const sameProduct = event.productId === purchase.productId ? purchase : null

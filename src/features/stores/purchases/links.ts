@@ -160,7 +160,7 @@ export const NO_APPLE_KEY =
   'This needs a key for Apple\'s API: "homeport stores check" says which settings are missing.'
 export const NO_PLAY = 'Google Play is not set up.'
 const NO_TOKEN =
-  'Homeport has no purchase token for this purchase: the app must submit it, or Google has forgotten it.'
+  'Homeport has no purchase token for this purchase: the app must submit it, or it has expired at Google.'
 
 /** Says what to do. */
 export function asReply(error: unknown): unknown {

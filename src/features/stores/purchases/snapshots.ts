@@ -28,7 +28,7 @@ export function createStoreSnapshots({ db, eventInbox }: StoreSnapshotsDeps) {
   )
   return { record, latestAt }
 
-  /** Records a statement. Does nothing if the store's latest event about the purchase said the same. */
+  /** Skipped if the store's latest event about the purchase said the same. */
   async function record(tx: Tx, delivery: Delivery) {
     const latest = await find(tx, delivery.provider, findPurchaseKey(delivery.event) ?? '')
     if (latest?.bodyHash !== delivery.hash) await eventInbox.recordOnce(tx, delivery)

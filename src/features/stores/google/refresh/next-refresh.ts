@@ -77,7 +77,7 @@ export function planAfterFailure(
     thenMs: isRunning ? MAX_DELAY_MS : null,
   })
   if (reason === 'gone' || (reason === 'unknown' && unknownDelay === null)) {
-    // Google forgets every subscription that is over.
+    // At Google, every ended subscription expires.
     const isOver = items.length > 0 && items.every(({ state }) => state === 'EXPIRED')
     const goneAt = isOver ? null : now
     return { dueAt: null, goneAt, sealedToken: '', unacknowledgedSince: null }

@@ -48,7 +48,7 @@ export function createPurchaseRefresh(deps: PurchaseRefreshDeps) {
     const askedAt = now()
     let reply: Json = {}
     try {
-      // The seal key is lost, or Google has forgotten the purchase.
+      // The seal key is lost, or the purchase has expired at Google.
       if (purchase.purchaseToken === '') throw new PlayApiError('gone')
       const replied = await play.read(purchase, signal)
       reply = replied.reply
