@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { version } from '../package.json' with { type: 'json' }
-import { hashOfFile } from '../src/lib/crypto/hash.ts'
+import { hashFile } from '../src/lib/crypto/hash.ts'
 import { toPublicKey } from '../src/lib/crypto/release-signature.ts'
 import { buildExecutable, TARGETS } from './build.ts'
 import { buildClient } from './build-client.ts'
@@ -42,24 +42,24 @@ for (const [label, { platform, target }] of Object.entries(TARGETS)) {
   const folderOf = (name: string) => join(PACKAGES, name)
   const build = { platform, target, folderOf }
   await buildExecutable({ ...build, outfile })
-  const sum = await hashOfFile(outfile)
+  const sum = await hashFile(outfile)
   if (isCheck) {
     // In another folder, because the file contains its own name.
     await buildExecutable({ ...build, outfile: join(SECOND_BUILD, file) })
-    if ((await hashOfFile(join(SECOND_BUILD, file))) !== sum)
+    if ((await hashFile(join(SECOND_BUILD, file))) !== sum)
       throw new Error(`two builds of ${file} differ`)
   }
   const spdxFile = `${file}.spdx.json`
   const spdx = spdxOf(file, version, date, await componentsOf(packages, folderOf))
   await Bun.write(join(FOLDER, spdxFile), JSON.stringify(spdx, null, 2))
-  sums.set(file, sum).set(spdxFile, await hashOfFile(join(FOLDER, spdxFile)))
+  sums.set(file, sum).set(spdxFile, await hashFile(join(FOLDER, spdxFile)))
   console.log(
     `${file}: ${Math.round(Bun.file(outfile).size / 1e6)} MB${isCheck ? ', reproducible' : ''}`,
   )
 }
 const clientFile = `${clientName.replace('@', '').replace('/', '-')}-${version}.tgz`
 await writeArchive(join(FOLDER, clientFile), await packPackage(await buildClient(clientName)))
-sums.set(clientFile, await hashOfFile(join(FOLDER, clientFile)))
+sums.set(clientFile, await hashFile(join(FOLDER, clientFile)))
 console.log(`${clientFile}: ${clientName}`)
 for (const folder of [PACKAGES, SECOND_BUILD]) await rm(folder, { recursive: true, force: true })
 await writeSums(FOLDER, { version, commit, date, sums }, privateKey)

@@ -40,7 +40,7 @@ export async function addDemoData(services: Services, log: Log) {
 }
 
 /** The jobs without the one that would replay the event whose failure is simulated. */
-export async function jobsOfDemo({ db, jobs }: Services) {
+export async function listDemoJobs({ db, jobs }: Services) {
   const { billingEvents } = db.tables
   const isSimulated = eq(billingEvents.error, SIMULATED_FAILURE)
   const hasFailure = (await db.read.$count(billingEvents, isSimulated)) > 0

@@ -13,9 +13,9 @@ export const configCommand = dataCommand({
 
 /** The running server's configuration, or ours without one. Our place and key for backups override the server's. */
 export async function effectiveConfig(localConfig: Config): Promise<Config> {
-  const answer = await sendToServer(localConfig, configCommand, null, 'work', STATE_TIMEOUT_MS)
-  if (!answer) return localConfig
-  const serverConfig = answer.outcome as Config
+  const reply = await sendToServer(localConfig, configCommand, null, 'work', STATE_TIMEOUT_MS)
+  if (!reply) return localConfig
+  const serverConfig = reply.outcome as Config
   return {
     ...localConfig,
     ...serverConfig,

@@ -72,20 +72,14 @@ export const health: LocalCommand = {
   name: 'health',
   summary: 'Check whether the server of DATA_DIR is ready, like /ready: exit 0 or 1',
   run: async (loadConfig, { json }) => {
-    const answer = await sendToServer(
-      loadConfig(),
-      readinessCommand,
-      null,
-      'work',
-      STATE_TIMEOUT_MS,
-    )
-    if (answer === null) {
+    const reply = await sendToServer(loadConfig(), readinessCommand, null, 'work', STATE_TIMEOUT_MS)
+    if (reply === null) {
       await requireOwnDirectory(loadConfig())
       if (json) writeOutput(JSON.stringify({ server: 'not running' }))
       process.stderr.write(`No server is running on ${loadConfig().dataDir}.\n`)
       return EXIT.failed
     }
-    const parts = answer.outcome as Awaited<ReturnType<Services['readiness']>>
+    const parts = reply.outcome as Awaited<ReturnType<Services['readiness']>>
     writeOutcome(json, parts, readinessCommand.print(parts))
     return isReady(parts) ? EXIT.done : EXIT.failed
   },

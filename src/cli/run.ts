@@ -110,8 +110,8 @@ async function perform(
   config: Config,
   input: unknown,
 ) {
-  const answer = await sendToServer(config, command, input, part)
-  if (answer) return answer.outcome
+  const reply = await sendToServer(config, command, input, part)
+  if (reply) return reply.outcome
   await using data = await openOwnData(config)
   return await performHere(data, command, part, input)
 }

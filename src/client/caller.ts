@@ -93,7 +93,7 @@ function queryString(query: Call['query'] = {}): string {
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }
 
-/** As `fetch` does, because a sealed request contains the query that the server will see. */
+/** Encodes like `fetch`, because a sealed request contains the query that the server will see. */
 function encodeParameter(text: string): string {
   return encodeURIComponent(text).replace(/'/g, '%27')
 }

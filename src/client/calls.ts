@@ -15,7 +15,7 @@ const MAX_REFRESH_WAIT_MS = 3_000
 
 export type Calls = ReturnType<typeof createCalls>
 
-/** With the types of the server's routes. */
+/** Their types follow the server's routes. */
 export function createCalls({ call, session, runCall }: CallsDeps) {
   return { asUser, asUserIfAny, withoutToken, perform, withToken }
 
@@ -81,7 +81,7 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
       // An intermediary's refusal must not make the client send a request twice.
       if (!isTokenRefused(error)) throw error
       const next = await session.renew(kept).catch((failure) => {
-        // Another user has signed in since: what the server refused was the former user's request.
+        // Another user has since signed in: the server refused the previous user's request.
         throw failure.code === 'conflict' ? error : failure
       })
       return sendRequest(next.accessToken)

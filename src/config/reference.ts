@@ -11,7 +11,7 @@ export function settingsHelp(): string {
   return sections.map((section) => section.join('\n')).join('\n\n')
 }
 
-/** Without those for tests. */
+/** All settings except those for tests. */
 export function listDocumented(): [subject: string, settings: Setting<unknown>[]][] {
   const groups: [string, Settings][] = Object.entries(SETTINGS)
   return groups.map(([subject, group]) => [

@@ -102,7 +102,7 @@ export function notFound(): AppError {
   return new AppError('not_found', 'Not found.')
 }
 
-/** This process has given the data away; the next one answers. */
+/** Another process has taken over the data. */
 export function restarting(): AppError {
   return new AppError('unavailable', 'The server is restarting. Try again in a moment.', {
     retryAfterSeconds: 1,

@@ -13,7 +13,7 @@ export function isId(text: string): boolean {
 }
 
 /** When a UUIDv7 was generated, in ms since 1970. */
-export function timeOfId(id: string): number {
+export function readIdTime(id: string): number {
   return Number.parseInt(id.slice(0, 13).replace('-', ''), 16)
 }
 

@@ -2,7 +2,7 @@
  * Keeps the `limit` to 2 × `limit` latest entries in two generations; a full one, or one of `maxAgeMs`, replaces the
  * older.
  */
-export function createRecentMap<Key, Value>(limit: number, maxAgeMs = Number.POSITIVE_INFINITY) {
+export function createLruMap<Key, Value>(limit: number, maxAgeMs = Number.POSITIVE_INFINITY) {
   let young = new Map<Key, Value>()
   let old = new Map<Key, Value>()
   let startedAt = performance.now()

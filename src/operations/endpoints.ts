@@ -25,8 +25,8 @@ export function isConsole(name: string): boolean {
   return CONSOLE.test(name)
 }
 
-/** Without `kind` in their names. */
-export function figuresOfKind(figures: Figures[], kind: 'webhook' | 'billing') {
+/** Removes `kind` from the names. */
+export function filterByKind(figures: Figures[], kind: 'webhook' | 'billing') {
   return figures.flatMap(({ name, ...rest }) =>
     name.startsWith(`${kind} `) ? [{ name: name.slice(kind.length + 1), ...rest }] : [],
   )

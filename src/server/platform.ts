@@ -128,7 +128,7 @@ export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb
     mailer: createMailer({
       smtpUrl: config.smtpUrl,
       greeting: findGreeting(config.baseUrl),
-      from: config.mailFrom ?? { name: appName, address: `no-reply@${hostOf(config)}` },
+      from: config.mailFrom ?? { name: appName, address: `no-reply@${readHost(config)}` },
       folder: join(config.dataDir, 'outbox'),
     }),
     encryptionKeys,
@@ -144,6 +144,6 @@ export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb
   }
 }
 
-function hostOf(config: Config): string {
+function readHost(config: Config): string {
   return new URL(publicUrl(config)).hostname
 }

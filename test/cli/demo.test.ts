@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { addDemoData, jobsOfDemo } from '../../src/cli/demo.ts'
+import { addDemoData, listDemoJobs } from '../../src/cli/demo.ts'
 import { createTestApp } from '../support/app.ts'
 
 test('demo data is created through the services, and only in an empty database', async () => {
@@ -32,7 +32,7 @@ test('demo data is created through the services, and only in an empty database',
 
   // One demo event has failed, and no job replays it; replaying it by hand applies it.
   const retry = 'failed billing events'
-  const jobNames = async () => (await jobsOfDemo(app.services)).map(({ name }) => name)
+  const jobNames = async () => (await listDemoJobs(app.services)).map(({ name }) => name)
   expect(app.services.jobs.map(({ name }) => name)).toContain(retry)
   expect(await jobNames()).not.toContain(retry)
   const [failed] = await db.read

@@ -7,7 +7,7 @@ import { listSnapshots } from '../../src/cli/data/snapshots.ts'
 import { formatUnit, readDataDir } from '../../src/cli/service/unit.ts'
 import { undoMigration } from '../../src/cli/service/upgrade.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { hashOfFile } from '../../src/lib/crypto/hash.ts'
+import { hashFile } from '../../src/lib/crypto/hash.ts'
 import { readMigrations } from '../../src/platform/db/migrations.ts'
 import { migrate } from '../../src/platform/db/sqlite/migrate.ts'
 import { countAppliedMigrations, openDatabase } from '../../src/platform/db/sqlite/open.ts'
@@ -115,10 +115,10 @@ onSqlite('snapshots are files')(
     expect(countAppliedMigrations(path)).toBe(OLD)
 
     // The rolled-back database is a copy, so the snapshot can be used again.
-    const before = await hashOfFile(snapshot)
+    const before = await hashFile(snapshot)
     await run(['migrate'])
     await run(['settings', 'set', 'ios.latestVersion=8.8.8'])
-    expect(await hashOfFile(snapshot)).toBe(before)
+    expect(await hashFile(snapshot)).toBe(before)
     const wrong = await run(['migrate', '--back-to-snapshot', 'x', '--yes'])
     expect([wrong.exitCode, wrong.stderr]).toEqual([
       2,

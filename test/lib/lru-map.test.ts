@@ -1,8 +1,8 @@
 import { expect, spyOn, test } from 'bun:test'
-import { createRecentMap } from '../../src/lib/lru-map.ts'
+import { createLruMap } from '../../src/lib/lru-map.ts'
 
 test('keeps the most recently used entries, at most twice the limit', () => {
-  const map = createRecentMap<number, string>(3)
+  const map = createLruMap<number, string>(3)
   for (let key = 0; key < 100; key++) {
     map.set(key, `value ${key}`)
     expect(map.get(0)).toBe('value 0')
@@ -14,7 +14,7 @@ test('keeps the most recently used entries, at most twice the limit', () => {
 
 test('drops entries that were not used for twice the maximum age', () => {
   using clock = spyOn(performance, 'now').mockReturnValue(0)
-  const map = createRecentMap<string, true>(1_000, 20)
+  const map = createLruMap<string, true>(1_000, 20)
   map.set('old', true)
   for (const [at, key] of ['a', 'b', 'c'].entries()) {
     clock.mockReturnValue(25 * (at + 1))

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as x509 from '@peculiar/x509'
 import { writeSums } from '../../scripts/release-signature.ts'
-import { hashOfFile } from '../../src/lib/crypto/hash.ts'
+import { hashFile } from '../../src/lib/crypto/hash.ts'
 
 const KEYS = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 x509.cryptoProvider.set(crypto)
@@ -51,7 +51,7 @@ export async function startReleaseServer() {
   async function publish(version: Version, privateKey: string | null) {
     const names = (await readdir(folder)).filter((name) => name.startsWith('homeport-'))
     const sums = new Map<string, string>()
-    for (const name of names) sums.set(name, await hashOfFile(join(folder, name)))
+    for (const name of names) sums.set(name, await hashFile(join(folder, name)))
     await writeSums(folder, { ...version, sums }, privateKey)
   }
 

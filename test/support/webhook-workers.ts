@@ -1,4 +1,4 @@
-import { createSemaphore } from '../../src/lib/concurrency/slots.ts'
+import { createTaskQueue } from '../../src/lib/concurrency/slots.ts'
 import { simulateDelay } from './until.ts'
 import { startReceiver } from './webhook-receiver.ts'
 
@@ -7,7 +7,7 @@ import { startReceiver } from './webhook-receiver.ts'
  * each message was processed. While it is down, it answers 503.
  */
 export function startWorkers(workers: number, millisecondsOf: () => number) {
-  const work = createSemaphore({ limit: workers, queueLimit: 10_000, onFull: () => new Error() })
+  const work = createTaskQueue({ limit: workers, queueLimit: 10_000, onFull: () => new Error() })
   const processed = new Map<string, number>()
   const state = { isDown: false }
   const receiver = startReceiver(async ({ headers }) => {

@@ -32,7 +32,7 @@ export async function findEncryption(key: string | null): Promise<string | null>
   return isRecipient(encrypting) ? encrypting : PASSPHRASE
 }
 
-/** Tells one passphrase from another, by a hash as slow to guess as the archive's. A recipient is its own fingerprint. */
+/** Distinguishes passphrases, by a hash as slow to guess as the archive's. A recipient is its own fingerprint. */
 export function computeFingerprint(key: string | null): string | null {
   if (key === null || isRecipient(key)) return key
   return scryptSync(key, 'homeport backup key', 4, SCRYPT).toString('hex')

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EXIT, type OnProgress } from '../../lib/command.ts'
-import { hashOfFile } from '../../lib/crypto/hash.ts'
+import { hashFile } from '../../lib/crypto/hash.ts'
 import {
   addPathToErrors,
   readNames,
@@ -171,7 +171,7 @@ async function writeSynced(path: string, content: ReadableStream<Uint8Array>) {
 
 /** With only the recipient's public key, we can check that the disk stored the archive, but not decrypt it. */
 async function checkHash(path: string, expected: string) {
-  if ((await hashOfFile(path)) !== expected)
+  if ((await hashFile(path)) !== expected)
     throw new ArchiveError(`${path} differs from what was written: check the disk.`)
 }
 

@@ -21,10 +21,10 @@ import { confirmRisk, createProgress, writeOutcome } from '../terminal.ts'
 import { CopyMismatch, copyTables } from './copy-tables.ts'
 import {
   copySecrets,
+  describeMoveRisk,
   openPostgresSource,
   openPostgresTarget,
   openSqliteSide,
-  riskOfMoving,
   type Side,
 } from './source-and-target.ts'
 
@@ -117,7 +117,7 @@ async function copyFromServer(config: Config, url: string, isConfirmed: boolean)
   // While the copy to the server is unfinished, only the file holds complete data.
   if (existsSync(path) && (moved === null || moved.isUnfinished))
     throw new CommandError(`${dataDir} already has data: use an empty DATA_DIR.`)
-  if (!isConfirmed) confirmRisk(await riskOfMoving(url))
+  if (!isConfirmed) confirmRisk(await describeMoveRisk(url))
   const place = `${dataDir} on ${hostname()}`
   const done = await copyInto(unfinishedCopyFolder(dataDir), url, config, place)
   // Remove what the earlier copy to the server left here.

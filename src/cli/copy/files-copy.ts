@@ -5,8 +5,8 @@ import { s3Url } from '../../config/values.ts'
 import { createConfiguredFiles } from '../../features/attachments/storage/file-settings.ts'
 import type { Files } from '../../features/attachments/storage/files.ts'
 import { CommandError, EXIT, type OnProgress, UsageError } from '../../lib/command.ts'
-import { createSemaphore } from '../../lib/concurrency/slots.ts'
-import { hashOfFile } from '../../lib/crypto/hash.ts'
+import { createTaskQueue } from '../../lib/concurrency/slots.ts'
+import { hashFile } from '../../lib/crypto/hash.ts'
 import { newKey } from '../../lib/ids.ts'
 import type { LocalCommand } from '../command.ts'
 import { requireData } from '../data/data-directory.ts'
@@ -90,8 +90,8 @@ export async function copyFiles(
   await removeCopies()
   const kept = openTarget()
   await forEachKey(keys, 'Comparing', onProgress, async (key) => {
-    const wanted = await hashOfKey(from, key)
-    if (wanted !== null && (await hashOfKey(kept, key)) !== wanted)
+    const wanted = await hashStored(from, key)
+    if (wanted !== null && (await hashStored(kept, key)) !== wanted)
       throw new CommandError(`The copy of ${key} differs: remove it and copy again.`)
   })
   return { copied: missing.length, there: keys.length - missing.length, keys: new Set(keys) }
@@ -109,7 +109,7 @@ async function forEachKey(
   work: (key: string) => Promise<void>,
 ) {
   let done = 0
-  const limit = createSemaphore({
+  const limit = createTaskQueue({
     limit: CONCURRENCY,
     queueLimit: Number.POSITIVE_INFINITY,
     onFull: () => new Error('the queue has no limit'),
@@ -138,7 +138,7 @@ async function fetchCopy(files: Files, key: string, work: string): Promise<strin
   }
 }
 
-async function hashOfKey(files: Files, key: string): Promise<string | null> {
+async function hashStored(files: Files, key: string): Promise<string | null> {
   const opened = await files.open(key)
-  return opened && hashOfFile(opened.file.name ?? '')
+  return opened && hashFile(opened.file.name ?? '')
 }

@@ -109,7 +109,7 @@ export async function openPostgresSource(
 }
 
 /** The risk of moving a database while other clients are connected; null without any. */
-export async function riskOfMoving(url: string): Promise<string | null> {
+export async function describeMoveRisk(url: string): Promise<string | null> {
   const { reads, changes } = openPools(url, 1)
   try {
     // The main connection reports why the server cannot be reached.

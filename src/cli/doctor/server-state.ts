@@ -22,14 +22,14 @@ export type ServerState = Awaited<ReturnType<Services['serverState']>>
 
 /** The state that the server reports; null when none is running or its version cannot report it. */
 export async function readServerState(config: Config): Promise<ServerState | null> {
-  const answer = await sendToServer(
+  const reply = await sendToServer(
     config,
     serverStateCommand,
     null,
     'work',
     STATE_TIMEOUT_MS,
   ).catch(() => null)
-  return (answer?.outcome as ServerState | undefined) ?? null
+  return (reply?.outcome as ServerState | undefined) ?? null
 }
 
 const OLD_BACKUP_MS = SERVER_CONDITIONS['backup-old'].limit.above * HOUR_MS

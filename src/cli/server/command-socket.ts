@@ -55,7 +55,7 @@ export async function serveCommands(services: Services, commands: ServiceCommand
             : await command.risk?.(services, input)
         return Response.json({ outcome: outcome ?? null })
       } catch (error) {
-        return Response.json({ error: errorAnswer(error, log) })
+        return Response.json({ error: toErrorReply(error, log) })
       }
     },
   })
@@ -70,12 +70,12 @@ export async function isServing(config: Config): Promise<boolean> {
   const signal = AbortSignal.timeout(STATE_TIMEOUT_MS)
   return await fetch('http://localhost/', { unix: socket.path, signal }).then(
     () => true,
-    // One that hangs still uses the data.
+    // A server that hangs still uses the data.
     (error) => !isNotListening(error),
   )
 }
 
-/** For commands that only read the server's state: a server that hangs must not hold up what asks about it. */
+/** For commands that only read the server's state, and must not wait for a server that hangs. */
 export const STATE_TIMEOUT_MS = MINUTE_MS
 
 /**
@@ -96,7 +96,7 @@ export async function sendToServer(
   const body = JSON.stringify(input ?? null)
   if (Buffer.byteLength(body) > MAX_INPUT_BYTES) {
     throw new CommandError(
-      `The input of ${command.name} is larger than ${megabytes(MAX_INPUT_BYTES)}, which a running server takes: stop the server first, or use less.`,
+      `The input of ${command.name} is larger than ${megabytes(MAX_INPUT_BYTES)}, the limit of a running server: stop the server first, or send less.`,
     )
   }
   let response: Response
@@ -120,9 +120,9 @@ export async function sendToServer(
         : 'The server did not finish the command: see its log.',
     )
   }
-  const answer = (await response.json()) as SocketReply
-  if ('outcome' in answer) return answer
-  const { code, message, details } = answer.error
+  const reply = (await response.json()) as SocketReply
+  if ('outcome' in reply) return reply
+  const { code, message, details } = reply.error
   if (code === 'not_found' && message === UNKNOWN_COMMAND) {
     throw new CommandError(
       `The running server is a different version that does not know "${command.name}": run "homeport restart", or use the server's own executable.`,
@@ -138,7 +138,7 @@ function isOurSocket(path: string): boolean {
   return uid === process.getuid?.()
 }
 
-function errorAnswer(error: unknown, log: Log) {
+function toErrorReply(error: unknown, log: Log) {
   if (error instanceof AppError) {
     const { code, details } = error
     return { code, message: describeForOperator(error), details }

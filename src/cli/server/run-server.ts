@@ -14,7 +14,7 @@ import { migratePostgres } from '../data/open-postgres.ts'
 import { databasePath } from '../data/open-sqlite.ts'
 import { snapshotJobs } from '../data/snapshots.ts'
 import { dataCommands } from '../data-commands.ts'
-import { addDemoData, jobsOfDemo } from '../demo.ts'
+import { addDemoData, listDemoJobs } from '../demo.ts'
 import { serverStateCommand } from '../doctor/server-state.ts'
 import { configCommand } from '../effective-config.ts'
 import { readinessCommand } from '../info.ts'
@@ -210,7 +210,7 @@ async function startScheduledJobs(
   runs: Map<string, JobRun | null>,
   demo: boolean,
 ) {
-  const serviceJobs = demo ? await jobsOfDemo(services) : services.jobs
+  const serviceJobs = demo ? await listDemoJobs(services) : services.jobs
   return startJobs([...serviceJobs, ...backupJobs(config, log), ...snapshotJobs(config)], {
     log,
     claim: services.db.claimJob,

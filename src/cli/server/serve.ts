@@ -53,7 +53,7 @@ function describeReason(thrown: unknown): string {
   return error instanceof Error && !('query' in error) ? error.message : 'an unexpected error'
 }
 
-/** Without SIGHUP if it reopens a log file, or if `nohup` started the process: it then outlives its terminal. */
+/** SIGHUP does not stop a server that reopens its log file, or that `nohup` keeps alive after its terminal. */
 function stopSignals({ logFile }: Config): StopSignals {
   const first = Promise.withResolvers<string>()
   const second = Promise.withResolvers<string>()

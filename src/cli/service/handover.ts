@@ -117,10 +117,10 @@ export function createHandover(config: Config) {
 
 /** The server that uses the data; null when none answers. */
 export async function findServer(config: Config): Promise<ServerProcess | null> {
-  const answer = await sendToServer(config, SERVER_PROCESS, null, 'work', STATE_TIMEOUT_MS).catch(
+  const reply = await sendToServer(config, SERVER_PROCESS, null, 'work', STATE_TIMEOUT_MS).catch(
     () => null,
   )
-  return (answer?.outcome as ServerProcess | undefined) ?? null
+  return (reply?.outcome as ServerProcess | undefined) ?? null
 }
 
 /** Throws `CommandError` when this process could not open the data that another one still uses. */

@@ -33,12 +33,12 @@ export async function restartServer(
   endAfter = START_TIMEOUT_MS,
 ): Promise<{ pid: number }> {
   const before = await findServer(config)
-  const answer = await sendToServer(config, RESTART, null, 'work')
-  if (answer === null) {
+  const reply = await sendToServer(config, RESTART, null, 'work')
+  if (reply === null) {
     await requireOwnDirectory(config)
     throw new CommandError(`No server is running on ${config.dataDir}.`)
   }
-  const { pid } = answer.outcome as { pid: number }
+  const { pid } = reply.outcome as { pid: number }
   const isWaiting = () => isAlive(pid) || (before?.takesBack === true && isAlive(before.pid))
   const startedAt = performance.now()
   let isNoticed = false

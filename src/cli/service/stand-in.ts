@@ -25,7 +25,7 @@ export function meetStandIn() {
   })
 }
 
-/** Its manager would take the exit for the service's end: only systemd learns of a new main process. */
+/** Its manager would take the exit for the end of the service; only systemd is told of a new main process. */
 export function mustStandIn({ notifySocket }: Config): boolean {
   return process.pid === 1 || (notifySocket === null && !hasStandIn)
 }

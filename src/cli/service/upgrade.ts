@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import { type Config, readVariable } from '../../config/config.ts'
 import { parseEnvironmentFile } from '../../config/environment-file.ts'
 import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
-import { hashOfFile } from '../../lib/crypto/hash.ts'
+import { hashFile } from '../../lib/crypto/hash.ts'
 import { renameDurably } from '../../lib/files/durable-file.ts'
 import { userName } from '../../lib/text/user-name.ts'
 import { BUILD } from '../../version.ts'
@@ -58,7 +58,7 @@ export const upgrade: LocalCommand = {
       const hash = await fetchExecutable(source, incoming, sums, onProgress).finally(progress.end)
       // The downloaded file runs here for the first time.
       const next = await readExecutableInfo(incoming)
-      if ((await hashOfFile(executable)) === hash)
+      if ((await hashFile(executable)) === hash)
         throw new UsageError(`Version ${BUILD} is already installed.`)
       if (!allowDowngrade) assertNotOlder(next)
       const schema = await findSchema(config)

@@ -24,8 +24,8 @@ export function serveHttpPort({ hostname, port, domains, httpsPort, challenges }
     fetch(request) {
       const path = readPath(request)
       if (path.startsWith(CHALLENGES)) {
-        const answer = challenges.get(path.slice(CHALLENGES.length))
-        return new Response(answer ?? 'Not found.', { status: answer === undefined ? 404 : 200 })
+        const reply = challenges.get(path.slice(CHALLENGES.length))
+        return new Response(reply ?? 'Not found.', { status: reply === undefined ? 404 : 200 })
       }
       const requested = URL.parse(request.url)?.hostname ?? ''
       const name = domains.includes(requested) ? requested : (domains[0] ?? requested)

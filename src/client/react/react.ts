@@ -71,7 +71,7 @@ export function useSubscription(): Loaded<Subscription | null> {
   return useResource((store) => store.subscription)
 }
 
-/** What the user has used of the plan's limits; null if no user is signed in. Uses are not reported as changes: call `reload`. */
+/** The usage of the plan's limits; null if no user is signed in. Call `reload` after a use, which is not announced. */
 export function useUsage(): Loaded<LimitUsage[] | null> {
   return useResource((store) => store.usage)
 }
@@ -121,7 +121,7 @@ export function useUpload(): Upload {
       show({ ...IDLE, isLoading: true })
       const finish = (changes: Partial<UploadState>) => {
         show({ ...changes, isLoading: false, progress: null })
-        // What the platform reports late is not shown.
+        // Ignores late progress.
         if (current.current === controller) current.current = null
       }
       const onProgress = (progress: Progress) => {

@@ -22,7 +22,7 @@ export function Values({ schema, content, nameOf }: ValuesProps) {
       </p>
       {!Array.isArray(content) && (
         <section class="card" aria-label="Published values">
-          <Details items={factsOf(schema, content)} />
+          <Details items={listFacts(schema, content)} />
         </section>
       )}
       {Array.isArray(content) && content.length === 0 && <Empty>Nothing published yet.</Empty>}
@@ -30,14 +30,14 @@ export function Values({ schema, content, nameOf }: ValuesProps) {
         content.map((record, at) => (
           <details class="card" key={at}>
             <summary>{nameOf(record)}</summary>
-            <Details items={factsOf(item, record)} />
+            <Details items={listFacts(item, record)} />
           </details>
         ))}
     </>
   )
 }
 
-function factsOf(schema: Schema, value: unknown, prefix = ''): Fact[] {
+function listFacts(schema: Schema, value: unknown, prefix = ''): Fact[] {
   const tree = (value ?? {}) as Tree
   return Object.entries(tree).flatMap(([name, part]): Fact[] => {
     const partSchema = schema.properties?.[name] ?? {}
@@ -49,7 +49,7 @@ function factsOf(schema: Schema, value: unknown, prefix = ''): Fact[] {
       return part.flatMap((line, at) => textFacts(`${label}, line ${at + 1}`, line))
     }
     const isNested = partSchema.type === 'object' && part !== null && typeof part === 'object'
-    if (isNested) return factsOf(partSchema, part, label)
+    if (isNested) return listFacts(partSchema, part, label)
     // A build number is a name rather than an amount.
     const isAmount = typeof part === 'number' && !/build/i.test(name)
     return [[label, isAmount ? number(part) : formatValue(part)]]

@@ -4,7 +4,7 @@ import type { Variants } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
 import type { FileUrls } from './storage/file-urls.ts'
 
-type ListingDeps = { db: AttachmentsDb; variants: Pick<Variants, 'listOf'>; urls: FileUrls }
+type ListingDeps = { db: AttachmentsDb; variants: Pick<Variants, 'list'>; urls: FileUrls }
 
 export type Listing = ReturnType<typeof createListing>
 
@@ -67,7 +67,7 @@ export function createListing({ db, variants, urls }: ListingDeps) {
       .from(attachments)
       .where(eq(attachments.userId, userId))
       .orderBy(asc(attachments.createdAt), asc(attachments.key))
-    const userVariants = Map.groupBy(await variants.listOf(userId), ({ original }) => original)
+    const userVariants = Map.groupBy(await variants.list(userId), ({ original }) => original)
     return rows.map(({ key, type, fileName, itemType, size, createdAt }) => ({
       key,
       type,

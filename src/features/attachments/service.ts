@@ -185,7 +185,7 @@ export function createAttachments(deps: AttachmentsDeps) {
 
   /** In the caller's transaction. The returned function deletes the files afterwards. */
   async function removeAll(tx: Tx, userId: string): Promise<() => Promise<void>> {
-    const userVariants = await variants.listOf(userId, tx)
+    const userVariants = await variants.list(userId, tx)
     const removed = await tx
       .delete(attachments)
       .where(eq(attachments.userId, userId))

@@ -17,7 +17,7 @@ const MAX_LARGEST_SHOWN = 20
 const MAX_AGE_MS = 10 * MINUTE_MS
 const MAX_WAIT_MS = 500
 
-/** By type and user, a few rows at a time. */
+/** Totals files by type and user, a few rows at a time. */
 export function createFileUsage({ db, now, log }: FileUsageDeps) {
   const { attachments } = db.tables
   let last: Awaited<ReturnType<typeof count>> | null = null

@@ -86,13 +86,13 @@ export const billingFeature = {
           export: {
             subscription: (userId: string) => subscription.readForExport(userId, 'production'),
             sandboxSubscription: (userId: string) => subscription.readForExport(userId, 'sandbox'),
-            billingIds: erasure.idsOfUser,
+            billingIds: erasure.exportIds,
           },
           merging: eventInbox.aliasUsers,
         },
         billingEvents: {
           deletion: byAliases,
-          export: { billingEvents: erasure.eventsOfUser },
+          export: { billingEvents: erasure.exportEvents },
           merging: byAliases,
         },
         accessStates: {

@@ -1,6 +1,6 @@
 import { eq, isNull, or, sql } from 'drizzle-orm'
 import { restarting } from '../../lib/errors.ts'
-import { firstIdAt, isId, timeOfId } from '../../lib/ids.ts'
+import { firstIdAt, isId, readIdTime } from '../../lib/ids.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { AFTER_CACHES_MS, type Tx } from '../../platform/db/db.ts'
 import type { ChangesDb } from './schema.ts'
@@ -109,7 +109,7 @@ export function createChanges(deps: ChangesDeps) {
     const rows = await db.read.select().from(userChanges).where(eq(userChanges.userId, userId))
     return rows.map(({ kind, changeId }) => ({
       kind,
-      at: new Date(timeOfId(changeId)).toISOString(),
+      at: new Date(readIdTime(changeId)).toISOString(),
     }))
   }
 
@@ -132,12 +132,12 @@ export function createChanges(deps: ChangesDeps) {
       const changeId = newId()
       const rows = await changesFor.execute({ userId: session.userId })
       for (const row of rows) {
-        const isRecent = timeOfId(row.changeId) > timeOfId(changeId) - OVERLAP_MS
+        const isRecent = readIdTime(row.changeId) > readIdTime(changeId) - OVERLAP_MS
         // The app may still read the former value from a cache, and needs the event after that.
         if (db.isShared && row.userId === null && isRecent) deliverToAll(row.kind, row.changeId)
         else streams.catchUp(stream, row)
       }
-      const missed = missedKinds(lastEventId, rows, timeOfId(changeId))
+      const missed = missedKinds(lastEventId, rows, readIdTime(changeId))
       // The session may have ended between its check and the opening.
       await watch.checkSessions([session])
       signal.throwIfAborted()
@@ -160,8 +160,8 @@ type Row = ChangesDb['tables']['userChanges']['$inferSelect']
 /** The kinds that may have changed since an app received the event with this id. */
 function missedKinds(lastEventId: string | null, rows: Row[], at: number): readonly string[] {
   if (lastEventId === null) return []
-  if (!isId(lastEventId) || timeOfId(lastEventId) > at + OVERLAP_MS) return KINDS
-  const since = firstIdAt(timeOfId(lastEventId) - OVERLAP_MS)
+  if (!isId(lastEventId) || readIdTime(lastEventId) > at + OVERLAP_MS) return KINDS
+  const since = firstIdAt(readIdTime(lastEventId) - OVERLAP_MS)
   const changed = rows.filter(({ changeId }) => changeId >= since).map(({ kind }) => kind)
   return KINDS.filter((kind) => changed.includes(kind))
 }

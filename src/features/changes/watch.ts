@@ -1,6 +1,6 @@
 import { gt } from 'drizzle-orm'
 import { chunk } from '../../lib/concurrency/chunk.ts'
-import { firstIdAt, timeOfId } from '../../lib/ids.ts'
+import { firstIdAt, readIdTime } from '../../lib/ids.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import type { ChangesDb } from './schema.ts'
@@ -48,7 +48,7 @@ export function createWatch(deps: WatchDeps) {
       setInterval(withoutOverlap(checkAllSessions), SESSION_CHECK_MS),
     ]
     if (!db.isShared) return
-    polledAt = timeOfId(newId())
+    polledAt = readIdTime(newId())
     timers.push(setInterval(withoutOverlap(poll), POLL_MS))
   }
 
@@ -59,7 +59,7 @@ export function createWatch(deps: WatchDeps) {
 
   /** Delivers the changes of other instances. Reads recent rows again: a change may become visible after a later one. */
   async function poll() {
-    const startedAt = timeOfId(newId())
+    const startedAt = readIdTime(newId())
     const overlap = polls++ % POLLS_PER_LONG_POLL === 0 ? OVERLAP_MS : SHORT_OVERLAP_MS
     const since = firstIdAt(Math.min(polledAt, startedAt) - overlap)
     const rows = await db.read.select().from(userChanges).where(gt(userChanges.changeId, since))

@@ -78,7 +78,7 @@ export function createAudit({ db, retentionDays, now, newId }: AuditDeps) {
     })
   }
 
-  /** Lists the newest entries first, or the oldest. */
+  /** Newest first by default. */
   async function list({ after, limit = PAGE_SIZE, sort, ...filter }: AuditFilter) {
     const sources = createSources(
       {

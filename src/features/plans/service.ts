@@ -37,12 +37,12 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   })
   return { ...published, list, listInLanguages, knownLimits, warn, codesToArchive, archive, seed }
 
-  /** On sale, with texts in all languages; the same array until they change. */
+  /** Plans on sale, with texts in all languages; the same array until they change. */
   async function list() {
     return (await current.read()).plans
   }
 
-  /** With the best matching language of those on sale. */
+  /** Plans on sale in the best matching language, and that language. */
   async function listInLanguages(wanted: string[]) {
     const catalogue = await current.read()
     const language = negotiatePlans(catalogue.plans, wanted)
@@ -53,7 +53,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     }
   }
 
-  /** With their periods. */
+  /** All limits with their periods. */
   async function knownLimits(): Promise<Map<string, LimitPeriod>> {
     const { plans, archived } = await current.read()
     return new Map([...archived, ...plans].flatMap((plan) => Object.entries(periodsByName(plan))))

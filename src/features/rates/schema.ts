@@ -1,6 +1,6 @@
 import type { Columns } from '../../platform/db/columns.ts'
 import type { Db } from '../../platform/db/db.ts'
-import type { HeldRates } from './judge.ts'
+import type { HeldRates } from './check-rates.ts'
 
 export type RatesDb = Db<ReturnType<typeof rateTables>>
 

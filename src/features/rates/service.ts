@@ -6,8 +6,8 @@ import { HOUR_MS, MINUTE_MS } from '../../lib/time/durations.ts'
 import { areRatesOld } from '../../lib/time/ecb-days.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import { pause } from '../../platform/jobs/jobs.ts'
+import { checkRateSet } from './check-rates.ts'
 import { type Feed, type FetchOutcome, fetchRates } from './feed.ts'
-import { checkRateSet } from './judge.ts'
 import type { RateSet } from './model.ts'
 import type { RatesDb } from './schema.ts'
 import {
@@ -101,12 +101,12 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
 
   async function loadPastRates(sets: (typeof rateSets.$inferSelect)[]) {
     for (const some of chunk(sets, SETS_PER_QUERY)) {
-      const isOfSome = inArray(
+      const isInChunk = inArray(
         rates.setId,
         some.map(({ id }) => id),
       )
       const bySet = Map.groupBy(
-        await db.read.select().from(rates).where(isOfSome),
+        await db.read.select().from(rates).where(isInChunk),
         ({ setId }) => setId,
       )
       for (const set of some) {

@@ -57,7 +57,7 @@ export function mergeSets<Set extends RateSet>([first, ...others]: [Set, ...Rate
   return { ...first, rates: all }
 }
 
-/** Of each day the newest sets of all providers until then, merged in the order of the providers. */
+/** Merges the newest sets of all providers up to each day, in the order of the providers. */
 export function mergeDays(providers: string[], pegs: Peg[], sets: RateSet[]): DayRates[] {
   const newest = new Map<string, RateSet>()
   return sets.map((set) => {
@@ -69,7 +69,7 @@ export function mergeDays(providers: string[], pegs: Peg[], sets: RateSet[]): Da
   })
 }
 
-/** By the order of their providers; first those that are up to date. Without those too old to fill gaps. */
+/** Up-to-date sets first, in the order of the providers; leaves out sets too old to fill gaps. */
 export function inOrder<Set extends RateSet>(providers: string[], sets: Set[], at: number): Set[] {
   const rank = ({ provider, publishedAt }: RateSet) => {
     const place = providers.indexOf(provider)

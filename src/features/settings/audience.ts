@@ -5,9 +5,9 @@ import { isSealed } from '../../platform/http/body/opened-request.ts'
 import type { FindCountry } from '../../platform/http/request/client-address.ts'
 import {
   optionalHeader,
-  platformOfDevice,
+  readAppPlatform,
+  readDevicePlatform,
   readLanguages,
-  statedPlatform,
 } from '../../platform/http/request/request-headers.ts'
 import type { Audience, Trait } from './rules/conditions.ts'
 
@@ -38,7 +38,7 @@ export function createAudienceReader(deps: AudienceDeps) {
       ? await findUserId(request)
       : null
     return {
-      platform: statedPlatform(headers) ?? platformOfDevice(headers),
+      platform: readAppPlatform(headers) ?? readDevicePlatform(headers),
       version: plainVersion(optionalHeader(headers, 'app-version') ?? ''),
       languages: readLanguages(headers),
       country: findCountry(request),
@@ -50,7 +50,7 @@ export function createAudienceReader(deps: AudienceDeps) {
 
   function headersFor(traits: Trait[], request: Request): string[] {
     const names = traits.flatMap((trait) => {
-      const usesDevice = trait === 'platform' && statedPlatform(request.headers) === null
+      const usesDevice = trait === 'platform' && readAppPlatform(request.headers) === null
       return usesDevice ? [...headers[trait], 'Device'] : headers[trait]
     })
     return [...new Set(names)]

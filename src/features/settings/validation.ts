@@ -109,7 +109,7 @@ function checkValueTypes(settings: Setting[]): ErrorDetail[] {
   )
 }
 
-/** As they were stored before there were rules. */
+/** Without rules, settings are stored in the old form. */
 function withoutEmptyRules({ rules = {}, ...settings }: StoredSettings): StoredSettings {
   const entries = Object.entries(rules).flatMap(([key, list = []]) =>
     list.length > 0 ? [[key, list] as const] : [],

@@ -80,7 +80,7 @@ export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
     }
   }
 
-  /** With the full schedule of retries. Throws `not_found` or `conflict`. */
+  /** Starts the full schedule of retries again. Throws `not_found` or `conflict`. */
   async function resend(delivery: string) {
     return db.write(async (tx) => {
       const row = await findOrThrow(tx, delivery)

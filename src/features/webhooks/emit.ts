@@ -11,7 +11,7 @@ type EmitDeps = {
   queue: Pick<Queue, 'wakeAfter'>
 }
 
-/** As part of the changes that cause them. */
+/** Adds events in the transactions that cause them. */
 export function createEmitter({ db, now, newId, queue }: EmitDeps) {
   const { webhookEndpoints, webhookMessages, webhookDeliveries } = db.tables
   // A cached list could survive the rollback of the change that added an endpoint.
@@ -21,7 +21,7 @@ export function createEmitter({ db, now, newId, queue }: EmitDeps) {
       .from(webhookEndpoints)
       .where(isNull(webhookEndpoints.disabledAt)),
   )
-  const latestOfUser = db.prepareWrite((tx) =>
+  const selectLatest = db.prepareWrite((tx) =>
     tx
       .select({ createdAt: webhookMessages.createdAt })
       .from(webhookMessages)
@@ -47,7 +47,7 @@ export function createEmitter({ db, now, newId, queue }: EmitDeps) {
   async function addMessage(tx: Tx, event: WebhookEvent, endpointIds: string[]) {
     const { type, userId, data } = event
     const messageId = newId()
-    const createdAt = await timeOfNext(tx, findUser(event))
+    const createdAt = await computeNextTime(tx, findUser(event))
     const message = { id: messageId, type, userId, data: JSON.stringify(data), createdAt }
     await tx.insert(webhookMessages).values(message)
     const deliveries = endpointIds.map((endpointId) => ({
@@ -63,10 +63,10 @@ export function createEmitter({ db, now, newId, queue }: EmitDeps) {
   }
 
   /** Strictly increasing per user, even if the clock moves back: receivers ignore older ones. */
-  async function timeOfNext(tx: Tx, userId: string | null): Promise<Date> {
+  async function computeNextTime(tx: Tx, userId: string | null): Promise<Date> {
     const at = now()
     if (userId === null) return at
-    const [latest] = await latestOfUser(tx).execute({ userId })
+    const [latest] = await selectLatest(tx).execute({ userId })
     return latest && latest.createdAt >= at ? new Date(latest.createdAt.getTime() + 1) : at
   }
 }

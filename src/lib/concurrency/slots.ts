@@ -21,7 +21,7 @@ type BudgetRules = {
  * Allocates a scarce resource such as memory, first come first served; holders with a full share let others pass.
  * Dispose of the result to return it. Also throws `onFull()` when `signal` aborts.
  */
-export function createBudget(rules: BudgetRules): Budget {
+export function createShares(rules: BudgetRules): Budget {
   const { total, share, queueLimit, queueShare, onFull } = rules
   const holders = new Map<string, number>()
   let waiting: Waiting[] = []
@@ -98,7 +98,7 @@ type SemaphoreRules = {
   onFull: () => Error
 }
 
-export function createSemaphore(rules: SemaphoreRules): Semaphore {
+export function createTaskQueue(rules: SemaphoreRules): Semaphore {
   const { limit, queueLimit, maxWait = Number.POSITIVE_INFINITY, onFull } = rules
   let running = 0
   const waiting: (() => void)[] = []

@@ -1,5 +1,5 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
-import { createSemaphore } from '../concurrency/slots.ts'
+import { createTaskQueue } from '../concurrency/slots.ts'
 import { AppError } from '../errors.ts'
 import { DAY_MS } from '../time/durations.ts'
 
@@ -41,7 +41,7 @@ const PUBLISH_AHEAD_MS = DAY_MS
 
 /** The P-256 keys for one use: the current key, the next one, and previous ones that are still accepted. */
 export async function createKeyRing({ storage, use, alg, gracePeriodMs, now }: KeyRingDeps) {
-  const exclusive = createSemaphore({
+  const exclusive = createTaskQueue({
     limit: 1,
     queueLimit: 100,
     onFull: () => new AppError('unavailable', 'The keys are being changed. Try again in a moment.'),

@@ -1,4 +1,4 @@
-import { createRecentMap } from '../lru-map.ts'
+import { createLruMap } from '../lru-map.ts'
 
 /** The currencies of ISO 4217 in use in 2026; `Intl` would include withdrawn ones. */
 const CURRENCIES = new Set(
@@ -54,7 +54,7 @@ export function asLocale(text: string): string | null {
 
 /** Long lists are compared often, and clients choose tags. */
 const MAX_KNOWN_FORMS = 2_000
-const knownForms = createRecentMap<string, string[]>(MAX_KNOWN_FORMS)
+const knownForms = createLruMap<string, string[]>(MAX_KNOWN_FORMS)
 
 /** A tag's forms, itself first: `zh-TW`, `zh`, `zh-Hant`, `zh-Hant-TW` for `zh-tw`. An invalid tag is its only form. */
 function languageForms(tag: string): string[] {

@@ -27,7 +27,7 @@ export function describeConditions({ when }: RuleLike): string {
   return parts.length > 0 ? parts.join(' ') : 'for all users'
 }
 
-/** With rules by number: `ios.supportedVersion, rule 1`. */
+/** Numbers rules: `ios.supportedVersion, rule 1`. */
 export function describePath(path: string): string {
   const [, fixed, custom, at] = /^(?:rules\.(.+)|(features\.\w+)\.rules)\.(\d+)$/.exec(path) ?? []
   return at === undefined ? path : `${fixed ?? custom}, rule ${Number(at) + 1}`

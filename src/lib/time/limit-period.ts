@@ -21,11 +21,11 @@ export type Renewal = {
 /** Months begin on the purchase's renewal day; without a purchase, on the first day of the calendar month. */
 export function periodAt(period: LimitPeriod, now: Date, renewal: Renewal | null): PeriodBounds {
   if (period === 'total') return { startsAt: TOTAL_PERIOD_START, endsAt: null }
-  const today = startOfDay(now)
+  const today = toStartOfDay(now)
   if (period === 'day') return { startsAt: today, endsAt: new Date(today.getTime() + DAY_MS) }
   if (renewal === null) return calendarMonth(now)
-  const first = startOfDay(renewal.startedAt)
-  const renewsAt = renewal.endsAt && startOfDay(renewal.endsAt)
+  const first = toStartOfDay(renewal.startedAt)
+  const renewsAt = renewal.endsAt && toStartOfDay(renewal.endsAt)
   const boundary = (months: number) => {
     if (months < 0) return monthBefore(first, -months, renewal.firstStartedAt, now)
     return months === 0
@@ -43,7 +43,7 @@ export function periodAt(period: LimitPeriod, now: Date, renewal: Renewal | null
  * a trial lasts until its early renewal.
  */
 function monthBefore(first: Date, months: number, firstStartedAt: Date, now: Date): Date {
-  const start = startOfDay(firstStartedAt).getTime()
+  const start = toStartOfDay(firstStartedAt).getTime()
   const age = monthsBetween(firstStartedAt, first)
   const isOfSameDays = addMonths(start, age) === first.getTime()
   const month = isOfSameDays ? addMonths(start, age - months) : addMonths(first.getTime(), -months)
@@ -69,6 +69,6 @@ function monthsBetween(from: Date, to: Date): number {
   return years * 12 + to.getUTCMonth() - from.getUTCMonth()
 }
 
-function startOfDay(time: Date): Date {
+function toStartOfDay(time: Date): Date {
   return new Date(Math.floor(time.getTime() / DAY_MS) * DAY_MS)
 }

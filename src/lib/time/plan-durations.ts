@@ -21,7 +21,7 @@ export function readDuration(text: string): { months: number; days: number } | '
 }
 
 /** The end of a period that began at `start` (ms), null for `lifetime`. A period that cannot be read ends at once. */
-export function endOfPeriod(start: number, text: string): number | null {
+export function computePeriodEnd(start: number, text: string): number | null {
   const duration = readDuration(text)
   if (duration === 'lifetime') return null
   return duration ? addMonths(start, duration.months) + duration.days * DAY_MS : start

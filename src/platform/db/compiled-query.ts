@@ -21,7 +21,7 @@ export type Run = (sql: string, params: unknown[]) => Promise<unknown[][]>
 
 /** A query for drizzle's builders that `run` executes. Its encoders and decoders are prepared once. */
 export function asyncQuery(run: Run, query: Query, fields: Fields | undefined) {
-  const bind = encoderOfParams(query.params)
+  const bind = createParamsEncoder(query.params)
   let decode: ((row: unknown[]) => Values) | null = null
   const prepared = {
     /** drizzle sets the joins after it has created the query. */
@@ -39,7 +39,7 @@ export function asyncQuery(run: Run, query: Query, fields: Fields | undefined) {
 }
 
 /** Returns a function that encodes a query's parameters, prepared once for all runs. */
-export function encoderOfParams(params: unknown[]): (values: Values) => unknown[] {
+export function createParamsEncoder(params: unknown[]): (values: Values) => unknown[] {
   const encoders = params.map(findEncoder)
   return (values) => encoders.map((encode) => encode(values))
 }

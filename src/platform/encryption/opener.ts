@@ -1,4 +1,4 @@
-import { createBudget, createSemaphore } from '../../lib/concurrency/slots.ts'
+import { createShares, createTaskQueue } from '../../lib/concurrency/slots.ts'
 import { sha256 } from '../../lib/crypto/hash.ts'
 import type { KeyRing } from '../../lib/crypto/key-ring.ts'
 import { AppError, tooBusy } from '../../lib/errors.ts'
@@ -45,14 +45,14 @@ const MARGIN_SECONDS = 60
 export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps) {
   // The whole upload is held in memory until it is opened.
   const share = sealedLimit(UPLOAD_LIMIT)
-  const memory = createBudget({
+  const memory = createShares({
     total: MAX_CONCURRENT_UPLOADS * share,
     share,
     queueLimit: MAX_UPLOADS_WAITING,
     queueShare: MAX_WAITING_PER_ADDRESS,
     onFull: tooManyUploads,
   })
-  const limitOpenings = createSemaphore({
+  const limitOpenings = createTaskQueue({
     limit: MAX_CONCURRENT_OPENINGS,
     queueLimit: MAX_OPENINGS_WAITING,
     maxWait: MAX_WAIT_SECONDS * 1000,

@@ -162,7 +162,7 @@ export function encryption(deps: EncryptionDeps) {
     }
   }
 
-  /** Without the content or the id of the message. */
+  /** Logs neither the content nor the id of the message. */
   function logExchange(request: Request, fields: Record<string, string | number>) {
     logMessage('info', { requestId: requestInfo(request).id, ...fields })
   }

@@ -1,6 +1,6 @@
 import { type Context, Elysia } from 'elysia'
 import type { Log } from '../../lib/log/log.ts'
-import { createRecentMap } from '../../lib/lru-map.ts'
+import { createLruMap } from '../../lib/lru-map.ts'
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 const REQUEST_HEADERS =
@@ -15,7 +15,7 @@ const ORIGIN_FORMAT = /^[a-z][a-z0-9+.-]*:\/\/[\w.:[\]-]+$/
 
 /** Allows web clients of `origins` (https://fetch.spec.whatwg.org, §3.2). No cookies are used. */
 export function cors({ origins, log }: { origins: string[]; log: Log }) {
-  const refused = createRecentMap<string, true>(MAX_LOGGED_ORIGINS)
+  const refused = createLruMap<string, true>(MAX_LOGGED_ORIGINS)
   return new Elysia({ name: 'cors' }).onRequest(function allow({ request, set }) {
     if (allowOrigin(request, set)) return new Response(null, { status: 204 })
     return undefined

@@ -1,4 +1,4 @@
-import { createRecentMap } from '../../lib/lru-map.ts'
+import { createLruMap } from '../../lib/lru-map.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import { lastsUntil, tooManyAttempts } from './limits.ts'
 
@@ -16,7 +16,7 @@ type FailureLimitDeps = {
 
 /** Limits the failed requests of each IP address, in the memory of this process. */
 export function createFailureLimit({ hasLimits, max, now }: FailureLimitDeps) {
-  const windows = createRecentMap<string, Window>(MAX_ADDRESSES)
+  const windows = createLruMap<string, Window>(MAX_ADDRESSES)
   const windowByRequest = new WeakMap<Request, Window>()
   return { countFailure, release }
 

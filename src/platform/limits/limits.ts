@@ -108,7 +108,7 @@ export function createLimits({
     await deleteCounter(tx).execute({ key: buildKey(limit) })
   }
 
-  /** Those of `limits` that would refuse an attempt now, and until when. */
+  /** The limits that would refuse an attempt now, and until when. */
   async function activeLimits(limits: Limit[]): Promise<{ name: string; until: Date }[]> {
     const found = []
     for (const limit of limits) {

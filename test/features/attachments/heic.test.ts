@@ -5,7 +5,7 @@ import sharp from 'sharp'
 import {
   type ColourSpace,
   convertToSrgb,
-  spaceOfProfile,
+  readProfileSpace,
 } from '../../../src/features/attachments/images/colour-space.ts'
 import { createTestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, PATH, uploadBody, uploadForm } from '../../support/attachments.ts'
@@ -175,7 +175,7 @@ test('converts Display P3 colours to sRGB', async () => {
   const pixels = await sharp(wide).keepIccProfile().raw().toBuffer()
   expect(largestDifference(pixels, original)).toBeGreaterThan(30)
   const { icc = Buffer.alloc(0) } = await sharp(wide).metadata()
-  convertToSrgb(pixels, 3, spaceOfProfile(icc) as ColourSpace)
+  convertToSrgb(pixels, 3, readProfileSpace(icc) as ColourSpace)
   expect(largestDifference(pixels, original)).toBeLessThan(9)
 })
 

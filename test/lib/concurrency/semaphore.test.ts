@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
-import { createSemaphore } from '../../../src/lib/concurrency/slots.ts'
+import { createTaskQueue } from '../../../src/lib/concurrency/slots.ts'
 import { yieldToEventLoop } from '../../support/until.ts'
 
 const full = () => new Error('full')
 
 test('two tasks run at once, two wait in order, and a fifth is refused', async () => {
-  const runLimited = createSemaphore({ limit: 2, queueLimit: 2, onFull: full })
+  const runLimited = createTaskQueue({ limit: 2, queueLimit: 2, onFull: full })
   const started: number[] = []
   const ends = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
   const work = (at: number) =>
@@ -32,7 +32,7 @@ test('two tasks run at once, two wait in order, and a fifth is refused', async (
 })
 
 test('work that has waited too long leaves the queue', async () => {
-  const runLimited = createSemaphore({ limit: 1, queueLimit: 100, maxWait: 20, onFull: full })
+  const runLimited = createTaskQueue({ limit: 1, queueLimit: 100, maxWait: 20, onFull: full })
   const { promise, resolve } = Promise.withResolvers<void>()
   const first = runLimited(() => promise)
   let hasStarted = false

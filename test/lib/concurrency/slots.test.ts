@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createBudget } from '../../../src/lib/concurrency/slots.ts'
+import { createShares } from '../../../src/lib/concurrency/slots.ts'
 import { yieldToEventLoop } from '../../support/until.ts'
 
 const onFull = () => new Error('full')
@@ -8,7 +8,7 @@ const never = new AbortController().signal
 
 /** A budget that lists the holders it has served in `served`. */
 function makeBudget() {
-  const { reserve, isContended } = createBudget(rules)
+  const { reserve, isContended } = createShares(rules)
   const served: string[] = []
   const ask = async (holder: string, amount: number, signal = never) => {
     const lent = await reserve(holder, amount, signal)

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { endOfPeriod, readDuration } from '../../../src/lib/time/plan-durations.ts'
+import { computePeriodEnd, readDuration } from '../../../src/lib/time/plan-durations.ts'
 
 const START = Date.parse('2026-01-31T10:00:00Z')
 
@@ -26,11 +26,14 @@ test.each([
   ['P1Y', '2027-01-31T10:00:00Z'],
   ['P1Y6M', '2027-07-31T10:00:00Z'],
 ])('a period of %p ends at %p', (duration, end) => {
-  expect(new Date(endOfPeriod(START, duration) ?? 0)).toEqual(new Date(end))
+  expect(new Date(computePeriodEnd(START, duration) ?? 0)).toEqual(new Date(end))
 })
 
 test('a lifetime does not end', () => {
-  expect([endOfPeriod(START, 'lifetime'), endOfPeriod(START, 'Lifetime')]).toEqual([null, null])
+  expect([computePeriodEnd(START, 'lifetime'), computePeriodEnd(START, 'Lifetime')]).toEqual([
+    null,
+    null,
+  ])
 })
 
 test.each([
@@ -60,5 +63,5 @@ test.each([
   'constructor',
   '__proto__',
 ])('%p is not a duration, and a period of it ends at once', (duration) => {
-  expect([readDuration(duration), endOfPeriod(START, duration)]).toEqual([null, START])
+  expect([readDuration(duration), computePeriodEnd(START, duration)]).toEqual([null, START])
 })

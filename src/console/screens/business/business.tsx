@@ -103,64 +103,64 @@ function Tiles({ business }: { business: Business }) {
   const money = createMoneyFormat(currency)
   const [last, now] = months.slice(-2)
   if (!now || !last) return null
-  const revenueOf = ({ paid, refunded }: Money) => paid - refunded
+  const computeRevenue = ({ paid, refunded }: Money) => paid - refunded
   const atEnd = `at the end of ${monthName(last.month)}`
   const inMonth = `${until === null ? 'in' : 'on the same days of'} ${monthName(last.month)}`
   const churnRate = last.active > 0 ? now.churned / last.active : null
-  const seriesOf = (figureIn: (figures: MonthFigures) => number) => months.map(figureIn)
+  const buildSeries = (figureIn: (figures: MonthFigures) => number) => months.map(figureIn)
   const tiles: TileProps[] = [
     {
       name: 'Active subscriptions',
       help: 'Paid subscriptions that have not ended, at the end of the month. Includes cancelled ones until they end, and grace periods. Trials and one-time purchases do not count.',
-      values: seriesOf(({ active }) => active),
-      change: changeOf(now.active, last.active, atEnd),
+      values: buildSeries(({ active }) => active),
+      change: formatChange(now.active, last.active, atEnd),
     },
     {
       name: 'Revenue',
       help: 'What customers have paid in the month, before fees and taxes, less what was refunded in it. One-time purchases are included.',
-      values: seriesOf(revenueOf),
+      values: buildSeries(computeRevenue),
       format: money,
-      change: changeOf(revenueOf(now), revenueOf(before), inMonth, money),
+      change: formatChange(computeRevenue(now), computeRevenue(before), inMonth, money),
       note: `${money(now.paid)} paid, ${money(now.refunded)} refunded`,
     },
     {
       name: 'Monthly recurring revenue',
       help: 'What the active subscriptions pay per month: a yearly price counts as one twelfth.',
-      values: seriesOf(({ recurring }) => recurring),
+      values: buildSeries(({ recurring }) => recurring),
       format: money,
-      change: changeOf(now.recurring, last.recurring, atEnd, money),
+      change: formatChange(now.recurring, last.recurring, atEnd, money),
     },
     {
       name: 'New subscriptions',
       help: 'Subscriptions that were paid for the first time, also after a trial.',
-      values: seriesOf((figures) => figures.new),
-      change: changeOf(now.new, before.new, inMonth),
+      values: buildSeries((figures) => figures.new),
+      change: formatChange(now.new, before.new, inMonth),
     },
     {
       name: 'Churned',
       help: 'Subscriptions whose paid time has ended without a renewal, or that were refunded. The rate is relative to those active at the start of the month.',
-      values: seriesOf(({ churned }) => churned),
-      change: changeOf(now.churned, before.churned, inMonth),
+      values: buildSeries(({ churned }) => churned),
+      change: formatChange(now.churned, before.churned, inMonth),
       note: churnRate === null ? '' : `${percent(churnRate)} of the active subscriptions`,
     },
     {
       name: 'Recovered',
       help: 'Subscriptions that were paid again after they had ended: the store’s retry succeeded, or the customer came back. “Saved” were paid late, but before they ended.',
-      values: seriesOf(({ recovered }) => recovered),
-      change: changeOf(now.recovered, before.recovered, inMonth),
+      values: buildSeries(({ recovered }) => recovered),
+      change: formatChange(now.recovered, before.recovered, inMonth),
       note: `${number(now.saved)} saved before the end`,
     },
     {
       name: 'Active trials',
       help: 'Free trials that have not ended, at the end of the month.',
-      values: seriesOf(({ trials }) => trials),
-      change: changeOf(now.trials, last.trials, atEnd),
+      values: buildSeries(({ trials }) => trials),
+      change: formatChange(now.trials, last.trials, atEnd),
     },
     {
       name: 'Trials started',
       help: 'Free trials that began in the month. “Converted” are the first payments after a trial, whenever it began.',
-      values: seriesOf(({ trialStarts }) => trialStarts),
-      change: changeOf(now.trialStarts, before.trialStarts, inMonth),
+      values: buildSeries(({ trialStarts }) => trialStarts),
+      change: formatChange(now.trialStarts, before.trialStarts, inMonth),
       note: `${number(now.converted)} converted`,
     },
   ]
@@ -206,20 +206,20 @@ function Sparkline({ values, label }: { values: number[]; label: string }) {
   const { width, height } = SPARK
   const top = Math.max(...values, 1)
   const bottom = Math.min(...values, 0)
-  const pointOf = (value: number, at: number) => {
+  const toPoint = (value: number, at: number) => {
     const x = (at / (values.length - 1)) * (width - 4) + 2
     const y = height - 2 - ((value - bottom) / (top - bottom)) * (height - 4)
     return `${x.toFixed(1)},${y.toFixed(1)}`
   }
   return (
     <svg class="spark" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label}>
-      <polyline points={values.map(pointOf).join(' ')} />
+      <polyline points={values.map(toPoint).join(' ')} />
     </svg>
   )
 }
 
 /** `+8% · 120 at the end of September 2026`. */
-function changeOf(now: number, before: number, when: string, format = number): string {
+function formatChange(now: number, before: number, when: string, format = number): string {
   const known = `${format(before)} ${when}`
   if (now === before) return `No change · ${known}`
   if (before <= 0) return known

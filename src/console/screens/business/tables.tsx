@@ -70,7 +70,7 @@ type BreakdownProps = { title: string; first: string; rows: Row[]; currency: str
 function Breakdown({ title, first, rows, currency }: BreakdownProps) {
   const money = createMoneyFormat(currency)
   const columns = [first, 'Active', 'New', 'Churned', 'Revenue']
-  const rowsOf = (some: Row[]) =>
+  const renderRows = (some: Row[]) =>
     some.map((row) => (
       <tr key={row.name}>
         <th scope="row">{row.name}</th>
@@ -87,14 +87,14 @@ function Breakdown({ title, first, rows, currency }: BreakdownProps) {
         <Empty>No subscriptions or payments.</Empty>
       ) : (
         <Table label={title} columns={columns}>
-          {rowsOf(rows.slice(0, ROWS_SHOWN))}
+          {renderRows(rows.slice(0, ROWS_SHOWN))}
         </Table>
       )}
       {others.length > 0 && (
         <details>
           <summary>{plural(others.length, 'more row')}</summary>
           <Table label={`${title}, continued`} columns={columns}>
-            {rowsOf(others)}
+            {renderRows(others)}
           </Table>
         </details>
       )}

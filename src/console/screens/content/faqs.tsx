@@ -5,7 +5,7 @@ import { inEnglish } from '../../format.ts'
 type Faqs = Record<string, unknown>[]
 
 /** The texts in other languages than English. */
-function translationsOf(text: unknown): string {
+function formatTranslations(text: unknown): string {
   if (typeof text !== 'object' || text === null) return ''
   const others = Object.entries(text).filter(([language]) => language !== 'en')
   return others.map(([, translation]) => translation).join(' · ')
@@ -23,7 +23,7 @@ export function FaqsScreen() {
           noun="question"
           removeVerb="Remove"
           nameOf={({ question }) => inEnglish(question)}
-          summaryOf={({ question }) => translationsOf(question)}
+          summaryOf={({ question }) => formatTranslations(question)}
         />
       )}
     </Publishing>

@@ -15,18 +15,18 @@ type PreviewReply = {
 }
 
 /** The code of a published plan never changes: purchases and rules name it. */
-function hiddenIn(plan: Record<string, unknown>): string[] {
+function listHidden(plan: Record<string, unknown>): string[] {
   return ['_id', 'limits', 'limitPeriods', ...(plan['_id'] ? ['code'] : [])]
 }
 
 type Plan = Plans[number]
 
-function codeOf({ code }: Plan): string {
+function readCode({ code }: Plan): string {
   return String(code ?? '')
 }
 
 /** `$9.99`; a price that is being typed as it is. */
-function priceOf({ price, currency }: Plan): string {
+function formatPrice({ price, currency }: Plan): string {
   const code = String(currency ?? '')
   const isComplete = typeof price === 'number' && /^[a-z]{3}$/i.test(code)
   return isComplete ? money({ amount: price, currency: code }) : `${price ?? ''} ${code}`.trim()
@@ -34,7 +34,7 @@ function priceOf({ price, currency }: Plan): string {
 
 /** For readers: the price with its currency. */
 function withPrice({ currency, ...plan }: Plan): Plan {
-  return { ...plan, price: priceOf({ price: plan['price'], currency }) }
+  return { ...plan, price: formatPrice({ price: plan['price'], currency }) }
 }
 
 export function PlansScreen() {
@@ -42,7 +42,7 @@ export function PlansScreen() {
     <Publishing<Plans>
       kind="plans"
       title="Plans"
-      nameOf={(plan) => `${inEnglish(plan['name'])} (${codeOf(plan)})`}
+      nameOf={(plan) => `${inEnglish(plan['name'])} (${readCode(plan)})`}
       readable={(plans) => plans.map(withPrice)}
       preview={() => <Preview />}
     >
@@ -54,13 +54,13 @@ export function PlansScreen() {
           path="plans"
           noun="plan"
           removeVerb="Archive"
-          hidden={hiddenIn}
+          hidden={listHidden}
           more={(plan, path, onChange) => (
             <CustomLimits plan={plan} path={path} onChange={onChange} />
           )}
-          nameOf={(plan) => inEnglish(plan['name']) || codeOf(plan)}
-          codeOf={codeOf}
-          summaryOf={(plan) => priceOf(plan) + (isExample(plan) ? ', example' : '')}
+          nameOf={(plan) => inEnglish(plan['name']) || readCode(plan)}
+          codeOf={readCode}
+          summaryOf={(plan) => formatPrice(plan) + (isExample(plan) ? ', example' : '')}
         />
       )}
     </Publishing>
@@ -87,7 +87,7 @@ function Preview() {
             {({ code, name, price, currency }) => (
               <li key={code}>
                 <span>{name}</span>
-                <span>{priceOf({ price, currency })}</span>
+                <span>{formatPrice({ price, currency })}</span>
               </li>
             )}
           </List>

@@ -52,11 +52,11 @@ export function EventScreen({ id }: { id: string }) {
           </Title>
           <Summary event={data} />
           <Card>
-            <Details items={factsOf(data)} />
+            <Details items={listFacts(data)} />
           </Card>
           <details class="card">
             <summary>Raw data</summary>
-            <Details items={codesOf(data)} />
+            <Details items={listCodes(data)} />
             <div class="actions">
               <Copy text={data.body} label="Copy payload" />
             </div>
@@ -110,7 +110,7 @@ function Summary({ event }: { event: BillingEvent }) {
   )
 }
 
-function factsOf(event: BillingEvent): Fact[] {
+function listFacts(event: BillingEvent): Fact[] {
   const { outcome, environment, receivedAt, eventAt, duplicates, purchase } = event
   const lateMs = eventAt === null ? 0 : Date.parse(receivedAt) - Date.parse(eventAt)
   const tone = outcome === 'failed' ? 'bad' : outcome === 'applied' ? 'good' : 'plain'
@@ -140,7 +140,7 @@ function factsOf(event: BillingEvent): Fact[] {
 }
 
 /** What the sender calls the event and its user. */
-function codesOf({ type, eventId, appUserId }: BillingEvent): Fact[] {
+function listCodes({ type, eventId, appUserId }: BillingEvent): Fact[] {
   const user = appUserId && <a href={linkTo('people', { q: appUserId })}>{appUserId}</a>
   return [
     ['Type', <code key="type">{type}</code>],

@@ -74,7 +74,7 @@ export function Chart<Point>(props: ChartProps<Point>) {
         ref={element}
         class="chart"
         role="img"
-        aria-label={`${title} chart. ${summaryOf(lines, format)}`}
+        aria-label={`${title} chart. ${summarize(lines, format)}`}
       />
       <input
         type="range"
@@ -145,7 +145,7 @@ function describe(lines: Line[], at: number, format: (value: number) => string):
   return sentences.join(' ')
 }
 
-function summaryOf(lines: Line[], format: (value: number) => string): string {
+function summarize(lines: Line[], format: (value: number) => string): string {
   const figures = lines.flatMap(({ age, label, values }) => {
     const known = values.filter((value) => value !== null)
     if (age !== 'current' || known.length === 0) return []

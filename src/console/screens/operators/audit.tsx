@@ -21,7 +21,7 @@ const FILTERS = ['action', 'operator', 'target', 'from', 'to']
 /** The audit log: every action with its operator and changes. */
 export function AuditScreen() {
   const { filter } = readFilters(FILTERS)
-  const search = formatSearch(requestOf(readFilters([...FILTERS, 'sort']).filter))
+  const search = formatSearch(toRequest(readFilters([...FILTERS, 'sort']).filter))
   const path = `audit${search}`
   const endpoints = useRemote<{ endpoints: { id: string; url: string }[] }>('webhooks').data
   const urls = Object.fromEntries(endpoints?.endpoints.map(({ id, url }) => [id, url]) ?? [])
@@ -83,7 +83,7 @@ export function AuditScreen() {
               keyOf={({ id }) => id}
               order="-at"
               empty="No entries match."
-              detail={(entry) => (entry.before || entry.after) && <ChangesOf entry={entry} />}
+              detail={(entry) => (entry.before || entry.after) && <EntryChanges entry={entry} />}
             />
             {page.next !== null && <Action run={page.loadMore}>Load more</Action>}
           </>
@@ -94,12 +94,12 @@ export function AuditScreen() {
 }
 
 /** The filter as the server reads it: days in the browser's time zone become times. */
-function requestOf({ from, to, ...filter }: Record<string, string>) {
-  return { ...filter, since: from && startOf(from), until: to && startOf(to, 1) }
+function toRequest({ from, to, ...filter }: Record<string, string>) {
+  return { ...filter, since: from && computeStart(from), until: to && computeStart(to, 1) }
 }
 
 /** The start of a day, or of one `daysLater`. An invalid day is returned unchanged; the server refuses it. */
-function startOf(day: string, daysLater = 0): string {
+function computeStart(day: string, daysLater = 0): string {
   const start = new Date(`${day}T00:00`)
   start.setDate(start.getDate() + daysLater)
   return Number.isNaN(start.getTime()) ? day : start.toISOString()
@@ -173,8 +173,8 @@ function Target({ action, target, names, url }: Entry & { url: string | undefine
   )
 }
 
-function ChangesOf({ entry }: { entry: Entry }) {
-  const changes = changesOf(entry)
+function EntryChanges({ entry }: { entry: Entry }) {
+  const changes = listChanges(entry)
   return (
     <details>
       <summary>{summarizeChanges(changes)}</summary>
@@ -187,7 +187,7 @@ function ChangesOf({ entry }: { entry: Entry }) {
   )
 }
 
-function changesOf({ before, after, names }: Entry) {
+function listChanges({ before, after, names }: Entry) {
   const paths = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])
   return [...paths].map((path) => ({
     path,

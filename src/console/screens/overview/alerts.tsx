@@ -44,7 +44,7 @@ export function AlertsScreen() {
               <QuietRules
                 key={state}
                 state={state}
-                rules={rules.filter((rule) => stateOf(rule)[0] === state)}
+                rules={rules.filter((rule) => describeState(rule)[0] === state)}
                 reload={alerts.reload}
               />
             ))}
@@ -75,7 +75,7 @@ function QuietRules({ state, rules, reload }: QuietProps) {
 function RuleItem({ rule, reload }: { rule: RuleState; reload: () => Promise<void> }) {
   const [isEditing, setEditing] = useState(false)
   const { title, unit, value, threshold, firedAt, isMinimum, minutes } = rule
-  const [state, tone] = stateOf(rule)
+  const [state, tone] = describeState(rule)
   const measured = value === null ? '' : `Now ${amount(value, unit)}. `
   const limit = `${isMinimum ? 'less' : 'more'} than ${amount(threshold, unit)}`
   return (
@@ -114,7 +114,12 @@ function RuleItem({ rule, reload }: { rule: RuleState; reload: () => Promise<voi
   )
 }
 
-function stateOf({ isOn, firedAt, breachedSince, value }: RuleState): [name: string, tone: Tone] {
+function describeState({
+  isOn,
+  firedAt,
+  breachedSince,
+  value,
+}: RuleState): [name: string, tone: Tone] {
   if (!isOn) return ['Off', 'plain']
   if (firedAt !== null) return ['Firing', 'bad']
   if (breachedSince !== null) return ['Pending', 'warn']
@@ -151,7 +156,7 @@ const QUIET_STATES = ['OK', 'Not measured', 'Off']
 
 /** Firing or pending. */
 function isUrgent(rule: RuleState): boolean {
-  return !QUIET_STATES.includes(stateOf(rule)[0])
+  return !QUIET_STATES.includes(describeState(rule)[0])
 }
 
 /** Firing alerts first. */

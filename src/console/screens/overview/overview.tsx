@@ -87,7 +87,7 @@ function Summary({ overview, setup }: HealthProps) {
         'bad',
       ],
     ),
-    ...warningsIn(overview, setup),
+    ...listWarnings(overview, setup),
   ]
   if (problems.length === 0) return <p class="sentence good">All systems operational.</p>
   const isBad = problems.some(([, , tone]) => tone === 'bad')
@@ -111,7 +111,7 @@ function Summary({ overview, setup }: HealthProps) {
 type Problem = [text: string, href: string, tone?: 'bad']
 
 /** Problems that do not stop the service, most urgent first. */
-function warningsIn(overview: Overview, setup: HealthProps['setup']): Problem[] {
+function listWarnings(overview: Overview, setup: HealthProps['setup']): Problem[] {
   const { events, mails, backup, rates, jobs, webhooks } = overview
   // Otherwise the checklist names what is missing.
   const isSetUp = !setup.isOpen(overview)

@@ -28,16 +28,16 @@ export function useSetup() {
   const isSettled = [operators, stores].every(({ data, error }) => data !== null || error !== null)
   const hasStore =
     stores.data !== null && (stores.data.apps.length > 0 || stores.data.play !== null)
-  const stepsOf = (overview: Json<Overview>) =>
+  const listSteps = (overview: Json<Overview>) =>
     stepsFor(overview, hasStore, operators.data?.length ?? 0)
   return {
     isSettled,
     reloadStores: stores.reload,
     hasStoreError: stores.error !== null,
     unacknowledgedSince: stores.data?.play?.oldestUnacknowledgedAt ?? null,
-    stepsOf,
+    listSteps,
     isOpen: (overview: Json<Overview>) =>
-      !isDismissed && stepsOf(overview).some(({ isDone }) => !isDone),
+      !isDismissed && listSteps(overview).some(({ isDone }) => !isDone),
     dismiss: () => {
       localStorage.setItem(DISMISSED, 'yes')
       setDismissed(true)
@@ -50,7 +50,7 @@ type ChecklistProps = { overview: Json<Overview>; setup: ReturnType<typeof useSe
 /** The steps of a new installation. Shows nothing once all are done, or after it is dismissed. */
 export function SetupChecklist({ overview, setup }: ChecklistProps) {
   if (!setup.isOpen(overview)) return null
-  const steps = setup.stepsOf(overview)
+  const steps = setup.listSteps(overview)
   const open = steps.filter(({ isDone }) => !isDone)
   const done = steps.filter(({ isDone }) => isDone)
   return (

@@ -32,7 +32,7 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
   }
   const grant = async (reason: string) => {
     const { idempotencyKey, at } = request.current
-    const until = endOf(duration, date, at)
+    const until = computeEnd(duration, date, at)
     const body = { entitlementId, until, reason, idempotencyKey }
     await send(`people/${encodeSegment(userId)}/grants`, body)
     await reload()
@@ -125,7 +125,7 @@ export function RevokeOrRestore(props: GrantProps) {
   )
 }
 
-function endOf(duration: string, date: string, now: number): string | null {
+function computeEnd(duration: string, date: string, now: number): string | null {
   if (duration === NEVER) return null
   if (duration === ON_A_DATE) return `${date}T00:00:00.000Z`
   return new Date(now + Number(duration) * DAY_MS).toISOString()

@@ -43,7 +43,7 @@ export function NoPurchase({ id, onAsked }: { id: string; onAsked: () => Promise
   const facts = useSupportDetails()
   const store = /^gpa\./i.test(id) ? 'PLAY_STORE' : 'APP_STORE'
   const ask = async () => {
-    await askStore(id)
+    await refreshFromStore(id)
     await onAsked()
   }
   return (
@@ -93,7 +93,7 @@ function PurchaseCards({ purchase, reload }: CardProps) {
   const canAsk = store === 'APP_STORE' || (store === 'PLAY_STORE' && isKnownToGoogle)
   const ask = async () => {
     try {
-      const purchases = await askStore(transactionId)
+      const purchases = await refreshFromStore(transactionId)
       const after = purchases.find((one) => one.purchaseKey === purchase.purchaseKey)
       showMessage(isSame(purchase, after) ? 'Already up to date.' : 'Updated.')
     } finally {
@@ -104,7 +104,7 @@ function PurchaseCards({ purchase, reload }: CardProps) {
   return (
     <>
       <Card title={product}>
-        <Details items={factsOf(purchase)} />
+        <Details items={listFacts(purchase)} />
         {canEdit.value && (
           <div class="actions">
             {canAsk && (
@@ -118,7 +118,7 @@ function PurchaseCards({ purchase, reload }: CardProps) {
               <GivePurchase
                 purchase={purchase}
                 product={productId === null ? 'this purchase' : product}
-                loser={userId === null ? null : loserOf(owner?.email)}
+                loser={userId === null ? null : toLoser(owner?.email)}
                 reload={reload}
               />
             )}
@@ -137,7 +137,7 @@ function PurchaseCards({ purchase, reload }: CardProps) {
   )
 }
 
-function factsOf(purchase: FoundPurchase): Fact[] {
+function listFacts(purchase: FoundPurchase): Fact[] {
   const { transactionId, productId, environment, store, startedAt, endsAt, userId } = purchase
   const claim = userId === null ? null : claimName(purchase)
   return [
@@ -185,7 +185,7 @@ function reasonNotToAsk(
   return store === 'PLAY_STORE' ? refreshFromGooglePlay : refreshFromAppStore
 }
 
-function askStore(transactionId: string): Promise<FoundPurchase[]> {
+function refreshFromStore(transactionId: string): Promise<FoundPurchase[]> {
   return send<FoundPurchase[]>(`purchases/${encodeSegment(transactionId)}/ask`)
 }
 
@@ -199,6 +199,6 @@ function isSame(before: FoundPurchase, after: FoundPurchase | undefined): boolea
   )
 }
 
-function loserOf(email: string | null | undefined) {
+function toLoser(email: string | null | undefined) {
   return { name: email || 'The guest who has it now', isNotified: Boolean(email) }
 }

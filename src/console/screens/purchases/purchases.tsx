@@ -90,7 +90,7 @@ type Row = FoundPurchase & { id: string }
 
 function Results({ filter, search }: { filter: Filter; search: string }) {
   const path = `purchases${search}`
-  const { first, rows, next, total, loadMore } = usePages(path, rowsOf)
+  const { first, rows, next, total, loadMore } = usePages(path, toRows)
   const { id } = filter
   const chosen = filter['filter'] ?? ''
   const meaning = FILTERS.find(([value]) => value === chosen)?.[2]
@@ -126,13 +126,13 @@ function Results({ filter, search }: { filter: Filter; search: string }) {
 }
 
 /** A transaction id can exist in both environments. */
-function rowsOf({ purchases }: PurchasesPage): Row[] {
+function toRows({ purchases }: PurchasesPage): Row[] {
   return purchases.map((one) => ({ ...one, id: `${one.environment} ${one.transactionId}` }))
 }
 
 /** Purchases that Google reports have another order. */
 const columnsFor = (isSortable: boolean): Column<Row>[] => [
-  { name: 'Owner', cell: (row) => <OwnerOf purchase={row} /> },
+  { name: 'Owner', cell: (row) => <PurchaseOwner purchase={row} /> },
   {
     name: 'Status',
     onPhone: 'aside',
@@ -159,7 +159,7 @@ const columnsFor = (isSortable: boolean): Column<Row>[] => [
 ]
 
 /** The owner, who distinguishes purchases of the same product, as the link to the purchase. */
-function OwnerOf({ purchase }: { purchase: FoundPurchase }) {
+function PurchaseOwner({ purchase }: { purchase: FoundPurchase }) {
   const claim = purchase.userId === null ? null : claimName(purchase)
   return (
     <>

@@ -86,7 +86,7 @@ function LogLine({ line }: { line: Line }) {
         <time dateTime={time} title={utc(time)}>
           {CLOCK.format(new Date(time))}
         </time>{' '}
-        <b class={TONES[level] ?? 'bad'}>{level}</b> {textOf(line)}
+        <b class={TONES[level] ?? 'bad'}>{level}</b> {formatLine(line)}
       </summary>
       {isOpen && <pre>{JSON.stringify(line, null, 2)}</pre>}
     </details>
@@ -141,6 +141,6 @@ function useLiveLines(isPaused: boolean) {
 }
 
 /** `GET /health 200 3 ms`, or the message. */
-function textOf({ msg, method, route, status, ms }: Line): string {
+function formatLine({ msg, method, route, status, ms }: Line): string {
   return method ? `${method} ${route} ${status} ${ms} ms` : String(msg ?? '')
 }

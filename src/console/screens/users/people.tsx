@@ -76,7 +76,7 @@ function UserSearch() {
   const isFiltered = readFilters(USER_FILTERS).search !== ''
   const path = `people${readFilters(['q', ...USER_FILTERS]).search}`
   const { planNames = {} } = useSupportDetails() ?? {}
-  const { first, rows, next, total, loadMore } = usePages(path, usersIn)
+  const { first, rows, next, total, loadMore } = usePages(path, listUsers)
   return (
     <>
       <Title>{text === '' ? 'People' : `People: ${text}`}</Title>
@@ -126,7 +126,7 @@ function UserSearch() {
   )
 }
 
-function usersIn({ users }: FoundUsers): FoundUser[] {
+function listUsers({ users }: FoundUsers): FoundUser[] {
   return users
 }
 

@@ -105,15 +105,15 @@ function describe(name: string, value: string): string {
     guest: () => (value === 'true' ? 'Guest' : 'Registered'),
     platform: () => PLATFORM_NAMES[value] ?? value,
     country: () => value.toUpperCase(),
-    createdFrom: () => `Registered from ${dayOf(value)} (UTC)`,
-    createdTo: () => `Registered until ${dayOf(value)} (UTC)`,
-    seenWithin: () => `Seen within ${daysOf(value)}`,
-    notSeenFor: () => `Not seen for ${daysOf(value)}`,
+    createdFrom: () => `Registered from ${formatDay(value)} (UTC)`,
+    createdTo: () => `Registered until ${formatDay(value)} (UTC)`,
+    seenWithin: () => `Seen within ${formatDays(value)}`,
+    notSeenFor: () => `Not seen for ${formatDays(value)}`,
   }
   return words[name]?.() ?? value
 }
 
-function dayOf(text: string): string {
+function formatDay(text: string): string {
   const at = new Date(`${text}T00:00`)
   return Number.isNaN(at.getTime()) ? text : dayText(at.toISOString())
 }
@@ -130,8 +130,8 @@ function LastSeen({ filter, onChange }: LastSeenProps) {
   const known = [
     ...new Set([...DAYS, ...(seenWithin || notSeenFor ? [seenWithin || notSeenFor] : [])]),
   ]
-  const within = known.map((days): Options[number] => [days, `Within ${daysOf(days)}`])
-  const not = known.map((days): Options[number] => [`not-${days}`, `Not for ${daysOf(days)}`])
+  const within = known.map((days): Options[number] => [days, `Within ${formatDays(days)}`])
+  const not = known.map((days): Options[number] => [`not-${days}`, `Not for ${formatDays(days)}`])
   return (
     <SelectField
       label="Last seen"
@@ -145,7 +145,7 @@ function LastSeen({ filter, onChange }: LastSeenProps) {
   )
 }
 
-function daysOf(days: string): string {
+function formatDays(days: string): string {
   return days === '1' ? '1 day' : `${days} days`
 }
 

@@ -76,7 +76,7 @@ export function EndpointScreen({ id }: { id: string }) {
           </Title>
           {secret !== '' && <Secret secret={secret} onHide={() => setSecret('')} />}
           <Card>
-            <Details items={factsOf(data)} />
+            <Details items={listFacts(data)} />
             {canEdit.value && (
               <div class="actions">
                 {data.disabledAt === null ? (
@@ -161,7 +161,7 @@ export function EndpointScreen({ id }: { id: string }) {
   )
 }
 
-function factsOf(endpoint: Endpoint): Fact[] {
+function listFacts(endpoint: Endpoint): Fact[] {
   const { id, url, events, description, createdAt, rotatingUntil, failingSince } = endpoint
   const isRotating = rotatingUntil !== null && Date.parse(rotatingUntil) > Date.now()
   const rotation: Fact = ['Former secret signs until', <Time key="until" at={rotatingUntil} />]

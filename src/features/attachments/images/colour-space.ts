@@ -44,16 +44,16 @@ const HDR_KNEE = 0.75
 const PNG_GAMMA = 1 / 2.2
 
 /** The colour space of code points, in HEIC and PNG files; null for sRGB. */
-export function spaceOfCodePoints(primaries: number, transfer: number): ColourSpace | null {
+export function findSpaceByCodePoints(primaries: number, transfer: number): ColourSpace | null {
   return findSpace(PRIMARIES[primaries] ?? SRGB, CURVES[transfer] ?? decodeSrgb)
 }
 
 /** The colour space of a PNG without ICC profile; null for sRGB. */
-export function spaceOfPng(head: Buffer): ColourSpace | null {
+export function readPngSpace(head: Buffer): ColourSpace | null {
   const parts = readParts(head, 'png', /IDAT|iCCP|sRGB/)
   const chunk = (type: string) => parts.find(({ name }) => name === type)?.bytes.subarray(8)
   const codes = chunk('cICP')
-  if (codes) return spaceOfCodePoints(codes.readUInt8(0), codes.readUInt8(1))
+  if (codes) return findSpaceByCodePoints(codes.readUInt8(0), codes.readUInt8(1))
   if (parts.at(-1)?.name !== 'IDAT') return null
   const gamma = (chunk('gAMA')?.readUInt32BE() || PNG_GAMMA * 100_000) / 100_000
   const points = chunk('cHRM')
@@ -80,7 +80,7 @@ function findSpace(points: Vector, curve: Curve): ColourSpace | null {
 }
 
 /** The space of an ICC profile; null if neither primaries and curves nor a curve of greys define it. */
-export function spaceOfProfile(profile: Buffer): ColourSpace | null {
+export function readProfileSpace(profile: Buffer): ColourSpace | null {
   const tags = profile.subarray(132).toString('latin1', 0, 12 * 100)
   const find = (tag: string) =>
     profile.readUInt32BE(tags.includes(tag) ? 136 + tags.indexOf(tag) : profile.length)

@@ -23,13 +23,13 @@ export async function countPixels(path: string): Promise<number> {
 function readDimensions(head: Buffer): [number, number] | null {
   const word = (at: number) => head.toString('latin1', at, at + 4)
   if (word(12) === 'IHDR') return [head.readUInt32BE(16), head.readUInt32BE(20)]
-  if (word(8) === 'WEBP') return sizeOfWebp(head, word(12))
+  if (word(8) === 'WEBP') return readWebpSize(head, word(12))
   if (word(4) === 'ftyp') return largestSizeInHeic(head)
-  return head.readUInt16BE(0) === 0xffd8 ? sizeOfJpeg(head) : null
+  return head.readUInt16BE(0) === 0xffd8 ? readJpegSize(head) : null
 }
 
 /** RFC 9649, section 2. */
-function sizeOfWebp(head: Buffer, chunk: string): [number, number] | null {
+function readWebpSize(head: Buffer, chunk: string): [number, number] | null {
   if (chunk === 'VP8X') return [head.readUIntLE(24, 3) + 1, head.readUIntLE(27, 3) + 1]
   if (chunk === 'VP8 ') return [head.readUInt16LE(26) & 0x3fff, head.readUInt16LE(28) & 0x3fff]
   if (chunk !== 'VP8L') return null
@@ -38,7 +38,7 @@ function sizeOfWebp(head: Buffer, chunk: string): [number, number] | null {
 }
 
 /** Reads the first frame header. C4, C8 and CC lie in the range of frame markers but start no frame. */
-function sizeOfJpeg(head: Buffer): [number, number] | null {
+function readJpegSize(head: Buffer): [number, number] | null {
   const frame = readParts(head, 'jpeg', /^c[^48c]/).at(-1)
   return frame ? [frame.bytes.readUInt16BE(7), frame.bytes.readUInt16BE(5)] : null
 }

@@ -2,8 +2,8 @@ import type { Decoded, Fault, Libheif, Pointer } from 'libheif-js/libheif-wasm/l
 import {
   type ColourSpace,
   convertToSrgb,
-  spaceOfCodePoints,
-  spaceOfProfile,
+  findSpaceByCodePoints,
+  readProfileSpace,
 } from './colour-space.ts'
 
 /** Upright pixels, 8 bits per channel, in the decoder's memory. Dispose of them before decoding the next image. */
@@ -128,12 +128,12 @@ function readColourSpace(heif: Libheif, { $$: { ptr } }: Pointer): ColourSpace |
   using memory = allocate(heif, Math.min(size, MAX_PROFILE_BYTES) + 16)
   if (size > 0 && size <= MAX_PROFILE_BYTES) {
     heif._heif_image_handle_get_raw_color_profile(memory.at, ptr, memory.at + 16)
-    return spaceOfProfile(Buffer.from(heif.HEAPU8.slice(memory.at + 16, memory.at + 16 + size)))
+    return readProfileSpace(Buffer.from(heif.HEAPU8.slice(memory.at + 16, memory.at + 16 + size)))
   }
   heif._heif_image_handle_get_nclx_color_profile(memory.at, ptr, memory.at + 12)
   if (memory.read(0) !== 0) return null
   const codes = memory.read(12)
-  const space = spaceOfCodePoints(wordAt(heif, codes + 4), wordAt(heif, codes + 8))
+  const space = findSpaceByCodePoints(wordAt(heif, codes + 4), wordAt(heif, codes + 8))
   heif._heif_nclx_color_profile_free(codes)
   return space
 }

@@ -1,6 +1,6 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import type { Metadata, Sharp } from 'sharp'
-import { type ColourSpace, convertToSrgb, spaceOfPng, spaceOfProfile } from './colour-space.ts'
+import { type ColourSpace, convertToSrgb, readPngSpace, readProfileSpace } from './colour-space.ts'
 import { type ImageFormat, removeMetadata } from './containers.ts'
 import { type DecodedHeic, decodeHeic } from './heic.ts'
 
@@ -98,8 +98,8 @@ export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageRes
 /** The colour space that libvips does not convert; null for other files. */
 async function spaceToConvert(path: string, { format, space, icc }: Metadata) {
   if (format !== 'png') return null
-  if (space === 'grey16' && icc) return spaceOfProfile(icc)
-  return spaceOfPng(await readFile(path))
+  if (space === 'grey16' && icc) return readProfileSpace(icc)
+  return readPngSpace(await readFile(path))
 }
 
 /** Keeps the input without its metadata if that is smaller. Only pixels can be turned upright, with lower quality. */

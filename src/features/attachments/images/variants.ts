@@ -1,6 +1,6 @@
 import { asc, eq } from 'drizzle-orm'
 import { AppError, notFound } from '../../../lib/errors.ts'
-import { createRecentMap } from '../../../lib/lru-map.ts'
+import { createLruMap } from '../../../lib/lru-map.ts'
 import { MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { AttachmentsDb } from '../schema.ts'
@@ -43,8 +43,8 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
   const { variants, attachments } = db.tables
   const inFlight = new Map<string, Promise<void>>()
   const memoryCache = new Map<string, Opened>()
-  const failures = createRecentMap<string, { error: AppError; until: number }>(MAX_CACHED_FAILURES)
-  return { open, listOf, findKeys, drop }
+  const failures = createLruMap<string, { error: AppError; until: number }>(MAX_CACHED_FAILURES)
+  return { open, list, findKeys, drop }
 
   /** The first request makes it; others wait. `onWait` is called for each, and returns the requester's IP. */
   async function open(
@@ -93,7 +93,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
     throw error
   }
 
-  async function listOf(userId: string, from: Reader = db.read) {
+  async function list(userId: string, from: Reader = db.read) {
     return from
       .select({ key: variants.key, original: variants.original })
       .from(variants)

@@ -1,5 +1,5 @@
 import type { Context } from 'elysia'
-import { allowPausesOfReader } from '../../../platform/http/body/connection-time.ts'
+import { allowReaderPauses } from '../../../platform/http/body/connection-time.ts'
 import { rawReply } from '../../../platform/http/replies/raw-reply.ts'
 import { etagMatches } from '../../../platform/http/replies/replies.ts'
 import { isImage } from '../upload/media-types.ts'
@@ -36,7 +36,7 @@ export function serveFile(
   if (etagMatches(headers.get('if-none-match'), etag)) {
     return rawReply(set, null, reply, 304)
   }
-  allowPausesOfReader(request)
+  allowReaderPauses(request)
   const ifRange = headers.get('if-range')
   const isCurrent = ifRange === null || ifRange === etag || ifRange === lastModified
   // Ranges apply to GET alone (RFC 9110 §14.2).

@@ -1,4 +1,4 @@
-import { createBudget } from '../../../lib/concurrency/slots.ts'
+import { createShares } from '../../../lib/concurrency/slots.ts'
 import { type AppError, tooBusy } from '../../../lib/errors.ts'
 import type { Requester } from '../images/image-queue.ts'
 
@@ -17,8 +17,8 @@ const MAX_WAIT_MS = 60_000
 /** Limits the bytes in flight per user and address, so that unfinished uploads cannot fill the disk. */
 export function createAdmission() {
   const rules = { total: Number.POSITIVE_INFINITY, ...QUEUE_LIMITS, onFull: tooManyUploads }
-  const byUser = createBudget({ ...rules, share: USER_SHARE })
-  const byAddress = createBudget({ ...rules, share: ADDRESS_SHARE })
+  const byUser = createShares({ ...rules, share: USER_SHARE })
+  const byAddress = createShares({ ...rules, share: ADDRESS_SHARE })
   return admit
 
   /** Waits until an upload of `size` bytes may start. Dispose of the result once the files are stored or refused. */

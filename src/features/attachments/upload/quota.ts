@@ -49,7 +49,7 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
     return evictedKeys
   }
 
-  /** Until the rest fit into `limit` bytes. Returns their keys. */
+  /** Deletes variants until the rest fit into `limit` bytes. Returns their keys. */
   async function evict(tx: Tx, which: SQL | undefined, limit: number): Promise<string[]> {
     const ofPictures = eq(attachments.key, variants.original)
     const [stored] = await tx

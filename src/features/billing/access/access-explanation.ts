@@ -1,4 +1,4 @@
-import { endOfPeriod } from '../../../lib/time/plan-durations.ts'
+import { computePeriodEnd } from '../../../lib/time/plan-durations.ts'
 import type { Environment } from '../environment.ts'
 import type { PurchaseAccess } from '../purchases/access.ts'
 import {
@@ -27,7 +27,7 @@ type NamedPlan = { code: string; name: string; duration: string }
 /** By the end (ms) of a period from 0. */
 const ADVERBS = new Map(
   Object.entries({ day: 'daily', week: 'weekly', month: 'monthly', year: 'yearly' }).map(
-    ([duration, adverb]) => [endOfPeriod(0, duration), adverb],
+    ([duration, adverb]) => [computePeriodEnd(0, duration), adverb],
   ),
 )
 
@@ -96,7 +96,7 @@ function describePlan(plan: NamedPlan, { grant }: Pick<Offer, 'grant'>): string 
 
 /** `Pro, monthly`. */
 export function planTitle({ code, name, duration }: NamedPlan): string {
-  const adverb = ADVERBS.get(endOfPeriod(0, duration))
+  const adverb = ADVERBS.get(computePeriodEnd(0, duration))
   const isNamed = adverb !== undefined && name.toLowerCase().includes(adverb)
   return [name || code, ...(adverb && !isNamed ? [adverb] : [])].join(', ')
 }

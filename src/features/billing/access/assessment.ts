@@ -1,11 +1,11 @@
 import { DAY_MS } from '../../../lib/time/durations.ts'
-import { endOfPeriod } from '../../../lib/time/plan-durations.ts'
+import { computePeriodEnd } from '../../../lib/time/plan-durations.ts'
 import { type Environment, type StoredEnvironment, storedEnvironment } from '../environment.ts'
 import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import { type Catalogue, findPlanOfPurchase, type PurchasablePlan } from './plan-matching.ts'
 
-/** Of purchases' prices. */
+/** Purchase prices are in US dollars. */
 const USD = 'USD'
 
 export type AccessSettings = {
@@ -36,7 +36,7 @@ export function assessWithPlans<T extends Purchase>(
   return placeGrants(sorted, findPlan, comparablePrice)
 }
 
-/** The price of a purchase in the currency of all; 0 for each if a rate is missing, or with nothing to compare. */
+/** Prices in a common currency; 0 for each if a rate is missing or there is nothing to compare. */
 function comparePrices(
   purchases: Purchase[],
   findPlan: FindPlan,
@@ -111,7 +111,9 @@ function readEnd({ effectiveEnd }: PurchaseAccess): number {
 
 /** The price of a plan per day, which makes monthly and yearly plans comparable. Others count as yearly. */
 function ratePerDay(price: number, plan: PricedPlan | undefined): number {
-  return plan === undefined ? 0 : price / ((endOfPeriod(0, plan.duration) || 365 * DAY_MS) / DAY_MS)
+  return plan === undefined
+    ? 0
+    : price / ((computePeriodEnd(0, plan.duration) || 365 * DAY_MS) / DAY_MS)
 }
 
 export function environmentsFor(
@@ -132,6 +134,6 @@ function withPlan<T extends Purchase>(purchase: T, plan: PricedPlan | undefined)
     ...purchase,
     entitlementIds:
       entitlementIds.length > 0 ? entitlementIds : (plan.entitlementIds ?? [plan.code]),
-    expiresAt: hasNoEnd ? endOfPeriod(purchasedAt ?? startedAt, plan.duration) : expiresAt,
+    expiresAt: hasNoEnd ? computePeriodEnd(purchasedAt ?? startedAt, plan.duration) : expiresAt,
   }
 }

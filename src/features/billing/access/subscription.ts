@@ -126,7 +126,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     return purchases
   }
 
-  /** With all ids of the customer; null if no event named the id. `heldBy`: the other user who has its purchases. */
+  /** Also returns all ids of the customer; null if no event named the id. `heldBy`: the other user with its purchases. */
   async function findCustomer(userId: string) {
     const rows = await findIds.execute({ userId })
     const [first] = rows

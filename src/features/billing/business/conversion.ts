@@ -8,7 +8,7 @@ export type Conversion = ReturnType<typeof createConversion>
 
 /** Uses the newest rates up to each day, else the oldest. A currency without a rate that day has its oldest one. */
 export function createConversion(days: DayRates[], target: string) {
-  const rateOfDay = new Map<string, Record<string, number>>()
+  const findDailyRate = new Map<string, Record<string, number>>()
   const oldest = days[0]?.date ?? null
   const newest = days.at(-1)
   /** Changes when other rates are stored: those of the newest day may be replaced. */
@@ -26,10 +26,10 @@ export function createConversion(days: DayRates[], target: string) {
   }
 
   function ratesOn(day: string): Record<string, number> {
-    const known = rateOfDay.get(day)
+    const known = findDailyRate.get(day)
     if (known) return known
     const { rates = {} } = days.findLast(({ date }) => date <= day) ?? days[0] ?? {}
-    rateOfDay.set(day, rates)
+    findDailyRate.set(day, rates)
     return rates
   }
 }

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gt, inArray, lte, sql } from 'drizzle-orm'
 import { chunk } from '../../../lib/concurrency/chunk.ts'
-import { firstIdAt, timeOfId } from '../../../lib/ids.ts'
+import { firstIdAt, readIdTime } from '../../../lib/ids.ts'
 import type { Log } from '../../../lib/log/log.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 import { repeatInBatches } from '../../../platform/db/batched-changes.ts'
@@ -111,7 +111,7 @@ export function createCounting(deps: CountingDeps) {
       .orderBy(desc(billingEvents.id))
       .limit(1)
     const isBehind = newest !== undefined && newest.id > progress.after
-    return { counting: null, behindSince: isBehind ? new Date(timeOfId(progress.after)) : null }
+    return { counting: null, behindSince: isBehind ? new Date(readIdTime(progress.after)) : null }
   }
 
   async function work(signal: AbortSignal, rest: Rest) {
@@ -272,6 +272,6 @@ export function createCounting(deps: CountingDeps) {
   /** The lowest id that an event could have had some time ago, by the clock that makes the ids. */
   function idBefore(ms: number): string {
     const id = newId()
-    return ms === 0 ? id : firstIdAt(timeOfId(id) - ms)
+    return ms === 0 ? id : firstIdAt(readIdTime(id) - ms)
   }
 }

@@ -152,7 +152,7 @@ export function createFigures(deps: FiguresDeps) {
       })
     }
 
-    /** By the month of the first payment: how many subscriptions were paid for each month later. */
+    /** How many subscriptions were paid for each later month, by the month of their first payment. */
     async function readCohorts() {
       const rows = await sums.rows(['cohort'], first, month)
       return months.map((cohort) => {

@@ -30,7 +30,7 @@ export function createErasure(deps: ErasureDeps) {
   const hasTombstones = db.cached('tombstones', async (from) => {
     return (await from.select().from(billingTombstones).limit(1)).length > 0
   })
-  return { eraseUser, pseudonymize, idsOfUser, eventsOfUser }
+  return { eraseUser, pseudonymize, exportIds, exportEvents }
 
   /**
    * Uses pseudonyms, drops the provider's attributes, and folds the purchases again. The hash of the received body
@@ -86,12 +86,12 @@ export function createErasure(deps: ErasureDeps) {
   }
 
   /** The ids that the billing provider has for a user, for the export. */
-  function idsOfUser(userId: string): Promise<string[]> {
+  function exportIds(userId: string): Promise<string[]> {
     return findIds(db.read, userId)
   }
 
   /** Other owners of the purchases appear under pseudonyms and without attributes. */
-  async function eventsOfUser(userId: string) {
+  async function exportEvents(userId: string) {
     const ids = await findIds(db.read, userId)
     const rows = await eventsAbout(db.read, ids)
     return rows
@@ -182,7 +182,7 @@ export function createErasure(deps: ErasureDeps) {
     const named = [
       ...(await eventsWhere(from, billingEvents.appUserId, ids)),
       ...(await eventsWhere(from, billingEvents.id, transferRows)),
-      ...(await eventsOfOthers(from, ids)),
+      ...(await findEventsOfOthers(from, ids)),
     ]
     const purchaseKeys = named.flatMap(({ purchaseKey }) => purchaseKey ?? [])
     const siblings = await eventsWhere(from, billingEvents.purchaseKey, purchaseKeys)
@@ -191,7 +191,7 @@ export function createErasure(deps: ErasureDeps) {
   }
 
   /** The events of users who share a customer with `ids` that name one of them, for example as an alias. */
-  async function eventsOfOthers(from: Reader, ids: string[]) {
+  async function findEventsOfOthers(from: Reader, ids: string[]) {
     const rows = await eventsWhere(from, billingEvents.appUserId, await findOtherIds(from, ids))
     return rows.filter(({ provider, body }) => {
       const event = eventLog.readEvent(provider, body)

@@ -97,9 +97,9 @@ export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsD
       const upTo = event.orderedAt
       if (events[at + 1]?.orderedAt === upTo) continue
       const old = stored.get(upTo)
-      const isEndOfSlice = at === events.length - 1 && !isLast
+      const endsSlice = at === events.length - 1 && !isLast
       const isFull = state.count >= checkpointEvery * (stored.size > 0 ? 2 : 1)
-      if (!old && !isEndOfSlice && !(isFull && at < events.length - 1)) continue
+      if (!old && !endsSlice && !(isFull && at < events.length - 1)) continue
       await storeCheckpoint(tx, purchaseKey, upTo, toStored(state))
       if (old && upTo >= until && isSameState(toStored(state), old)) {
         await markCurrent(tx, purchaseKey)

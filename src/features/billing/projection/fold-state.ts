@@ -59,7 +59,7 @@ export function findMention(event: OrderedEvent): OwnerMention | null {
   }
 }
 
-/** Not with the time of the last checkpoint, because a stored checkpoint takes no more events. */
+/** False at the time of the last checkpoint, because a stored checkpoint takes no more events. */
 export function isNext({ last, count }: FoldState, event: OrderedEvent): boolean {
   return compareEvents(last, event) < 0 && (count > 0 || last.orderedAt < event.orderedAt)
 }

@@ -77,7 +77,7 @@ export function createRebuild(deps: RebuildDeps) {
     return count
   }
 
-  /** As they are read today. */
+  /** Updates the stored fields to what today's code reads. */
   async function readAgain(tx: Tx, row: EventRow): Promise<EventRow> {
     const event = eventLog.readRow(row)
     if (!event) return row
@@ -94,7 +94,7 @@ export function createRebuild(deps: RebuildDeps) {
     return { ...row, ...found }
   }
 
-  /** They belong to another purchase, as they are read today. */
+  /** Today's code reads its events as those of another purchase. */
   async function removeWithoutEvents(tx: Tx, key: string) {
     const [event] = await tx
       .select({ id: billingEvents.id })
@@ -162,7 +162,7 @@ function isSame(before: Row | undefined, after: Row | undefined): boolean {
   return comparableState(before) === comparableState(after)
 }
 
-/** Without the store: states of older versions lack it, and it makes no difference to access. */
+/** Leaves out the store, which older states lack and access does not depend on. */
 function comparableState({ state }: Row): string {
   const { line, last } = state
   return JSON.stringify([line, last])

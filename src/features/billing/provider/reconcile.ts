@@ -146,7 +146,7 @@ export function createReconcile(deps: ReconcileDeps) {
       const keys = possible.filter((key) => key.startsWith(`${reported.environment}|`))
       const known = findReported(rows, reported, keys)
       if (known && isUpToDate(readPurchase(known.state), reported)) continue
-      const other = known ? undefined : await findOfAnother(customerId, keys)
+      const other = known ? undefined : await findForOthers(customerId, keys)
       // It was claimed here, of which the provider does not know. Else the provider's transfer was lost.
       if (other && (await findClaimant(other.purchaseKey)) !== null) continue
       const key = (known ?? other)?.purchaseKey
@@ -161,7 +161,7 @@ export function createReconcile(deps: ReconcileDeps) {
     return true
   }
 
-  async function findOfAnother(customerId: string, keys: string[]): Promise<Row | undefined> {
+  async function findForOthers(customerId: string, keys: string[]): Promise<Row | undefined> {
     const isTheirs = and(inArray(purchaseKey, keys), ne(subscriptions.customerId, customerId))
     const [row] = await db.read.select().from(subscriptions).where(isTheirs)
     return row

@@ -17,7 +17,7 @@ export function endSuperseded<T extends Purchase>(purchases: T[]): T[] {
   })
 }
 
-/** By the purchase that was replaced, within one customer and environment. */
+/** The replacement of each replaced purchase, within one customer and environment. */
 export function findReplacements<T extends Purchase>(purchases: T[]): Map<T, T> {
   if (!purchases.some(isReplaceable)) return new Map()
   const replacements = purchases

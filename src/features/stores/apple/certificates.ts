@@ -1,7 +1,7 @@
 import { type KeyObject, X509Certificate } from 'node:crypto'
 import { sha256 } from '../../../lib/crypto/hash.ts'
 import type { DenialReason } from '../../../lib/errors.ts'
-import { createRecentMap } from '../../../lib/lru-map.ts'
+import { createLruMap } from '../../../lib/lru-map.ts'
 
 /** Apple Root CA - G3, to 2039-04-30. SHA-256: 63:34:3A:BF… https://www.apple.com/certificateauthority/ */
 export const APPLE_ROOT = new X509Certificate(
@@ -35,7 +35,7 @@ const MAX_CACHED_CHAINS = 16
  * `AppleTokenError`.
  */
 export function createChainVerifier(root: X509Certificate): VerifyChain {
-  const verified = createRecentMap<string, SigningKey>(MAX_CACHED_CHAINS)
+  const verified = createLruMap<string, SigningKey>(MAX_CACHED_CHAINS)
   return (x5c) => {
     if (!isChain(x5c)) throw new AppleTokenError('wrong_chain')
     const [leaf, intermediate] = x5c

@@ -1,5 +1,5 @@
 import type { Log } from '../../../lib/log/log.ts'
-import { createRecentMap } from '../../../lib/lru-map.ts'
+import { createLruMap } from '../../../lib/lru-map.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { toEnvironment } from '../../billing/environment.ts'
@@ -47,7 +47,7 @@ export type SubmitPlayPurchase = ReturnType<typeof createPlaySubmissions>
 export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
   const { db, packages, purchases, pendingClaims, claims, queue, now, log } = deps
   /** Submissions that Google does not know, and until when (ms) not to ask about them again. */
-  const unknown = createRecentMap<string, number>(MAX_UNKNOWN)
+  const unknown = createLruMap<string, number>(MAX_UNKNOWN)
   return submit
 
   async function submit(

@@ -33,7 +33,7 @@ export function createVoided(deps: VoidedDeps) {
   const { db, play, purchases, packages, storeApps, eventInbox, now } = deps
   return { record, catchUp }
 
-  /** Of all apps since the last run. Returns how many there were. Throws `PlayApiError`. */
+  /** Reads the refunds of all apps since the last run. Returns their number. Throws `PlayApiError`. */
   async function catchUp(signal?: AbortSignal): Promise<number> {
     let count = 0
     let failure: PlayApiError | null = null

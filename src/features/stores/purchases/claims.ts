@@ -142,7 +142,7 @@ export function createClaims(deps: ClaimsDeps) {
     return true
   }
 
-  /** It follows all events of the purchase. */
+  /** The event follows all others of the purchase. */
   async function record(tx: Tx, type: string, purchaseKey: string, fields: object) {
     const { environment, transactionId } = parsePurchaseKey(purchaseKey)
     const at = Math.max(now().getTime(), (await latestEventAt(tx, purchaseKey)) + 1)
@@ -224,7 +224,7 @@ export function createClaims(deps: ClaimsDeps) {
     return row ? readPurchase(row.state) : null
   }
 
-  /** By support; null if the user has submitted the purchase since. `id`: of the event. */
+  /** A link made by support; null if the user has since submitted the purchase. `id`: of the event. */
   async function findLink(purchaseKey: string) {
     const [latest] = await listClaims(db.read, purchaseKey)
     if (!latest?.support) return null

@@ -1,5 +1,5 @@
 import { and, eq, gt, inArray, lt } from 'drizzle-orm'
-import { createSemaphore } from '../../../lib/concurrency/slots.ts'
+import { createTaskQueue } from '../../../lib/concurrency/slots.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { findPage } from '../../../platform/lists/find-page.ts'
 import { createSources } from '../../../platform/lists/sources.ts'
@@ -76,7 +76,7 @@ const MAX_ROWS_SCANNED = 100_000
 export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   const { db, transactions, claims, existingUsers, appStore, play } = deps
   const { subscriptions, billingAliases } = db.tables
-  const searchInTurn = createSemaphore({ limit: 1, queueLimit: MAX_WAITING, onFull: tooMany })
+  const searchInTurn = createTaskQueue({ limit: 1, queueLimit: MAX_WAITING, onFull: tooMany })
   const filters = { unclaimed: keepUnclaimed, doubled: keepDoubled, differing: keepDiffering }
   return { find, findKnown, findOrThrow, listForUser, page }
 

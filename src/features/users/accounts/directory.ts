@@ -68,7 +68,7 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
     return { users: accounts.map(toSummary), ...rest }
   }
 
-  /** With whole accounts. */
+  /** Returns whole accounts. */
   async function page({ emailPrefix, after, limit = PAGE_SIZE, count }: Page) {
     const byEmail = emailPrefix !== undefined
     const key = byEmail ? users.emailKey : users.id

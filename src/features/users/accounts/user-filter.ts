@@ -38,7 +38,7 @@ export const FILTERS = {
 
 const MAX_DAYS = 3_650
 
-/** Reads a filter. Throws `validation_failed` for a value that means nothing. */
+/** Throws `validation_failed` for an invalid value. */
 export function readFilter(texts: FilterTexts, now: Date): UserFilter {
   const { status, plan, guest, platform, country } = texts
   const createdTo = readDay('createdTo', texts.createdTo)

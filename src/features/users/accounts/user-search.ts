@@ -60,7 +60,7 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
     )
     if (!access.isIndexed(filter)) return sources
     const rest = and(...conditions.map(({ where }) => where))
-    return [sourceOfAccess(filter, rest), ...sources.filter(({ name }) => name !== 'all')]
+    return [createAccessSource(filter, rest), ...sources.filter(({ name }) => name !== 'all')]
   }
 
   async function keepWithAccess<User extends Row>(
@@ -72,8 +72,8 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
     return rows.filter(({ id }) => kept.has(id))
   }
 
-  /** It has an index. */
-  function sourceOfAccess(filter: UserFilter, rest: SQL | undefined): Source<Row> {
+  /** The access filter has an index. */
+  function createAccessSource(filter: UserFilter, rest: SQL | undefined): Source<Row> {
     return {
       name: 'access',
       isComplete: rest === undefined,

@@ -61,7 +61,7 @@ const GERMAN: PageTexts = {
   goesOn: 'Der Store berechnet weiter, bis du dort kündigst, wo du gekauft hast:',
 }
 
-/** Else in English. */
+/** English is the fallback. */
 export function pageTexts(language: string): PageTexts {
   return language === 'de' ? GERMAN : ENGLISH
 }

@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { DenialReason } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log/log.ts'
-import { createRecentMap } from '../../../lib/lru-map.ts'
+import { createLruMap } from '../../../lib/lru-map.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
 
@@ -27,7 +27,7 @@ const MAX_RECENT_ENDS = 5_000
 /** In the caller's transaction. Access and refresh tokens end with their session. */
 export function createSessionEndings({ db, onSessionsEnded, log }: SessionEndingsDeps) {
   const { sessions, refreshTokens, knownDevices } = db.tables
-  const recentEnds = createRecentMap<string, SessionEndReason>(MAX_RECENT_ENDS)
+  const recentEnds = createLruMap<string, SessionEndReason>(MAX_RECENT_ENDS)
   const openSessions = db.prepareWrite((tx) =>
     tx
       .select({ id: sessions.id })

@@ -4,7 +4,7 @@ import { signJwt } from '../../../lib/crypto/es256.ts'
 import { hmac, sha256 } from '../../../lib/crypto/hash.ts'
 import type { KeyRing } from '../../../lib/crypto/key-ring.ts'
 import { AppError, type Denial, type DenialReason } from '../../../lib/errors.ts'
-import { createRecentMap } from '../../../lib/lru-map.ts'
+import { createLruMap } from '../../../lib/lru-map.ts'
 
 export const ACCESS_TOKEN_TTL_SECONDS = 15 * 60
 const TOKEN_TYPE = 'at+jwt'
@@ -36,7 +36,7 @@ export type Tokens = ReturnType<typeof createTokens>
 /** Access tokens (JWT, RFC 9068, ES256) and opaque refresh tokens of 256 bits. */
 export function createTokens({ keys, refreshKey, issuer, audience, now }: TokensDeps) {
   // Tokens that have expired would only take space.
-  const verified = createRecentMap<string, Verified>(
+  const verified = createLruMap<string, Verified>(
     MAX_CACHED_TOKENS,
     ACCESS_TOKEN_TTL_SECONDS * 1000,
   )

@@ -1,5 +1,5 @@
 import { unseal } from '../../../lib/crypto/seal.ts'
-import { createRecentMap } from '../../../lib/lru-map.ts'
+import { createLruMap } from '../../../lib/lru-map.ts'
 import { listFormerSecrets } from '../endpoints.ts'
 import { toBody } from '../events.ts'
 import type { WebhooksDb } from '../schema.ts'
@@ -67,7 +67,7 @@ const CERTIFICATE_FAULT = /CERT|TLS|SSL|SELF_SIGNED|VERIFY/
 /** Once. Does not throw; the result says what happened. */
 export function createAttempt(deps: AttemptDeps): Attempt {
   const { targets, sealKey, now, timeoutMs = TIMEOUT_MS, ca } = deps
-  const hasReplied = createRecentMap<string, boolean>(MAX_ADDRESSES)
+  const hasReplied = createLruMap<string, boolean>(MAX_ADDRESSES)
   return async ({ endpoint, message }, stopping) => {
     const at = now()
     const startedAt = performance.now()

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { createSemaphore } from '../../../lib/concurrency/slots.ts'
+import { createTaskQueue } from '../../../lib/concurrency/slots.ts'
 import { withTimeout } from '../../../lib/concurrency/with-timeout.ts'
 import { addFinalWork, changeEndedError, type FinalWork, runToEnd } from '../change-end.ts'
 import { createBuilders, type Db, type Prepared, type Tx, type WriteStats } from '../db.ts'
@@ -67,8 +67,8 @@ export function createWriter({ pool, limit }: WriterDeps) {
     onFull: () => unavailable(new Error('too many changes are waiting')),
   }
   const contention = createContention()
-  const concurrent = createSemaphore({ limit, ...queue })
-  const oneLocked = createSemaphore({ limit: 1, ...queue })
+  const concurrent = createTaskQueue({ limit, ...queue })
+  const oneLocked = createTaskQueue({ limit: 1, ...queue })
   const exclusive = createExclusiveQueue(withLock)
   const tx: Tx = {
     ...createBuilders(queries),

@@ -2,11 +2,11 @@ import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite'
 import type { Query, SQL } from 'drizzle-orm'
 import { BunSQLiteDatabase, type PreparedQuery, SQLiteBunSession } from 'drizzle-orm/bun-sqlite'
 import { type PreparedQueryConfig, SQLiteSyncDialect } from 'drizzle-orm/sqlite-core'
-import { createRecentMap } from '../../../lib/lru-map.ts'
+import { createLruMap } from '../../../lib/lru-map.ts'
 import {
   asyncQuery,
   createDecoder,
-  encoderOfParams,
+  createParamsEncoder,
   type Joins,
   type Run,
   type Values,
@@ -90,7 +90,7 @@ class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<st
 
 /** `client` as drizzle uses it. Builders that run once would have SQLite compile the same text each time. */
 function reusingStatements(client: Database) {
-  const statements = createRecentMap<string, Statement>(MAX_STATEMENTS)
+  const statements = createLruMap<string, Statement>(MAX_STATEMENTS)
   return {
     prepare(text: string) {
       const known = statements.get(text)
@@ -102,7 +102,7 @@ function reusingStatements(client: Database) {
   } as Database
 }
 
-/** As text: SQLite plans with a bound limit, and would prepare again at every run. Throws for a placeholder. */
+/** Writes limits as text: SQLite would prepare a query with a bound one again at every run. Throws for a placeholder. */
 function withConstantLimits({ sql, params, ...query }: Query): Query {
   if (!/ (?:limit|offset) \?/.test(sql)) return { ...query, sql, params }
   const kept: unknown[] = []
@@ -122,7 +122,7 @@ function compile(
   beforeSelect: () => void,
 ) {
   const statement = prepared['stmt'] as Statement
-  const bind = encoderOfParams(query.params) as (values: Values) => SQLQueryBindings[]
+  const bind = createParamsEncoder(query.params) as (values: Values) => SQLQueryBindings[]
   if (method === 'run') return async (values: Values = {}) => statement.run(...bind(values))
   if (method !== 'all' || !fields || mapper) return null
   let decode: ((row: unknown[]) => Values) | null = null

@@ -19,7 +19,7 @@ const RENEW_MS = 4_000
 const MAX_STILL_MS = 60_000
 
 /** A reply that is a file: the runtime would give its reader the shortest timeout. */
-export function allowPausesOfReader(request: Request) {
+export function allowReaderPauses(request: Request) {
   files.add(request)
 }
 

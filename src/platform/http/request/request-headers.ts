@@ -72,16 +72,18 @@ export function readDevice(request: Request, country: string | null = null): Dev
 /** The platform in the `app-platform` header, else the one that the User-Agent or the `device` header suggests. */
 function readPlatform(headers: Headers): Platform | null {
   const agent = headers.get('user-agent') ?? ''
-  return statedPlatform(headers) ?? firstMatch(AGENT_PLATFORMS, agent) ?? platformOfDevice(headers)
+  return (
+    readAppPlatform(headers) ?? firstMatch(AGENT_PLATFORMS, agent) ?? readDevicePlatform(headers)
+  )
 }
 
-export function statedPlatform(headers: Headers): Platform | null {
+export function readAppPlatform(headers: Headers): Platform | null {
   const stated = optionalHeader(headers, 'app-platform')?.toLowerCase()
   return PLATFORMS.find((platform) => platform === stated) ?? null
 }
 
 /** The platform that the `device` header names; null without the header. */
-export function platformOfDevice(headers: Headers): Platform | null {
+export function readDevicePlatform(headers: Headers): Platform | null {
   return firstMatch(DEVICE_PLATFORMS, decodedHeader(optionalHeader(headers, 'device')).trim())
 }
 

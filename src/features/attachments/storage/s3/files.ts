@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { chunk } from '../../../../lib/concurrency/chunk.ts'
-import { createSemaphore } from '../../../../lib/concurrency/slots.ts'
+import { createTaskQueue } from '../../../../lib/concurrency/slots.ts'
 import { syncPath } from '../../../../lib/files/durable-file.ts'
 import { newKey } from '../../../../lib/ids.ts'
 import { createLastOutcome } from '../../../../lib/last-outcome.ts'
@@ -48,7 +48,7 @@ export function createS3Files({
   const cache = createFileCache(cached.cacheFolder, cached.cacheBytes, now)
   space.onShortage(cache.shrink)
   const downloads = new Map<string, Promise<void>>()
-  const limitRemovals = createSemaphore({
+  const limitRemovals = createTaskQueue({
     limit: MAX_REMOVALS,
     queueLimit: Number.POSITIVE_INFINITY,
     onFull: () => new Error('never full'),

@@ -18,7 +18,7 @@ export async function uploadInParts(
   let bytes = 0
   let mayExist = false
   try {
-    for await (const part of partsOf(content, partBytes)) {
+    for await (const part of splitIntoParts(content, partBytes)) {
       const partNumber = String(etags.length + 1)
       etags.push(await client.putPart(key, part, { partNumber, uploadId }))
       bytes += part.size
@@ -71,7 +71,10 @@ async function complete(
   throw storeUnavailable(new StoreError(message, false))
 }
 
-async function* partsOf(content: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Blob> {
+async function* splitIntoParts(
+  content: AsyncIterable<Uint8Array>,
+  size: number,
+): AsyncGenerator<Blob> {
   let chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of content) {
