@@ -5,7 +5,7 @@ import { databasePath } from '../data/open-sqlite.ts'
 
 const FIND = 'SELECT key FROM attachments ORDER BY key'
 
-/** The keys of all files that the database names. */
+/** The keys of all files that the database refers to. */
 export async function readRowKeys(config: Config, path = databasePath(config)): Promise<string[]> {
   if (config.databaseUrl === null || path !== databasePath(config)) {
     using reader = openReader(path)
@@ -19,7 +19,7 @@ export async function readRowKeys(config: Config, path = databasePath(config)): 
   }
 }
 
-/** What to say of files that the database named before and still names, but that are missing; null without any. */
+/** A message about files that the database refers to, before and now, but that are missing; null without any. */
 export async function describeMissing(config: Config, missing: string[]): Promise<string | null> {
   const named = new Set(missing.length === 0 ? [] : await readRowKeys(config))
   const left = missing.filter((key) => named.has(key))

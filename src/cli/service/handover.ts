@@ -38,7 +38,7 @@ export function createHandover(config: Config) {
   const common = { summary: 'Used by restart', print: () => '' }
   let isServing = false
   let successor: number | null = null
-  /** The process that `restart` waits for. Until it asks, it may die without being the successor. */
+  /** The process that `restart` waits for. It becomes the successor once it asks for the data. */
   let starting: number | null = null
   let next: Next | null = null
   return {

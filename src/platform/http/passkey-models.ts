@@ -14,7 +14,7 @@ const passkeyParts = {
   id: bytes('the id of the passkey'),
   rawId: bytes('the same id'),
   // The types of the browser's own result: its `type` is text, its extensions have no index signature.
-  type: oneOf(['public-key'], { description: 'the kind of credential' }) as TUnsafe<string>,
+  type: literalUnion(['public-key'], { description: 'the kind of credential' }) as TUnsafe<string>,
   authenticatorAttachment: t.Optional(
     t.String({ maxLength: 40, description: 'where the passkey is', examples: ['platform'] }),
   ),

@@ -44,7 +44,7 @@ async function openObject({ backupDir, backupS3 }: Config, file: string): Promis
     throw new UsageError(
       `Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or both with the prefix BACKUP_, to read ${file}.`,
     )
-  // A path as a backup prints it has no endpoint.
+  // The path that a backup prints has no endpoint.
   const isWhole = file.includes('?') || backupDir === null || typeof backupDir === 'string'
   const { endpoint, region } = isWhole ? url : backupDir
   const bucket: Bucket = { bucket: url.bucket, prefix: folder, endpoint, region, ...backupS3 }

@@ -24,7 +24,7 @@ export function findPurchaseKey(event: BillingEvent): string | null {
   return `${environment}|${store ?? ''}|${productId ?? ''}|${event.appUserId ?? ''}`
 }
 
-/** False for tests, telemetry, unknown types, and what lacks a field that it needs. */
+/** False for tests, telemetry, unknown types, and events that lack a required field. */
 export function canAffectAccess({ type, problem }: BillingEvent): boolean {
   return problem === null && isAboutAccess(type)
 }
@@ -59,7 +59,7 @@ function isPlausible(ms: number, max = MAX_PLAUSIBLE_MS): boolean {
   return ms >= MIN_PLAUSIBLE_MS && ms < max
 }
 
-/** Whatever the order of arrival. */
+/** The order does not depend on the time of arrival. */
 export function compareEvents(a: EventOrder, b: EventOrder): number {
   return (
     a.orderedAt - b.orderedAt ||

@@ -63,7 +63,7 @@ export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, links 
     return invitation?.emailKey === toEmailKey(email)
   }
 
-  /** Sends an invitation, which replaces an earlier one. Throws `conflict` where it would be of no use. */
+  /** Sends an invitation, which replaces an earlier one. Throws `conflict` where it would be useless. */
   async function invite(typed: string, locale: string) {
     const email = requireMailbox(typed)
     if (mode !== 'invite') throw notByInvitation(mode)

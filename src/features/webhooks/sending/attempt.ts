@@ -62,9 +62,9 @@ const NOT_CONNECTED = /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/
 /** The request was not read: no connection was made, or a kept one was closed. */
 const NOT_SENT = new RegExp(`${NOT_CONNECTED.source}|^(ECONNRESET|EPIPE|ConnectionClosed)$`)
 const MAX_ADDRESSES = 200
-const CERTIFICATE_FAULT = /CERT|TLS|SSL|SELF_SIGNED|VERIFY/
+const CERTIFICATE_ERROR = /CERT|TLS|SSL|SELF_SIGNED|VERIFY/
 
-/** Once. Does not throw; the result says what happened. */
+/** Sends a message once. Never throws: see the result. */
 export function createAttempt(deps: AttemptDeps): Attempt {
   const { targets, sealKey, now, timeoutMs = TIMEOUT_MS, ca } = deps
   const hasReplied = createLruMap<string, boolean>(MAX_ADDRESSES)
@@ -190,7 +190,7 @@ function describeError(error: unknown, url: string): [outcome: Outcome, fault: s
   if (error instanceof TargetRefusal) return ['blocked', `${error.message}.`]
   if (error instanceof UnknownHost) return ['unreachable', `${error.message}.`]
   const code = readCode(error)
-  if (CERTIFICATE_FAULT.test(code))
+  if (CERTIFICATE_ERROR.test(code))
     return ['unreachable', `The certificate is not valid for ${host} (${code}).`]
   if (NOT_CONNECTED.test(code)) return ['unreachable', `Could not connect to ${host} (${code}).`]
   return ['unreachable', `The connection to ${host} failed (${code}).`]

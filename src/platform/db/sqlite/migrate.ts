@@ -6,7 +6,7 @@ export function schemaVersion(client: Database): number {
   return row.user_version
 }
 
-/** All or none. Returns their tags. */
+/** Applies all pending migrations or none. Returns their tags. */
 export function migrate(client: Database, migrations: Migration[]): string[] {
   const pending = migrations.slice(schemaVersion(client))
   if (pending.length === 0) return []
