@@ -37,9 +37,7 @@ independentTest('filters close with a button, beside the number of results', asy
 independentTest('a filter that is set has a chip on a phone, which removes it', async () => {
   const { page, context } = await world.open(PHONE)
   await show(page, 'people?status=granted&country=BR')
-  expect(await textOf(page.getByRole('list', { name: 'Filters that are set' }))).toBe(
-    'Granted ×BR ×',
-  )
+  expect(await textOf(page.getByRole('list', { name: 'Active filters' }))).toBe('Granted ×BR ×')
   await page.getByRole('button', { name: 'Remove filter: Granted' }).click()
   await page.waitForURL('**/people?country=BR')
   expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Filters')

@@ -123,7 +123,7 @@ browserTest('links an anonymous purchase by its latest order, and undoes it', as
   expect(await textOf(page.locator('main'))).toContain('linked by olga')
   await page.getByRole('button', { name: 'Undo link' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Undo link' }).click()
-  await page.getByText('The link is undone.').waitFor()
+  await page.getByText('Link undone.').waitFor()
   expect(await textOf(page.locator('main'))).toContain('no user')
   await page.getByRole('button', { name: 'Link to a user' }).waitFor()
   expect(faults).toEqual([])

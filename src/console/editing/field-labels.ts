@@ -62,7 +62,7 @@ const SUGGESTIONS: Record<string, () => Suggestion[]> = {
     ['month', 'Monthly'],
     ['3 months', 'Quarterly'],
     ['year', 'Yearly'],
-    ['lifetime', 'Without an end'],
+    ['lifetime', 'No end date'],
   ],
   source: () => [
     ['none', 'Not for sale'],

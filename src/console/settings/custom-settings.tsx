@@ -41,7 +41,7 @@ export function CustomSettings({ features, onChange }: FeaturesProps) {
       <div class="fields">
         <TextField
           label="Name"
-          hint={isTaken ? 'There is a setting with this name' : 'For example newPaywall'}
+          hint={isTaken ? 'This name is already used' : 'For example newPaywall'}
           value={name}
           onChange={setName}
         />

@@ -37,7 +37,7 @@ export function Filters(props: FiltersProps) {
         Filters
       </button>
       {Object.keys(filter).length > 0 && (
-        <ul class="chips" aria-label="Filters that are set">
+        <ul class="chips" aria-label="Active filters">
           {Object.entries(filter).map(([name, value]) => (
             <Chip
               key={name}

@@ -39,7 +39,7 @@ export function MeScreen() {
           <Card title="Passkeys">
             <List
               items={me.passkeys}
-              empty="No passkeys. With one, you sign in without password and code."
+              empty="No passkeys. With a passkey, you sign in without a password and code."
             >
               {({ id, name, host, lastUsedAt }) => (
                 <li key={id}>

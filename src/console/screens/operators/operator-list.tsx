@@ -170,7 +170,7 @@ function RoleChange({ name, role, onChange }: RoleChangeProps) {
         >
           <p>{ROLE_RIGHTS[chosen]}</p>
           {name === me.value?.name && (
-            <p>This is your own role: only another owner can give you back what you lose.</p>
+            <p>This changes your own role. Only another owner can restore it.</p>
           )}
         </Confirm>
       )}

@@ -18,7 +18,7 @@ export function AlertsScreen() {
       <Title
         actions={
           canEdit.value && (
-            <Action run={() => send('alerts/test', {})} done="The test alert is on its way.">
+            <Action run={() => send('alerts/test', {})} done="Test alert sent.">
               Send a test alert
             </Action>
           )

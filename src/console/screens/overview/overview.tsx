@@ -138,7 +138,7 @@ function listWarnings(overview: Overview, setup: HealthProps['setup']): Problem[
     ],
     [
       events.unmatchedProducts.length > 0,
-      `Paid, but in no plan: ${events.unmatchedProducts.slice(0, 3).join(', ')}`,
+      `Paid products without a plan: ${events.unmatchedProducts.slice(0, 3).join(', ')}`,
       linkTo('plans'),
     ],
     ...overview.plans.warnings.map((text): [boolean, ...Problem] => [true, text, linkTo('plans')]),

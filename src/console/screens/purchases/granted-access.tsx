@@ -13,7 +13,7 @@ const DURATIONS: [value: string, name: string][] = [
   ['30', 'For 30 days'],
   ['365', 'For 365 days'],
   [ON_A_DATE, 'Until a date'],
-  [NEVER, 'Without an end'],
+  [NEVER, 'No end date'],
 ]
 
 /** Gives a user an entitlement without a purchase. */
@@ -46,7 +46,7 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
       onOpen={begin}
       run={grant}
     >
-      <p>The user gets the entitlement at once. A more expensive plan stays.</p>
+      <p>The user gets the entitlement immediately. A more expensive plan is kept.</p>
       <Field label="Entitlement">
         <input
           value={entitlementId}

@@ -238,7 +238,7 @@ export function UndoLink({ transactionId, link, reload }: UndoLinkProps) {
     await reload()
   }
   return (
-    <Confirm label="Undo link" done="The link is undone." run={undo}>
+    <Confirm label="Undo link" done="Link undone." run={undo}>
       <p>The user who has the purchase now loses it immediately. The audit log keeps the link.</p>
     </Confirm>
   )

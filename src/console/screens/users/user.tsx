@@ -122,8 +122,8 @@ function Account({ details, reload }: AccountProps) {
                 done="Two-factor is off and all devices are signed out."
               >
                 <p>
-                  This turns off two-factor authentication and signs out every device. Make sure
-                  that the request comes from {displayName}.
+                  This turns off two-factor authentication and signs out every device. Confirm that{' '}
+                  {displayName} requested this.
                 </p>
               </Confirm>
             )}

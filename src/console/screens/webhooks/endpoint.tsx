@@ -88,8 +88,8 @@ export function EndpointScreen({ id }: { id: string }) {
                     done="Endpoint disabled."
                   >
                     <p>
-                      Events from now until you enable it are not sent, not even later. Deliveries
-                      that are waiting continue then.
+                      Events while disabled are not sent. Waiting deliveries resume when you enable
+                      it.
                     </p>
                   </Confirm>
                 ) : (
@@ -107,7 +107,7 @@ export function EndpointScreen({ id }: { id: string }) {
                   <p>Waiting deliveries go to the new URL. The secret stays.</p>
                   <TextField
                     label="New URL"
-                    hint="Empty to keep the URL"
+                    hint="Leave empty to keep the URL"
                     value={wanted.url}
                     onChange={(url) => setWanted({ ...wanted, url: url.trim() })}
                   />
