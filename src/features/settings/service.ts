@@ -7,7 +7,7 @@ import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { StoredSettings } from './model.ts'
 import type { Audience } from './rules/conditions.ts'
 import { explainSettings, listSettings } from './rules/resolution.ts'
-import { warningsAbout } from './rules/warnings.ts'
+import { listWarnings } from './rules/warnings.ts'
 import type { SettingsDb } from './schema.ts'
 import { checkEdit } from './validation.ts'
 
@@ -69,7 +69,7 @@ export function createSettings(deps: SettingsDeps) {
     const stored = await read()
     const settings = edited === undefined ? stored : checkEdit(edited, stored)
     const planCodes = (await listPlans()).map(({ code }) => code)
-    return warningsAbout(listSettings(settings), { countryHeader, planCodes })
+    return listWarnings(listSettings(settings), { countryHeader, planCodes })
   }
 
   /** What an editor of rules must know about this server. */

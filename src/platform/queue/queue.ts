@@ -23,7 +23,7 @@ type QueueDeps<Table extends QueueTable, Item extends { id: string }> = Omit<
   leaseMs: number
   /** No item is due later than this after an attempt: a later time was written by a clock that was ahead. */
   maxDelayMs?: number
-  /** The next items for which `isDue` holds, as of the last commit, first the one to begin with. */
+  /** The next items for which `isDue` holds, as of the last commit, most urgent first. */
   findDue: (isDue: SQL, capacity: Capacity) => PromiseLike<{ id: string }[]>
   load: (tx: Tx, which: SQL) => PromiseLike<Item[]>
   /** Which items `repair` makes due, if the due times of others do not depend on this clock. */
@@ -79,8 +79,8 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
   }
 
   /**
-   * With null removes the item. False, storing nothing, if it was removed, changed or taken over. `dueAt`: the next
-   * attempt.
+   * Null removes the item. Returns false, and stores nothing, if it was removed, changed or taken over. `dueAt`: the
+   * next attempt.
    */
   async function finish(
     tx: Tx,
@@ -94,13 +94,13 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
     return finished.length > 0
   }
 
-  /** Except what is under way. */
+  /** Skips items under way. */
   async function retryNow(tx: Tx, which?: SQL) {
     const isWaiting = gt(dueAt, addMs(leaseMs))
     await update(tx, { dueAt: now() }, and(isWaiting, isNotUnderWay(), which))
   }
 
-  /** Makes due what a clock that was ahead has scheduled or leased for too long. */
+  /** Makes items due that a fast clock has scheduled too late or leased for too long. */
   async function repair() {
     await db.write(async (tx) => {
       await retryNow(tx, isRepaired?.())

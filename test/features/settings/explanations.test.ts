@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Audience, Condition } from '../../../src/features/settings/rules/conditions.ts'
 import { areExclusive, guarantee } from '../../../src/features/settings/rules/implications.ts'
 import { explainSettings } from '../../../src/features/settings/rules/resolution.ts'
-import { warningsAbout } from '../../../src/features/settings/rules/warnings.ts'
+import { listWarnings } from '../../../src/features/settings/rules/warnings.ts'
 import { describeConditions } from '../../../src/lib/text/rule-labels.ts'
 
 const ANN: Audience = {
@@ -164,8 +164,8 @@ test('warns about rules that can never match', () => {
     'limit, rule 3 never applies, because rule 2 matches first.',
   ]
   const known = { countryHeader: 'X-Country', planCodes: ['pro'] }
-  expect(warningsAbout([setting], known)).toEqual(rest)
-  expect(warningsAbout([setting], { ...known, countryHeader: null })).toEqual([
+  expect(listWarnings([setting], known)).toEqual(rest)
+  expect(listWarnings([setting], { ...known, countryHeader: null })).toEqual([
     'limit, rule 1 never applies, because COUNTRY_HEADER is not set: the country of users is unknown.',
     ...rest,
   ])

@@ -10,7 +10,7 @@ import { StoreError } from './s3/fault.ts'
 import { isFileKey } from './s3/files.ts'
 import { storeUnavailable } from './s3/requests.ts'
 
-/** In the store: who may delete objects. `token` changes at each sweep, so that a copy of the database is found out. */
+/** In the store: who may delete objects. `token` changes at each sweep, so that a copy of the database is detected. */
 type Owner = { store: string; place: string; token: string; name: string; since: number }
 /** In the database. While a new token is being stored, both are valid. Without `token`, the store is being claimed. */
 type Claim = { store?: string; token?: string; next?: string; since?: number }
@@ -45,7 +45,7 @@ const SAMPLE_SIZE = 1_000
 
 /**
  * Only the owner deletes. An empty store belongs to the first server that uses it, a store of an earlier version to the
- * first whose database names most of its files.
+ * first whose database has most of its files.
  */
 export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
   const name = deps.name ?? hostname()
@@ -97,7 +97,7 @@ export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
     return now().getTime() - owner.since > KEPT_MS
   }
 
-  /** Makes the configured store that of this database, and this server its owner. */
+  /** Assigns the configured store to this database, and makes this server its owner. */
   async function claimStore(): Promise<StoreState> {
     await readClaim()
     if (client === null) await writeClaim({})

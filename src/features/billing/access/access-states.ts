@@ -17,10 +17,10 @@ import { type AccessSettings, assessWithPlans, environmentsFor } from './assessm
 import type { Holders } from './holders.ts'
 import {
   type Catalogue,
+  findGivenPlan,
   findMatchingFields,
   findPaidPlan,
   findPlanOfPurchase,
-  planGivenBy,
   withoutUnassigned,
 } from './plan-matching.ts'
 import type { PlanLike } from './subscription.ts'
@@ -62,7 +62,7 @@ const DUE_PER_CHANGE = 50
 const RULES = 3
 const CUSTOMERS_PER_CHANGE = 50
 
-const NO_FACTS = { status: null, plan: null }
+const NO_ACCESS = { status: null, plan: null }
 
 /** Stores each user's access and announces each change once, in the same transaction, also if only time caused it. */
 export function createAccessStates(deps: AccessStatesDeps) {
@@ -235,12 +235,12 @@ export function createAccessStates(deps: AccessStatesDeps) {
     const purchases = assessWithPlans(own, catalogue, at, accessSettings)
     reportUnmatched(purchases, catalogue)
     const summarize = (list: PurchaseAccess[]) =>
-      computeAccessState(list, planGivenBy(list, catalogue)?.code ?? null)
+      computeAccessState(list, findGivenPlan(list, catalogue)?.code ?? null)
     const assigned = withoutUnassigned(purchases, catalogue)
     const current = summarize(assigned)
     const changesAt = findNextChange(purchases, at)
     const { status, plan } =
-      environment === 'production' ? toAccessColumns(assigned, catalogue) : NO_FACTS
+      environment === 'production' ? toAccessColumns(assigned, catalogue) : NO_ACCESS
     const row = await findState(tx, { userId, environment })
     if (!row && own.length === 0) return null
     const previous = (row?.state as AccessState | undefined) ?? summarize([])

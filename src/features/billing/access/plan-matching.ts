@@ -41,14 +41,14 @@ export function findPlanOfPurchase<Plan extends PurchasablePlan>(
   offer: Offer,
   { plans, archived }: Catalogue<Plan>,
 ): Plan | undefined {
-  return planAmong(plans, offer) ?? planAmong(archived, offer)
+  return matchPlan(plans, offer) ?? matchPlan(archived, offer)
 }
 
 /**
  * By price, else by product, else by Google's product without the base plan, else by an entitlement named like its
  * code.
  */
-function planAmong<Plan extends PurchasablePlan>(
+function matchPlan<Plan extends PurchasablePlan>(
   plans: Plan[],
   { priceId, productId, entitlementIds, grant }: Offer,
 ): Plan | undefined {
@@ -62,7 +62,7 @@ function planAmong<Plan extends PurchasablePlan>(
     findSeller(productId ?? undefined) ??
     findSeller(productId?.split(':')[0]) ??
     plans.find(({ code }) => entitlementIds.includes(code)) ??
-    (grant === null ? undefined : smallestPlanWith(entitlementIds, plans))
+    (grant === null ? undefined : findSmallestPlan(entitlementIds, plans))
   )
 }
 
@@ -77,7 +77,7 @@ export function findMatchingFields(
 }
 
 /** Granted access names no product, so it gives the plan with the fewest other entitlements. */
-function smallestPlanWith<Plan extends PurchasablePlan>(entitlementIds: string[], plans: Plan[]) {
+function findSmallestPlan<Plan extends PurchasablePlan>(entitlementIds: string[], plans: Plan[]) {
   const countEntitlements = ({ entitlementIds: ids = [] }: Plan) => ids.length
   return plans
     .filter(({ entitlementIds: ids = [] }) => ids.some((id) => entitlementIds.includes(id)))
@@ -85,7 +85,7 @@ function smallestPlanWith<Plan extends PurchasablePlan>(entitlementIds: string[]
 }
 
 /** The plan of the best active purchase, else the plan `free`, else null. `purchases`: best first. */
-export function planGivenBy<Plan extends PurchasablePlan>(
+export function findGivenPlan<Plan extends PurchasablePlan>(
   purchases: PurchaseAccess[],
   catalogue: Catalogue<Plan>,
 ): Plan | null {

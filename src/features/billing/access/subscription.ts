@@ -8,7 +8,12 @@ import type { BillingDb } from '../schema.ts'
 import { isoTime } from './access-explanation.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import type { Holders } from './holders.ts'
-import { type Catalogue, findPaidPlan, type PurchasablePlan, planGivenBy } from './plan-matching.ts'
+import {
+  type Catalogue,
+  findGivenPlan,
+  findPaidPlan,
+  type PurchasablePlan,
+} from './plan-matching.ts'
 
 export type PlanLike = PurchasablePlan & {
   name: string
@@ -89,7 +94,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     const found = await listPurchases(userId, environmentsFor(userId, environment, accessSettings))
     const purchases = assessWithPlans(found, catalogue, now().getTime(), accessSettings)
     reportUnmatched(purchases, catalogue)
-    return { purchases, catalogue, plan: planGivenBy(purchases, catalogue), language }
+    return { purchases, catalogue, plan: findGivenPlan(purchases, catalogue), language }
   }
 
   /** In English, for the data export. */

@@ -67,7 +67,7 @@ export function createTransactions(db: BillingDb, eventLog: Pick<EventLog, 'read
     return rows.map(({ purchaseKey }) => purchaseKey)
   }
 
-  /** From before this table existed. */
+  /** Adds rows from before this table existed. */
   async function backfillAll(signal: AbortSignal) {
     await backfill(db, createCursor(db, 'transactions'), addAfter, signal)
   }

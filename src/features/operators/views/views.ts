@@ -22,7 +22,7 @@ export function createViews(db: OperatorsDb) {
       .orderBy(asc(name))
   }
 
-  /** Replaces an earlier one of the name. Throws `conflict` at 50 views. */
+  /** Replaces an earlier view of this name. Throws `conflict` at 50 views. */
   async function save(operatorId: string, view: View) {
     await db.write(async (tx) => {
       const isOwn = eq(operatorViews.operatorId, operatorId)

@@ -10,20 +10,20 @@ type Surroundings = {
 }
 
 /** One sentence for each rule that can never match. */
-export function warningsAbout(settings: Setting[], surroundings: Surroundings): string[] {
+export function listWarnings(settings: Setting[], surroundings: Surroundings): string[] {
   return settings.flatMap(({ key, rules }) =>
     rules.flatMap(({ when }, at) => {
       const rule = `${key}, rule ${at + 1}`
       const earlier = rules.slice(0, at).findIndex((one) => guarantee([when], one.when))
       return [
-        ...obstaclesTo(when, surroundings),
+        ...listObstacles(when, surroundings),
         ...(earlier < 0 ? [] : [`never applies, because rule ${earlier + 1} matches first`]),
       ].map((obstacle) => `${rule} ${obstacle}.`)
     }),
   )
 }
 
-function obstaclesTo(
+function listObstacles(
   { countries, plans = [] }: Condition,
   { countryHeader, planCodes }: Surroundings,
 ): string[] {

@@ -38,7 +38,7 @@ export function createGuests(deps: GuestsDeps) {
     hasRecentAssets,
   } = deps
   const { users, sessions, knownDevices } = db.tables
-  return { create, bearerUserId, bearerUserIdIfValid, sweep }
+  return { create, readBearerUserId, readBearerUserIdIfValid, sweep }
 
   async function create(defaults: AccountDefaults, { ip, device, baseUrl }: RequestOrigin) {
     await limits.reserve([{ rule: PER_IP, key: ip }])
@@ -51,13 +51,13 @@ export function createGuests(deps: GuestsDeps) {
   }
 
   /** The id of the bearer token's user, who may be a guest; null without a token. */
-  async function bearerUserId(token: string | null, sealed: boolean): Promise<string | null> {
+  async function readBearerUserId(token: string | null, sealed: boolean): Promise<string | null> {
     return token ? (await checkSession(token, sealed)).userId : null
   }
 
   /** Null for a refused token: apps send whatever token they have with a sign-in, even an expired one. */
-  function bearerUserIdIfValid(token: string | null, sealed: boolean): Promise<string | null> {
-    return bearerUserId(token, sealed).catch((error) => {
+  function readBearerUserIdIfValid(token: string | null, sealed: boolean): Promise<string | null> {
+    return readBearerUserId(token, sealed).catch((error) => {
       const isRefused =
         error instanceof AppError && (error.denial || error.code === 'encryption_required')
       if (isRefused) return null

@@ -62,7 +62,7 @@ export function createUserNames(db: UsersDb) {
     return found.slice(0, limit)
   }
 
-  /** From before this table existed. */
+  /** Adds rows from before this table existed. */
   async function backfillAll(signal: AbortSignal) {
     await backfill(db, createProgress(db, 'names'), addAfter, signal)
   }

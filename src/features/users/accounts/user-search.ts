@@ -40,7 +40,7 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
   async function filterIds(filter: UserFilter, ids: string[]): Promise<string[]> {
     if (ids.length === 0) return []
     const conditions = toConditions(users, filter).map(({ where }) => where)
-    const found = await among(ids, and(...conditions))
+    const found = await filterAmong(ids, and(...conditions))
     const wanted = hasAccessPart(filter) ? await access.filterIds(filter, ids) : found
     return ids.filter((id) => found.has(id) && wanted.has(id))
   }
@@ -80,7 +80,7 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
       countUpTo: (max) => access.countUpTo(filter, max),
       async read(position, limit) {
         const ids = await access.idsBefore(filter, position, limit)
-        const kept = await among(ids, rest)
+        const kept = await filterAmong(ids, rest)
         const places = ids.map((id) => ({ row: { id }, position: id }))
         return {
           matches: places.filter(({ row }) => kept.has(row.id)),
@@ -92,7 +92,7 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
   }
 
   /** `coalesce` hides the condition from indexes: PostgreSQL may read one of hundreds of thousands of rows. */
-  async function among(ids: string[], condition: SQL | undefined): Promise<Set<string>> {
+  async function filterAmong(ids: string[], condition: SQL | undefined): Promise<Set<string>> {
     if (condition === undefined || ids.length === 0) return new Set(ids)
     const rows = await db.read
       .select({ id: users.id })

@@ -38,7 +38,7 @@ export function emailCodeRoutes({ users, signedIn, ...origins }: UserRoutesDeps)
           answer,
           { name, ...readLocale(request) },
           readOrigin(request, server),
-          await guests.bearerUserId(...readBearer(request)),
+          await guests.readBearerUserId(...readBearer(request)),
         ),
       {
         ...json(EmailCodeAnswerBody),

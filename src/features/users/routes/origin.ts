@@ -33,7 +33,7 @@ export function createOriginReader({ findIp, findCountry, findBaseUrl }: Origins
   }
 }
 
-/** The arguments of `bearerUserId`. */
+/** The arguments of `readBearerUserId`. */
 export function readBearer(request: Request): [token: string | null, sealed: boolean] {
   return [readToken(request.headers.get('authorization')), isSealed(request)]
 }

@@ -47,7 +47,7 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           await passkeyLogin.login(
             credential as AuthenticationResponseJSON,
             readOrigin(request, server),
-            await guests.bearerUserIdIfValid(...readBearer(request)),
+            await guests.readBearerUserIdIfValid(...readBearer(request)),
           ),
         ),
       {

@@ -28,7 +28,7 @@ const MAX_NOTIFICATION_BYTES = 16 * 1024
 export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
   const readOrigin = createOriginReader(origins)
   const { appleNotifications, passwordLogin, signIn, socialLogin, guests, sessions } = users
-  const { bearerUserId, bearerUserIdIfValid } = guests
+  const { readBearerUserId, readBearerUserIdIfValid } = guests
   return new Elysia({ name: 'auth-sign-in' })
     .use(signedIn)
     .post(
@@ -38,7 +38,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           await passwordLogin.register(
             { ...login, name, ...readLocale(request) },
             readOrigin(request, server),
-            await bearerUserId(...readBearer(request)),
+            await readBearerUserId(...readBearer(request)),
           ),
         ),
       {
@@ -61,7 +61,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           email,
           password,
           readOrigin(request, server),
-          await bearerUserIdIfValid(...readBearer(request)),
+          await readBearerUserIdIfValid(...readBearer(request)),
         ),
       {
         ...json(LoginBody),
@@ -84,7 +84,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
             challengeToken,
             code,
             readOrigin(request, server),
-            await bearerUserIdIfValid(...readBearer(request)),
+            await readBearerUserIdIfValid(...readBearer(request)),
           ),
         ),
       {
@@ -107,7 +107,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           login,
           { name, ...readLocale(request) },
           readOrigin(request, server),
-          await bearerUserId(...readBearer(request)),
+          await readBearerUserId(...readBearer(request)),
         ),
       {
         ...json(SocialBody),
