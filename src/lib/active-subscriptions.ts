@@ -30,7 +30,7 @@ export function findActiveSubscriptions(lines: Line[]) {
 }
 
 /** The names of subscriptions that stores still charge for, and where to cancel them. */
-export function chargedAmong(subscriptions: ActiveSubscription[]) {
+export function filterCharged(subscriptions: ActiveSubscription[]) {
   const charged = subscriptions.filter(({ willRenew }) => willRenew)
   return charged.map(({ productId, store, ...one }) => ({
     ...one,

@@ -25,7 +25,7 @@ export const migrateCommand: LocalCommand = {
   run: async (loadConfig, { status, backToSnapshot, json, yes }) => {
     const config = loadConfig()
     if (backToSnapshot) {
-      // The database is missing if an earlier return was interrupted.
+      // The database is missing if an earlier restore was interrupted.
       await requireOwnDirectory(config)
       const name = backToSnapshot === true ? null : backToSnapshot
       const done = await restoreSnapshot(config, name, yes === true)

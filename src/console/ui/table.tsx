@@ -57,7 +57,7 @@ export function Table<Row>(props: TableProps<Row>) {
           </tr>
         </thead>
         <tbody>
-          {inOrder(rows, columns, current).map((row) => {
+          {sortRows(rows, columns, current).map((row) => {
             const more = detail?.(row)
             return (
               <Fragment key={keyOf(row)}>
@@ -157,7 +157,7 @@ function reversed(sort: string): string {
 }
 
 /** The rows sorted in the browser, where the column of the order can do that; empty values are last. */
-function inOrder<Row>(rows: Row[], columns: Column<Row>[], order: string): Row[] {
+function sortRows<Row>(rows: Row[], columns: Column<Row>[], order: string): Row[] {
   const value = columns.find(({ sort }) => sort && readName(sort) === readName(order))?.value
   if (value === undefined) return rows
   const sign = order.startsWith('-') ? -1 : 1

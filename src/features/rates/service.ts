@@ -13,10 +13,10 @@ import type { RatesDb } from './schema.ts'
 import {
   addPegs,
   type DayRates,
-  inOrder,
   lastPublication,
   mergeDays,
   mergeSets,
+  orderSets,
   type Peg,
   type RefreshOutcome,
   ratesFor,
@@ -264,7 +264,7 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
     const rows = [...newest, ...current].filter((row) => row !== undefined)
     const distinct = [...new Map(rows.map((row) => [row.provider, row])).values()]
     const sets = distinct.map(async (row) => ({ ...row, rates: await findRates(from, row.id) }))
-    const ordered = inOrder(providers, await Promise.all(sets), now().getTime())
+    const ordered = orderSets(providers, await Promise.all(sets), now().getTime())
     const [first] = ordered
     if (!first) return null
     const table = ratesFor(baseCode, mergeSets(ordered as [typeof first]), pegs)

@@ -43,7 +43,7 @@ const MAX_FILLER_AGE_MS = 7 * DAY_MS
 /** The hour (UTC) by which a working day's rates are published. */
 const PUBLISHED_BY_UTC_HOUR = 15
 
-/** One set: the rates of the first, and of each other one what the sets before it lack. */
+/** Merges sets into one: each adds the rates that the sets before it lack. */
 export function mergeSets<Set extends RateSet>([first, ...others]: [Set, ...RateSet[]]): Set {
   const all: Record<string, number> = { [first.baseCode]: 1, ...first.rates }
   for (const { baseCode, rates } of others) {
@@ -63,14 +63,18 @@ export function mergeDays(providers: string[], pegs: Peg[], sets: RateSet[]): Da
   return sets.map((set) => {
     newest.set(set.provider, set)
     const merged = mergeSets(
-      inOrder(providers, [...newest.values()], Date.parse(set.date)) as [RateSet],
+      orderSets(providers, [...newest.values()], Date.parse(set.date)) as [RateSet],
     )
     return { date: set.date, rates: addPegs(merged, pegs) }
   })
 }
 
 /** Up-to-date sets first, in the order of the providers; leaves out sets too old to fill gaps. */
-export function inOrder<Set extends RateSet>(providers: string[], sets: Set[], at: number): Set[] {
+export function orderSets<Set extends RateSet>(
+  providers: string[],
+  sets: Set[],
+  at: number,
+): Set[] {
   const rank = ({ provider, publishedAt }: RateSet) => {
     const place = providers.indexOf(provider)
     const old = areRatesOld(publishedAt.getTime(), at) ? providers.length + 1 : 0

@@ -1,5 +1,5 @@
 import { isNotNull } from 'drizzle-orm'
-import { type ActiveSubscription, chargedAmong } from '../../lib/active-subscriptions.ts'
+import { type ActiveSubscription, filterCharged } from '../../lib/active-subscriptions.ts'
 import type { Log } from '../../lib/log/log.ts'
 import type { Passwords } from '../../lib/passwords/passwords.ts'
 import type { Tx } from '../../platform/db/db.ts'
@@ -208,7 +208,7 @@ export function createUsers(deps: UsersDeps) {
 
   /** Tells a user whose account is being deleted what the stores keep charging for. */
   async function notifyOfCharges(tx: Tx, userId: string, active: ActiveSubscription[]) {
-    const names = chargedAmong(active).map(({ name }) => name)
+    const names = filterCharged(active).map(({ name }) => name)
     if (names.length === 0) return
     // Without the id, because deleting the account deletes its queued e-mails.
     const user = { ...(await accounts.find(tx, userId)), id: null }

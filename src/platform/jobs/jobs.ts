@@ -87,7 +87,7 @@ export function startJobs(
       const { due, jump, wall } = dueJobs.take()
       if (jump !== 0) log.warn({ seconds: Math.round(jump / 1000) }, 'the clock jumped')
       const mayDelete = await isClockInSync()
-      // All instances with about the right time name the scheduled minute, by their own clocks.
+      // Instances whose clocks are about right all take the scheduled minute, by their own clocks.
       const slot = wall - (Math.abs(lastSkew) < MAX_SKEW_MS ? 0 : lastSkew)
       for (const job of due) {
         if (mayDelete || !job.deletesByAge) void start(job, slot, job.jitter)
@@ -162,7 +162,7 @@ function toMinute(time: number): Date {
   return new Date(Math.floor(time / MINUTE_MS) * MINUTE_MS)
 }
 
-/** Or until `signal` aborts. */
+/** Resolves after `ms`, or when `signal` aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (ms <= 0 || signal.aborted) return Promise.resolve()
   const { promise, resolve } = Promise.withResolvers<void>()

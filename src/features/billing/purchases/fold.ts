@@ -126,7 +126,10 @@ function isUnpaidAtStripe({ endedAt, billingIssueDetectedAt }: Purchase, event: 
   return isFree && endedAt !== null && billingIssueDetectedAt !== null
 }
 
-/** Replaces what events said. It names one product per entitlement, so without any another purchase may give them. */
+/**
+ * Replaces what events said, but keeps the entitlements if it has none: it names one product per entitlement, which
+ * may be that of another purchase.
+ */
 function applyReconciliation(purchase: Purchase, event: OrderedEvent): Purchase {
   const { unsubscribedAt, billingIssueAt, refundedAt, entitlementIds, productId } = event
   const areUnknown = entitlementIds.length === 0 && productId === purchase.productId

@@ -1,5 +1,5 @@
 import { t } from 'elysia'
-import { chargedAmong, type DeleteAccount } from '../../../lib/active-subscriptions.ts'
+import { type DeleteAccount, filterCharged } from '../../../lib/active-subscriptions.ts'
 import { prettyJson, UsageError } from '../../../lib/command.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { asLocale } from '../../../lib/text/locale.ts'
@@ -195,7 +195,7 @@ const remove = defineAction({
       return `This permanently deletes ${account.email ?? 'the user'} (${account.id}) with profile, files and sessions.`
     },
     print: ({ deleted, activeSubscriptions }) =>
-      `Deleted ${deleted}.${chargedAmong(activeSubscriptions).length > 0 ? ' The store keeps charging for a subscription until the user cancels it.' : ''}`,
+      `Deleted ${deleted}.${filterCharged(activeSubscriptions).length > 0 ? ' The store keeps charging for a subscription until the user cancels it.' : ''}`,
   },
 })
 

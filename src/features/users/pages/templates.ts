@@ -1,4 +1,4 @@
-import { type ActiveSubscription, chargedAmong } from '../../../lib/active-subscriptions.ts'
+import { type ActiveSubscription, filterCharged } from '../../../lib/active-subscriptions.ts'
 import type { PageTexts } from './texts.ts'
 
 export type TokenPage = 'verify' | 'cancel' | 'reset'
@@ -62,7 +62,7 @@ export function resultPage(title: string): PageContent {
 
 /** `subscriptions`: what continues at the stores. */
 export function deletedPage(texts: PageTexts, subscriptions: ActiveSubscription[]): PageContent {
-  const items = chargedAmong(subscriptions).map(({ name, managementUrl: url }) => {
+  const items = filterCharged(subscriptions).map(({ name, managementUrl: url }) => {
     const text = Bun.escapeHTML(name)
     return `<li>${url ? `<a href="${url}">${text}</a>` : text}</li>`
   })

@@ -1,5 +1,5 @@
 import { type Static, t } from 'elysia'
-import { type ActiveSubscription, chargedAmong } from '../../../lib/active-subscriptions.ts'
+import { type ActiveSubscription, filterCharged } from '../../../lib/active-subscriptions.ts'
 import {
   closedObject,
   id,
@@ -155,6 +155,6 @@ export const DeletionReply = closedObject(
 
 export function deletionReply(activeSubscriptions: ActiveSubscription[]) {
   if (activeSubscriptions.length === 0) return message(DELETED)
-  const isCharged = chargedAmong(activeSubscriptions).length > 0
+  const isCharged = filterCharged(activeSubscriptions).length > 0
   return { ...message(isCharged ? STILL_CHARGED : DELETED), activeSubscriptions }
 }

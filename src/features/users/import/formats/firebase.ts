@@ -22,7 +22,7 @@ export function firebaseDraft(row: Row, parameters: FirebaseParameters | null): 
       subject: rawId,
       email,
     })),
-    withoutSignIn: withoutSignIn(
+    withoutSignIn: explainMissingSignIn(
       row,
       providers.map(({ providerId }) => String(providerId)),
     ),
@@ -39,7 +39,7 @@ function toHash({ passwordHash, salt }: Row, parameters: FirebaseParameters | nu
   return hash
 }
 
-function withoutSignIn({ phoneNumber }: Row, providers: string[]): string {
+function explainMissingSignIn({ phoneNumber }: Row, providers: string[]): string {
   if (phoneNumber) return 'signs in with a phone number only'
   const [provider] = providers.filter((name) => name !== 'phone' && name !== 'password')
   return provider === undefined

@@ -23,7 +23,7 @@ export function supabaseDraft(row: Row): Draft {
     createdAt: row['created_at'],
     passwordHash: row['encrypted_password'],
     identities: asRows(row['identities'], 'identities').map(toIdentity),
-    withoutSignIn: withoutSignIn(row),
+    withoutSignIn: explainMissingSignIn(row),
   }
 }
 
@@ -67,7 +67,7 @@ function asRow(value: unknown): Row {
   return typeof row === 'object' && row !== null ? (row as Row) : {}
 }
 
-function withoutSignIn({ is_anonymous: isAnonymous, phone }: Row): string {
+function explainMissingSignIn({ is_anonymous: isAnonymous, phone }: Row): string {
   if (isAnonymous === true || isAnonymous === 'true' || isAnonymous === 't') return 'is anonymous'
   return phone ? 'signs in with a phone number only' : 'has no e-mail address'
 }
