@@ -42,6 +42,9 @@ const FOR_DEVELOPERS = [
   'The transfer does not name both users.',
   'There are no rates for ….',
   'Set RC_API_KEY to refresh purchases from RevenueCat.',
+  "This server has version … of the client: …. Keep the file of an older version in the app's repository.",
+  // Only operators search.
+  'More users have this name than a search lists. Add another word of the name.',
   'There is no event ….',
   'There is no purchase ….',
   'Other operators are searching. Try again in a few seconds.',

@@ -20,7 +20,7 @@ type AuditEntry = {
   isPublic?: boolean
 }
 
-export type AuditFilter = {
+type AuditFilter = {
   action?: string | undefined
   operator?: string | undefined
   target?: string | undefined

@@ -13,7 +13,7 @@ export const DELIVERY_STATES = ['waiting', 'delivered', 'failed'] as const
 
 export const DELIVERY_ORDERS = ['created', '-created'] as const
 
-export type DeliveryFilter = {
+type DeliveryFilter = {
   endpoint?: string | undefined
   state?: (typeof DELIVERY_STATES)[number] | undefined
   /** Default: `-created`, newest first. */

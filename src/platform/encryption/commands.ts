@@ -5,10 +5,10 @@ import { defineAction } from '../actions/action.ts'
 import { closedObject, literalUnion } from '../http/replies/envelope.ts'
 import { defineList } from '../lists/list.ts'
 
-export type KeyRings = { encryptionKeys: KeyRing; signingKeys: KeyRing }
+type KeyRings = { encryptionKeys: KeyRing; signingKeys: KeyRing }
 
 /** The consequences of replacing all keys of a use immediately. */
-export const ROTATION_EFFECTS = {
+const ROTATION_EFFECTS = {
   enc: 'apps that pin the current keys cannot encrypt requests until they are updated',
   sig: 'all access tokens expire now, and apps must refresh theirs',
 }

@@ -17,6 +17,7 @@ test('a file of a support ticket is announced, and its address comes from the se
     uploadForm(app, accessToken, [[name, content]], { type })
   expect((await upload('publicAsset', 'avatar.png', await bombPng(8))).status).toBe(200)
   expect(await announced()).toEqual([])
+  app.clock.advance(1_000)
   expect((await upload('supportTicket', 'report.txt', 'what went wrong')).status).toBe(200)
   const file = { type: 'supportTicket', fileName: 'report.txt', itemType: 'text/plain', size: 15 }
   expect(await announced()).toMatchObject([{ userId: user._id, file }])

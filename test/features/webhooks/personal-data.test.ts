@@ -34,8 +34,8 @@ test('deleting an account erases its messages, delivered or not, but not user.de
   app.clock.advance(DAY)
   await app.services.webhooks.flush()
   const sent = failing.received.map(({ body }) => body).filter((body) => body.includes(user._id))
-  // Five samples, `user.created` of the registration, and `user.deleted` of the deletion.
-  expect(sent).toHaveLength(7)
+  // Six samples, `user.created` of the registration, and `user.deleted` of the deletion.
+  expect(sent).toHaveLength(8)
   expect(sent.filter((body) => body.includes('@'))).toEqual([])
 })
 
@@ -92,11 +92,11 @@ test('messages are deleted after 30 days, with deliveries, attempts and former s
   await webhooks.flush()
   await webhooks.retention.clearOld()
   const { webhookMessages, webhookDeliveries, webhookAttempts, webhookEndpoints } = db.tables
-  expect(await db.read.$count(webhookMessages)).toBe(248)
+  expect(await db.read.$count(webhookMessages)).toBe(279)
   app.clock.advance(DAY + 5_000)
   await webhooks.retention.clearOld()
   for (const table of [webhookMessages, webhookDeliveries, webhookAttempts])
-    expect(await db.read.$count(table)).toBe(8)
+    expect(await db.read.$count(table)).toBe(9)
   const [{ formerSecret, formerSecretUntil } = {}] = await db.read.select().from(webhookEndpoints)
   expect([formerSecret, formerSecretUntil]).toEqual([null, null])
 }, 60_000)

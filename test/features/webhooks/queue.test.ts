@@ -243,9 +243,9 @@ test('lists deliveries by endpoint and state, page by page', async () => {
   )
   const first = await webhooks.deliveries.list({ endpoint: badId, limit: 4 })
   const after = first.next ?? undefined
-  const second = await webhooks.deliveries.list({ endpoint: badId, limit: 4, after })
+  const second = await webhooks.deliveries.list({ endpoint: badId, limit: 5, after })
   const ids = [...first.deliveries, ...second.deliveries].map(({ id }) => id)
-  expect([new Set(ids).size, second.next]).toEqual([8, null])
+  expect([new Set(ids).size, second.next]).toEqual([9, null])
   expect(ids).toEqual(ids.toSorted().toReversed())
 })
 

@@ -80,7 +80,7 @@ test('the console manages endpoints and shows each attempt with its reply', asyn
   const added = (await ann.ask('POST', 'webhooks/add', { json })).json.response
   expect(added.secret).toMatch(SECRET)
   const { endpoints, types } = await ann.read('webhooks')
-  expect([endpoints.length, types.length]).toEqual([1, 8])
+  expect([endpoints.length, types.length]).toEqual([1, 9])
   const { id } = endpoints[0]
   await emit(app, ...sampleEvents(USER).slice(0, 1))
   await app.services.webhooks.flush()

@@ -13,7 +13,7 @@ type DirectoryDeps = { db: UsersDb; accounts: Accounts }
 
 export type Directory = ReturnType<typeof createDirectory>
 
-export type Page = {
+type Page = {
   emailPrefix?: string | undefined
   after?: string | undefined
   limit?: number | undefined
