@@ -1,71 +1,32 @@
 import type { ComponentType } from 'preact'
 import { loadedScreen } from './frame/loaded-screen.tsx'
 import { EventsScreen } from './screens/events/events.tsx'
-import { MeScreen } from './screens/operators/me.tsx'
 import { OverviewScreen } from './screens/overview/overview.tsx'
 import { PurchasesScreen } from './screens/purchases/purchases.tsx'
-import { FilesScreen } from './screens/system/files.tsx'
-import { RatesScreen } from './screens/system/rates.tsx'
 import { UsageScreen } from './screens/system/usage.tsx'
 import { PeopleScreen } from './screens/users/people.tsx'
 
 // The screens with much code that few open.
-const AlertsScreen = loadedScreen(
-  'Alerts',
-  async () => (await import('./screens/overview/alerts.tsx')).AlertsScreen,
-)
-const ApiKeysScreen = loadedScreen(
-  'API keys',
-  async () => (await import('./screens/keys/api-keys.tsx')).ApiKeysScreen,
-)
-const AuditScreen = loadedScreen(
-  'Audit',
-  async () => (await import('./screens/operators/audit.tsx')).AuditScreen,
-)
-const BackupsScreen = loadedScreen(
-  'Backups',
-  async () => (await import('./screens/system/backups.tsx')).BackupsScreen,
-)
-const BusinessScreen = loadedScreen(
-  'Business',
-  async () => (await import('./screens/business/business.tsx')).BusinessScreen,
-)
-const FaqsScreen = loadedScreen(
-  'FAQs',
-  async () => (await import('./screens/content/faqs.tsx')).FaqsScreen,
-)
-const KeysScreen = loadedScreen(
-  'Keys',
-  async () => (await import('./screens/keys/keys.tsx')).KeysScreen,
-)
-const LiveScreen = loadedScreen(
-  'Live log',
-  async () => (await import('./screens/system/live.tsx')).LiveScreen,
-)
-const MetricsScreen = loadedScreen(
-  'Metrics',
-  async () => (await import('./screens/metrics/metrics.tsx')).MetricsScreen,
-)
+const AlertsScreen = loadedScreen('Alerts', () => import('./screens/overview/alerts.tsx'))
+const ApiKeysScreen = loadedScreen('API keys', () => import('./screens/keys/api-keys.tsx'))
+const AuditScreen = loadedScreen('Audit', () => import('./screens/operators/audit.tsx'))
+const BackupsScreen = loadedScreen('Backups', () => import('./screens/system/backups.tsx'))
+const BusinessScreen = loadedScreen('Business', () => import('./screens/business/business.tsx'))
+const FaqsScreen = loadedScreen('FAQs', () => import('./screens/content/faqs.tsx'))
+const FilesScreen = loadedScreen('Files', () => import('./screens/system/files.tsx'))
+const KeysScreen = loadedScreen('Keys', () => import('./screens/keys/keys.tsx'))
+const LiveScreen = loadedScreen('Live log', () => import('./screens/system/live.tsx'))
+const MeScreen = loadedScreen('Me', () => import('./screens/operators/me.tsx'))
+const MetricsScreen = loadedScreen('Metrics', () => import('./screens/metrics/metrics.tsx'))
 const OperatorsScreen = loadedScreen(
   'Operators',
-  async () => (await import('./screens/operators/operator-list.tsx')).OperatorsScreen,
+  () => import('./screens/operators/operator-list.tsx'),
 )
-const PlansScreen = loadedScreen(
-  'Plans',
-  async () => (await import('./screens/content/plans.tsx')).PlansScreen,
-)
-const SettingsScreen = loadedScreen(
-  'Settings',
-  async () => (await import('./screens/content/settings.tsx')).SettingsScreen,
-)
-const StoresScreen = loadedScreen(
-  'Stores',
-  async () => (await import('./screens/stores/connections.tsx')).StoresScreen,
-)
-const WebhooksScreen = loadedScreen(
-  'Webhooks',
-  async () => (await import('./screens/webhooks/webhooks.tsx')).WebhooksScreen,
-)
+const PlansScreen = loadedScreen('Plans', () => import('./screens/content/plans.tsx'))
+const RatesScreen = loadedScreen('Rates', () => import('./screens/system/rates.tsx'))
+const SettingsScreen = loadedScreen('Settings', () => import('./screens/content/settings.tsx'))
+const StoresScreen = loadedScreen('Stores', () => import('./screens/stores/connections.tsx'))
+const WebhooksScreen = loadedScreen('Webhooks', () => import('./screens/webhooks/webhooks.tsx'))
 
 type Group = 'Customers' | 'App' | 'Integrations' | 'Server' | 'Access'
 

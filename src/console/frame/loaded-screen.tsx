@@ -3,8 +3,10 @@ import { useEffect, useState } from 'preact/hooks'
 import { Empty, Title } from '../ui/parts.tsx'
 import { Loading } from '../ui/remote.tsx'
 
-/** A screen whose code is loaded when it is first opened. */
-export function loadedScreen(title: string, load: () => Promise<ComponentType>): ComponentType {
+type Module = { Screen: ComponentType }
+
+/** A screen whose module is loaded when it is first opened. */
+export function loadedScreen(title: string, load: () => Promise<Module>): ComponentType {
   let loaded: ComponentType | null = null
   return function LoadedScreen() {
     const [Screen, setScreen] = useState(() => loaded)
@@ -12,9 +14,9 @@ export function loadedScreen(title: string, load: () => Promise<ComponentType>):
     useEffect(() => {
       if (loaded) return
       load().then(
-        (screen) => {
-          loaded = screen
-          setScreen(() => screen)
+        (module) => {
+          loaded = module.Screen
+          setScreen(() => loaded)
         },
         () => setMissing(true),
       )

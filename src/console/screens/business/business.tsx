@@ -11,7 +11,7 @@ type MonthFigures = Business['months'][number]
 const SPARK = { width: 120, height: 32 }
 
 /** What the business earns: the figures of a month, beside those of the month before. */
-export function BusinessScreen() {
+export function Screen() {
   const { filter, search } = readFilters(['month', 'currency', 'environment'])
   const figures = useRemote<Business>(`business${search}`)
   return (

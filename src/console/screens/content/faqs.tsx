@@ -11,7 +11,7 @@ function formatTranslations(text: unknown): string {
   return others.map(([, translation]) => translation).join(' · ')
 }
 
-export function FaqsScreen() {
+export function Screen() {
   return (
     <Publishing<Faqs> kind="faqs" title="FAQs" nameOf={({ question }) => inEnglish(question)}>
       {({ draft, setDraft, schema }) => (

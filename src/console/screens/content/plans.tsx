@@ -37,7 +37,7 @@ function withPrice({ currency, ...plan }: Plan): Plan {
   return { ...plan, price: formatPrice({ price: plan['price'], currency }) }
 }
 
-export function PlansScreen() {
+export function Screen() {
   return (
     <Publishing<Plans>
       kind="plans"

@@ -11,7 +11,7 @@ import { useRemote } from '../../ui/remote.tsx'
 
 type RulesByKey = Record<string, Rule[]>
 
-export function SettingsScreen() {
+export function Screen() {
   const { data } = useRemote<Surroundings>('settings/surroundings')
   return (
     <SurroundingsContext.Provider value={data ?? UNKNOWN}>

@@ -29,7 +29,7 @@ const MEANINGS: Record<Scope, string> = {
 }
 
 /** The keys with which the app's other servers call the server API. */
-export function ApiKeysScreen() {
+export function Screen() {
   const keys = useRemote<KeyList>('api-keys')
   const [created, setCreated] = useState<Created | null>(null)
   const [replaced, setReplaced] = useState<KeyList[number] | null>(null)

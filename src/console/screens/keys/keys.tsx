@@ -24,7 +24,7 @@ const ROTATION: Record<string, string> = {
   sig: 'The new key takes effect in a day. Users stay signed in.',
 }
 
-export function KeysScreen() {
+export function Screen() {
   const keys = useRemote<Keys>('keys')
   const rotate = (use: string, atOnce: boolean) => async () => {
     await send('keys/rotate', { use, atOnce })

@@ -21,7 +21,7 @@ const SPANS: [hours: string, name: string][] = [
   ['720', 'Last 30 days'],
 ]
 
-export function MetricsScreen() {
+export function Screen() {
   const [, current = ''] = parts.value
   const { hours, day, week } = Object.fromEntries(query.value)
   const section = SECTIONS.find(([path]) => path === `/${current}`) ?? SECTIONS[0]

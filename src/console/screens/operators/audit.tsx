@@ -19,7 +19,7 @@ type Entry = AuditPage['entries'][number] & Pick<AuditPage, 'names'>
 const FILTERS = ['action', 'operator', 'target', 'from', 'to']
 
 /** The audit log: every action with its operator and changes. */
-export function AuditScreen() {
+export function Screen() {
   const { filter } = readFilters(FILTERS)
   const search = formatSearch(toRequest(readFilters([...FILTERS, 'sort']).filter))
   const path = `audit${search}`

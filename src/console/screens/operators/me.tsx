@@ -12,7 +12,7 @@ import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { Table } from '../../ui/table.tsx'
 
 /** The operator's own passkeys and sessions. */
-export function MeScreen() {
+export function Screen() {
   const remote = useRemote<Me>('me')
   const addPasskey = async () => {
     const options = await send<PasskeyOptions>('me/passkeys/options')

@@ -24,7 +24,7 @@ const ROLE_RIGHTS: Record<string, string> = {
 }
 const ROLE_OPTIONS = ROLES.map((role): [value: string, name: string] => [role, words(role)])
 
-export function OperatorsScreen() {
+export function Screen() {
   const operators = useRemote<OperatorList>('operators')
   const [invitation, setInvitation] = useState<Invitation | null>(null)
   const isOwner = me.value?.role === 'owner'

@@ -11,7 +11,7 @@ type AlertList = ReplyOf<Alerts['list']>
 type RuleState = AlertList['rules'][number]
 
 /** What operators are told about, and what is wrong now. */
-export function AlertsScreen() {
+export function Screen() {
   const alerts = useRemote<AlertList>('alerts')
   return (
     <>

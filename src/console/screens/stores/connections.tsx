@@ -12,7 +12,7 @@ type Check = ReplyOf<StoresService['status']['check']>[number]
 type Results = { title: string; checks: Check[] }
 
 /** Every app in each environment of its store, and the connection to the store. */
-export function StoresScreen() {
+export function Screen() {
   const stores = useRemote<Stores>('stores')
   return (
     <>

@@ -11,7 +11,7 @@ import { ListBar, Table } from '../../ui/table.tsx'
 
 type Backups = ReplyOf<BackupsService['list']>
 
-export function BackupsScreen() {
+export function Screen() {
   const backups = useRemote<Backups>('backups')
   const [written, setWritten] = useState<number | null>(null)
   const backUp = async () => {

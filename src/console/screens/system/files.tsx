@@ -28,7 +28,7 @@ const TOTALS: Column<{ files: number; bytes: number }>[] = [
 ]
 
 /** Storage used by files, by type and by user. */
-export function FilesScreen() {
+export function Screen() {
   const usage = useRemote<Usage>('files')
   return (
     <>

@@ -31,7 +31,7 @@ const LEVELS: [level: string, name: string][] = [
 ]
 
 /** Shows the log as it is written. A hidden tab receives nothing. */
-export function LiveScreen() {
+export function Screen() {
   const [isPaused, setPaused] = useState(false)
   const [text, setText] = useState(query.value.get('text') ?? '')
   const [level, setLevel] = useState('')

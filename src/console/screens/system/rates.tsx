@@ -19,7 +19,7 @@ const SOURCES: Record<string, string> = {
   'open-er-api': 'Rates By Exchange Rate API (https://www.exchangerate-api.com)',
 }
 
-export function RatesScreen() {
+export function Screen() {
   const rates = useRemote<Rates>('rates')
   const [text, setText] = useState('')
   const refresh = async () => {

@@ -19,7 +19,7 @@ type NewEndpoint = { url: string; events: string[]; description: string }
 const ALL_EVENTS = 'all'
 
 /** The webhook endpoints, one endpoint, or one delivery. */
-export function WebhooksScreen() {
+export function Screen() {
   const [, first, second] = parts.value
   if (first === undefined) return <EndpointList />
   if (first === 'deliveries' && second !== undefined) return <DeliveryScreen id={second} />
