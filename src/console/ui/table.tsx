@@ -3,12 +3,22 @@ import { apiAddress, download } from '../api.ts'
 import { formatCount } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { query, withQuery } from '../router.ts'
-import { Action, Empty, PlainTimes } from './parts.tsx'
+import { Action, Empty, PlainTimes, Time, TimeAgo } from './parts.tsx'
 
-export type Column<Row> = {
-  name: string
-  /** The content of a cell; null or an empty text leaves it out on a phone. */
+/** A member of the rows, and how it is shown: by default as it is. Sorts in the browser, for complete lists. */
+type Field<Row> = {
+  [Name in keyof Row]: { field: Name; format?: (value: Row[Name]) => ComponentChildren }
+}[keyof Row]
+
+/** The content of a cell; null or an empty text leaves it out on a phone. */
+type Cell<Row> = {
   cell: (row: Row) => ComponentChildren
+  /** Sorts in the browser, for complete lists. Without it, the server sorts. */
+  value?: (row: Row) => string | number | null
+}
+
+export type Column<Row> = (Field<Row> | Cell<Row>) & {
+  name: string
   kind?: 'number' | 'actions'
   /**
    * On a phone: `aside` of the row's title (its first column), in the `line` below it with the column's name (default),
@@ -17,8 +27,6 @@ export type Column<Row> = {
   onPhone?: 'aside' | 'line' | 'omitted'
   /** What the address calls the column, if it is sortable; `-` in front: descending first. */
   sort?: string
-  /** Sorts in the browser, for complete lists. Without it, the server sorts. */
-  value?: (row: Row) => string | number | null
 }
 
 type TableProps<Row> = {
@@ -62,9 +70,13 @@ export function Table<Row>(props: TableProps<Row>) {
             return (
               <Fragment key={keyOf(row)}>
                 <tr>
-                  {columns.map(({ name, kind, onPhone = '', cell }) => (
-                    <td key={name} class={`${kind ?? ''} ${onPhone}`} data-label={name}>
-                      {cell(row)}
+                  {columns.map((column) => (
+                    <td
+                      key={column.name}
+                      class={`${column.kind ?? ''} ${column.onPhone ?? ''}`}
+                      data-label={column.name}
+                    >
+                      {showCell(column, row)}
                     </td>
                   ))}
                 </tr>
@@ -81,6 +93,16 @@ export function Table<Row>(props: TableProps<Row>) {
     </PlainTimes.Provider>
   )
 }
+
+function showCell<Row>(column: Column<Row>, row: Row): ComponentChildren {
+  if ('cell' in column) return column.cell(row)
+  const { field, format = (value) => value as ComponentChildren } = column
+  return format(row[field])
+}
+
+/** Formats of columns. */
+export const asTimeAgo = (at: string | null) => <TimeAgo at={at} />
+export const asTime = (at: string | null) => at && <Time at={at} />
 
 type HeadingProps = { column: Pick<Column<never>, 'name' | 'kind' | 'sort'>; current: string }
 
@@ -158,8 +180,10 @@ function reversed(sort: string): string {
 
 /** The rows sorted in the browser, where the column of the order can do that; empty values are last. */
 function sortRows<Row>(rows: Row[], columns: Column<Row>[], order: string): Row[] {
-  const value = columns.find(({ sort }) => sort && readName(sort) === readName(order))?.value
-  if (value === undefined) return rows
+  const column = columns.find(({ sort }) => sort && readName(sort) === readName(order))
+  if (column === undefined || ('cell' in column && !column.value)) return rows
+  const value = (row: Row) =>
+    'cell' in column ? (column.value?.(row) ?? null) : (row[column.field] ?? null)
   const sign = order.startsWith('-') ? -1 : 1
   return rows.toSorted((one, other) => {
     const [a, b] = [value(one), value(other)]

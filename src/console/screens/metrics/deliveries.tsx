@@ -16,16 +16,16 @@ const PROVIDERS: Record<string, string> = {
 }
 const OUTGOING: Column<Outgoing>[] = [
   { name: 'Endpoint', cell: ({ id, url }) => <a href={linkTo(`webhooks/${id}`)}>{url}</a> },
-  { name: 'Delivered', kind: 'number', cell: ({ delivered }) => number(delivered) },
-  { name: 'Given up', kind: 'number', cell: ({ failed }) => number(failed) },
-  { name: 'Failed, retried', kind: 'number', cell: ({ retried }) => number(retried) },
-  { name: 'Waiting now', kind: 'number', cell: ({ waiting }) => upTo1000(waiting) },
+  { name: 'Delivered', kind: 'number', field: 'delivered', format: number },
+  { name: 'Given up', kind: 'number', field: 'failed', format: number },
+  { name: 'Failed, retried', kind: 'number', field: 'retried', format: number },
+  { name: 'Waiting now', kind: 'number', field: 'waiting', format: upTo1000 },
   { name: 'p50', kind: 'number', cell: (row) => ifReplied(row, row.p50) },
   { name: 'p99', kind: 'number', cell: (row) => ifReplied(row, row.p99) },
 ]
 const INCOMING: Column<Incoming>[] = [
   { name: 'From', cell: ({ provider }) => PROVIDERS[provider] ?? provider },
-  { name: 'Received', kind: 'number', cell: ({ received }) => number(received) },
+  { name: 'Received', kind: 'number', field: 'received', format: number },
   {
     name: 'Failed',
     kind: 'number',
@@ -36,8 +36,8 @@ const INCOMING: Column<Incoming>[] = [
     kind: 'number',
     cell: ({ conflicting, received }) => formatShare(conflicting, received),
   },
-  { name: 'Delay p50', kind: 'number', cell: ({ p50 }) => seconds(p50) },
-  { name: 'Delay p99', kind: 'number', cell: ({ p99 }) => seconds(p99) },
+  { name: 'Delay p50', kind: 'number', field: 'p50', format: seconds },
+  { name: 'Delay p99', kind: 'number', field: 'p99', format: seconds },
 ]
 
 /** Webhooks to the operator's servers, and billing events from the providers. */

@@ -1,8 +1,7 @@
 import type { SlowRequests } from '../../../operations/console/metrics.ts'
 import { linkTo, readFilters } from '../../router.ts'
-import { TimeAgo } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
+import { asTimeAgo, type Column, Table } from '../../ui/table.tsx'
 import { ConsoleChoice, EndpointLink, milliseconds } from './labels.tsx'
 
 type SlowRequest = SlowRequests[number]
@@ -12,19 +11,13 @@ const COLUMNS: Column<SlowRequest>[] = [
   {
     name: 'Duration',
     onPhone: 'aside',
-    cell: ({ ms }) => milliseconds(ms),
     kind: 'number',
     sort: '-duration',
-    value: ({ ms }) => ms,
+    field: 'ms',
+    format: milliseconds,
   },
-  { name: 'Status', cell: ({ status }) => status, sort: '-status', value: ({ status }) => status },
-  {
-    name: 'When',
-    onPhone: 'line',
-    cell: ({ at }) => <TimeAgo at={at} />,
-    sort: '-when',
-    value: ({ at }) => at,
-  },
+  { name: 'Status', sort: '-status', field: 'status' },
+  { name: 'When', onPhone: 'line', sort: '-when', field: 'at', format: asTimeAgo },
   {
     name: 'User',
     onPhone: 'line',

@@ -9,7 +9,7 @@ import { createPasskey, type PasskeyOptions } from '../../passkey.ts'
 import { Confirm, Dialog } from '../../ui/dialog.tsx'
 import { Action, Badge, Card, Details, List, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
-import { Table } from '../../ui/table.tsx'
+import { asTimeAgo, Table } from '../../ui/table.tsx'
 
 /** The operator's own passkeys and sessions. */
 export function Screen() {
@@ -77,14 +77,9 @@ export function Screen() {
               keyOf={({ id }) => id}
               order="-seen"
               columns={[
-                { name: 'Device', cell: ({ device }) => device },
-                { name: 'Address', onPhone: 'line', cell: ({ ip }) => ip },
-                {
-                  name: 'Last seen',
-                  sort: '-seen',
-                  value: ({ lastSeenAt }) => lastSeenAt,
-                  cell: ({ lastSeenAt }) => <TimeAgo at={lastSeenAt} />,
-                },
+                { name: 'Device', field: 'device' },
+                { name: 'Address', onPhone: 'line', field: 'ip' },
+                { name: 'Last seen', sort: '-seen', field: 'lastSeenAt', format: asTimeAgo },
                 {
                   name: 'Actions',
                   kind: 'actions',

@@ -10,21 +10,8 @@ type Counted = NonNullable<ReplyOf<ReturnType<typeof createFileUsage>['read']>>
 type Usage = (Counted & { names: Record<string, string> }) | null
 
 const TOTALS: Column<{ files: number; bytes: number }>[] = [
-  {
-    name: 'Files',
-    kind: 'number',
-    sort: '-files',
-    value: ({ files }) => files,
-    cell: ({ files }) => number(files),
-  },
-  {
-    name: 'Size',
-    onPhone: 'aside',
-    kind: 'number',
-    sort: '-bytes',
-    value: ({ bytes: size }) => size,
-    cell: ({ bytes: size }) => bytes(size),
-  },
+  { name: 'Files', kind: 'number', sort: '-files', field: 'files', format: number },
+  { name: 'Size', onPhone: 'aside', kind: 'number', sort: '-bytes', field: 'bytes', format: bytes },
 ]
 
 /** Storage used by files, by type and by user. */
@@ -49,7 +36,7 @@ export function Screen() {
                   rows={data.types}
                   keyOf={({ type }) => type}
                   empty="No files yet."
-                  columns={[{ name: 'Type', cell: ({ type }) => type }, ...TOTALS]}
+                  columns={[{ name: 'Type', field: 'type' }, ...TOTALS]}
                 />
               </Card>
               <Card title="Users by storage used">

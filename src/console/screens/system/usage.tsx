@@ -6,7 +6,7 @@ import { go, readFilters, withQuery } from '../../router.ts'
 import { SelectField } from '../../ui/fields.tsx'
 import { Badge, Card, List, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
-import { ListBar, Table } from '../../ui/table.tsx'
+import { asTime, ListBar, Table } from '../../ui/table.tsx'
 import { UserLink } from '../../ui/user-link.tsx'
 import { limitName } from '../content/plan-labels.ts'
 
@@ -49,8 +49,8 @@ export function UsageScreen() {
                     onPhone: 'aside',
                     kind: 'number',
                     sort: '-used',
-                    value: ({ used }) => used,
-                    cell: ({ used }) => number(used),
+                    field: 'used',
+                    format: number,
                   },
                   {
                     name: 'Limit',
@@ -58,12 +58,7 @@ export function UsageScreen() {
                     cell: ({ hasReachedLimit }) =>
                       hasReachedLimit ? <Badge tone="warn">limit reached</Badge> : null,
                   },
-                  {
-                    name: 'Resets',
-                    sort: 'resets',
-                    value: ({ resetsAt }) => resetsAt,
-                    cell: ({ resetsAt }) => resetsAt && <Time at={resetsAt} />,
-                  },
+                  { name: 'Resets', sort: 'resets', field: 'resetsAt', format: asTime },
                 ]}
               />
             </Card>

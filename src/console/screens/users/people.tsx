@@ -2,9 +2,9 @@ import type { FoundUsers } from '../../../features/users/accounts/directory.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { unnamedUser, words } from '../../format.ts'
 import { linkTo, parts, query, readFilters } from '../../router.ts'
-import { Action, Badge, Empty, List, Time, TimeAgo, Title } from '../../ui/parts.tsx'
+import { Action, Badge, Empty, List, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, usePages } from '../../ui/remote.tsx'
-import { type Column, ListBar, Table } from '../../ui/table.tsx'
+import { asTimeAgo, type Column, ListBar, Table } from '../../ui/table.tsx'
 import { Breakable } from '../../ui/user-link.tsx'
 import { ACCESS, placeName } from '../purchases/labels.ts'
 import { useSupportDetails } from '../purchases/support-actions.tsx'
@@ -47,11 +47,7 @@ const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
     cell: ({ plan, status }) =>
       plan === null ? withoutPlan(status) : <Breakable text={planNames[plan] ?? plan} />,
   },
-  {
-    name: 'Last seen',
-    onPhone: 'line',
-    cell: ({ lastSeenAt }) => lastSeenAt && <TimeAgo at={lastSeenAt} />,
-  },
+  { name: 'Last seen', onPhone: 'line', field: 'lastSeenAt', format: (at) => at && asTimeAgo(at) },
   {
     name: 'Seen on',
     onPhone: 'omitted',
@@ -62,7 +58,7 @@ const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
     onPhone: 'omitted',
     cell: ({ loginType }) => <span class="unbroken">{words(loginType)}</span>,
   },
-  { name: 'Registered', onPhone: 'omitted', cell: ({ createdAt }) => <TimeAgo at={createdAt} /> },
+  { name: 'Registered', onPhone: 'omitted', field: 'createdAt', format: asTimeAgo },
 ]
 
 /** The user search, or one user. */
