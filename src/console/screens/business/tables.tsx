@@ -135,7 +135,11 @@ function Retained({ count, size }: { count: number | undefined; size: number }) 
   if (count === undefined) return <td />
   const share = count / size
   return (
-    <td class={`number shade-${Math.round(share * SHADES)}`} title={plural(count, 'subscription')}>
+    <td
+      class="number shade"
+      style={{ '--shade': Math.round(share * SHADES) }}
+      title={plural(count, 'subscription')}
+    >
       {Math.round(share * 100)}%
     </td>
   )
