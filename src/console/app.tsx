@@ -1,7 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { askToSignIn, read, readQuietly } from './api.ts'
+import { type Declarations, declarations } from './declared.ts'
 import { Frame } from './frame/frame.tsx'
 import { otherTabs } from './frame/other-tabs.ts'
+import { ProofDialog } from './frame/proof-dialog.tsx'
 import { type Me, me } from './operator.ts'
 import { Login, type LoginState } from './screens/operators/login.tsx'
 import { SwitchOperator } from './screens/operators/set-up.tsx'
@@ -10,7 +12,6 @@ import { setupToken } from './setup-link.ts'
 import { Dialog } from './ui/dialog.tsx'
 import { dismissMessages } from './ui/messages.tsx'
 import { describeError } from './ui/problems.tsx'
-import { ProofDialog } from './ui/proof-dialog.tsx'
 import { forgetVisits } from './visits.ts'
 
 type State =
@@ -26,7 +27,14 @@ export function App() {
   const load = async () => {
     try {
       const login = await read<LoginState>('login/state')
-      if (login.isSignedIn) return enter(await readQuietly<Me>('me'))
+      if (login.isSignedIn) {
+        const [next, declared] = await Promise.all([
+          readQuietly<Me>('me'),
+          readQuietly<Declarations>('declarations'),
+        ])
+        declarations.value = declared
+        return enter(next)
+      }
       if (me.value === null) setState({ kind: 'signed-out', login })
       else setSessionOver(true)
     } catch (error) {

@@ -2,7 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia'
 import { backupsAdmin } from '../operations/console/backups.ts'
 import { metricsAdmin } from '../operations/console/metrics.ts'
 import { healthAdmin } from '../operations/console/overview.ts'
-import { consoleActions } from '../platform/actions/console-routes.ts'
+import { consoleActions, describeActions } from '../platform/actions/console-routes.ts'
 import type { ConsoleContext } from '../platform/feature.ts'
 import {
   allow,
@@ -20,6 +20,9 @@ import { createBaseUrlReader, type FromProxy } from '../platform/http/request/re
 import { consoleLists } from '../platform/lists/console-routes.ts'
 import { actions, auditLabels, lists } from './declarations.ts'
 import type { Services } from './services.ts'
+
+/** What the page knows about actions, and about the entries of the audit log. */
+const declared = { actions: describeActions(actions), labels: auditLabels }
 
 /** The operators' console: its page, and the routes that the page calls. */
 export function createConsole(services: Services, isFromProxy: FromProxy) {
@@ -70,7 +73,7 @@ function createAdmin(services: Services, isFromProxy: FromProxy) {
     .use(guard)
     .use(consoleActions(actions, deps))
     .use(consoleLists(lists, deps))
-    .get(`${CONSOLE_API}/declarations`, () => data({ labels: auditLabels }), allow('reader'))
+    .get(`${CONSOLE_API}/declarations`, () => data(declared), allow('reader'))
     .use(backupsAdmin({ ...services, record }))
     .use(healthAdmin({ ...services, isSignedIn }))
     .use(metricsAdmin(services))

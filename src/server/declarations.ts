@@ -16,6 +16,7 @@ import { usageFeature } from '../features/usage/feature.ts'
 import { usersFeature } from '../features/users/feature.ts'
 import { webhooksFeature } from '../features/webhooks/feature.ts'
 import { backupActions, backupLists } from '../operations/console/backups.ts'
+import type { ConsoleCalls } from '../platform/actions/action.ts'
 import { toCommands } from '../platform/actions/command-line.ts'
 import type { Columns } from '../platform/db/columns.ts'
 import type { Declarations, Feature } from '../platform/feature.ts'
@@ -108,6 +109,13 @@ export const actions = [...declared.flatMap((feature) => feature.actions ?? []),
 
 /** What operators can list. */
 export const lists = [...declared.flatMap((feature) => feature.lists ?? []), ...backupLists]
+
+type ActionsOf<F> = F extends { actions: readonly (infer Declared)[] } ? Declared : never
+
+/** The console's calls, by path. */
+export type Calls = ConsoleCalls<
+  ActionsOf<(typeof FEATURES)[number]> | (typeof backupActions)[number]
+>
 
 /** What each entry of the audit log says was done, by its name. */
 export const auditLabels: Record<string, string> = {

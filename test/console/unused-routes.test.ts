@@ -10,7 +10,7 @@ test('the console app uses every console route', async () => {
   await using app = await createTestApp()
   const files = [...new Bun.Glob('**/*.{ts,tsx}').scanSync(CONSOLE)]
   const code = (await Promise.all(files.map((path) => Bun.file(join(CONSOLE, path)).text()))).join()
-  const isUsed = (word: string) => new RegExp(`['\`/]${word}['\`/?]`).test(code)
+  const isUsed = (word: string) => new RegExp(`['"\`/]${word}['"\`/?]`).test(code)
   const paths = (createConsoleApp(app.services).routes as { path: string }[]).map(
     ({ path }) => path,
   )

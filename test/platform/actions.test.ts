@@ -14,6 +14,7 @@ import { signInOperator } from '../support/operator.ts'
 const MINUTE = 60_000
 /** An entry that is recorded without an action. */
 const ENTRY = /\baction: '([a-z-]+\.[a-z-]+)'/g
+const BUTTON = /<Action(?:Button|Form)\s+path="([^"]+)"/g
 const offered = actions.filter(({ console: path }) => path !== null)
 
 describe('the console', () => {
@@ -46,6 +47,16 @@ describe('the console', () => {
     const options = action.fileName ? {} : { json: { unknownMember: 1 } }
     return (await ask(action.fileName ? 'GET' : 'POST', path, options)).status
   }
+})
+
+test('the actions with texts for the console are those that its buttons and forms name', async () => {
+  const root = join(import.meta.dir, '../../src/console')
+  const named = new Set<string>()
+  for await (const path of new Bun.Glob('**/*.tsx').scan(root))
+    for (const [, name = ''] of (await Bun.file(join(root, path)).text()).matchAll(BUTTON))
+      named.add(name)
+  const declared = actions.filter(({ form }) => form).map((one) => one.console)
+  expect([...named].toSorted()).toEqual(declared.toSorted() as string[])
 })
 
 test('no two actions share a name, a path or a command', () => {

@@ -47,12 +47,12 @@ export function useBusy<Args extends unknown[]>(run: (...args: Args) => Promise<
   const [isBusy, setBusy] = useState(false)
   const runBusy = async (...args: Args) => {
     setBusy(true)
-    await run(...args).finally(() => setBusy(false))
+    return run(...args).finally(() => setBusy(false))
   }
   return { isBusy, runBusy }
 }
 
-type ConfirmProps = {
+export type ConfirmProps = {
   /** The title, and the text of both buttons, such as `Delete Ann’s account`. */
   label: string
   children: ComponentChildren
@@ -68,8 +68,9 @@ type ConfirmProps = {
   isReversible?: boolean
   /** The first button is not red, because one beside it is worse. */
   isSecondary?: boolean
-  /** The action would do nothing, so the second button is disabled. */
+  /** The action would do nothing, or input is missing, so the second button is disabled. */
   isDisabled?: boolean
+  onOpen?: () => void
 }
 
 /** A button for an action that asks for confirmation first. */
@@ -85,17 +86,20 @@ export function Confirm(props: ConfirmProps) {
     isReversible,
     isSecondary,
     isDisabled = false,
+    onOpen,
   } = props
   const [isOpen, setOpen] = useState(false)
   const [text, setText] = useState('')
   const { isBusy, runBusy } = useBusy(run)
   const open = () => {
     setText('')
+    onOpen?.()
     setOpen(true)
   }
   const confirm = async () => {
-    await runBusy()
+    const result = await runBusy()
     setOpen(false)
+    return result
   }
   return (
     <>
@@ -109,30 +113,33 @@ export function Confirm(props: ConfirmProps) {
       </button>
       {isOpen && (
         <Dialog title={label} onClose={() => setOpen(false)} isBusy={isBusy}>
-          {children}
-          {confirmText !== undefined && (
-            <TextField
-              label={`Type ${confirmText} to confirm`}
-              value={text}
-              autocomplete="off"
-              autocapitalize="none"
-              spellcheck={false}
-              onChange={setText}
-            />
-          )}
-          <div class="actions end">
-            <button type="button" disabled={isBusy} onClick={() => setOpen(false)}>
-              Cancel
-            </button>
-            <Action
-              kind={isReversible ? 'primary' : 'danger'}
-              disabled={isDisabled || (confirmText !== undefined && text !== confirmText)}
-              done={done}
-              run={confirm}
-            >
-              {verb}
-            </Action>
-          </div>
+          <form class="stack" onSubmit={(event) => event.preventDefault()}>
+            {children}
+            {confirmText !== undefined && (
+              <TextField
+                label={`Type ${confirmText} to confirm`}
+                value={text}
+                autocomplete="off"
+                autocapitalize="none"
+                spellcheck={false}
+                onChange={setText}
+              />
+            )}
+            <div class="actions end">
+              <button type="button" disabled={isBusy} onClick={() => setOpen(false)}>
+                Cancel
+              </button>
+              <Action
+                kind={isReversible ? 'primary' : 'danger'}
+                isSubmit
+                disabled={isDisabled || (confirmText !== undefined && text !== confirmText)}
+                done={done}
+                run={confirm}
+              >
+                {verb}
+              </Action>
+            </div>
+          </form>
         </Dialog>
       )}
     </>

@@ -155,7 +155,7 @@ export function Details({ items }: { items: Fact[] }) {
 
 type ActionProps = {
   children: ComponentChildren
-  /** Runs when the button is pressed. Returning false suppresses `done`. */
+  /** Runs when the button is pressed. A text that it returns replaces `done`. */
   run: () => Promise<unknown>
   /** The message after success. */
   done?: string
@@ -191,7 +191,9 @@ export function Action({ children, run, done, kind, disabled, isSubmit }: Action
     setBusy(true)
     setFailure('')
     try {
-      if ((await run()) !== false && done) showMessage(done)
+      const result = await run()
+      const message = typeof result === 'string' ? result : done
+      if (message) showMessage(message)
     } catch (error) {
       const text = (await scope?.report(error)) ?? describeError(error)
       last.current = { failure: text, pathname }

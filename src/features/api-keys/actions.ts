@@ -15,6 +15,7 @@ const create = defineAction({
   proof: 'stepUp',
   input: NewApiKey,
   console: 'api-keys',
+  form: { verb: 'Create key' },
   work: ({ apiKeys }: Needs, { expiresInDays, ...wanted }) =>
     apiKeys.create({
       ...wanted,
@@ -63,6 +64,11 @@ const revoke = defineAction({
   proof: 'stepUp',
   input: KeyId,
   console: 'api-keys/revoke',
+  form: {
+    verb: 'Revoke',
+    consequence: 'Requests with this key will fail immediately.',
+    done: 'Revoked',
+  },
   work: ({ apiKeys }: Needs, { id }) => apiKeys.revoke(id),
   audit: ({ name, prefix }) => ({ target: name, before: { prefix } }),
   command: {

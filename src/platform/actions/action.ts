@@ -6,7 +6,14 @@ import type { Scope } from '../../lib/scopes.ts'
 /**
  * What an operator can change; its command, routes and audit entry derive from it. `Needs`: the services that it uses.
  */
-type Action<Needs, Input extends TObject, Outcome, Report = Outcome> = {
+type Action<
+  Needs,
+  Input extends TObject,
+  Outcome,
+  Report = Outcome,
+  Path extends string | null = string | null,
+  Shown = unknown,
+> = {
   /** `webhooks.rotate`: the name in the audit log, and with a space the command. */
   name: string
   summary: string
@@ -18,7 +25,9 @@ type Action<Needs, Input extends TObject, Outcome, Report = Outcome> = {
   /** All parameters: one flat, closed object, which every caller's input must match. */
   input: Input
   /** The path below the console's API, of a POST; null if the console does not offer it. */
-  console: string | null
+  console: Path
+  /** The texts of its button in the console. */
+  form?: ActionForm
   command: CommandForm<Needs, Static<Input>, Outcome, Report> | null
   server?: ServerForm<Static<Input>, Outcome>
   /** The console downloads the outcome as a file with this name, by GET. */
@@ -31,7 +40,18 @@ type Action<Needs, Input extends TObject, Outcome, Report = Outcome> = {
   /** The audit entry; null if nothing was changed. */
   audit(outcome: Outcome, input: Static<Input>): AuditDetails | null
   /** The reply to the console; the outcome by default. */
-  show?(outcome: Outcome, needs: Needs): unknown
+  show?(outcome: Outcome, needs: Needs): Shown
+}
+
+/** The texts of an action in the console. What it is done to follows `verb` and `done`. */
+type ActionForm = {
+  verb: string
+  /** To confirm first. */
+  consequence?: string
+  /** By default the label. */
+  done?: string
+  /** It can be undone, so its button is not red. */
+  isReversible?: true
 }
 
 export type CommandForm<Needs, Input, Outcome, Report> = {
@@ -93,10 +113,32 @@ export type ActionContext = {
 
 export type AnyAction = Action<never, TObject, unknown, unknown>
 
+/** The console's calls, by their paths: what they take, and what they reply. */
+export type ConsoleCalls<Declared> = {
+  [One in Declared as PathOf<One>]: One extends Action<
+    infer _Needs,
+    infer Input,
+    infer Outcome,
+    infer _Report,
+    string,
+    infer Shown
+  >
+    ? { input: Static<Input>; reply: unknown extends Shown ? Outcome : Awaited<Shown> }
+    : never
+}
+type PathOf<One> = One extends { console: infer Path extends string } ? Path : never
+
 /** Checks the types of an action's parts before they are erased in lists. */
-export function defineAction<Needs, Input extends TObject, Outcome, Report = Outcome>(
-  action: Action<Needs, Input, Outcome, Report>,
-): Action<Needs, Input, Outcome, Report> {
+export function defineAction<
+  Needs,
+  Input extends TObject,
+  Outcome,
+  const Path extends string | null,
+  Report = Outcome,
+  Shown = unknown,
+>(
+  action: Action<Needs, Input, Outcome, Report, Path, Shown>,
+): Action<Needs, Input, Outcome, Report, Path, Shown> {
   return action
 }
 

@@ -42,6 +42,16 @@ export function consoleActions(actions: readonly AnyAction[], deps: ConsoleActio
   return app
 }
 
+/** What the console's page shows of the actions that it has buttons and forms for, by path. */
+export function describeActions(actions: readonly AnyAction[]) {
+  const shown = actions.flatMap(({ console: path, role, label, form, input, fileName }) =>
+    path === null || !form
+      ? []
+      : [[path, { role, label, ...form, input, isFile: fileName !== undefined }] as const],
+  )
+  return Object.fromEntries(shown)
+}
+
 async function answer(
   action: AnyAction,
   { request, server, params, body, set }: ActionRequest,

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Steps } from '../../../platform/metrics/charts.ts'
 import { words } from '../../format.ts'
-import { type Age, drawLines, type Line, type Look } from '../../ui/line-chart.ts'
 import { Card, Time } from '../../ui/parts.tsx'
+import { type Age, drawLines, type Line, type Look } from './line-chart.ts'
 
 export type Start = { at: string; instance: string; version: string; before: string | null }
 

@@ -1,27 +1,20 @@
 import type { Difference } from '../../../lib/text/differences.ts'
+import { declarations } from '../../declared.ts'
 import { changeLabel } from '../../editing/field-labels.ts'
 import { isIsoTime, plural, time, value } from '../../format.ts'
 
-/** What the server declares about its actions: `labels` say what was done, by the action's name; the target follows. */
-export type Declarations = { labels: Record<string, string> }
-
 /** Says what an action did; an export names its list. An unknown action keeps its name. */
-export function labelAction(action: string, { labels }: Declarations): string {
+export function labelAction(action: string): string {
+  const { labels } = declarations.value
   const [, list] = /^(.+)\.export(?:-csv)?$/.exec(action) ?? []
   return labels[action] ?? (list === undefined ? action : `Exported ${list}`)
 }
 
 /** The actions to choose from, by label; `current` may be another. */
-export function actionOptions(
-  declared: Declarations,
-  current = '',
-): [action: string, label: string][] {
-  const names = new Set([...Object.keys(declared.labels), ...(current === '' ? [] : [current])])
-  return [...names]
-    .map((name): [string, string] => [
-      name,
-      labelAction(name, declared).replace(/ (of|to|for)$/, ''),
-    ])
+export function actionOptions(current = ''): [action: string, label: string][] {
+  const names = Object.keys(declarations.value.labels)
+  return [...new Set([...names, ...(current === '' ? [] : [current])])]
+    .map((name): [string, string] => [name, labelAction(name).replace(/ (of|to|for)$/, '')])
     .toSorted(([, one], [, other]) => one.localeCompare(other))
 }
 

@@ -11,7 +11,7 @@ import { Action, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, usePages, useRemote } from '../../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../../ui/table.tsx'
 import { Breakable, ShortId, UserLink } from '../../ui/user-link.tsx'
-import { actionOptions, type Declarations, labelAction, summarizeChanges } from './audit-summary.ts'
+import { actionOptions, labelAction, summarizeChanges } from './audit-summary.ts'
 
 type AuditPage = ReplyOf<Operators['audit']['list']> & { names: Record<string, string> }
 type Entry = AuditPage['entries'][number] & Pick<AuditPage, 'names'>
@@ -25,7 +25,6 @@ export function Screen() {
   const path = `audit${search}`
   const endpoints = useRemote<{ endpoints: { id: string; url: string }[] }>('webhooks').data
   const urls = Object.fromEntries(endpoints?.endpoints.map(({ id, url }) => [id, url]) ?? [])
-  const declared = useRemote<Declarations>('declarations').data ?? { labels: {} }
   const page = usePages(path, namedEntries)
   const set = (name: string) => (text: string) => go(linkTo('audit', { ...filter, [name]: text }))
   const field = (name: string, label: string, hint: string) => (
@@ -56,15 +55,13 @@ export function Screen() {
       <p class="print-only">{describeFilter(filter)}</p>
       <Filters
         filter={filter}
-        describe={(name, text) =>
-          name === 'action' ? labelAction(text, declared) : `${name} ${text}`
-        }
+        describe={(name, text) => (name === 'action' ? labelAction(text) : `${name} ${text}`)}
         onRemove={(name) => go(linkTo('audit', { ...filter, [name]: '' }))}
       >
         <SelectField
           label="Action"
           value={filter['action'] ?? ''}
-          options={[['', 'Any'], ...actionOptions(declared, filter['action'])]}
+          options={[['', 'Any'], ...actionOptions(filter['action'])]}
           onChange={(action) => go(linkTo('audit', { ...filter, action }))}
         />
         {field('operator', 'Operator', 'The name of an operator')}
@@ -78,7 +75,7 @@ export function Screen() {
             <ListBar noun="action" total={page.total} csv={path} isPersonal />
             <Table
               caption="Audit log"
-              columns={columnsFor(urls, declared)}
+              columns={columnsFor(urls)}
               rows={page.rows}
               keyOf={({ id }) => id}
               order="-at"
@@ -117,12 +114,12 @@ function namedEntries({ entries, names }: AuditPage): Entry[] {
   return entries.map((entry) => ({ ...entry, names }))
 }
 
-const columnsFor = (urls: Record<string, string>, declared: Declarations): Column<Entry>[] => [
+const columnsFor = (urls: Record<string, string>): Column<Entry>[] => [
   {
     name: 'Action',
     cell: (entry) => (
       <>
-        <strong>{labelAction(entry.action, declared)}</strong>{' '}
+        <strong>{labelAction(entry.action)}</strong>{' '}
         <Target {...entry} url={urls[entry.target ?? '']} />
       </>
     ),

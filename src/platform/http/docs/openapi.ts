@@ -242,7 +242,7 @@ function allowAbsentNulls(schema: Node) {
 }
 
 function repair(node: Node): Node {
-  const { anyOf, patternProperties, error: _message, examples, ...rest } = node
+  const { anyOf, patternProperties, error: _message, field: _field, examples, ...rest } = node
   if (rest['type'] === 'number') rest['format'] = 'double'
   if (rest['type'] === 'integer') Object.assign(rest, withRange(rest))
   if (Array.isArray(examples)) rest['example'] = examples[0]

@@ -198,7 +198,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     method: 'PUT' | 'GET' | 'HEAD' | 'DELETE' | 'POST',
     key: string,
     { signal }: Watch,
-    content?: Pick<BunFetchRequestInit, 'headers' | 'body'>,
+    content?: { headers?: Record<string, string>; body?: AsyncIterable<Uint8Array> | string },
     parameters: Record<string, string> = {},
   ): Promise<Response | null> {
     const options = { method, expiresIn: URL_LIFETIME_SECONDS }
@@ -212,7 +212,8 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
       decompress: false,
       headers: NO_COMPRESSION,
     } as const
-    const reply = await fetch(url, { ...init, ...content }).catch(throwStoreError)
+    const request = { ...init, ...content } as BunFetchRequestInit
+    const reply = await fetch(url, request).catch(throwStoreError)
     if (reply.ok) return reply
     const { status } = reply
     const text = (await readTextCapped(reply, MAX_ERROR_BYTES).catch(throwStoreError)) ?? ''

@@ -1,6 +1,6 @@
 import uPlot from 'uplot'
-import { DAY_MS } from '../../lib/time/durations.ts'
-import { LOCALE } from '../format.ts'
+import { DAY_MS } from '../../../lib/time/durations.ts'
+import { LOCALE } from '../../format.ts'
 
 /** What a line shows. A colour means the same everywhere: failures are `bad`, and `warn` is for refusals. */
 type Tone = 'accent' | 'second' | 'warn' | 'bad'

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { askForProof, send } from '../api.ts'
 import { signWithPasskey } from '../passkey.ts'
-import { Dialog } from './dialog.tsx'
-import { TextField } from './fields.tsx'
-import { Action } from './parts.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { TextField } from '../ui/fields.tsx'
+import { Action } from '../ui/parts.tsx'
 
 /** Asks for a passkey or a code before a destructive action. */
 export function ProofDialog() {
