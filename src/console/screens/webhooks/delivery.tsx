@@ -1,7 +1,7 @@
 import type { Deliveries } from '../../../features/webhooks/deliveries.ts'
-import { type ReplyOf, send } from '../../api.ts'
-import { canEdit } from '../../operator.ts'
+import type { ReplyOf } from '../../api.ts'
 import { linkTo } from '../../router.ts'
+import { ActionButton } from '../../ui/declared.tsx'
 import { Action, Badge, Card, Copy, Details, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { DeliveryState } from './parts.tsx'
@@ -11,12 +11,7 @@ type Attempt = Delivery['log'][number]
 
 /** One delivery: its request, and the reply to each attempt. */
 export function DeliveryScreen({ id }: { id: string }) {
-  const path = `deliveries/${id}`
-  const delivery = useRemote<Delivery>(path)
-  const resend = async () => {
-    await send(`${path}/resend`)
-    await delivery.reload()
-  }
+  const delivery = useRemote<Delivery>(`deliveries/${id}`)
   return (
     <Loaded from={delivery}>
       {(data) => (
@@ -25,11 +20,11 @@ export function DeliveryScreen({ id }: { id: string }) {
             actions={
               <>
                 <Action run={delivery.reload}>Reload</Action>
-                {canEdit.value && (
-                  <Action run={resend} done="Queued.">
-                    Resend
-                  </Action>
-                )}
+                <ActionButton
+                  path="deliveries/:id/resend"
+                  input={{ id }}
+                  onDone={delivery.reload}
+                />
               </>
             }
           >

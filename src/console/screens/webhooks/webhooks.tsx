@@ -1,12 +1,10 @@
 import { useState } from 'preact/hooks'
-import { send } from '../../api.ts'
-import { DraftOffers, useDraft } from '../../editing/use-draft.tsx'
-import { canEdit } from '../../operator.ts'
 import { linkTo, parts } from '../../router.ts'
-import { Checkbox, TextField } from '../../ui/fields.tsx'
-import { Action, Card, TimeAgo, Title } from '../../ui/parts.tsx'
-import { Problems } from '../../ui/problems.tsx'
+import { ActionForm } from '../../ui/declared.tsx'
+import { Checkbox } from '../../ui/fields.tsx'
+import { TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
+import type { Values } from '../../ui/schema-fields.tsx'
 import { ListBar, Table } from '../../ui/table.tsx'
 import { Breakable } from '../../ui/user-link.tsx'
 import { DeliveryScreen } from './delivery.tsx'
@@ -14,7 +12,6 @@ import { EndpointScreen } from './endpoint.tsx'
 import { type Endpoint, EndpointState, Secret } from './parts.tsx'
 
 type Endpoints = { endpoints: Endpoint[]; types: string[] }
-type NewEndpoint = { url: string; events: string[]; description: string }
 
 const ALL_EVENTS = 'all'
 
@@ -29,11 +26,6 @@ export function Screen() {
 function EndpointList() {
   const webhooks = useRemote<Endpoints>('webhooks')
   const [secret, setSecret] = useState('')
-  const add = async (endpoint: NewEndpoint) => {
-    const added = await send<{ secret: string }>('webhooks/add', endpoint)
-    setSecret(added.secret)
-    await webhooks.reload()
-  }
   return (
     <>
       <Title>Webhooks</Title>
@@ -75,7 +67,22 @@ function EndpointList() {
                 },
               ]}
             />
-            {canEdit.value && <AddEndpoint types={types} onAdd={add} />}
+            <ActionForm
+              path="webhooks/add"
+              title="Add an endpoint"
+              screen="webhooks"
+              initial={{ events: [ALL_EVENTS] }}
+              storable={withoutSecrets}
+              controls={{
+                events: (chosen, onChange) => (
+                  <Events types={types} chosen={chosen as string[]} onChange={onChange} />
+                ),
+              }}
+              onDone={async (added) => {
+                setSecret(added.secret)
+                await webhooks.reload()
+              }}
+            />
           </>
         )}
       </Loaded>
@@ -83,83 +90,34 @@ function EndpointList() {
   )
 }
 
-type AddProps = { types: string[]; onAdd: (endpoint: NewEndpoint) => Promise<void> }
+type EventsProps = { types: string[]; chosen: string[]; onChange: (chosen: string[]) => void }
 
-const EMPTY: NewEndpoint = { url: '', events: [ALL_EVENTS], description: '' }
-
-function AddEndpoint({ types, onAdd }: AddProps) {
-  const draft = useDraft<NewEndpoint>({
-    screen: 'webhooks',
-    initial: EMPTY,
-    isChanged: ({ url, description }) => url !== '' || description !== '',
-    storable: withoutSecrets,
-  })
-  const { value: endpoint, setValue: setEndpoint } = draft
-  const { url, description, events: chosen } = endpoint
-  const set = (change: Partial<NewEndpoint>) => setEndpoint({ ...endpoint, ...change })
-  const add = async () => {
-    await onAdd({ url: url.trim(), events: chosen, description: description.trim() })
-    setEndpoint(EMPTY)
-  }
-  const toggle = (type: string, isChosen: boolean) =>
-    set({ events: [...chosen.filter((one) => one !== type), ...(isChosen ? [type] : [])] })
+function Events({ types, chosen, onChange }: EventsProps) {
   const isAll = chosen.includes(ALL_EVENTS)
+  const toggle = (type: string, isChosen: boolean) =>
+    onChange([...chosen.filter((one) => one !== type), ...(isChosen ? [type] : [])])
   return (
-    <Card title="Add an endpoint">
-      <DraftOffers draft={draft} />
-      <Problems>
-        <form class="stack" onSubmit={(event) => event.preventDefault()}>
-          <TextField
-            label="URL"
-            hint="Begins with https://"
-            path="url"
-            value={url}
-            autocomplete="off"
-            spellcheck={false}
-            onChange={(text) => set({ url: text })}
-          />
-          <TextField
-            label="Description"
-            hint="Optional"
-            path="description"
-            value={description}
-            autocomplete="off"
-            maxLength={200}
-            onChange={(text) => set({ description: text })}
-          />
+    <>
+      <Checkbox
+        label="All events"
+        hint="Includes events added in later versions"
+        checked={isAll}
+        onChange={(checked) => onChange(checked ? [ALL_EVENTS] : [])}
+      />
+      {!isAll &&
+        types.map((type) => (
           <Checkbox
-            label="All events"
-            hint="Includes events added in later versions"
-            checked={isAll}
-            onChange={(checked) => set({ events: checked ? [ALL_EVENTS] : [] })}
+            key={type}
+            label={type}
+            checked={chosen.includes(type)}
+            onChange={(checked) => toggle(type, checked)}
           />
-          {!isAll &&
-            types.map((type) => (
-              <Checkbox
-                key={type}
-                label={type}
-                checked={chosen.includes(type)}
-                onChange={(checked) => toggle(type, checked)}
-              />
-            ))}
-          <div class="actions">
-            <Action
-              kind="primary"
-              isSubmit
-              disabled={url.trim() === '' || chosen.length === 0}
-              run={add}
-              done="Endpoint added."
-            >
-              Add endpoint
-            </Action>
-          </div>
-        </form>
-      </Problems>
-    </Card>
+        ))}
+    </>
   )
 }
 
 /** Credentials and queries of a URL are not kept. Half a URL would be mistaken for a whole one. */
-function withoutSecrets(endpoint: NewEndpoint): NewEndpoint {
-  return /[@?#]/.test(endpoint.url) ? { ...endpoint, url: '' } : endpoint
+function withoutSecrets(endpoint: Values): Values {
+  return /[@?#]/.test(`${endpoint['url']}`) ? { ...endpoint, url: '' } : endpoint
 }

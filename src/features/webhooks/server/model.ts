@@ -15,6 +15,7 @@ export const serverWebhookTags = { Webhooks: 'endpoints that receive events' }
 const url = t.String({
   maxLength: 2_000,
   description: 'where events are sent: https, at a public address',
+  field: { hint: 'Begins with https://' },
   examples: ['https://example.com/hooks'],
 })
 const events = t.Array(t.String({ maxLength: 100 }), {
@@ -22,10 +23,12 @@ const events = t.Array(t.String({ maxLength: 100 }), {
   maxItems: EVENT_TYPES.length + 1,
   description: `\`all\`, or some of ${EVENT_TYPES.map((type) => `\`${type}\``).join(', ')}`,
   examples: [['subscription.changed']],
+  field: { hint: 'all, or types separated by commas' },
 })
 const description = t.String({
   maxLength: 200,
   description: 'a note for operators',
+  field: { hint: 'Optional', isProse: true },
   examples: ['AI endpoint'],
 })
 const endpoint = {
