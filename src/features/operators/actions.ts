@@ -22,6 +22,7 @@ const add = defineAction({
   ...byOwners,
   input: NewOperator,
   console: 'operators',
+  form: { verb: 'Create invitation' },
   work: async (needs: Needs, { name, role }) => {
     const url = requireConsole(needs)
     return createLink(url, await needs.operators.accounts.add(name, role), needs)
@@ -41,6 +42,7 @@ const changeRole = defineAction({
   ...byOwners,
   input: NewOperator,
   console: 'operators/role',
+  form: { verb: 'Change role', isReversible: true },
   work: ({ operators }: Needs, { name, role }) => operators.accounts.changeRole(name, role),
   audit: (before, { name, role }) => ({
     target: name,
@@ -57,6 +59,12 @@ const reset = defineAction({
   ...byOwners,
   input: NamedOperator,
   console: 'operators/reset',
+  form: {
+    verb: 'Reset sign-in for',
+    consequence:
+      'This removes all passkeys and the password, and ends all sessions. You get a new link to send.',
+    done: 'Created a new link for',
+  },
   work: async (needs: Needs, { name }, { caller }) => {
     const url = requireConsole(needs)
     const by = caller.door === 'console' ? caller.name : undefined
@@ -78,6 +86,11 @@ const remove = defineAction({
   ...byOwners,
   input: NamedOperator,
   console: 'operators/remove',
+  form: {
+    verb: 'Remove',
+    consequence: 'The operator is signed out immediately and can no longer sign in.',
+    done: 'Removed',
+  },
   work: async ({ operators }: Needs, { name }) => {
     await operators.accounts.remove(name)
     return { removed: name }

@@ -1,15 +1,15 @@
 import { useState } from 'preact/hooks'
 import type { Operators } from '../../../features/operators/operators.ts'
 import { ROLES, type Role } from '../../../lib/roles.ts'
-import { type ReplyOf, send } from '../../api.ts'
+import type { ReplyOf } from '../../api.ts'
+import { mayPerform } from '../../declared.ts'
 import { plural, words } from '../../format.ts'
 import { me } from '../../operator.ts'
-import { Confirm } from '../../ui/dialog.tsx'
-import { SelectField, TextField } from '../../ui/fields.tsx'
-import { Action, Badge, Card, TimeAgo, Title } from '../../ui/parts.tsx'
-import { Problems } from '../../ui/problems.tsx'
+import { ActionButton, ActionForm } from '../../ui/declared.tsx'
+import { SelectField } from '../../ui/fields.tsx'
+import { Badge, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
-import { ListBar, Table } from '../../ui/table.tsx'
+import { asTimeAgo, ListBar, Table } from '../../ui/table.tsx'
 import { Breakable } from '../../ui/user-link.tsx'
 import { OneTimeSecret } from './one-time-secret.tsx'
 
@@ -17,7 +17,7 @@ type OperatorList = ReplyOf<Operators['accounts']['list']>
 
 type Invitation = { name: string; link: string }
 
-const ROLE_RIGHTS: Record<string, string> = {
+const ROLE_RIGHTS: Record<Role, string> = {
   reader: 'Readers view everything and change nothing.',
   operator: 'Operators view everything and make changes, but do not manage operators.',
   owner: 'Owners do everything, and manage operators.',
@@ -27,16 +27,10 @@ const ROLE_OPTIONS = ROLES.map((role): [value: string, name: string] => [role, w
 export function Screen() {
   const operators = useRemote<OperatorList>('operators')
   const [invitation, setInvitation] = useState<Invitation | null>(null)
-  const isOwner = me.value?.role === 'owner'
-  const change = async (path: string, body: { name: string; role?: string }) => {
-    const reply = await send<{ link?: string } | null>(path, body)
-    if (reply?.link) setInvitation({ name: body.name, link: reply.link })
+  const isOwner = mayPerform('operators')
+  const showLink = async (next: Invitation) => {
+    setInvitation(next)
     await operators.reload()
-  }
-  const changeRole = async (name: string, role: string) => {
-    await change('operators/role', { name, role })
-    const own = me.value
-    if (own?.name === name) me.value = { ...own, role: role as Role }
   }
   return (
     <>
@@ -72,13 +66,7 @@ export function Screen() {
                     </strong>
                   ),
                 },
-                {
-                  name: 'Role',
-                  onPhone: 'aside',
-                  sort: 'role',
-                  value: ({ role }) => role,
-                  cell: ({ role }) => role,
-                },
+                { name: 'Role', onPhone: 'aside', sort: 'role', field: 'role' },
                 {
                   name: 'Sign-in',
                   onPhone: 'line',
@@ -89,12 +77,7 @@ export function Screen() {
                       <Badge tone="warn">Not set up</Badge>
                     ),
                 },
-                {
-                  name: 'Added',
-                  sort: '-added',
-                  value: ({ createdAt }) => createdAt,
-                  cell: ({ createdAt }) => <TimeAgo at={createdAt} />,
-                },
+                { name: 'Added', sort: '-added', field: 'createdAt', format: asTimeAgo },
                 isOwner && {
                   name: 'Actions',
                   kind: 'actions',
@@ -103,32 +86,25 @@ export function Screen() {
                       <summary class="button" aria-label={`Manage ${name}`}>
                         Manage
                       </summary>
-                      <RoleChange name={name} role={role} onChange={changeRole} />
+                      <RoleChange name={name} role={role as Role} reload={operators.reload} />
                       <div class="actions">
                         {name !== me.value?.name && (
-                          <Confirm
-                            label={`Reset sign-in for ${name}`}
-                            shortLabel="Reset sign-in"
-                            verb="Reset sign-in"
+                          <ActionButton
+                            path="operators/reset"
+                            input={{ name }}
+                            target={name}
+                            isShort
                             isSecondary
-                            run={() => change('operators/reset', { name })}
-                            done={`New link for ${name} created.`}
-                          >
-                            <p>
-                              This removes all passkeys and the password of {name}, and ends all
-                              sessions. You get a new link to send.
-                            </p>
-                          </Confirm>
+                            onDone={showLink}
+                          />
                         )}
-                        <Confirm
-                          label={`Remove ${name}`}
-                          shortLabel="Remove operator"
-                          verb="Remove operator"
-                          run={() => change('operators/remove', { name })}
-                          done={`Removed ${name}.`}
-                        >
-                          <p>{name} is signed out at once and can no longer sign in.</p>
-                        </Confirm>
+                        <ActionButton
+                          path="operators/remove"
+                          input={{ name }}
+                          target={name}
+                          isShort
+                          onDone={operators.reload}
+                        />
                       </div>
                     </details>
                   ),
@@ -138,67 +114,44 @@ export function Screen() {
           </>
         )}
       </Loaded>
-      {isOwner && <Invite onInvite={(name, role) => change('operators', { name, role })} />}
+      <ActionForm path="operators" title="Invite an operator" screen="operators" onDone={showLink}>
+        <p class="soft">
+          Readers view everything, operators also make changes, and owners also manage operators.
+        </p>
+      </ActionForm>
     </>
   )
 }
 
-type RoleChangeProps = {
-  name: string
-  role: string
-  onChange: (name: string, role: string) => Promise<void>
-}
+type RoleChangeProps = { name: string; role: Role; reload: () => Promise<void> }
 
-function RoleChange({ name, role, onChange }: RoleChangeProps) {
+function RoleChange({ name, role, reload }: RoleChangeProps) {
   const [chosen, setChosen] = useState(role)
+  const isOwn = name === me.value?.name
   return (
     <>
       <SelectField
         label={`Role of ${name}`}
         value={chosen}
         options={ROLE_OPTIONS}
-        onChange={setChosen}
+        onChange={(next) => setChosen(next as Role)}
       />
       {chosen !== role && (
-        <Confirm
+        <ActionButton
+          path="operators/role"
+          input={{ name, role: chosen }}
           label={`Make ${name} ${chosen}`}
           shortLabel="Change role"
-          verb="Change role"
-          isReversible
-          run={() => onChange(name, chosen)}
           done={`${name} is now ${chosen}.`}
+          onDone={async () => {
+            await reload()
+            if (me.value && isOwn) me.value = { ...me.value, role: chosen }
+          }}
         >
           <p>{ROLE_RIGHTS[chosen]}</p>
-          {name === me.value?.name && (
-            <p>This changes your own role. Only another owner can restore it.</p>
-          )}
-        </Confirm>
+          {isOwn && <p>This changes your own role. Only another owner can restore it.</p>}
+        </ActionButton>
       )}
     </>
-  )
-}
-
-function Invite({ onInvite }: { onInvite: (name: string, role: string) => Promise<void> }) {
-  const [name, setName] = useState('')
-  const [role, setRole] = useState('reader')
-  const invite = async () => {
-    await onInvite(name.trim(), role)
-    setName('')
-  }
-  return (
-    <Card title="Invite an operator">
-      <p class="soft">
-        Readers view everything, operators also make changes, and owners also manage operators.
-      </p>
-      <Problems>
-        <div class="fields">
-          <TextField label="Name" path="name" value={name} autocomplete="off" onChange={setName} />
-          <SelectField label="Role" value={role} options={ROLE_OPTIONS} onChange={setRole} />
-          <Action kind="primary" disabled={name.trim() === ''} run={invite}>
-            Create invitation
-          </Action>
-        </div>
-      </Problems>
-    </Card>
   )
 }
