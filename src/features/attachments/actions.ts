@@ -17,6 +17,7 @@ const remove = defineAction({
   proof: 'stepUp',
   input: closedObject({ id: t.String({ maxLength: 320 }), key: t.String({ maxLength: 40 }) }),
   console: 'people/:id/files/:key/delete',
+  form: { verb: 'Delete', consequence: 'You cannot undo this.', done: 'Deleted' },
   async work(needs: Needs, input) {
     const { userId, size } = await findFile(needs, input)
     await needs.attachments.remove(userId, input.key)

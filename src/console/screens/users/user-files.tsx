@@ -1,11 +1,11 @@
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
-import { openInTab, send } from '../../api.ts'
+import { openInTab } from '../../api.ts'
 import { bytes } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
-import { Confirm } from '../../ui/dialog.tsx'
-import { Action, Card, TimeAgo } from '../../ui/parts.tsx'
+import { ActionButton } from '../../ui/declared.tsx'
+import { Action, Card } from '../../ui/parts.tsx'
 import { Loaded, usePages } from '../../ui/remote.tsx'
-import { ListBar, Table } from '../../ui/table.tsx'
+import { asTimeAgo, ListBar, Table } from '../../ui/table.tsx'
 import { Breakable } from '../../ui/user-link.tsx'
 
 type File = {
@@ -25,10 +25,6 @@ export function UserFiles({ id }: { id: string }) {
     path,
     (page: FilesPage) => page.records,
   )
-  const remove = async (key: string) => {
-    await send(`${path}/${key}/delete`)
-    await reload()
-  }
   return (
     <Card title="Files">
       <Loaded from={first}>
@@ -42,13 +38,9 @@ export function UserFiles({ id }: { id: string }) {
               empty="No files."
               columns={[
                 { name: 'Name', cell: FileName },
-                { name: 'Type', onPhone: 'line', cell: ({ type }) => type },
-                { name: 'Size', onPhone: 'line', kind: 'number', cell: ({ size }) => bytes(size) },
-                {
-                  name: 'Added',
-                  onPhone: 'line',
-                  cell: ({ createdAt }) => <TimeAgo at={createdAt} />,
-                },
+                { name: 'Type', onPhone: 'line', field: 'type' },
+                { name: 'Size', onPhone: 'line', kind: 'number', field: 'size', format: bytes },
+                { name: 'Added', onPhone: 'line', field: 'createdAt', format: asTimeAgo },
                 canEdit.value && {
                   name: 'Actions',
                   kind: 'actions',
@@ -61,15 +53,13 @@ export function UserFiles({ id }: { id: string }) {
                           </span>
                         </Action>
                       )}
-                      <Confirm
-                        label={`Delete ${fileName}`}
-                        shortLabel="Delete"
-                        verb="Delete file"
-                        done={`Deleted ${fileName}.`}
-                        run={() => remove(key)}
-                      >
-                        <p>You cannot undo this.</p>
-                      </Confirm>
+                      <ActionButton
+                        path="people/:id/files/:key/delete"
+                        input={{ id, key }}
+                        target={fileName}
+                        isShort
+                        onDone={reload}
+                      />
                     </>
                   ),
                 },

@@ -1,13 +1,13 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
-import { ApiError, download, send } from '../../api.ts'
+import { ApiError } from '../../api.ts'
 import { words } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
 import { go, linkTo, parts } from '../../router.ts'
-import { Confirm } from '../../ui/dialog.tsx'
-import { Action, Badge, Card, Copy, Details, List, Tabs, Time, TimeAgo } from '../../ui/parts.tsx'
+import { ActionButton } from '../../ui/declared.tsx'
+import { Badge, Card, Copy, Details, List, Tabs, Time } from '../../ui/parts.tsx'
 import { Loaded, type Remote, useRemote } from '../../ui/remote.tsx'
-import { ListBar, Table } from '../../ui/table.tsx'
+import { asTime, asTimeAgo, ListBar, Table } from '../../ui/table.tsx'
 import { ActiveSubscriptions } from '../purchases/active-subscriptions.tsx'
 import { TimelineScreen } from '../purchases/user-timeline.tsx'
 import { UserUsage } from '../system/usage.tsx'
@@ -93,42 +93,23 @@ function Account({ details, reload }: AccountProps) {
   const { user, sessions, identities, passkeys } = details
   const { _id: id, email, profile } = user
   const displayName = profile.name || email || 'this user'
-  const sendAndReload = (path: string) => async () => {
-    await send(`people/${id}/${path}`)
-    await reload()
-  }
+  const shared = { input: { id }, onDone: reload }
   return (
     <>
       <Card title="Account">
         <AccountFacts details={details} />
-        {canEdit.value && (
-          <div class="actions">
-            {email && !user.emailVerified && (
-              <>
-                <Action run={sendAndReload('send-verification')} done="Verification e-mail queued.">
-                  Send verification e-mail
-                </Action>
-                <Action run={sendAndReload('verify')} done="E-mail marked as verified.">
-                  Mark e-mail verified
-                </Action>
-              </>
-            )}
-            <Action run={() => download(`people/${id}/export`)}>Export all data</Action>
-            {user.twoFactor.enabled && (
-              <Confirm
-                label={`Reset two-factor for ${displayName}`}
-                verb="Reset two-factor"
-                run={sendAndReload('two-factor/reset')}
-                done="Two-factor is off and all devices are signed out."
-              >
-                <p>
-                  This turns off two-factor authentication and signs out every device. Confirm that{' '}
-                  {displayName} requested this.
-                </p>
-              </Confirm>
-            )}
-          </div>
-        )}
+        <div class="actions">
+          {email && !user.emailVerified && (
+            <>
+              <ActionButton path="people/:id/send-verification" {...shared} />
+              <ActionButton path="people/:id/verify" {...shared} />
+            </>
+          )}
+          <ActionButton path="people/:id/export" input={{ id }} />
+          {user.twoFactor.enabled && (
+            <ActionButton path="people/:id/two-factor/reset" {...shared} target={displayName} />
+          )}
+        </div>
       </Card>
       <UserNotes userId={id} notes={details.notes} reload={reload} />
       <Card title="Signed-in devices">
@@ -140,47 +121,31 @@ function Account({ details, reload }: AccountProps) {
           order="-used"
           empty="No devices are signed in."
           columns={[
-            {
-              name: 'Device',
-              sort: 'device',
-              value: ({ device }) => device,
-              cell: ({ device }) => device,
-            },
-            {
-              name: 'Last used',
-              sort: '-used',
-              value: ({ lastUsedAt }) => lastUsedAt,
-              cell: ({ lastUsedAt }) => <TimeAgo at={lastUsedAt} />,
-            },
-            {
-              name: 'Signed in',
-              sort: '-signed-in',
-              value: ({ createdAt }) => createdAt,
-              cell: ({ createdAt }) => <Time at={createdAt} />,
-            },
+            { name: 'Device', sort: 'device', field: 'device' },
+            { name: 'Last used', sort: '-used', field: 'lastUsedAt', format: asTimeAgo },
+            { name: 'Signed in', sort: '-signed-in', field: 'createdAt', format: asTime },
             canEdit.value && {
               name: 'Actions',
               kind: 'actions',
               cell: ({ _id: session, device }) => (
-                <Action
-                  run={sendAndReload(`sessions/${session}/end`)}
-                  done={`Signed out ${device}.`}
-                >
-                  Sign out {device}
-                </Action>
+                <ActionButton
+                  path="people/:id/sessions/:session/end"
+                  input={{ id, session }}
+                  target={device}
+                  onDone={reload}
+                />
               ),
             },
           ]}
         />
-        {canEdit.value && sessions.length > 1 && (
+        {sessions.length > 1 && (
           <div class="actions">
-            <Confirm
+            <ActionButton
+              path="people/:id/sign-out"
+              {...shared}
               label={`Sign out all ${sessions.length} devices`}
-              run={sendAndReload('sign-out')}
               done="Signed out all devices."
-            >
-              <p>{displayName} has to sign in again on each of them.</p>
-            </Confirm>
+            />
           </div>
         )}
       </Card>
@@ -221,19 +186,16 @@ function Account({ details, reload }: AccountProps) {
             themselves: download them from the Files tab first if the user wants them.
           </p>
           <div class="actions">
-            <Confirm
-              label={`Delete ${displayName}’s account`}
+            <ActionButton
+              path="people/:id/delete"
+              input={{ id, confirm: email || id }}
+              target={`${displayName}’s account`}
               verb="Delete account"
               confirmText={email || id}
-              done={`Deleted ${displayName}’s account.`}
-              run={async () => {
-                await send(`people/${id}/delete`, { confirm: email || id })
-                go(linkTo('people'))
-              }}
+              onDone={() => go(linkTo('people'))}
             >
-              <p>This cannot be undone.</p>
               <ActiveSubscriptions id={id} />
-            </Confirm>
+            </ActionButton>
           </div>
         </Card>
       )}

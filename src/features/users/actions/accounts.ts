@@ -142,6 +142,7 @@ const exportUser = defineAction({
   proof: 'stepUp',
   input: User,
   console: 'people/:id/export',
+  form: { verb: 'Export all data' },
   work: async ({ users, exportData }: Needs, input) =>
     exportData((await users.directory.find(input.id)).id),
   audit: (exported) => ({ target: findExportedId(exported) }),
@@ -161,6 +162,7 @@ const remove = defineAction({
     confirm: t.Optional(t.String({ maxLength: 400, isForConsole: true })),
   }),
   console: 'people/:id/delete',
+  form: { verb: 'Delete', consequence: 'This cannot be undone.', done: 'Deleted' },
   async work({ users, deleteAccount }: Needs, input, { caller }) {
     const account = await findUser(users, input.id, caller)
     if (caller.door === 'console' && input.confirm !== (account.email ?? account.id)) {

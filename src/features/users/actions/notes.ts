@@ -12,8 +12,19 @@ const addNote = defineAction({
   summary: 'Add a note to a user, for other operators',
   label: 'Added a note to',
   role: 'operator',
-  input: closedObject({ id, text: t.String({ maxLength: MAX_NOTE_LENGTH }) }),
+  input: closedObject({
+    id,
+    text: t.String({
+      maxLength: MAX_NOTE_LENGTH,
+      field: {
+        label: 'New note',
+        hint: 'For other operators. The user sees it if they export their data.',
+        rows: 3,
+      },
+    }),
+  }),
   console: 'people/:id/notes',
+  form: { verb: 'Add note', done: 'Note added' },
   async work({ users }: Needs, input, { caller }) {
     const account = await users.directory.find(input.id)
     const note = await users.notes.add(account.id, input.text, findAuthor(caller))
@@ -34,6 +45,7 @@ const deleteNote = defineAction({
   role: 'operator',
   input: closedObject({ id, note: t.String({ maxLength: 100 }) }),
   console: 'people/:id/notes/:note/delete',
+  form: { verb: 'Delete note', done: 'Note deleted' },
   work: ({ users }: Needs, input) => users.notes.remove(input.id, input.note),
   audit: (_removed, { id: target, note }) => ({ target, before: { note } }),
   command: null,

@@ -16,6 +16,7 @@ const verify = defineAction({
   proof: 'stepUp',
   input: User,
   console: 'people/:id/verify',
+  form: { verb: 'Mark e-mail verified', done: 'E-mail marked as verified' },
   async work({ users }: Needs, input) {
     const account = await users.directory.find(input.id)
     await users.directory.setEmailVerified(account, true)
@@ -40,6 +41,7 @@ const sendVerification = defineAction({
   role: 'operator',
   input: User,
   console: 'people/:id/send-verification',
+  form: { verb: 'Send verification e-mail', done: 'Verification e-mail queued' },
   async work({ users }: Needs, input) {
     const account = await users.directory.find(input.id)
     await users.addresses.resend(account.id, null)
@@ -61,6 +63,7 @@ const signOut = defineAction({
     ),
   }),
   console: 'people/:id/sign-out',
+  form: { verb: 'Sign out', consequence: 'The user has to sign in again on each of them.' },
   async work({ users }: Needs, { id: idOrEmail, session }, { caller }) {
     const account = await findUser(users, idOrEmail, caller)
     const { length } = await users.devices.list(account.id, '')
@@ -100,6 +103,7 @@ const endSession = defineAction({
   role: 'operator',
   input: closedObject({ id, session: t.String({ maxLength: 100 }) }),
   console: 'people/:id/sessions/:session/end',
+  form: { verb: 'Sign out', done: 'Signed out' },
   work: ({ users }: Needs, input) => users.devices.end(input.id, input.session),
   audit: (_ended, { id: target, session }) => ({ target, before: { session } }),
   command: null,
@@ -113,6 +117,12 @@ const resetTwoFactor = defineAction({
   proof: 'stepUp',
   input: User,
   console: 'people/:id/two-factor/reset',
+  form: {
+    verb: 'Reset two-factor for',
+    consequence:
+      'This turns off two-factor authentication and signs out every device. Confirm that the user requested this.',
+    done: 'Two-factor is off and all devices are signed out',
+  },
   async work({ users }: Needs, input) {
     const account = await users.directory.find(input.id)
     await users.twoFactor.reset(account.id)
