@@ -1,10 +1,10 @@
-import { useId, useRef, useState } from 'preact/hooks'
-import { encodeSegment } from '../../../lib/text/path-segment.ts'
+import { useId, useState } from 'preact/hooks'
 import { DAY_MS } from '../../../lib/time/durations.ts'
-import { send } from '../../api.ts'
+import { perform } from '../../declared.ts'
+import { ActionButton } from '../../ui/declared.tsx'
 import { Field, SelectField } from '../../ui/fields.tsx'
 import { Action } from '../../ui/parts.tsx'
-import { ReasonDialog, type Reload, useSupportDetails } from './support-actions.tsx'
+import { type Reload, useSupportDetails } from './support-actions.tsx'
 
 const ON_A_DATE = 'date'
 const NEVER = 'never'
@@ -26,27 +26,17 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
   const isUnknown = facts !== null && entitlementId !== '' && !known.includes(entitlementId)
   const listId = useId()
   // Sent again after a lost reply, the same request gives access once.
-  const request = useRef({ idempotencyKey: '', at: 0 })
-  const begin = () => {
-    request.current = { idempotencyKey: crypto.randomUUID(), at: Date.now() }
-  }
-  const grant = async (reason: string) => {
-    const { idempotencyKey, at } = request.current
-    const until = computeEnd(duration, date, at)
-    const body = { entitlementId, until, reason, idempotencyKey }
-    await send(`people/${encodeSegment(userId)}/grants`, body)
-    await reload()
-  }
+  const [{ idempotencyKey, at }, setRequest] = useState({ idempotencyKey: '', at: 0 })
+  const until = computeEnd(duration, date, at)
   return (
-    <ReasonDialog
-      label="Grant access"
-      confirm="Grant"
-      done="Access granted."
-      isReady={entitlementId !== '' && (duration !== ON_A_DATE || date !== '')}
-      onOpen={begin}
-      run={grant}
+    <ActionButton
+      path="people/:id/grants"
+      input={{ id: userId, entitlementId, until, idempotencyKey }}
+      asks={['reason']}
+      isDisabled={entitlementId === '' || (duration === ON_A_DATE && date === '')}
+      onOpen={() => setRequest({ idempotencyKey: crypto.randomUUID(), at: Date.now() })}
+      onDone={reload}
     >
-      <p>The user gets the entitlement immediately. A more expensive plan is kept.</p>
       <Field label="Entitlement">
         <input
           value={entitlementId}
@@ -73,7 +63,7 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
           <input type="date" value={date} onInput={(event) => setDate(event.currentTarget.value)} />
         </Field>
       )}
-    </ReasonDialog>
+    </ActionButton>
   )
 }
 
@@ -93,29 +83,19 @@ type GrantProps = {
 /** Revokes granted access; once it is revoked, gives the same access again. */
 export function RevokeOrRestore(props: GrantProps) {
   const { userId, grantId, entitlementId, until, active, isGivenAgain, reason, reload } = props
-  const path = `people/${encodeSegment(userId)}/grants`
   if (active) {
-    const revoke = async (why: string) => {
-      await send(`${path}/${grantId}/revoke`, { reason: why })
-      await reload()
-    }
     return (
-      <ReasonDialog
-        label="Revoke access"
-        confirm="Revoke"
-        done="Access revoked."
-        isDanger
-        run={revoke}
-      >
-        <p>
-          The user loses {entitlementId} at once, unless a purchase or another grant gives it too.
-        </p>
-      </ReasonDialog>
+      <ActionButton
+        path="people/:id/grants/:grantId/revoke"
+        input={{ id: userId, grantId }}
+        asks={['reason']}
+        onDone={reload}
+      />
     )
   }
   if (isGivenAgain || (until !== null && Date.parse(until) <= Date.now())) return null
   const restore = async () => {
-    await send(path, { entitlementId, until, reason })
+    await perform('people/:id/grants', { id: userId, entitlementId, until, reason })
     await reload()
   }
   return (

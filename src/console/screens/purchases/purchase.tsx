@@ -1,15 +1,14 @@
 import type { SupportDetails } from '../../../features/billing/admin.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
-import { send } from '../../api.ts'
 import { unnamedUser } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
 import { linkTo } from '../../router.ts'
-import { showMessage } from '../../ui/messages.tsx'
+import { ActionButton } from '../../ui/declared.tsx'
 import { Card, Copy, Details, Empty, type Fact, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { claimName, endName, nameToAsk, productName, sourceName, storeName } from './labels.ts'
 import { AtGoogle, type FoundPurchase, StatusBadge, stateFacts } from './purchase-details.tsx'
-import { AvailableAction, GivePurchase, UndoLink, useSupportDetails } from './support-actions.tsx'
+import { GivePurchase, UndoLink, useSupportDetails } from './support-actions.tsx'
 
 type CardProps = { purchase: FoundPurchase; reload: () => Promise<void> }
 
@@ -42,10 +41,6 @@ export function PurchaseScreen({ id }: { id: string }) {
 export function NoPurchase({ id, onAsked }: { id: string; onAsked: () => Promise<void> }) {
   const facts = useSupportDetails()
   const store = /^gpa\./i.test(id) ? 'PLAY_STORE' : 'APP_STORE'
-  const ask = async () => {
-    await refreshFromStore(id)
-    await onAsked()
-  }
   return (
     <>
       <Empty>
@@ -54,10 +49,12 @@ export function NoPurchase({ id, onAsked }: { id: string; onAsked: () => Promise
       </Empty>
       {canEdit.value && (
         <div class="actions">
-          <AvailableAction
-            unavailable={facts && reasonNotToAsk(facts, store)}
+          <ActionButton
+            path="purchases/:id/ask"
+            input={{ id }}
             label={`Ask ${nameToAsk(store)}`}
-            run={ask}
+            unavailable={facts && reasonNotToAsk(facts, store)}
+            onDone={onAsked}
           />
           <a class="button" href={linkTo('people', { q: id })}>
             Search people
@@ -91,16 +88,6 @@ function PurchaseCards({ purchase, reload }: CardProps) {
   const product = productName(purchase)
   const isKnownToGoogle = atGoogle !== null && atGoogle.goneAt === null
   const canAsk = store === 'APP_STORE' || (store === 'PLAY_STORE' && isKnownToGoogle)
-  const ask = async () => {
-    try {
-      const purchases = await refreshFromStore(transactionId)
-      const after = purchases.find((one) => one.purchaseKey === purchase.purchaseKey)
-      showMessage(isSame(purchase, after) ? 'Already up to date.' : 'Updated.')
-    } finally {
-      // Google may have forgotten the purchase, which is stored too.
-      await reload()
-    }
-  }
   return (
     <>
       <Card title={product}>
@@ -108,10 +95,18 @@ function PurchaseCards({ purchase, reload }: CardProps) {
         {canEdit.value && (
           <div class="actions">
             {canAsk && (
-              <AvailableAction
-                unavailable={facts && reasonNotToAsk(facts, store)}
+              <ActionButton
+                path="purchases/:id/ask"
+                input={{ id: transactionId }}
                 label={`Ask ${nameToAsk(store)}`}
-                run={ask}
+                unavailable={facts && reasonNotToAsk(facts, store)}
+                onDone={async (purchases) => {
+                  await reload()
+                  const after = purchases.find((one) => one.purchaseKey === purchase.purchaseKey)
+                  return isSame(purchase, after) ? 'Already up to date.' : 'Updated.'
+                }}
+                // Google may have forgotten the purchase, which is stored too.
+                onFailure={reload}
               />
             )}
             {source !== 'granted' && (
@@ -185,14 +180,11 @@ function reasonNotToAsk(
   return store === 'PLAY_STORE' ? refreshFromGooglePlay : refreshFromAppStore
 }
 
-function refreshFromStore(transactionId: string): Promise<FoundPurchase[]> {
-  return send<FoundPurchase[]>(`purchases/${encodeSegment(transactionId)}/ask`)
-}
+type Stored = Pick<FoundPurchase, 'state' | 'atGoogle'>
 
 /** Whether a store's reply has changed nothing that this page shows. */
-function isSame(before: FoundPurchase, after: FoundPurchase | undefined): boolean {
-  const isAcknowledged = (one?: FoundPurchase) =>
-    (one?.atGoogle?.unacknowledgedSince ?? null) === null
+function isSame(before: Stored, after: Stored | undefined): boolean {
+  const isAcknowledged = (one?: Stored) => (one?.atGoogle?.unacknowledgedSince ?? null) === null
   return (
     JSON.stringify(after?.state) === JSON.stringify(before.state) &&
     isAcknowledged(after) === isAcknowledged(before)

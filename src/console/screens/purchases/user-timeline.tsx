@@ -3,12 +3,12 @@ import type { Timeline as TimelineService } from '../../../features/billing/acce
 import type { Difference } from '../../../lib/text/differences.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { HOUR_MS } from '../../../lib/time/durations.ts'
-import { type ReplyOf, send } from '../../api.ts'
+import type { ReplyOf } from '../../api.ts'
 import { durationName, plural, words } from '../../format.ts'
 import { canEdit, me } from '../../operator.ts'
 import { linkTo, query } from '../../router.ts'
 import { Changes } from '../../ui/changes.tsx'
-import { showMessage } from '../../ui/messages.tsx'
+import { ActionButton } from '../../ui/declared.tsx'
 import { Badge, Card, Empty, List, Sentence, Time } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { GrantAccess, RevokeOrRestore } from './granted-access.tsx'
@@ -22,7 +22,7 @@ import {
   storeName,
 } from './labels.ts'
 import { StatusBadge } from './purchase-details.tsx'
-import { AvailableAction, LinkPurchase, UndoLink, useSupportDetails } from './support-actions.tsx'
+import { LinkPurchase, UndoLink, useSupportDetails } from './support-actions.tsx'
 
 type Timeline = ReplyOf<TimelineService['read']>
 type Purchase = Timeline['lines'][number]
@@ -50,15 +50,6 @@ export function TimelineScreen({ id, reloadUser }: TimelineProps) {
   const timeline = useRemote<Timeline>(`${path}/timeline?environment=${environment}`)
   const reload = async () => {
     await Promise.all([timeline.reload(), reloadUser()])
-  }
-  const reconcile = async () => {
-    const { corrected } = await send<{ corrected: string[] }>(`${path}/reconcile`)
-    await reload()
-    showMessage(
-      corrected.length === 0
-        ? 'Already up to date.'
-        : `Updated ${plural(corrected.length, 'purchase')}.`,
-    )
   }
   const other = linkTo(`${path}/subscription`, isSandbox ? {} : { environment: 'sandbox' })
   return (
@@ -96,19 +87,23 @@ export function TimelineScreen({ id, reloadUser }: TimelineProps) {
           <p class="list-bar">
             <a href={other}>Show {isSandbox ? 'production' : 'test'} purchases</a>
           </p>
-          {canEdit.value && (
-            <div class="actions">
-              <GrantAccess userId={id} reload={reload} />
-              <LinkPurchase userId={id} reload={reload} />
-              {(me.value?.role === 'owner' || facts?.refresh === null) && (
-                <AvailableAction
-                  unavailable={facts?.refresh}
-                  label="Refresh from RevenueCat"
-                  run={reconcile}
-                />
-              )}
-            </div>
-          )}
+          <div class="actions">
+            <GrantAccess userId={id} reload={reload} />
+            <LinkPurchase userId={id} reload={reload} />
+            {(me.value?.role === 'owner' || facts?.refresh === null) && (
+              <ActionButton
+                path="people/:id/reconcile"
+                input={{ id }}
+                unavailable={facts?.refresh}
+                onDone={async ({ corrected: { length } }) => {
+                  await reload()
+                  return length === 0
+                    ? 'Already up to date.'
+                    : `Updated ${plural(length, 'purchase')}.`
+                }}
+              />
+            )}
+          </div>
           {data.transfers.length > 0 && (
             <Card title="Transfers">
               <List items={data.transfers}>

@@ -40,6 +40,12 @@ const grantAccess = defineAction({
   proof: 'stepUp',
   input: NewGrant,
   console: 'people/:id/grants',
+  form: {
+    verb: 'Grant access',
+    consequence: 'The user gets the entitlement immediately. A more expensive plan is kept.',
+    done: 'Access granted',
+    isReversible: true,
+  },
   server: {
     ...route,
     method: 'post',
@@ -85,6 +91,12 @@ const revokeAccess = defineAction({
   proof: 'stepUp',
   input: Revocation,
   console: 'people/:id/grants/:grantId/revoke',
+  form: {
+    verb: 'Revoke access',
+    consequence:
+      'The user loses the entitlement immediately, unless a purchase or another grant gives it too.',
+    done: 'Access revoked',
+  },
   server: {
     ...route,
     method: 'delete',

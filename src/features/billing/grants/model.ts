@@ -6,7 +6,7 @@ import {
   nullable,
   time,
 } from '../../../platform/http/replies/envelope.ts'
-import { MAX_REASON_LENGTH } from '../inbox/support.ts'
+import { MAX_REASON_LENGTH, REASON_FIELD } from '../inbox/support.ts'
 
 const GRANT_ID = '01a1fecb-4164-71d5-9e2b-0a7d1c5b9f33'
 const entitlementId = t.String({
@@ -19,6 +19,7 @@ const reason = t.String({
   maxLength: MAX_REASON_LENGTH,
   description: 'why; the user gets it in the data export',
   examples: ['beta tester'],
+  field: REASON_FIELD,
 })
 const active = t.Boolean({ description: 'whether it gives access now', examples: [true] })
 const text = (description: string, example: string) =>

@@ -5,6 +5,8 @@ import { isStorableText } from '../../../lib/validation.ts'
 export type Support = { by: string; reason: string }
 
 export const MAX_REASON_LENGTH = 500
+/** How the console asks for it. */
+export const REASON_FIELD = { hint: 'Shown in the user’s history and export', isProse: true }
 
 /** Reads the support of a stored event. Null for events of the billing provider, and once the user is deleted. */
 export function readSupport(value: unknown): Support | null {

@@ -4,7 +4,7 @@ import { defineAction } from '../../../platform/actions/action.ts'
 import { readInput } from '../../../platform/actions/command-line.ts'
 import { closedObject, literalUnion, nullable } from '../../../platform/http/replies/envelope.ts'
 import { ENVIRONMENTS } from '../../billing/environment.ts'
-import { MAX_REASON_LENGTH } from '../../billing/inbox/support.ts'
+import { MAX_REASON_LENGTH, REASON_FIELD } from '../../billing/inbox/support.ts'
 import type { Consumption } from '../apple/app-store.ts'
 import type { Stores } from '../stores.ts'
 
@@ -17,7 +17,7 @@ const PREFERENCES = { decline: 'DECLINE', grant: 'GRANT_FULL', 'grant-prorated':
 
 /** `id`: of any of its transactions, or the order number on the receipt. */
 const Purchase = { id: t.String({ maxLength: 300 }) }
-const reason = t.String({ maxLength: MAX_REASON_LENGTH })
+const reason = t.String({ maxLength: MAX_REASON_LENGTH, field: REASON_FIELD })
 const REASON_OPTION: [string, string] = ['--reason <text>', 'why, for the purchase’s history']
 const RefundAnswer = closedObject({
   ...Purchase,
@@ -41,6 +41,7 @@ const refresh = defineAction({
   role: 'operator',
   input: closedObject(Purchase),
   console: 'purchases/:id/ask',
+  form: { verb: 'Ask the store' },
   work: ({ stores }: Needs, { id }) => stores.actions.refresh(id),
   audit: (purchases, { id }) => ({
     target: id,
@@ -58,12 +59,13 @@ const link = defineAction({
   proof: 'stepUp',
   input: closedObject({
     ...Purchase,
-    user: t.String({ maxLength: 320 }),
+    user: t.String({ maxLength: 320, field: { label: 'User id or e-mail' } }),
     /** A transaction can be in both environments. */
     environment: t.Optional(literalUnion(ENVIRONMENTS, { description: 'both by default' })),
     reason,
   }),
   console: 'purchases/:id/give',
+  form: { verb: 'Link to a user', done: 'The purchase belongs to the user that you entered' },
   async work({ stores, findIdByEmail }: Needs, { id, user, environment, reason }, { caller }) {
     const userId = (await findIdByEmail(user)) ?? user
     const [before] = await stores.purchaseSearch.findOrThrow(id, environment)
@@ -99,6 +101,12 @@ const unlink = defineAction({
     reason,
   }),
   console: 'purchases/:id/take-back',
+  form: {
+    verb: 'Undo link',
+    consequence:
+      'The user who has the purchase now loses it immediately. The audit log keeps the link.',
+    done: 'Link undone',
+  },
   async work({ stores }: Needs, { id, link, reason }, { caller }) {
     const [before] = await stores.purchaseSearch.find(id)
     await stores.actions.unlink(id, { by: caller.name, reason }, link ?? undefined)
