@@ -1,7 +1,7 @@
 import { t } from 'elysia'
 import { UsageError } from '../../lib/command.ts'
 import { defineAction } from '../../platform/actions/action.ts'
-import { closedObject, nullable } from '../../platform/http/replies/envelope.ts'
+import { closedObject } from '../../platform/http/replies/envelope.ts'
 import type { Alerts } from './service.ts'
 
 type Needs = { alerts: Alerts }
@@ -13,10 +13,11 @@ const set = defineAction({
   role: 'operator',
   input: closedObject({
     rule: t.String({ maxLength: 100 }),
-    isOn: t.Optional(t.Boolean()),
-    threshold: t.Optional(nullable(t.Number())),
+    isOn: t.Optional(t.Boolean({ field: { label: 'Send this alert' } })),
+    threshold: t.Optional(t.Union([t.Number(), t.Null()], { field: { placeholder: 'Default' } })),
   }),
   console: 'alerts/rules/:rule',
+  form: { verb: 'Edit', isReversible: true },
   work: async ({ alerts }: Needs, { rule, ...setting }) => ({
     rule,
     ...(await alerts.set(rule, setting)),
@@ -47,6 +48,7 @@ const test = defineAction({
   role: 'operator',
   input: closedObject({}),
   console: 'alerts/test',
+  form: { verb: 'Send a test alert', done: 'Test alert sent' },
   work: ({ alerts }: Needs) => alerts.sendTest(),
   audit: (sent) => ({ after: sent }),
   command: {

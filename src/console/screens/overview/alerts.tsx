@@ -1,10 +1,8 @@
-import { useState } from 'preact/hooks'
 import type { Alerts } from '../../../features/alerts/service.ts'
-import { type ReplyOf, send } from '../../api.ts'
+import type { ReplyOf } from '../../api.ts'
 import { bytes, number, plural } from '../../format.ts'
-import { canEdit } from '../../operator.ts'
-import { Checkbox, parseOptionalNumber, TextField, useFirstFieldFocus } from '../../ui/fields.tsx'
-import { Action, Badge, List, TimeAgo, Title, type Tone } from '../../ui/parts.tsx'
+import { ActionButton } from '../../ui/declared.tsx'
+import { Badge, List, TimeAgo, Title, type Tone } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 
 type AlertList = ReplyOf<Alerts['list']>
@@ -15,17 +13,7 @@ export function Screen() {
   const alerts = useRemote<AlertList>('alerts')
   return (
     <>
-      <Title
-        actions={
-          canEdit.value && (
-            <Action run={() => send('alerts/test', {})} done="Test alert sent.">
-              Send a test alert
-            </Action>
-          )
-        }
-      >
-        Alerts
-      </Title>
+      <Title actions={<ActionButton path="alerts/test" input={{}} />}>Alerts</Title>
       <Loaded from={alerts}>
         {({ hasAddress, rules }) => (
           <>
@@ -73,8 +61,7 @@ function QuietRules({ state, rules, reload }: QuietProps) {
 }
 
 function RuleItem({ rule, reload }: { rule: RuleState; reload: () => Promise<void> }) {
-  const [isEditing, setEditing] = useState(false)
-  const { title, unit, value, threshold, firedAt, isMinimum, minutes } = rule
+  const { name, title, unit, value, threshold, firedAt, isMinimum, minutes } = rule
   const [state, tone] = describeState(rule)
   const measured = value === null ? '' : `Now ${amount(value, unit)}. `
   const limit = `${isMinimum ? 'less' : 'more'} than ${amount(threshold, unit)}`
@@ -94,22 +81,20 @@ function RuleItem({ rule, reload }: { rule: RuleState; reload: () => Promise<voi
           )}
         </p>
       </div>
-      {canEdit.value && !isEditing && (
-        <span class="actions">
-          <button type="button" aria-label={`Edit ${title}`} onClick={() => setEditing(true)}>
-            Edit
-          </button>
-        </span>
-      )}
-      {isEditing && (
-        <RuleForm
-          rule={rule}
-          onDone={async () => {
-            setEditing(false)
-            await reload()
-          }}
-        />
-      )}
+      <span class="actions">
+        <ActionButton
+          path="alerts/rules/:rule"
+          input={{ rule: name }}
+          asks={unit === '' ? ['isOn'] : ['isOn', 'threshold']}
+          initial={{ isOn: rule.isOn, threshold: rule.isDefault ? '' : String(threshold) }}
+          target={title}
+          isShort
+          verb="Save"
+          onDone={reload}
+        >
+          {unit !== '' && <p class="soft">Unit of the threshold: {unit}</p>}
+        </ActionButton>
+      </span>
     </li>
   )
 }
@@ -124,32 +109,6 @@ function describeState({
   if (firedAt !== null) return ['Firing', 'bad']
   if (breachedSince !== null) return ['Pending', 'warn']
   return value === null ? ['Not measured', 'plain'] : ['OK', 'good']
-}
-
-function RuleForm({ rule, onDone }: { rule: RuleState; onDone: () => Promise<void> }) {
-  const { name, unit } = rule
-  const form = useFirstFieldFocus<HTMLDivElement>()
-  const [isOn, setOn] = useState(rule.isOn)
-  const [threshold, setThreshold] = useState(rule.isDefault ? '' : String(rule.threshold))
-  const save = async () => {
-    await send(`alerts/rules/${name}`, { isOn, threshold: parseOptionalNumber(threshold) })
-    await onDone()
-  }
-  return (
-    <div ref={form} class="filters">
-      <Checkbox label="Send this alert" checked={isOn} onChange={setOn} />
-      {unit !== '' && (
-        <TextField
-          label={`Threshold (${unit})`}
-          placeholder="Default"
-          inputMode="decimal"
-          value={threshold}
-          onChange={setThreshold}
-        />
-      )}
-      <Action run={save}>Save</Action>
-    </div>
-  )
 }
 
 const QUIET_STATES = ['OK', 'Not measured', 'Off']
