@@ -44,6 +44,7 @@ const replay = defineAction({
   role: 'operator',
   input: closedObject({ id: t.String({ maxLength: 300 }) }),
   console: 'events/:id/replay',
+  form: { verb: 'Replay event', done: 'Replayed' },
   work: async ({ eventFolding, eventSearch }: Replaying, { id }) => {
     const before = await eventSearch.show(id)
     await eventFolding.replay(id)
@@ -115,6 +116,7 @@ const refreshPurchases = defineAction({
   role: 'operator',
   input: closedObject({ id: t.Optional(t.String({ maxLength: 300 })) }),
   console: 'people/:id/reconcile',
+  form: { verb: 'Refresh from RevenueCat' },
   work: async ({ reconcile }: { reconcile: Reconcile | null }, { id }) => {
     if (reconcile === null) throw new AppError('unavailable', NO_PROVIDER_KEY)
     return id === undefined

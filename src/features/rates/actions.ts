@@ -12,6 +12,7 @@ const refresh = defineAction({
   role: 'operator',
   input: closedObject({}),
   console: 'rates/refresh',
+  form: { verb: 'Refresh now' },
   async work({ rates }: { rates: Rates }, _input, { caller }) {
     const outcome = await rates.refresh(AbortSignal.timeout(REFRESH_TIMEOUT_MS))
     // The console shows the reason itself.

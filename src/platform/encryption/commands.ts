@@ -42,6 +42,7 @@ const rotate = defineAction({
     atOnce: t.Boolean(),
   }),
   console: 'keys/rotate',
+  form: { verb: 'Rotate' },
   async work(services: KeyRings, { use, atOnce }) {
     const ring = use === 'enc' ? services.encryptionKeys : services.signingKeys
     await ring.rotate(atOnce)

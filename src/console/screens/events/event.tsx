@@ -2,13 +2,11 @@ import type { EventSearch } from '../../../features/billing/inbox/event-search.t
 import type { AccountSummary } from '../../../features/users/accounts/directory.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { HOUR_MS } from '../../../lib/time/durations.ts'
-import { failure, type ReplyOf, send } from '../../api.ts'
+import { failure, type ReplyOf } from '../../api.ts'
 import { durationName, unnamedUser } from '../../format.ts'
-import { canEdit } from '../../operator.ts'
 import { linkTo } from '../../router.ts'
-import { showMessage } from '../../ui/messages.tsx'
+import { ActionButton } from '../../ui/declared.tsx'
 import {
-  Action,
   Badge,
   Card,
   Copy,
@@ -31,25 +29,25 @@ type BillingEvent = ReplyOf<EventSearch['find']>['events'][number] & {
   access: string | null
   user: AccountSummary | null
 }
-type ReplayResult = { outcome: string; error: string | null }
 
 /** One billing event with its payload and effect. */
 export function EventScreen({ id }: { id: string }) {
-  const path = `events/${encodeSegment(id)}`
-  const event = useRemote<BillingEvent>(path)
-  const replay = async () => {
-    const { outcome, error } = await send<ReplayResult>(`${path}/replay`)
-    await event.reload()
-    if (outcome === 'failed') throw failure(`It failed again: ${error}`)
-    showMessage('Replayed.')
-  }
+  const event = useRemote<BillingEvent>(`events/${encodeSegment(id)}`)
+  const replay = (
+    <ActionButton
+      path="events/:id/replay"
+      input={{ id }}
+      onDone={async ({ outcome, error }) => {
+        await event.reload()
+        if (outcome === 'failed') throw failure(`It failed again: ${error}`)
+      }}
+    />
+  )
   return (
     <Loaded from={event}>
       {(data) => (
         <>
-          <Title actions={canEdit.value && <Action run={replay}>Replay event</Action>}>
-            {eventName(data)}
-          </Title>
+          <Title actions={replay}>{eventName(data)}</Title>
           <Summary event={data} />
           <Card>
             <Details items={listFacts(data)} />

@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
-import { failure, read, sendWithProgress } from '../../api.ts'
+import { failure, read } from '../../api.ts'
+import { type InputOf, perform } from '../../declared.ts'
 import { money, number, plural, words } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
 import { go, linkTo, parts, readFilters } from '../../router.ts'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Field, FilterInput, SelectField } from '../../ui/fields.tsx'
 import { Filters } from '../../ui/filters.tsx'
-import { showMessage } from '../../ui/messages.tsx'
 import { Action, Badge, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, usePages, useRefresh } from '../../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../../ui/table.tsx'
@@ -215,16 +215,12 @@ function ReplayAll({ filter, onDone }: { filter: Filter; onDone: () => Promise<v
     }
     onProgress(last)
     try {
-      const result = await sendWithProgress<ReplayProgress, ReplayProgress>(
-        'events/replay',
-        filter,
-        onProgress,
-        signal,
-      )
-      showMessage(`Replayed ${describe(result)}.`)
+      const matching = filter as InputOf<'events/replay'>
+      const result = await perform('events/replay', matching, { onProgress, signal })
+      return `Replayed ${describe(result)}.`
     } catch (error) {
       if (!signal.aborted) throw error
-      showMessage(`Stopped after ${describe(last)}.`)
+      return `Stopped after ${describe(last)}.`
     } finally {
       setProgress(null)
       setMatches(null)

@@ -1,16 +1,14 @@
-import { send } from '../../api.ts'
-import { canEdit } from '../../operator.ts'
-import { Confirm } from '../../ui/dialog.tsx'
-import { Badge, Card, Copy, Time, Title } from '../../ui/parts.tsx'
+import { ActionButton } from '../../ui/declared.tsx'
+import { Badge, Card, Copy, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
-import { ListBar, Table } from '../../ui/table.tsx'
+import { asTime, ListBar, Table } from '../../ui/table.tsx'
 
 type Keys = {
   keys: { use: string; state: string; kid: string; from: string | null; until: string | null }[]
   lost: Record<string, string>
 }
 
-const USES: [use: string, title: string, description: string][] = [
+const USES: [use: 'enc' | 'sig', title: string, description: string][] = [
   [
     'enc',
     'Payload keys',
@@ -26,10 +24,6 @@ const ROTATION: Record<string, string> = {
 
 export function Screen() {
   const keys = useRemote<Keys>('keys')
-  const rotate = (use: string, atOnce: boolean) => async () => {
-    await send('keys/rotate', { use, atOnce })
-    await keys.reload()
-  }
   return (
     <>
       <Title>Keys</Title>
@@ -55,34 +49,34 @@ export function Screen() {
                           <Badge tone={state === 'current' ? 'good' : 'plain'}>{state}</Badge>
                         ),
                       },
-                      { name: 'From', cell: ({ from }) => from && <Time at={from} /> },
-                      { name: 'Until', cell: ({ until }) => until && <Time at={until} /> },
+                      { name: 'From', field: 'from', format: asTime },
+                      { name: 'Until', field: 'until', format: asTime },
                     ]}
                   />
                   <div class="actions">
                     {use === 'enc' && (
                       <Copy text={shown.map(({ kid }) => kid).join('\n')} label="Copy pins" />
                     )}
-                    {canEdit.value && (
-                      <>
-                        <Confirm
-                          label={`Rotate ${title.toLowerCase()}`}
-                          run={rotate(use, false)}
-                          done="New key published. It takes effect in a day."
-                          isReversible
-                        >
-                          <p>{ROTATION[use]}</p>
-                        </Confirm>
-                        <Confirm
-                          label="Rotate now and revoke all other keys"
-                          verb="Rotate and revoke"
-                          run={rotate(use, true)}
-                          done="New key in use. All other keys are revoked."
-                        >
-                          <p>Do this if a key may have leaked. Consequence: {data.lost[use]}.</p>
-                        </Confirm>
-                      </>
-                    )}
+                    <ActionButton
+                      path="keys/rotate"
+                      input={{ use, atOnce: false }}
+                      target={title.toLowerCase()}
+                      done="New key published. It takes effect in a day."
+                      isReversible
+                      onDone={keys.reload}
+                    >
+                      <p>{ROTATION[use]}</p>
+                    </ActionButton>
+                    <ActionButton
+                      path="keys/rotate"
+                      input={{ use, atOnce: true }}
+                      label="Rotate now and revoke all other keys"
+                      verb="Rotate and revoke"
+                      done="New key in use. All other keys are revoked."
+                      onDone={keys.reload}
+                    >
+                      <p>Do this if a key may have leaked. Consequence: {data.lost[use]}.</p>
+                    </ActionButton>
                   </div>
                 </Card>
               )

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Stores as StoresService } from '../../../features/stores/stores.ts'
-import { type ReplyOf, read, send } from '../../api.ts'
+import { type ReplyOf, read } from '../../api.ts'
+import { perform } from '../../declared.ts'
 import { canEdit } from '../../operator.ts'
 import { Action, Badge, Card, Copy, Details, List, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
@@ -93,11 +94,11 @@ function Connection({ hasAppStore, onTested }: ConnectionProps) {
     setResults(null)
     setResults({ title: 'Checks', checks: await read<Check[]>('stores/check') })
   }
-  const test = (environment: string) => async () => {
+  const test = (environment: 'production' | 'sandbox') => async () => {
     setResults(null)
     setWaiting(true)
     try {
-      const checks = await send<Check[]>('stores/test', { environment })
+      const checks = await perform('stores/test', { environment })
       setResults({ title: `Test notification, ${environment}`, checks })
       await onTested()
     } finally {

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import type { Backups as BackupsService } from '../../../operations/console/backups.ts'
-import { download, type ReplyOf, sendWithProgress } from '../../api.ts'
+import { download, type ReplyOf } from '../../api.ts'
+import { perform } from '../../declared.ts'
 import { bytes } from '../../format.ts'
 import { canEdit, me } from '../../operator.ts'
-import { showMessage } from '../../ui/messages.tsx'
 import { Action, Badge, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
-import { ListBar, Table } from '../../ui/table.tsx'
+import { asTimeAgo, ListBar, Table } from '../../ui/table.tsx'
 
 type Backups = ReplyOf<BackupsService['list']>
 
@@ -18,12 +18,8 @@ export function Screen() {
     setWritten(0)
     try {
       const onProgress = (progress: { bytes: number }) => setWritten(progress.bytes)
-      const { name } = await sendWithProgress<{ bytes: number }, { name: string }>(
-        'backups',
-        {},
-        onProgress,
-      )
-      showMessage(`${name} written and verified.`)
+      const { name } = await perform('backups', {}, { onProgress })
+      return `${name} written and verified.`
     } finally {
       setWritten(null)
       await backups.reload()
@@ -31,8 +27,8 @@ export function Screen() {
   }
   const verify = async (name: string) => {
     try {
-      await sendWithProgress(`backups/${encodeSegment(name)}/verify`, {}, () => {})
-      showMessage(`${name} is intact.`)
+      await perform('backups/:name/verify', { name }, { onProgress: () => {} })
+      return `${name} is intact.`
     } finally {
       await backups.reload()
     }
@@ -86,15 +82,10 @@ export function Screen() {
                   onPhone: 'aside',
                   kind: 'number',
                   sort: '-size',
-                  value: ({ bytes: size }) => size,
-                  cell: ({ bytes: size }) => bytes(size),
+                  field: 'bytes',
+                  format: bytes,
                 },
-                {
-                  name: 'Made',
-                  sort: '-made',
-                  value: ({ at }) => at,
-                  cell: ({ at }) => <TimeAgo at={at} />,
-                },
+                { name: 'Made', sort: '-made', field: 'at', format: asTimeAgo },
                 {
                   name: 'Verified',
                   sort: '-verified',

@@ -1,16 +1,14 @@
 import { useState } from 'preact/hooks'
-import type { describeRates } from '../../../features/rates/admin.ts'
-import { failure, type ReplyOf, send } from '../../api.ts'
+import type { describeRates } from '../../../features/rates/lists.ts'
+import { failure, type ReplyOf } from '../../api.ts'
 import { currencyName, rate } from '../../format.ts'
-import { canEdit } from '../../operator.ts'
+import { ActionButton } from '../../ui/declared.tsx'
 import { TextField } from '../../ui/fields.tsx'
-import { showMessage } from '../../ui/messages.tsx'
-import { Action, Card, Details, Time, TimeAgo, Title } from '../../ui/parts.tsx'
+import { Card, Details, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { ListBar, Table } from '../../ui/table.tsx'
 
 type Rates = ReplyOf<typeof describeRates>
-type Outcome = { outcome: string; reason?: string; date?: string }
 
 const SOURCES: Record<string, string> = {
   ecb: 'European Central Bank',
@@ -22,16 +20,21 @@ const SOURCES: Record<string, string> = {
 export function Screen() {
   const rates = useRemote<Rates>('rates')
   const [text, setText] = useState('')
-  const refresh = async () => {
-    const { outcome, reason, date } = await send<Outcome>('rates/refresh')
-    await rates.reload()
-    if (outcome === 'stored') showMessage(`Updated to the rates of ${date}.`)
-    else if (outcome === 'unchanged') showMessage('Already up to date.')
-    else throw failure(`Rates not updated: ${reason}.`)
-  }
+  const refresh = (
+    <ActionButton
+      path="rates/refresh"
+      input={{}}
+      onDone={async (outcome) => {
+        await rates.reload()
+        if ('reason' in outcome) throw failure(`Rates not updated: ${outcome.reason}.`)
+        if (outcome.outcome === 'unchanged') return 'Already up to date.'
+        return `Updated to the rates of ${outcome.date}.`
+      }}
+    />
+  )
   return (
     <>
-      <Title actions={canEdit.value && <Action run={refresh}>Refresh now</Action>}>Rates</Title>
+      <Title actions={refresh}>Rates</Title>
       <Loaded from={rates}>
         {(data) => (
           <>
@@ -101,24 +104,21 @@ export function Screen() {
               </div>
               <Table
                 caption="Rates"
-                rows={Object.entries(data.rates).filter(([code]) => isMeant(code, text))}
-                keyOf={([code]) => code}
+                rows={Object.entries(data.rates)
+                  .filter(([code]) => isMeant(code, text))
+                  .map(([code, value]) => ({ code, value }))}
+                keyOf={({ code }) => code}
                 empty="No currency matches."
                 order="currency"
                 columns={[
-                  {
-                    name: 'Currency',
-                    sort: 'currency',
-                    value: ([code]) => code,
-                    cell: ([code]) => code,
-                  },
+                  { name: 'Currency', sort: 'currency', field: 'code' },
                   {
                     name: 'Rate',
                     onPhone: 'aside',
                     kind: 'number',
                     sort: 'rate',
-                    value: ([, rate]) => rate,
-                    cell: ([, value]) => rate(value),
+                    field: 'value',
+                    format: rate,
                   },
                 ]}
               />
