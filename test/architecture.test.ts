@@ -210,7 +210,7 @@ test('tables are defined only in schema.ts files, and every feature is listed', 
   expect(features.length).toBeGreaterThan(7)
   for (const { text } of features) {
     const name = /export const (\w+Feature) = /.exec(text)?.[1] ?? ''
-    expect(textOf('server/declarations.ts')).toContain(`\n  ${name},`)
+    expect(textOf('server/features.ts')).toContain(`\n  ${name},`)
     expect(textOf('server/features.ts')).toContain(` ${name}.create(`)
   }
 })

@@ -1,20 +1,6 @@
-import { alertsFeature } from '../features/alerts/feature.ts'
-import { apiKeysFeature } from '../features/api-keys/feature.ts'
-import { attachmentsFeature } from '../features/attachments/feature.ts'
-import { billingFeature } from '../features/billing/feature.ts'
-import { createSubscriptionReply } from '../features/billing/model.ts'
-import { changesFeature } from '../features/changes/feature.ts'
-import { contentFeature } from '../features/content/feature.ts'
-import { dataFeature } from '../features/data/feature.ts'
-import { operatorsFeature } from '../features/operators/feature.ts'
-import { plansFeature } from '../features/plans/feature.ts'
+import { SubscriptionReplyOf } from '../features/billing/model.ts'
 import { PlanReply } from '../features/plans/model.ts'
-import { ratesFeature } from '../features/rates/feature.ts'
-import { settingsFeature } from '../features/settings/feature.ts'
-import { storesFeature } from '../features/stores/feature.ts'
-import { usageFeature } from '../features/usage/feature.ts'
 import { usersFeature } from '../features/users/feature.ts'
-import { webhooksFeature } from '../features/webhooks/feature.ts'
 import { backupActions, backupLists } from '../operations/console/backups.ts'
 import type { ConsoleCalls } from '../platform/actions/action.ts'
 import { toCommands } from '../platform/actions/command-line.ts'
@@ -22,32 +8,8 @@ import type { Columns } from '../platform/db/columns.ts'
 import type { Declarations, Feature } from '../platform/feature.ts'
 import { closedObject } from '../platform/http/replies/envelope.ts'
 import { toListCommands } from '../platform/lists/command-line.ts'
+import { FEATURES, type Tables } from './features.ts'
 import { type Intersection, merge } from './merge.ts'
-import { platformDeclarations } from './platform.ts'
-
-/**
- * All features, with their declarations.
- */
-const FEATURES = [
-  platformDeclarations,
-  settingsFeature,
-  plansFeature,
-  ratesFeature,
-  contentFeature,
-  usersFeature,
-  changesFeature,
-  dataFeature,
-  attachmentsFeature,
-  billingFeature,
-  storesFeature,
-  operatorsFeature,
-  usageFeature,
-  apiKeysFeature,
-  webhooksFeature,
-  alertsFeature,
-] as const
-
-export type Tables = Intersection<ReturnType<(typeof FEATURES)[number]['tables']>>
 
 type Created = ReturnType<Extract<(typeof FEATURES)[number], Feature>['create']>
 type RoutesOf<Parts> = Parts extends { routes: (context: never) => infer App } ? App : never

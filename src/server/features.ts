@@ -1,3 +1,4 @@
+import type { TSchema } from 'elysia'
 import { alertsFeature } from '../features/alerts/feature.ts'
 import { apiKeysFeature } from '../features/api-keys/feature.ts'
 import { attachmentsFeature } from '../features/attachments/feature.ts'
@@ -23,15 +24,37 @@ import type { WebhooksDeps } from '../features/webhooks/webhooks.ts'
 import { type DeleteAccount, findActiveSubscriptions } from '../lib/active-subscriptions.ts'
 import { sha256 } from '../lib/crypto/hash.ts'
 import { findPlanLimits } from '../lib/text/plan-limits.ts'
+import type { ConditionList } from '../platform/conditions/condition.ts'
 import type { ReadMetric } from '../platform/conditions/measurements.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { FeatureParts } from '../platform/feature.ts'
 import { publicUrl } from '../platform/public-url.ts'
 import { createAnnouncements } from './announcements.ts'
-import { conditions, type Tables, UserExport } from './declarations.ts'
 import { type Intersection, merge } from './merge.ts'
-import type { createPlatform } from './platform.ts'
+import { type createPlatform, platformDeclarations } from './platform.ts'
 import { createUserData } from './user-data.ts'
+
+/** What they declare is in `declarations.ts`. */
+export const FEATURES = [
+  platformDeclarations,
+  settingsFeature,
+  plansFeature,
+  ratesFeature,
+  contentFeature,
+  usersFeature,
+  changesFeature,
+  dataFeature,
+  attachmentsFeature,
+  billingFeature,
+  storesFeature,
+  operatorsFeature,
+  usageFeature,
+  apiKeysFeature,
+  webhooksFeature,
+  alertsFeature,
+] as const
+
+export type Tables = Intersection<ReturnType<(typeof FEATURES)[number]['tables']>>
 
 export type FeaturesDeps = {
   pegs: Peg[]
@@ -47,6 +70,9 @@ export type FeaturesDeps = {
   /** How webhooks are sent; set only by tests. */
   webhookSending?: Pick<WebhooksDeps, 'resolve' | 'timeoutMs' | 'ca' | 'random'> | undefined
   readMetric: ReadMetric
+  conditions: ConditionList
+  /** The schema of a user's export. */
+  exportSchema: TSchema
 }
 
 type ServerPlatform = Awaited<ReturnType<typeof createPlatform<OpenDb<Tables>>>>
@@ -150,7 +176,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     onSessionsEnded: changes.sessionsEnded,
     providers: deps.providers,
     appleUrl: deps.appleUrl,
-    exportSchema: UserExport,
+    exportSchema: deps.exportSchema,
   })
   const usage = usageFeature.create(platform, {
     isUser: accounts.exists,
@@ -175,7 +201,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
   })
   const alerts = alertsFeature.create(platform, {
     readMetric: deps.readMetric,
-    conditions,
+    conditions: deps.conditions,
     alertOperators: users.services.users.alertOperators,
     announce: (tx, type, data) => webhooks.services.webhooks.emit(tx, { type, userId: null, data }),
   })

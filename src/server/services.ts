@@ -7,12 +7,12 @@ import type { Job, JobRun } from '../platform/jobs/jobs.ts'
 import { createMetrics } from '../platform/metrics/metrics.ts'
 import { queueJobs } from '../platform/queue/jobs.ts'
 import { BUILD } from '../version.ts'
-import { metrics as declaredMetrics, type Tables } from './declarations.ts'
-import { createFeatures, type FeaturesDeps } from './features.ts'
+import { conditions, metrics as declaredMetrics, UserExport } from './declarations.ts'
+import { createFeatures, type FeaturesDeps, type Tables } from './features.ts'
 import { createPlatform, type PlatformDeps } from './platform.ts'
 
 export type ServicesDeps = PlatformDeps<OpenDb<Tables>> &
-  Omit<FeaturesDeps, 'readMetric'> & {
+  Omit<FeaturesDeps, 'readMetric' | 'conditions' | 'exportSchema'> & {
     /** When the server that uses these services started; null for a command that runs without a server. */
     servingSince?: Date | null
     host?: HostState
@@ -32,6 +32,8 @@ export async function createServices(deps: ServicesDeps) {
     {
       ...deps,
       readMetric: (name) => metrics.read(name),
+      conditions,
+      exportSchema: UserExport,
     },
   )
   const monitored = {

@@ -1,7 +1,7 @@
 import type { SecretName, Secrets } from '../../config/secrets.ts'
 import { CommandError } from '../../lib/command.ts'
 import type { OpenDb } from '../../platform/db/db.ts'
-import type { Tables } from '../../server/declarations.ts'
+import type { Tables } from '../../server/features.ts'
 
 /** `resume` also opens a database server that a failed successor, a newer version, has migrated. */
 export type SchemaChange = 'migrate' | 'resume' | 'create' | 'none'
