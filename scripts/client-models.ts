@@ -1,16 +1,25 @@
 import type { TSchema } from '@sinclair/typebox'
 import { clientModels } from '../src/server/client-models.ts'
 
-/** The names of the models that others contain: in the schemas they are titles. */
-const TITLES = new Set(
-  Object.entries<TSchema>(clientModels).flatMap(([name, { title }]) =>
-    title === name ? [name] : [],
-  ),
+const models = Object.entries<TSchema>(clientModels).toSorted(([one], [other]) =>
+  one < other ? -1 : 1,
 )
+
+/** The names of the models that others contain: in the schemas they are titles. */
+const TITLES = new Set(models.flatMap(([name, { title }]) => (title === name ? [name] : [])))
+
+/** `src/client/models.ts`: the types of the models in the source. */
+export function listModels(): string {
+  const lines = models.map(([name]) => `export type ${name} = ClientModels['${name}']\n`)
+  return `import type { ClientModels } from '../server/client-models.ts'
+
+/** The server's models, as \`bun run reference\` lists them; the package declares them without the server's types. */
+${lines.join('')}`
+}
 
 /** The declarations of the client's models: plain types, with the descriptions of the schemas as comments. */
 export function declareModels(): string {
-  return Object.entries<TSchema>(clientModels)
+  return models
     .map(
       ([name, schema]) => `${commentText(schema)}export type ${name} = ${typeText(schema, name)}\n`,
     )

@@ -4,6 +4,7 @@ import type { AnyAction } from '../src/platform/actions/action.ts'
 import { toCommands } from '../src/platform/actions/command-line.ts'
 import { type Condition, findLimit } from '../src/platform/conditions/condition.ts'
 import { actions, conditions, metrics } from '../src/server/declarations.ts'
+import { listModels } from './client-models.ts'
 import { describeOperations } from './client-operations.ts'
 import { ROOT } from './root.ts'
 
@@ -36,6 +37,7 @@ export async function references(): Promise<Record<string, string>> {
     '.env.example': exampleEnvironment(),
     'docs/monitoring.md': await monitoringPage(),
     'docs/monitoring/alerts.yml': `${[PROMETHEUS_ONLY, ...Object.entries(conditions).map(toPrometheusAlert)].join('\n')}\n`,
+    'src/client/models.ts': listModels(),
     'src/client/testing/operations.json': await describeOperations(),
   }
 }

@@ -1,6 +1,6 @@
 import type { ClientModels } from '../server/client-models.ts'
 
-/** The server's models. In the package, `scripts/client-models.ts` declares them without the server's types. */
+/** The server's models, as `bun run reference` lists them; the package declares them without the server's types. */
 export type AccountExport = ClientModels['AccountExport']
 export type ActiveSubscription = ClientModels['ActiveSubscription']
 export type AppSettings = ClientModels['AppSettings']

@@ -48,6 +48,8 @@ export type Declarations = {
   serverTags?: Record<string, string>
   /** Schemas of the members that it adds to a user's export. */
   exportMembers?: Record<string, TSchema>
+  /** Models of the client package, by the names that apps import; `bun run reference` lists their types. */
+  clientModels?: Record<string, TSchema>
   /** Paths that accept plain requests even where payloads must be encrypted. */
   plainPaths?: string[]
 }

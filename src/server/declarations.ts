@@ -49,6 +49,15 @@ export const UserExport = closedObject(
   'everything stored about the user',
 )
 
+type ClientModels = Intersection<
+  Extract<(typeof FEATURES)[number], { clientModels: object }>['clientModels']
+>
+
+/** The models of the client package that belong to one feature. */
+export const declaredClientModels = merge(
+  declared.map((feature) => feature.clientModels),
+) as ClientModels
+
 /** What operators should know about, also as alerts of Prometheus. */
 export const conditions = merge(declared.map((feature) => feature.conditions))
 

@@ -2,13 +2,8 @@ import { join } from 'node:path'
 import { newKey } from '../../lib/ids.ts'
 import { highest } from '../../platform/conditions/measure.ts'
 import type { OpenDb, Tx } from '../../platform/db/db.ts'
-import type {
-  ConsoleContext,
-  Feature,
-  Platform,
-  RouteContext,
-  ServerContext,
-} from '../../platform/feature.ts'
+import type { ConsoleContext, Feature, Platform, RouteContext, ServerContext } from '../../platform/feature.ts'
+import { partOfExport } from '../../platform/http/replies/envelope.ts'
 import { counter, gauge } from '../../platform/metrics/metrics.ts'
 import { byForeignKey, type ExistingUsers, nothing } from '../../platform/user-table.ts'
 import { attachmentActions } from './actions.ts'
@@ -18,7 +13,13 @@ import { createVariants } from './images/variants.ts'
 import { attachmentJobs } from './jobs.ts'
 import { createListing } from './listing.ts'
 import { attachmentCommands, attachmentLists } from './lists.ts'
-import { attachmentExport, attachmentTags } from './model.ts'
+import {
+  AttachmentDetails,
+  AttachmentRecord,
+  attachmentExport,
+  attachmentTags,
+  ListedAttachment,
+} from './model.ts'
 import { attachmentRoutes } from './routes.ts'
 import { type AttachmentsDb, attachmentTables } from './schema.ts'
 import { serverAttachmentRoutes } from './server/routes.ts'
@@ -82,6 +83,12 @@ export const attachmentsFeature = {
   serverTags: { Attachments: 'users’ files' },
   exportMembers: attachmentExport,
   auditEvents: { 'files.open': 'Opened a file of' },
+  clientModels: {
+    Attachment: AttachmentRecord,
+    AttachmentDetails,
+    AttachmentExport: partOfExport(attachmentExport, 'the files'),
+    ListedAttachment,
+  },
   create(
     platform: Platform<AttachmentsDb & Pick<OpenDb<unknown>, 'identify' | 'isShared'>>,
     needs: Needs,

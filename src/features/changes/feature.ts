@@ -1,4 +1,5 @@
 import type { Feature, Platform, RouteContext } from '../../platform/feature.ts'
+import { partOfExport } from '../../platform/http/replies/envelope.ts'
 import { gauge } from '../../platform/metrics/metrics.ts'
 import { changesExport } from './model.ts'
 import { changesRoutes } from './routes.ts'
@@ -21,6 +22,9 @@ export const changesFeature = {
   },
   translations: { de: changesGerman },
   exportMembers: changesExport,
+  clientModels: {
+    ChangesExport: partOfExport(changesExport, 'the latest change of each kind'),
+  },
   create(platform: Platform<ChangesDb & { isShared: boolean }>, needs: Needs) {
     const changes = createChanges({ ...platform, ...needs })
     return {

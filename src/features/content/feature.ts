@@ -3,7 +3,7 @@ import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { publicationViews } from '../../platform/publications/views.ts'
 import { contentActions } from './actions.ts'
 import { contentCommands } from './commands.ts'
-import { FaqImports } from './model.ts'
+import { ContentVersions, FaqImports, FaqReply } from './model.ts'
 import { contentRoutes } from './routes.ts'
 import { type ContentDb, contentTables } from './schema.ts'
 import { createContent } from './service.ts'
@@ -12,6 +12,10 @@ export const contentFeature = {
   tables: contentTables,
   commands: contentCommands,
   actions: contentActions,
+  clientModels: {
+    ContentVersions,
+    Faq: FaqReply,
+  },
   create(platform: Platform<ContentDb & PublicationsDb & { isShared: boolean }>) {
     const content = createContent(platform)
     return {

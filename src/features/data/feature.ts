@@ -1,8 +1,9 @@
 import type { Tx } from '../../platform/db/db.ts'
 import type { Feature, Platform, RouteContext, ServerContext } from '../../platform/feature.ts'
+import { partOfExport } from '../../platform/http/replies/envelope.ts'
 import { byForeignKey, type ExistingUsers } from '../../platform/user-table.ts'
 import { dataAdmin } from './admin.ts'
-import { dataExport, dataTags, serverDataTags } from './model.ts'
+import { DataReply, dataExport, dataTags, serverDataTags } from './model.ts'
 import { dataRoutes } from './routes.ts'
 import { type DataDb, dataTables } from './schema.ts'
 import { serverDataRoutes } from './server/routes.ts'
@@ -21,6 +22,10 @@ export const dataFeature = {
   tags: dataTags,
   serverTags: serverDataTags,
   exportMembers: dataExport,
+  clientModels: {
+    DataExport: partOfExport(dataExport, 'the documents'),
+    UserData: DataReply,
+  },
   create(platform: Platform<DataDb>, needs: Needs) {
     const documents = createData({ ...platform, ...needs })
     return {

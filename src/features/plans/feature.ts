@@ -3,6 +3,7 @@ import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { plansActions } from './actions.ts'
 import { plansAdmin } from './admin.ts'
 import { plansCommands } from './commands.ts'
+import { PlanReply } from './model.ts'
 import { plansRoutes } from './routes.ts'
 import { type PlansDb, planTables } from './schema.ts'
 import { createPlans } from './service.ts'
@@ -11,6 +12,9 @@ export const plansFeature = {
   tables: planTables,
   commands: plansCommands,
   actions: plansActions,
+  clientModels: {
+    PricingPlan: PlanReply,
+  },
   create(platform: Platform<PlansDb & PublicationsDb>) {
     const plans = createPlans(platform)
     return {

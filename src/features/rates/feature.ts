@@ -6,6 +6,7 @@ import { gauge } from '../../platform/metrics/metrics.ts'
 import { rateActions } from './actions.ts'
 import { ratesCommands } from './commands.ts'
 import { rateLists } from './lists.ts'
+import { RatesReply } from './model.ts'
 import { createFeeds } from './providers.ts'
 import { ratesRoutes } from './routes.ts'
 import { type RatesDb, rateTables } from './schema.ts'
@@ -41,6 +42,9 @@ export const ratesFeature = {
         return served && Math.round((now().getTime() - Date.parse(served.updatedAt)) / 1000)
       },
     ),
+  },
+  clientModels: {
+    CurrencyRates: RatesReply,
   },
   create(platform: Platform<RatesDb>, { pegs }: Needs) {
     const feeds = createFeeds(platform.config)

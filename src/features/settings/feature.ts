@@ -4,7 +4,7 @@ import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { settingsActions } from './actions.ts'
 import { settingsAdmin } from './admin.ts'
 import { settingsCommands } from './commands.ts'
-import { appTags } from './model.ts'
+import { AppSettingsReply, appTags } from './model.ts'
 import { settingsRoutes } from './routes.ts'
 import { type SettingsDb, settingsTables } from './schema.ts'
 import { createSettings } from './service.ts'
@@ -22,6 +22,10 @@ export const settingsFeature = {
   commands: settingsCommands,
   actions: settingsActions,
   tags: appTags,
+  clientModels: {
+    AppSettings: AppSettingsReply,
+    AppVersions: AppSettingsReply.properties.ios,
+  },
   create(platform: Platform<SettingsDb & PublicationsDb>, needs: Needs) {
     const { countryHeader } = platform.config
     const settings = createSettings({ ...platform, ...needs, countryHeader })

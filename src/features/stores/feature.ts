@@ -11,7 +11,12 @@ import { storeConditions, storeMetrics } from './conditions.ts'
 import { playEvent } from './google/event.ts'
 import { playRoutes } from './google/push/routes.ts'
 import { storeJobs } from './jobs.ts'
-import { storePlainPaths } from './model.ts'
+import {
+  AppStorePurchase,
+  PlayStorePurchase,
+  PurchaseSubmission,
+  storePlainPaths,
+} from './model.ts'
 import { purchaseActions } from './purchases/actions.ts'
 import { purchaseCommands } from './purchases/commands.ts'
 import { NO_APPLE_KEY, NO_PLAY } from './purchases/links.ts'
@@ -37,6 +42,11 @@ export const storesFeature = {
   conditions: storeConditions,
   metrics: storeMetrics,
   plainPaths: storePlainPaths,
+  clientModels: {
+    AppStorePurchase,
+    PlayStorePurchase,
+    SubmittedPurchase: PurchaseSubmission.properties.purchases.items,
+  },
   create(platform: Platform<StoresDb>, { billing, ...needs }: Needs) {
     const { config, secrets, now, limits } = platform
     const { eventInbox, subscription } = billing

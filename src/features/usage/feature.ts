@@ -1,8 +1,9 @@
 import type { Feature, Platform, RouteContext, ServerContext } from '../../platform/feature.ts'
+import { partOfExport } from '../../platform/http/replies/envelope.ts'
 import { byForeignKey, nothing } from '../../platform/user-table.ts'
 import { usageAdmin } from './admin.ts'
 import { usageLists } from './lists.ts'
-import { serverUsageTags, usageExport, usageTags } from './model.ts'
+import { serverUsageTags, UsageReply, usageExport, usageTags } from './model.ts'
 import { usageRoutes } from './routes.ts'
 import { type UsageDb, usageTables } from './schema.ts'
 import { serverUsageRoutes } from './server/routes.ts'
@@ -21,6 +22,10 @@ export const usageFeature = {
   tags: usageTags,
   serverTags: serverUsageTags,
   exportMembers: usageExport,
+  clientModels: {
+    LimitUsage: UsageReply.properties.response.items,
+    UsageExport: partOfExport(usageExport, 'what the user has used'),
+  },
   create(platform: Platform<UsageDb>, needs: Needs) {
     const usage = createUsage({ ...platform, ...needs })
     return {

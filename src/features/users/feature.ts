@@ -17,6 +17,7 @@ import { accountActions } from './actions/accounts.ts'
 import { noteActions } from './actions/notes.ts'
 import { signInActions } from './actions/sign-in.ts'
 import { userAdmin } from './admin.ts'
+import { userClientModels } from './client-models.ts'
 import { userCommands } from './commands.ts'
 import { userConditions } from './conditions.ts'
 import type { MailLinks } from './email/email-addresses.ts'
@@ -80,6 +81,7 @@ export const usersFeature = {
   tags: userTags,
   serverTags: serverUserTags,
   exportMembers: userExport,
+  clientModels: userClientModels,
   plainPaths: userPlainPaths,
   create(platform: Platform<UsersDb & OutboxDb>, needs: Needs) {
     const { config, secrets, db, appName, now } = platform

@@ -13,7 +13,18 @@ export function closedObject<T extends Record<string, TSchema>>(
   return t.Object(properties, { additionalProperties: false, ...documentation })
 }
 
-export function literalUnion<const T extends string>(
+/** A model of the client package without a name in the document, such as a body, whose title names its operation. */
+export function withDescription<T extends TSchema>(model: T, description: string): T {
+  return { ...model, description }
+}
+
+/** The members that a feature adds to a user's export, as a model of the client package. */
+export function partOfExport<T extends Record<string, TSchema>>(members: T, name: string) {
+  return withDescription(closedObject(members), `${name}, as part of a data export`)
+}
+
+/** One of a closed list of words. */
+export function oneOf<const T extends string>(
   words: readonly T[],
   documentation: { description: string },
 ) {
