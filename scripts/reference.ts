@@ -4,6 +4,7 @@ import type { AnyAction } from '../src/platform/actions/action.ts'
 import { toCommands } from '../src/platform/actions/command-line.ts'
 import { type Condition, findLimit } from '../src/platform/conditions/condition.ts'
 import { actions, conditions, metrics } from '../src/server/declarations.ts'
+import { updateMap } from './architecture-map.ts'
 import { listModels } from './client-models.ts'
 import { describeOperations } from './client-operations.ts'
 import { ROOT } from './root.ts'
@@ -29,9 +30,9 @@ groups:
 
 /** The generated files, by path. */
 export async function references(): Promise<Record<string, string>> {
-  const page = await Bun.file(join(ROOT, 'docs/settings.md')).text()
-  const [introduction = ''] = page.split('\n## ')
+  const [introduction = ''] = (await readPage('docs/settings.md')).split('\n## ')
   return {
+    'docs/architecture.md': updateMap(await readPage('docs/architecture.md')),
     'docs/settings.md': settingsPage(introduction),
     'docs/actions.md': actionsPage(),
     '.env.example': exampleEnvironment(),
@@ -40,6 +41,10 @@ export async function references(): Promise<Record<string, string>> {
     'src/client/models.ts': listModels(),
     'src/client/testing/operations.json': await describeOperations(),
   }
+}
+
+function readPage(path: string): Promise<string> {
+  return Bun.file(join(ROOT, path)).text()
 }
 
 /** The reference of all settings as a page of the documentation; `introduction` comes before the tables. */
@@ -100,7 +105,7 @@ function exampleEnvironment(): string {
 
 /** The page with the table of all metrics. */
 async function monitoringPage(): Promise<string> {
-  const page = await Bun.file(join(ROOT, 'docs/monitoring.md')).text()
+  const page = await readPage('docs/monitoring.md')
   const rows = Object.entries(metrics).map(([name, { help }]) => `| \`${name}\` | ${help} |\n`)
   const table = `| Metric | Meaning |\n| --- | --- |\n${rows.join('')}`
   return page.replace(/\| Metric \| Meaning \|\n(\|.*\n)+/, () => table)
