@@ -4,7 +4,7 @@ import type { Calls } from './calls.ts'
 import type { RunCall } from './deadline.ts'
 import type { SessionKeeper } from './session.ts'
 import type { AuthChange } from './tabs.ts'
-import type { Change, ChangeFunctions } from './user-data.ts'
+import type { Change, ChangeFunctions } from './user-changes.ts'
 
 type Listener = (change: Change) => void
 

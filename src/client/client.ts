@@ -1,12 +1,13 @@
 import type { AppFunctions } from './app-data.ts'
 import type { AttachmentFunctions, UploadInput } from './attachments.ts'
 import { createAuth, createRefreshExchange } from './auth.ts'
-import type { BillingFunctions, UsageFunctions } from './billing.ts'
+import type { BillingFunctions } from './billing.ts'
 import { randomHex } from './bytes.ts'
 import { createCaller } from './caller.ts'
 import { createCalls, unwrap } from './calls.ts'
 import { createChanges } from './changes.ts'
 import { type AppContext, contextHeaders } from './context-headers.ts'
+import type { DataCondition, DataFunctions } from './data.ts'
 import { DEFAULT_TIMEOUT_MS, type RunCall, withDeadline } from './deadline.ts'
 import { encodeUpload } from './form.ts'
 import type {
@@ -24,9 +25,11 @@ import type { InputOf, ReplyOf, SameAsRoutes } from './routes.ts'
 import { createSessionKeeper, userChanged } from './session.ts'
 import type { CallOptions } from './shared-types.ts'
 import { createMemoryStorage, type Storage } from './storage.ts'
+import type { StoreFunctions } from './stores.ts'
 import { createAuthChanges, withTabLock } from './tabs.ts'
 import { createTransmit, type Fetch } from './transmit.ts'
-import type { ChangeFunctions, DataCondition, DataFunctions } from './user-data.ts'
+import type { UsageFunctions } from './usage.ts'
+import type { ChangeFunctions } from './user-changes.ts'
 import type { UserFunctions } from './users.ts'
 
 export type { ErrorCode } from '../lib/errors.ts'
@@ -35,14 +38,17 @@ export type * from './app-data.ts'
 export type * from './attachments.ts'
 export type * from './billing.ts'
 export type { AppContext } from './context-headers.ts'
+export type * from './data.ts'
 export type { Progress } from './deadline.ts'
 export type * from './models.ts'
 export type * from './passkeys.ts'
 export type { CallOptions, Message, PageInput } from './shared-types.ts'
 export type { Storage } from './storage.ts'
+export type * from './stores.ts'
 export type { AuthChange, AuthChangeReason } from './tabs.ts'
 export { type InstalledApp, isUpdateAvailable, isUpdateRequired } from './updates.ts'
-export type * from './user-data.ts'
+export type * from './usage.ts'
+export type * from './user-changes.ts'
 export type * from './users.ts'
 
 /** The options of `createClient`; only `baseUrl` is required. */
@@ -99,6 +105,7 @@ export type Client = UserFunctions &
   AttachmentFunctions &
   DataFunctions &
   BillingFunctions &
+  StoreFunctions &
   UsageFunctions &
   AppFunctions &
   ChangeFunctions &

@@ -2,7 +2,7 @@ import type { ApiError } from '../api-error.ts'
 import type { Client } from '../client.ts'
 import type { AppSettings, LimitUsage, Subscription, UserProfile } from '../models.ts'
 import type { AuthChange } from '../tabs.ts'
-import type { Change } from '../user-data.ts'
+import type { Change } from '../user-changes.ts'
 
 /** What a hook returns. */
 export type Loaded<T> = {

@@ -1,6 +1,6 @@
 import { AppError, accountDeleted } from '../../lib/errors.ts'
 import type { SubscriptionLine, UserProfile } from '../models.ts'
-import type { Change, JsonObject } from '../user-data.ts'
+import type { Change } from '../user-changes.ts'
 import type { Mail, UserReference } from './types.ts'
 
 /** A user of the fake server. Times are in ms since 1970. */
@@ -26,9 +26,6 @@ export type User = {
   identities: string[]
   devices: Set<string>
   purchases: Purchase[]
-  documents: { app: Document; server: Document }
-  /** How much of the limits is used, by their names and the starts of the periods. */
-  used: Map<string, number>
   /** The latest change of each kind, by its number. */
   changes: Map<Change['kind'], number>
 }
@@ -52,8 +49,6 @@ type Details = Pick<SubscriptionLine, 'store' | 'periodType' | 'willRenew'> & {
   productId: string
 } & Partial<SubscriptionLine>
 
-type Document = { content: JsonObject; updatedAt: number | null }
-
 type Clock = { now: number }
 
 export type State = ReturnType<typeof createState>
@@ -62,6 +57,8 @@ export function createState(clock: Clock, url: string) {
   const users = new Map<string, User>()
   const mails: Mail[] = []
   const listeners: ((userId: string | null, kind: Change['kind']) => void)[] = []
+  /** What moves a guest's data to the account that the guest signs in to. */
+  const mergers: ((guest: User, user: User) => void)[] = []
   const changesForAll: User['changes'] = new Map()
   let ids = 0
   let changes = 0
@@ -80,6 +77,7 @@ export function createState(clock: Clock, url: string) {
     changesFor: (user: User) => new Map([...changesForAll, ...user.changes]),
     countChanges: () => changes,
     onChange: (listener: (typeof listeners)[number]) => void listeners.push(listener),
+    mergers,
     toProfile,
     lastMailed,
   }
@@ -108,11 +106,6 @@ export function createState(clock: Clock, url: string) {
       identities: [],
       devices: new Set(),
       purchases: [],
-      documents: {
-        app: { content: {}, updatedAt: null },
-        server: { content: {}, updatedAt: null },
-      },
-      used: new Map(),
       changes: new Map(),
       ...fields,
     }

@@ -1,4 +1,4 @@
-import type { Sessions } from './handlers/sessions.ts'
+import type { Sessions } from './handlers/users/sessions.ts'
 import type { FakeRequest } from './requests.ts'
 import type { State } from './state.ts'
 

@@ -1,27 +1,96 @@
 import { AppError } from '../../lib/errors.ts'
+import type { JsonObject } from '../data.ts'
+import type { UserProfile } from '../models.ts'
 import { checkTexts, unauthenticated } from './failure.ts'
 import { createFaults, errorReply } from './faults.ts'
 import type { Handlers } from './handler-types.ts'
-import { createAccountSecurity } from './handlers/account-security.ts'
-import { createAccounts } from './handlers/accounts.ts'
 import { createContent } from './handlers/content.ts'
-import { createDocuments } from './handlers/documents.ts'
-import { createOneTimeTokens } from './handlers/one-time-tokens.ts'
-import { createProfiles } from './handlers/profiles.ts'
+import { createData } from './handlers/data.ts'
 import { createPurchases } from './handlers/purchases.ts'
-import { TWO_FACTOR_CODE } from './handlers/second-step.ts'
-import { createSessions } from './handlers/sessions.ts'
-import { createSignIn } from './handlers/sign-in.ts'
+import { createStores } from './handlers/stores.ts'
 import { createUsage } from './handlers/usage.ts'
-import { findOperation, type NamedOperation, requireOperation, UNSUPPORTED } from './operations.ts'
+import { createAccountSecurity } from './handlers/users/account-security.ts'
+import { createAccounts } from './handlers/users/accounts.ts'
+import { createOneTimeTokens } from './handlers/users/one-time-tokens.ts'
+import { createProfiles } from './handlers/users/profiles.ts'
+import { TWO_FACTOR_CODE } from './handlers/users/second-step.ts'
+import { createSessions } from './handlers/users/sessions.ts'
+import { createSignIn } from './handlers/users/sign-in.ts'
+import {
+  findOperation,
+  type NamedOperation,
+  type Operation,
+  type ReplyTo,
+  requireOperation,
+  UNSUPPORTED,
+} from './operations.ts'
 import { type FakeRequest, readBody, toHeaderRecord } from './requests.ts'
 import { createState } from './state.ts'
 import { createStreams } from './streams.ts'
-import type { Duration, FakeServer, FakeServerOptions, FakeUser, SentRequest } from './types.ts'
+import type {
+  Content,
+  Duration,
+  FakeIdentity,
+  FakeServerOptions,
+  FakeUser,
+  Fault,
+  Mail,
+  SentRequest,
+  SubscriptionGrant,
+  UserReference,
+} from './types.ts'
 
 export type { Operation } from './operations.ts'
 export { UNSUPPORTED } from './operations.ts'
 export type * from './types.ts'
+
+/** Homeport in memory, for the tests of an app. */
+export type FakeServer = {
+  /** The `baseUrl` for `createClient`. */
+  url: string
+  /** The `fetch` for `createClient`. */
+  fetch: (url: string, init?: RequestInit) => Promise<Response>
+  /** The virtual clock for `createClient`, in ms since 1970. */
+  now: () => number
+  /** Moves the virtual clock: tokens, sessions, links and purchases expire. */
+  advance: (duration: Duration) => void
+  /** Adds an account, signed in nowhere. */
+  addUser: (user: FakeUser) => UserProfile
+  /** The users, guests included, in the order in which they were created. */
+  listUsers: () => UserProfile[]
+  /** Returns an id token for `signInSocially`. */
+  issueIdToken: (identity: FakeIdentity) => string
+  /** The code that authenticator apps would show. */
+  twoFactorCode: string
+  /** Ends all sessions of a user, or of all users, as if from another device. */
+  endSessions: (user?: UserReference) => void
+  /** Sets what a user has bought. It replaces a purchase of the same product. */
+  grantSubscription: (user: UserReference, grant?: SubscriptionGrant) => void
+  /** Returns a `signedTransaction` or `purchaseToken` for `submitPurchases`. */
+  issuePurchase: (grant?: SubscriptionGrant) => string
+  /** Sets what a user has used of limits in their current periods. */
+  setUsage: (user: UserReference, amounts: Record<string, number>) => void
+  /** Stores the document that the app's own servers write. */
+  setServerData: (user: UserReference, data: JsonObject) => void
+  /** Publishes other settings, plans, questions or rates. */
+  changeContent: (content: Content) => void
+  /** Sets what an operation replies with from now on, whatever it is sent. Returns a function that undoes it. */
+  reply: <Name extends keyof ReplyTo>(operation: Name, value: ReplyTo[Name]) => () => void
+  /** Makes the next requests of an operation, of a route or of all (`*`) fail. Returns a function that undoes it. */
+  fail: (target: Operation | (string & {}), fault: Fault) => () => void
+  /** Ends the connections of `onChange`, as a lost network does. */
+  cutConnections: () => void
+  /** How many connections of `onChange` are open. */
+  countConnections: () => number
+  /** The e-mails that were sent, oldest first. */
+  mails: Mail[]
+  /** The newest code that an address has received. Throws if there is none. */
+  lastCode: (email: string) => string
+  /** The newest `token` of a link that an address has received. Throws if there is none. */
+  lastToken: (email: string) => string
+  /** The requests of the app, oldest first. */
+  requests: SentRequest[]
+}
 
 const UNIT_MS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 1_000, ms: 1 }
 /** Operations that ignore a token that is not valid. */
@@ -39,8 +108,9 @@ export function createFakeServer(options: FakeServerOptions = {}): FakeServer {
   const signIn = createSignIn({ state, sessions, tokens, security })
   const content = createContent(state, options)
   const purchases = createPurchases(state, content.readPlans)
+  const stores = createStores(state, purchases)
   const usage = createUsage(state, purchases)
-  const documents = createDocuments(state)
+  const data = createData(state)
   const streams = createStreams(state, sessions)
   const faults = createFaults()
   /** By operation. */
@@ -52,8 +122,9 @@ export function createFakeServer(options: FakeServerOptions = {}): FakeServer {
     ...createProfiles({ state, purchases, security }),
     ...content.handlers,
     ...purchases.handlers,
+    ...stores.handlers,
     ...usage.handlers,
-    ...documents.handlers,
+    ...data.handlers,
   }
   return {
     url,
@@ -66,9 +137,9 @@ export function createFakeServer(options: FakeServerOptions = {}): FakeServer {
     twoFactorCode: TWO_FACTOR_CODE,
     endSessions: (user) => sessions.endAll(user === undefined ? null : state.resolve(user).id),
     grantSubscription: (user, grant = {}) => purchases.grant(user, grant),
-    issuePurchase: (grant = {}) => purchases.issuePurchase(grant),
+    issuePurchase: (grant = {}) => stores.issuePurchase(grant),
     setUsage: usage.setUsage,
-    setServerData: documents.setServerData,
+    setServerData: data.setServerData,
     changeContent: content.change,
     reply,
     fail: faults.add,

@@ -1,8 +1,6 @@
 import type { ErrorCode } from '../../lib/errors.ts'
 import type { ErrorDetail } from '../api-error.ts'
-import type { AppSettings, CurrencyRates, Faq, PricingPlan, UserProfile } from '../models.ts'
-import type { JsonObject } from '../user-data.ts'
-import type { Operation, ReplyTo } from './operations.ts'
+import type { AppSettings, CurrencyRates, Faq, PricingPlan } from '../models.ts'
 
 /** The public data of the fake server. What is missing has the values of a new real server. */
 export type Content = {
@@ -123,52 +121,4 @@ export type SentRequest = {
   body: unknown
   /** The files of an upload. */
   files: { name: string; type: string; size: number }[]
-}
-
-/** Homeport in memory, for the tests of an app. */
-export type FakeServer = {
-  /** The `baseUrl` for `createClient`. */
-  url: string
-  /** The `fetch` for `createClient`. */
-  fetch: (url: string, init?: RequestInit) => Promise<Response>
-  /** The virtual clock for `createClient`, in ms since 1970. */
-  now: () => number
-  /** Moves the virtual clock: tokens, sessions, links and purchases expire. */
-  advance: (duration: Duration) => void
-  /** Adds an account, signed in nowhere. */
-  addUser: (user: FakeUser) => UserProfile
-  /** The users, guests included, in the order in which they were created. */
-  listUsers: () => UserProfile[]
-  /** Returns an id token for `signInSocially`. */
-  issueIdToken: (identity: FakeIdentity) => string
-  /** The code that authenticator apps would show. */
-  twoFactorCode: string
-  /** Ends all sessions of a user, or of all users, as if from another device. */
-  endSessions: (user?: UserReference) => void
-  /** Sets what a user has bought. It replaces a purchase of the same product. */
-  grantSubscription: (user: UserReference, grant?: SubscriptionGrant) => void
-  /** Returns a `signedTransaction` or `purchaseToken` for `submitPurchases`. */
-  issuePurchase: (grant?: SubscriptionGrant) => string
-  /** Sets what a user has used of limits in their current periods. */
-  setUsage: (user: UserReference, amounts: Record<string, number>) => void
-  /** Stores the document that the app's own servers write. */
-  setServerData: (user: UserReference, data: JsonObject) => void
-  /** Publishes other settings, plans, questions or rates. */
-  changeContent: (content: Content) => void
-  /** Sets what an operation replies with from now on, whatever it is sent. Returns a function that undoes it. */
-  reply: <Name extends keyof ReplyTo>(operation: Name, value: ReplyTo[Name]) => () => void
-  /** Makes the next requests of an operation, of a route or of all (`*`) fail. Returns a function that undoes it. */
-  fail: (target: Operation | (string & {}), fault: Fault) => () => void
-  /** Ends the connections of `onChange`, as a lost network does. */
-  cutConnections: () => void
-  /** How many connections of `onChange` are open. */
-  countConnections: () => number
-  /** The e-mails that were sent, oldest first. */
-  mails: Mail[]
-  /** The newest code that an address has received. Throws if there is none. */
-  lastCode: (email: string) => string
-  /** The newest `token` of a link that an address has received. Throws if there is none. */
-  lastToken: (email: string) => string
-  /** The requests of the app, oldest first. */
-  requests: SentRequest[]
 }

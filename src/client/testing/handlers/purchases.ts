@@ -1,10 +1,8 @@
-import { invalidField } from '../../../lib/errors.ts'
 import { listStandardLimits } from '../../../lib/text/plan-limits.ts'
-import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { Renewal } from '../../../lib/time/limit-period.ts'
-import type { PricingPlan, PurchaseResult, Subscription } from '../../models.ts'
+import type { PricingPlan, Subscription } from '../../models.ts'
 import type { Handlers } from '../handler-types.ts'
-import { type Purchase, type State, toIso, type User } from '../state.ts'
+import type { Purchase, State, User } from '../state.ts'
 import type { SubscriptionGrant, UserReference } from '../types.ts'
 import {
   type Access,
@@ -20,20 +18,10 @@ export type Purchases = ReturnType<typeof createPurchases>
 /** Purchases, and the access that they give at the time of the virtual clock. */
 export function createPurchases(state: State, readPlans: () => PricingPlan[]) {
   const { clock, find, users, resolve, recordChange, newId } = state
-  const issued = new Map<string, Purchase>()
   const handlers = {
     readSubscription: (_input, { userId, query }) => read(find(userId), query['environment']),
-    submitPurchases({ purchases, takeOver = false, environment }, { userId }) {
-      if (!Array.isArray(purchases) || purchases.length === 0)
-        throw invalidField('purchases', 'must have 1 to 20 purchases')
-      const results = purchases.map((one) => {
-        const token = 'purchaseToken' in one ? one.purchaseToken : one.signedTransaction
-        return submit(find(userId), token, takeOver)
-      })
-      return { results, subscription: read(find(userId), environment) }
-    },
   } satisfies Partial<Handlers>
-  return { handlers, grant, issuePurchase, read, findPlan, findRenewal, reportTimeChanges }
+  return { handlers, grant, create, read, findPlan, findRenewal, reportTimeChanges }
 
   /** Replaces the user's purchase of the same product. */
   function grant(reference: UserReference, wanted: SubscriptionGrant) {
@@ -44,13 +32,6 @@ export function createPurchases(state: State, readPlans: () => PricingPlan[]) {
     recordChange(user.id, 'subscription')
   }
 
-  /** The `signedTransaction` or `purchaseToken` of a purchase for `submitPurchases`. */
-  function issuePurchase(wanted: SubscriptionGrant): string {
-    const token = `fake-purchase-${issued.size + 1}`
-    issued.set(token, create(wanted))
-    return token
-  }
-
   function create(wanted: SubscriptionGrant): Purchase {
     const { entitlement = 'pro' } = wanted
     const plan = readPlans().find(({ code, entitlementIds = [code] }) =>
@@ -58,31 +39,6 @@ export function createPurchases(state: State, readPlans: () => PricingPlan[]) {
     )
     const productId = plan?.paymentProductId || entitlement
     return toPurchase(wanted, { productId, transactionId: newId(), now: clock.now })
-  }
-
-  function submit(user: User, token: string, takeOver: boolean): PurchaseResult {
-    const purchase = issued.get(token)
-    if (!purchase) {
-      const unknown = { environment: null, transactionId: null, productId: null, expiresAt: null }
-      return { outcome: 'refused', code: 'purchase_invalid', ...unknown }
-    }
-    const { environment, transactionId, details, purchasedAt } = purchase
-    const expiresAt = toIso(purchase.expiresAt)
-    const result = { environment, transactionId, productId: details.productId, expiresAt }
-    const owner = [...users.values()].find(({ purchases }) => purchases.includes(purchase))
-    if (owner === user) return { outcome: 'known', ...result }
-    if (owner) {
-      const from = owner.loginType === 'guest' ? 0 : purchasedAt + DAY_MS
-      if (!takeOver || from > clock.now) {
-        const canTakeOverAt = toIso(Math.max(from, clock.now))
-        return { outcome: 'refused', code: 'purchase_of_another', canTakeOverAt, ...result }
-      }
-      owner.purchases = owner.purchases.filter((one) => one !== purchase)
-      recordChange(owner.id, 'subscription')
-    }
-    user.purchases.push(purchase)
-    recordChange(user.id, 'subscription')
-    return { outcome: 'bound', ...result }
   }
 
   function read(user: User, environment = 'production'): Subscription {

@@ -9,15 +9,22 @@ import type { State, User } from '../state.ts'
 import type { UserReference } from '../types.ts'
 import type { Purchases } from './purchases.ts'
 
-export function createUsage({ find, clock, resolve }: State, purchases: Purchases) {
+/** The use of the limits of the user's plan. */
+export function createUsage({ find, clock, resolve, mergers }: State, purchases: Purchases) {
+  /** How much of the limits users have used, by their names and the starts of the periods. */
+  const used = new WeakMap<User, Map<string, number>>()
+  mergers.push((guest, user) => {
+    for (const [key, amount] of used.get(guest) ?? [])
+      setUsed(user, key, findUsed(user, key) + amount)
+  })
   const handlers = {
     readUsage(_input, { userId }) {
       const user = find(userId)
       return listLimits(user).map(({ name, period, limit }) => {
         const { key, resetsAt } = findPeriod(user, name, period)
-        const used = user.used.get(key) ?? 0
-        const remaining = limit === null ? null : Math.max(0, limit - used)
-        return { name, period, used, limit, remaining, resetsAt }
+        const amount = findUsed(user, key)
+        const remaining = limit === null ? null : Math.max(0, limit - amount)
+        return { name, period, used: amount, limit, remaining, resetsAt }
       })
     },
   } satisfies Partial<Handlers>
@@ -27,8 +34,16 @@ export function createUsage({ find, clock, resolve }: State, purchases: Purchase
   function setUsage(reference: UserReference, amounts: Record<string, number>) {
     const user = resolve(reference)
     const periods = new Map(listLimits(user).map(({ name, period }) => [name, period]))
-    for (const [name, used] of Object.entries(amounts))
-      user.used.set(findPeriod(user, name, periods.get(name) ?? 'month').key, used)
+    for (const [name, amount] of Object.entries(amounts))
+      setUsed(user, findPeriod(user, name, periods.get(name) ?? 'month').key, amount)
+  }
+
+  function findUsed(user: User, key: string): number {
+    return used.get(user)?.get(key) ?? 0
+  }
+
+  function setUsed(user: User, key: string, amount: number) {
+    used.set(user, new Map(used.get(user)).set(key, amount))
   }
 
   function listLimits(user: User) {

@@ -1,9 +1,9 @@
-import { AppError, notFound } from '../../../lib/errors.ts'
-import { DAY_MS } from '../../../lib/time/durations.ts'
-import type { Device, Session } from '../../models.ts'
-import { notSignedIn } from '../failure.ts'
-import { decodeName, type FakeRequest } from '../requests.ts'
-import type { State, User } from '../state.ts'
+import { AppError, notFound } from '../../../../lib/errors.ts'
+import { DAY_MS } from '../../../../lib/time/durations.ts'
+import type { Device, Session } from '../../../models.ts'
+import { notSignedIn } from '../../failure.ts'
+import { decodeName, type FakeRequest } from '../../requests.ts'
+import type { State, User } from '../../state.ts'
 
 /** A chain of refresh tokens. `firstUsedAt`: by the generation of the token. */
 type StoredSession = {

@@ -1,7 +1,7 @@
 import { AppError, invalidField } from '../../../lib/errors.ts'
 import { mergePatch } from '../../../lib/text/json.ts'
+import type { JsonObject } from '../../data.ts'
 import type { UserData } from '../../models.ts'
-import type { JsonObject } from '../../user-data.ts'
 import type { Handlers } from '../handler-types.ts'
 import type { FakeRequest } from '../requests.ts'
 import { type State, toIso, type User } from '../state.ts'
@@ -9,7 +9,15 @@ import type { UserReference } from '../types.ts'
 
 const MAX_BYTES = 64 * 1024
 
-export function createDocuments({ find, clock, resolve, recordChange }: State) {
+type Document = { content: JsonObject; updatedAt: number | null }
+type Documents = { app: Document; server: Document }
+
+const NONE: Document = { content: {}, updatedAt: null }
+
+/** The documents of the app and its servers. */
+export function createData({ find, clock, resolve, recordChange, mergers }: State) {
+  const stored = new WeakMap<User, Documents>()
+  mergers.push(merge)
   const handlers = {
     readData: (_input, { userId }) => read(find(userId)),
     replaceData: (data, request) => change(request, data, () => data),
@@ -17,7 +25,12 @@ export function createDocuments({ find, clock, resolve, recordChange }: State) {
   } satisfies Partial<Handlers>
   return { handlers, setServerData }
 
-  function read({ documents: { app, server } }: User): UserData {
+  function documentsOf(user: User): Documents {
+    return stored.get(user) ?? { app: NONE, server: NONE }
+  }
+
+  function read(user: User): UserData {
+    const { app, server } = documentsOf(user)
     return {
       data: app.content,
       version: computeVersion(app.content),
@@ -34,7 +47,7 @@ export function createDocuments({ find, clock, resolve, recordChange }: State) {
   ): UserData {
     const user = find(userId)
     if (Array.isArray(input)) throw invalidField('body', 'must be an object')
-    const { content } = user.documents.app
+    const { content } = documentsOf(user).app
     const { version = computeVersion(content) } = query
     if (version !== computeVersion(content)) {
       const message = 'The data has changed in the meantime. Load it again, then repeat the change.'
@@ -54,9 +67,20 @@ export function createDocuments({ find, clock, resolve, recordChange }: State) {
   }
 
   function store(user: User, author: 'app' | 'server', content: JsonObject) {
-    if (computeVersion(content) === computeVersion(user.documents[author].content)) return
-    user.documents[author] = { content, updatedAt: clock.now }
+    const documents = documentsOf(user)
+    if (computeVersion(content) === computeVersion(documents[author].content)) return
+    stored.set(user, { ...documents, [author]: { content, updatedAt: clock.now } })
     recordChange(user.id, 'data')
+  }
+
+  function merge(guest: User, user: User) {
+    const merged = { ...documentsOf(user) }
+    for (const author of ['app', 'server'] as const) {
+      const { content, updatedAt } = documentsOf(guest)[author]
+      if (updatedAt === null) continue
+      merged[author] = { content: { ...content, ...merged[author].content }, updatedAt: clock.now }
+    }
+    stored.set(user, merged)
   }
 }
 

@@ -1,5 +1,5 @@
-import { MINUTE_MS } from '../../../lib/time/durations.ts'
-import type { State } from '../state.ts'
+import { MINUTE_MS } from '../../../../lib/time/durations.ts'
+import type { State } from '../../state.ts'
 
 /** What a link, a code or a challenge is for, and for how many minutes it is valid. */
 const LIFETIME_MINUTES = {

@@ -1,4 +1,4 @@
-import type { State, User } from '../state.ts'
+import type { State, User } from '../../state.ts'
 import type { OneTimeTokens } from './one-time-tokens.ts'
 import type { Sessions } from './sessions.ts'
 
@@ -8,7 +8,7 @@ export type AccountSecurity = ReturnType<typeof createAccountSecurity>
 
 /** What a change of ownership does to an account: it ends sessions, removes what a stranger has set up, moves data. */
 export function createAccountSecurity({ state, sessions, tokens }: SecurityDeps) {
-  const { users, find, recordChange, clock } = state
+  const { users, find, recordChange, mergers } = state
   return { secure, removeUntrusted, mergeGuest, deleteUser }
 
   /** Ends a user's sessions but one, and voids what a thief could have requested. */
@@ -31,13 +31,7 @@ export function createAccountSecurity({ state, sessions, tokens }: SecurityDeps)
     const guest = users.get(guestId)
     if (guest?.loginType !== 'guest' || guest === user) return
     user.purchases.push(...guest.purchases)
-    for (const author of ['app', 'server'] as const) {
-      const { content, updatedAt } = guest.documents[author]
-      if (updatedAt === null) continue
-      const merged = { ...content, ...user.documents[author].content }
-      user.documents[author] = { content: merged, updatedAt: clock.now }
-    }
-    for (const [key, used] of guest.used) user.used.set(key, (user.used.get(key) ?? 0) + used)
+    for (const merge of mergers) merge(guest, user)
     for (const kind of guest.changes.keys()) recordChange(user.id, kind)
     deleteUser(guest)
   }

@@ -1,5 +1,5 @@
-import { codeRequired, wrongCode } from '../../../lib/errors.ts'
-import type { User } from '../state.ts'
+import { codeRequired, wrongCode } from '../../../../lib/errors.ts'
+import type { User } from '../../state.ts'
 
 /** The two-factor code that the fake server accepts, any number of times. */
 export const TWO_FACTOR_CODE = '123456'
