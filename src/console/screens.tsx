@@ -3,8 +3,13 @@ import { loadedScreen } from './frame/loaded-screen.tsx'
 import { EventsScreen } from './screens/events/events.tsx'
 import { OverviewScreen } from './screens/overview/overview.tsx'
 import { PurchasesScreen } from './screens/purchases/purchases.tsx'
-import { UsageScreen } from './screens/system/usage.tsx'
+import { FilesScreen } from './screens/system/files.tsx'
+import { RatesScreen } from './screens/system/rates.tsx'
+import { UsageScreen, UserUsage } from './screens/system/usage.tsx'
 import { PeopleScreen } from './screens/users/people.tsx'
+import type { UserTab } from './screens/users/user.tsx'
+import { UserData } from './screens/users/user-data.tsx'
+import { UserFiles } from './screens/users/user-files.tsx'
 
 // The screens with much code that few open.
 const AlertsScreen = loadedScreen('Alerts', () => import('./screens/overview/alerts.tsx'))
@@ -28,6 +33,13 @@ const SettingsScreen = loadedScreen('Settings', () => import('./screens/content/
 const StoresScreen = loadedScreen('Stores', () => import('./screens/stores/connections.tsx'))
 const WebhooksScreen = loadedScreen('Webhooks', () => import('./screens/webhooks/webhooks.tsx'))
 
+/** The tabs of a user's page after the account and the subscription. */
+const USER_TABS: UserTab[] = [
+  { path: 'usage', label: 'Usage', Tab: UserUsage },
+  { path: 'files', label: 'Files', Tab: UserFiles },
+  { path: 'data', label: 'Data', Tab: UserData },
+]
+
 type Group = 'Customers' | 'App' | 'Integrations' | 'Server' | 'Access'
 
 type ScreenEntry = {
@@ -44,7 +56,13 @@ type ScreenEntry = {
 /** Every screen. The navigation, the shortcuts and their help are generated from this list. */
 export const SCREENS: ScreenEntry[] = [
   { path: '', label: 'Overview', key: 'o', Screen: OverviewScreen },
-  { path: 'people', label: 'People', group: 'Customers', key: 'p', Screen: PeopleScreen },
+  {
+    path: 'people',
+    label: 'People',
+    group: 'Customers',
+    key: 'p',
+    Screen: () => <PeopleScreen tabs={USER_TABS} />,
+  },
   { path: 'purchases', label: 'Purchases', group: 'Customers', Screen: PurchasesScreen },
   { path: 'business', label: 'Business', group: 'Customers', Screen: BusinessScreen },
   { path: 'events', label: 'Events', group: 'Customers', key: 'e', Screen: EventsScreen },

@@ -66,12 +66,13 @@ test('the next user does not wait for a request of the last one', async () => {
   const store = findStore(client)
   const stop = store.followSession()
   server.fail('readSubscription', { code: 'timeout' })
-  const unsubscribe = store.subscription.subscribe(() => {})
+  const subscription = store.ofUser({ read: () => client.readSubscription(), kinds: [] })
+  const unsubscribe = subscription.subscribe(() => {})
   const isAsked = () => server.requests.some(({ operation }) => operation === 'readSubscription')
   await until(isAsked, 'the subscription is not read')
   await client.logout()
   await client.login(BOB)
-  const isRead = () => store.subscription.getSnapshot().data?.entitlements !== undefined
+  const isRead = () => subscription.getSnapshot().data?.entitlements !== undefined
   await until(isRead, 'the subscription of the next user is not read')
   unsubscribe()
   stop()

@@ -17,7 +17,14 @@ import { randomHex } from '../bytes.ts'
 import type { Client } from '../client.ts'
 import type { Progress } from '../deadline.ts'
 import type { AppSettings, Attachment, LimitUsage, Subscription } from '../models.ts'
-import { findStore, type Loaded, type Resource, type SessionState, type Store } from './store.ts'
+import {
+  findStore,
+  type Loaded,
+  type Resource,
+  type SessionState,
+  type Store,
+  type UserValue,
+} from './store.ts'
 
 export type { Loaded, SessionState } from './store.ts'
 
@@ -66,14 +73,24 @@ export function useSession(): Loaded<SessionState> {
   return useResource((store) => store.session)
 }
 
+const SUBSCRIPTION: UserValue<Subscription> = {
+  read: (client) => client.readSubscription(),
+  kinds: ['subscription'],
+}
+
 /** The user's purchases and entitlements; null if no user is signed in. */
 export function useSubscription(): Loaded<Subscription | null> {
-  return useResource((store) => store.subscription)
+  return useResource((store) => store.ofUser(SUBSCRIPTION))
+}
+
+const USAGE: UserValue<LimitUsage[]> = {
+  read: (client) => client.readUsage(),
+  kinds: ['subscription'],
 }
 
 /** The usage of the plan's limits; null if no user is signed in. Call `reload` after a use, which is not announced. */
 export function useUsage(): Loaded<LimitUsage[] | null> {
-  return useResource((store) => store.usage)
+  return useResource((store) => store.ofUser(USAGE))
 }
 
 /** The app's settings. */

@@ -1,6 +1,6 @@
 import type { ApiError } from '../api-error.ts'
 import type { Client } from '../client.ts'
-import type { AppSettings, LimitUsage, Subscription, UserProfile } from '../models.ts'
+import type { AppSettings, UserProfile } from '../models.ts'
 import type { AuthChange } from '../tabs.ts'
 import type { Change } from '../user-changes.ts'
 
@@ -31,23 +31,23 @@ export type Resource<T> = {
   getServerSnapshot: () => Loaded<T>
 }
 
-/** The values of a client. Those of a user are null if no user is signed in. */
+/** A value of the signed-in user. */
+export type UserValue<T> = {
+  read: (client: Client) => Promise<T>
+  /** The kinds of change after which it is read again. */
+  kinds: Change['kind'][]
+}
+
+/** The values of a client. */
 export type Store = {
   session: Resource<SessionState>
-  subscription: Resource<Subscription | null>
-  usage: Resource<LimitUsage[] | null>
   settings: Resource<AppSettings>
+  /** Null if no user is signed in. */
+  ofUser: <T>(value: UserValue<T>) => Resource<T | null>
   /** Reads again after sign-ins and sign-outs. Returns a function that stops it. */
   followSession: () => () => void
   /** Reads again what has changed on the server. Returns a function that stops it. */
   followChanges: () => () => void
-}
-
-/** The kinds of change after which each value is read again. */
-const KINDS: Record<string, (keyof Store)[]> = {
-  profile: ['session'],
-  subscription: ['subscription', 'usage', 'settings'],
-  settings: ['settings'],
 }
 
 const RETRY_MS = 2_000
@@ -63,33 +63,38 @@ export function findStore(client: Client): Store {
 }
 
 function createStore(client: Client): Store {
-  const ifSignedIn = async <T>(read: () => Promise<T>) =>
-    (await client.isSignedIn()) ? read() : null
-  const resources = {
-    session: createResource<SessionState>(async (publish) => {
-      if (!(await client.isSignedIn())) return { isSignedIn: false, user: null }
-      // Known without a network. The profile of the same user may be known already.
-      publish((last) => (last?.isSignedIn ? last : { isSignedIn: true, user: null }))
-      return { isSignedIn: true, user: await client.readProfile() }
-    }),
-    subscription: createResource(() => ifSignedIn(() => client.readSubscription())),
-    usage: createResource(() => ifSignedIn(() => client.readUsage())),
-    settings: createResource(() => client.readAppSettings()),
-  }
+  const session = createResource<SessionState>(async (publish) => {
+    if (!(await client.isSignedIn())) return { isSignedIn: false, user: null }
+    // Known without a network. The profile of the same user may be known already.
+    publish((last) => (last?.isSignedIn ? last : { isSignedIn: true, user: null }))
+    return { isSignedIn: true, user: await client.readProfile() }
+  })
+  const settings = createResource(() => client.readAppSettings())
+  const userValues = new Map<UserValue<unknown>, CreatedResource<unknown>>()
   let followers = 0
-  return { ...resources, followSession, followChanges }
+  return { session, settings, ofUser, followSession, followChanges }
+
+  function ofUser<T>(value: UserValue<T>): Resource<T | null> {
+    const known = userValues.get(value)
+    if (known) return known as Resource<T | null>
+    const created = createResource<T | null>(async () =>
+      (await client.isSignedIn()) ? value.read(client) : null,
+    )
+    if (session.getSnapshot().data?.isSignedIn === false) created.reset(null)
+    userValues.set(value, created as CreatedResource<unknown>)
+    return created
+  }
 
   function followSession() {
     const stop = client.onAuthChange(({ reason, isSignedIn, userId }: AuthChange) => {
       if (reason === 'refreshed') return
-      const { session, settings, subscription, usage } = resources
       const { data } = session.getSnapshot()
       // The same user may have signed in again on the way to a protected action: what is shown stays.
       const isSame = data?.user && data.user._id === userId
       // The next user must not see the values of the last one. The settings hold nothing private.
       session.reset(isSame ? data : { isSignedIn, user: null })
-      for (const one of [subscription, usage])
-        one.reset((isSame ? one.getSnapshot().data : isSignedIn ? undefined : null) as never)
+      for (const one of userValues.values())
+        one.reset(isSame ? one.getSnapshot().data : isSignedIn ? undefined : null)
       settings.reset(settings.getSnapshot().data)
     })
     followers++
@@ -103,15 +108,20 @@ function createStore(client: Client): Store {
   /** The session may change unnoticed until a provider is mounted again; React's strict mode mounts it twice. */
   function forgetIfUnfollowed() {
     if (followers > 0) return
-    for (const name of ['session', 'subscription', 'usage'] as const) resources[name].reset()
+    for (const one of [session, ...userValues.values()]) one.reset()
   }
 
   function followChanges() {
     return client.onChange(({ kind }: Change) => {
-      for (const name of KINDS[kind] ?? []) resources[name as keyof typeof resources].invalidate()
+      if (kind === 'profile') session.invalidate()
+      for (const [{ kinds }, one] of userValues) if (kinds.includes(kind)) one.invalidate()
+      // Rules of settings may name plans.
+      if (kind === 'settings' || kind === 'subscription') settings.invalidate()
     })
   }
 }
+
+type CreatedResource<T> = ReturnType<typeof createResource<T>>
 
 type Publish<T> = (edit: (last: T | undefined) => T) => void
 

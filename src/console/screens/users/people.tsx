@@ -8,7 +8,7 @@ import { asTimeAgo, type Column, ListBar, Table } from '../../ui/table.tsx'
 import { Breakable } from '../../ui/user-link.tsx'
 import { ACCESS, placeName } from '../purchases/labels.ts'
 import { useSupportDetails } from '../purchases/support-actions.tsx'
-import { UserScreen } from './user.tsx'
+import { UserScreen, type UserTab } from './user.tsx'
 import { USER_FILTERS, UserFilters } from './user-filters.tsx'
 
 type FoundUser = FoundUsers['users'][number]
@@ -62,9 +62,9 @@ const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
 ]
 
 /** The user search, or one user. */
-export function PeopleScreen() {
+export function PeopleScreen({ tabs }: { tabs: UserTab[] }) {
   const [, id] = parts.value
-  return id === undefined ? <UserSearch /> : <UserScreen id={id} />
+  return id === undefined ? <UserSearch /> : <UserScreen id={id} tabs={tabs} />
 }
 
 function UserSearch() {

@@ -1,3 +1,4 @@
+import type { ComponentType } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { ApiError } from '../../api.ts'
@@ -10,9 +11,6 @@ import { Loaded, type Remote, useRemote } from '../../ui/remote.tsx'
 import { asTime, asTimeAgo, ListBar, Table } from '../../ui/table.tsx'
 import { ActiveSubscriptions } from '../purchases/active-subscriptions.tsx'
 import { TimelineScreen } from '../purchases/user-timeline.tsx'
-import { UserUsage } from '../system/usage.tsx'
-import { UserData } from './user-data.tsx'
-import { UserFiles } from './user-files.tsx'
 import { UnknownUser, type UserDetails, UserHeader } from './user-header.tsx'
 import { UserNotes } from './user-notes.tsx'
 
@@ -28,16 +26,16 @@ const LIMITS: Record<string, string> = {
   'code-mail': 'E-mails with sign-in codes',
   mail: 'Requested e-mails',
 }
-const TABS: [path: string, name: string][] = [
-  ['', 'Account'],
-  ['subscription', 'Subscription'],
-  ['usage', 'Usage'],
-  ['files', 'Files'],
-  ['data', 'Data'],
+const TABS = [
+  { path: '', label: 'Account' },
+  { path: 'subscription', label: 'Subscription' },
 ]
 
-/** A user's account, purchases and files. */
-export function UserScreen({ id }: { id: string }) {
+/** A tab of a feature. */
+export type UserTab = { path: string; label: string; Tab: ComponentType<{ id: string }> }
+
+/** A user's account, purchases, and what features show. */
+export function UserScreen({ id, tabs }: { id: string; tabs: UserTab[] }) {
   const details = useRemote<UserDetails>(`people/${encodeSegment(id)}`)
   const [, , current = ''] = parts.value
   const panel = useScrollToTab(current)
@@ -54,9 +52,9 @@ export function UserScreen({ id }: { id: string }) {
             <Tabs
               label="User"
               isSticky
-              tabs={TABS.map(([path, name]) => [
+              tabs={[...TABS, ...tabs].map(({ path, label }) => [
                 linkTo(path === '' ? home : `${home}/${path}`),
-                name,
+                label,
                 current === path,
               ])}
             />
@@ -64,9 +62,7 @@ export function UserScreen({ id }: { id: string }) {
               {current === 'subscription' && (
                 <TimelineScreen id={_id} reloadUser={details.reload} />
               )}
-              {current === 'usage' && <UserUsage id={_id} />}
-              {current === 'files' && <UserFiles id={_id} />}
-              {current === 'data' && <UserData id={_id} />}
+              {tabs.map(({ path, Tab }) => current === path && <Tab key={path} id={_id} />)}
               {current === '' && <Account details={data} reload={details.reload} />}
             </div>
           </>
