@@ -29,10 +29,10 @@ import type { ReadMetric } from '../platform/conditions/measurements.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { FeatureParts } from '../platform/feature.ts'
 import { publicUrl } from '../platform/public-url.ts'
-import { createAnnouncements } from './announcements.ts'
 import { type Intersection, merge } from './merge.ts'
 import { type createPlatform, platformDeclarations } from './platform.ts'
 import { createUserData } from './user-data.ts'
+import { createWebhookEvents } from './webhook-events.ts'
 
 /** What they declare is in `declarations.ts`. */
 export const FEATURES = [
@@ -81,7 +81,10 @@ type ServerPlatform = Awaited<ReturnType<typeof createPlatform<OpenDb<Tables>>>>
 export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
   const accounts = createAccounts({
     ...platform,
-    onChange: (tx, change) => announcements.accountChanged(tx, change),
+    onChange: async (tx, change) => {
+      if (change.kind === 'updated') await changes.record(tx, change.account.id, 'profile')
+      await webhookEvents.accountChanged(tx, change)
+    },
   })
   const existingUsers = accounts.filterExisting
   const userData = createUserData(platform.db, () =>
@@ -121,7 +124,8 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     imageCommand: deps.imageCommand,
     existingUsers,
     clearAvatar: accounts.clearAvatar,
-    onSupportFile: (tx, file) => announcements.fileAdded(tx, file),
+    onSupportFile: (tx, { userId, ...file }) =>
+      emit(tx, { type: 'file.added', userId, data: { userId, file } }),
     isUser: accounts.exists,
   })
   const aboutUsersAndPlans = {
@@ -142,8 +146,14 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     findLink: (key) => stores.services.stores.claims.findLink(key),
     storeSupport: () => stores.services.storeSupport(),
     isUser: accounts.exists,
-    isUserWithin: accounts.existsWithin,
-    onAccessChange: (tx, change) => announcements.accessChanged(tx, change),
+    isUserIn: accounts.existsIn,
+    onAccessChange: async (tx, change) => {
+      const { userId, previous, current } = change
+      await changes.record(tx, userId, 'subscription')
+      // Rules of settings may name plans.
+      if (previous.plan !== current.plan) await changes.record(tx, userId, 'settings')
+      await webhookEvents.accessChanged(tx, change)
+    },
     readRates: rates.services.rates.readDays,
     countingDelayMs: deps.countingDelayMs,
     sizes: deps.foldingSizes,
@@ -191,7 +201,8 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
       }
     },
     knownLimits: plans.services.plans.knownLimits,
-    onLimitReached: (tx, userId, reached) => announcements.limitReached(tx, userId, reached),
+    onLimitReached: (tx, userId, reached) =>
+      emit(tx, { type: 'usage.limit_reached', userId, data: { userId, ...reached } }),
   })
   const operators = operatorsFeature.create(platform)
   const apiKeys = apiKeysFeature.create(platform)
@@ -199,16 +210,16 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     alertOperators: users.services.users.alertOperators,
     sending: deps.webhookSending,
   })
+  const { emit } = webhooks.services.webhooks
+  const webhookEvents = createWebhookEvents(
+    { emit },
+    platform.config.filesPublicUrl ?? publicUrl(platform.config),
+  )
   const alerts = alertsFeature.create(platform, {
     readMetric: deps.readMetric,
     conditions: deps.conditions,
     alertOperators: users.services.users.alertOperators,
-    announce: (tx, type, data) => webhooks.services.webhooks.emit(tx, { type, userId: null, data }),
-  })
-  const announcements = createAnnouncements({
-    changes,
-    ...webhooks.services,
-    filesUrl: platform.config.filesPublicUrl ?? publicUrl(platform.config),
+    announce: (tx, type, data) => emit(tx, { type, userId: null, data }),
   })
   const parts = [
     settings,

@@ -1,0 +1,33 @@
+import type { AccessChange } from '../features/billing/access/access-states.ts'
+import type { AccountChange } from '../features/users/accounts/accounts.ts'
+import { toServerUser } from '../features/users/server/model.ts'
+import type { Webhooks } from '../features/webhooks/webhooks.ts'
+import type { Tx } from '../platform/db/db.ts'
+
+/** Tells the operator's webhook endpoints what has changed, as part of the change. `filesUrl`: the base of files' URLs. */
+export function createWebhookEvents({ emit }: Pick<Webhooks, 'emit'>, filesUrl: string) {
+  return { accountChanged, accessChanged }
+
+  async function accountChanged(tx: Tx, change: AccountChange) {
+    if (change.kind === 'deleted') {
+      const { userId, mergedInto } = change
+      await emit(tx, { type: 'user.deleted', userId, data: { userId, mergedInto } })
+      return
+    }
+    const { id: userId } = change.account
+    const data = { userId, user: toServerUser(change.account, filesUrl) }
+    await emit(tx, { type: `user.${change.kind}`, userId, data })
+  }
+
+  async function accessChanged(tx: Tx, { explain, ...change }: AccessChange) {
+    const { userId } = change
+    const data = {
+      ...change,
+      // Only read when an endpoint wants the event.
+      get reason() {
+        return explain()
+      },
+    }
+    await emit(tx, { type: 'subscription.changed', userId, data })
+  }
+}
