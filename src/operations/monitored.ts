@@ -5,7 +5,6 @@ import type { Plans } from '../features/plans/service.ts'
 import type { Rates } from '../features/rates/service.ts'
 import type { Settings } from '../features/settings/service.ts'
 import type { Users } from '../features/users/users.ts'
-import type { Webhooks } from '../features/webhooks/webhooks.ts'
 import type { Log } from '../lib/log/log.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { Registry } from '../platform/metrics/registry.ts'
@@ -23,7 +22,13 @@ export type Monitored = {
   eventSearch: EventSearch
   figures: Figures
   outbox: { count: () => Promise<number> }
-  webhooks: Webhooks
+  /** Absent from a server without outgoing webhooks. */
+  webhooks?: {
+    health: {
+      listFailed: () => Promise<{ id: string; host: string; reason: string | null }[]>
+      countWaiting: () => Promise<{ id: string; url: string; waiting: number }[]>
+    }
+  }
   rates: Rates
   settings: Settings
   plans: Plans

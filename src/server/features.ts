@@ -56,19 +56,24 @@ export const FEATURES = [
 
 export type Tables = Intersection<ReturnType<(typeof FEATURES)[number]['tables']>>
 
-export type FeaturesDeps = {
-  pegs: Peg[]
-  imageCommand: string[]
-  /** The identity providers, and the batch sizes of folding; set only by tests. */
+/** Set only by tests. */
+export type FeatureOverrides = {
   providers?: IdentityProviders
   appleUrl?: string
+  /** The batch sizes of folding. */
   foldingSizes?: FoldingSizes
-  /** How old an event must be to count in the business figures; set only by tests. */
+  /** How old an event must be to count in the business figures. */
   countingDelayMs?: number
   /** How many purchases Google is asked about in a second. */
   requestsPerSecond?: number
-  /** How webhooks are sent; set only by tests. */
+  /** How webhooks are sent. */
   webhookSending?: Pick<WebhooksDeps, 'resolve' | 'timeoutMs' | 'ca' | 'random'> | undefined
+}
+
+export type FeaturesDeps = FeatureOverrides & {
+  pegs: Peg[]
+  /** The command line of the image worker. */
+  imageCommand: string[]
   readMetric: ReadMetric
   conditions: ConditionList
   /** The schema of a user's export. */

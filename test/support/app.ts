@@ -3,13 +3,11 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { openData } from '../../src/cli/data/open-data.ts'
 import { readConfig } from '../../src/config/config.ts'
-import type { FoldingSizes } from '../../src/features/billing/projection/checkpoints.ts'
-import type { IdentityProviders } from '../../src/features/users/social/identity-providers.ts'
 import { createLog } from '../../src/lib/log/log.ts'
 import type { PasswordCost } from '../../src/lib/passwords/argon2.ts'
 import type { Backups } from '../../src/operations/console/backups.ts'
 import { createApp } from '../../src/server/app.ts'
-import type { FeaturesDeps } from '../../src/server/features.ts'
+import type { FeatureOverrides } from '../../src/server/features.ts'
 import { createTestDatabase, isOnPostgres, type TestDatabase } from './databases.ts'
 import { createLogLines } from './log-lines.ts'
 import { sealingClient } from './sealing.ts'
@@ -32,13 +30,7 @@ export type Answer = { status: number; headers: Pick<Headers, 'get'>; text: stri
 /** How requests are sent: plain, or sealed the way the client seals them. */
 export type Mode = 'plain' | 'sealed'
 
-type TestAppOptions = {
-  providers?: IdentityProviders
-  appleUrl?: string
-  foldingSizes?: FoldingSizes
-  countingDelayMs?: number
-  requestsPerSecond?: number
-  webhookSending?: FeaturesDeps['webhookSending']
+type TestAppOptions = FeatureOverrides & {
   passwordCost?: PasswordCost
   passwordQueueLimit?: number
   mode?: Mode

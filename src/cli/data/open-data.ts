@@ -6,6 +6,7 @@ import { AppError } from '../../lib/errors.ts'
 import { setNativeDir } from '../../lib/files/native.ts'
 import type { Log } from '../../lib/log/log.ts'
 import type { HostState } from '../../operations/host-state.ts'
+import type { FeatureOverrides } from '../../server/features.ts'
 import { readPegs, seed } from '../../server/seed.ts'
 import { createServices, type Services, type ServicesDeps } from '../../server/services.ts'
 import { createBackupState } from '../backup/jobs.ts'
@@ -24,21 +25,17 @@ type Data = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-type Overrides = Pick<
-  ServicesDeps,
-  | 'now'
-  | 'providers'
-  | 'appleUrl'
-  | 'foldingSizes'
-  | 'requestsPerSecond'
-  | 'webhookSending'
-  | 'passwordCost'
-  | 'passwordQueueLimit'
-  | 'servingSince'
-  | 'backups'
-  | 'liveLines'
-  | 'jobRuns'
-> &
+type Overrides = FeatureOverrides &
+  Pick<
+    ServicesDeps,
+    | 'now'
+    | 'passwordCost'
+    | 'passwordQueueLimit'
+    | 'servingSince'
+    | 'backups'
+    | 'liveLines'
+    | 'jobRuns'
+  > &
   Partial<Pick<HostState, 'certificate'>>
 
 /** `wasMigrated`: this process has already migrated the schema. */

@@ -3,14 +3,12 @@ import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../platform/http/replies/envelope.ts'
 import type { Slowest } from '../../platform/metrics/slowest.ts'
 import type { Recorder } from '../../platform/metrics/snapshots.ts'
-import { filterByKind, groupByEndpoint, isCalledByApps, isConsole } from '../endpoints.ts'
+import { figuresOfKind, groupByEndpoint, isCalledByApps, isConsole } from '../endpoints.ts'
+import type { Monitored } from '../monitored.ts'
 
-type MetricsAdminDeps = {
+type MetricsAdminDeps = Pick<Monitored, 'webhooks'> & {
   recorder: Pick<Recorder, 'charts' | 'tallies'>
   slowest: Slowest
-  webhooks: {
-    health: { countWaiting: () => Promise<{ id: string; url: string; waiting: number }[]> }
-  }
 }
 
 const MAX_HOURS = 720
@@ -61,8 +59,8 @@ export type MetricsSummary = Awaited<ReturnType<typeof summarize>>
 async function summarize({ recorder, webhooks }: MetricsAdminDeps, hours: number) {
   const { since, figures } = await recorder.tallies.list(hours)
   const endpoints = groupByEndpoint(figures)
-  const attempts = new Map(filterByKind(figures, 'webhook').map((one) => [one.name, one]))
-  const outgoing = (await webhooks.health.countWaiting()).map(({ id, url, waiting }) => {
+  const attempts = new Map(figuresOfKind(figures, 'webhook').map((one) => [one.name, one]))
+  const outgoing = ((await webhooks?.health.countWaiting()) ?? []).map(({ id, url, waiting }) => {
     const { count = 0, soft = 0, hard = 0, p50 = 0, p99 = 0 } = attempts.get(id) ?? {}
     const delivered = count - soft - hard
     return { id, url, waiting, delivered, retried: soft, failed: hard, p50, p99 }

@@ -73,7 +73,7 @@ async function overview(deps: HealthAdminDeps) {
     disk: { freeBytes, minFreeBytes: config.minFreeBytes },
     database: { bytes: await db.size(), place: db.place },
     mails: { waiting: await outbox.count(), isConfigured: config.smtpUrl !== null },
-    webhooks: { failed: (await deps.webhooks.health.listFailed()).length },
+    webhooks: { failed: (await deps.webhooks?.health.listFailed())?.length ?? 0 },
     backup: {
       latest: newest && { at: newest.at.toISOString(), bytes: newest.bytes, name: newest.name },
       schedule: config.backupSchedule,
