@@ -15,7 +15,7 @@ test('no test name begins with a number and a colon', () => {
 })
 
 /** Files that may sleep: the helpers, and tests whose load or faults last for a time. */
-const MAY_SLEEP = /^(support|fault|soak|bench)\//
+const MAY_SLEEP = /(^|\/)(support|fault|soak|bench)\/|\/bench\.ts$|\.fault\.ts$/
 
 /** In pages for a browser. */
 const SLEEPING_PAGES = 'client/tabs.slow.ts'

@@ -1,12 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { buildExecutable } from '../support/executable.ts'
-import { benchAppStore } from './app-store.ts'
 import { benchBilling } from './billing.ts'
 import { benchImages } from './images.ts'
 import { median } from './median.ts'
-import { benchPlayStore } from './play-store.ts'
 import { type PocketBase, startPocketBase } from './pocketbase.ts'
 import { benchPostgres } from './postgres.ts'
 import { compare, http, load, ROUNDS, SECONDS } from './rounds.ts'
@@ -21,7 +19,11 @@ import {
 } from './servers.ts'
 import { benchSignIns } from './sign-ins.ts'
 import { benchStreams } from './streams.ts'
-import { benchWebhooks } from './webhooks.ts'
+
+const FEATURES = join(import.meta.dir, '..', 'features')
+
+/** The benchmark of a feature, with a folder and what makes a data directory in it and returns an access token. */
+type FeatureBench = { bench: (folder: string, make: typeof makeData) => Promise<void> }
 
 type Case = {
   name: string
@@ -79,16 +81,16 @@ try {
   }
   if (only === undefined || only === 'postgres') await benchPostgres(folder)
   if (only === undefined || only === 'start') await benchStart()
-  if (only === undefined || only === 'app-store') await benchAppStore(folder)
-  if (only === undefined || only === 'play-store') {
-    const dataDir = join(folder, 'play-store')
-    await benchPlayStore(dataDir, await makeData(dataDir))
-  }
   if (only === undefined || only === 'server-api') await benchServerApi(folder, makeData)
-  if (only === undefined || only === 'webhooks') await benchWebhooks(join(folder, 'webhooks'))
   if (only === undefined || only === 'billing') {
     const dataDir = join(folder, 'billing')
     await benchBilling(dataDir, await makeData(dataDir), pocketBase)
+  }
+  for (const path of new Bun.Glob('*/bench.ts').scanSync(FEATURES)) {
+    const name = dirname(path)
+    if (only !== undefined && only !== name) continue
+    const { bench } = (await import(join(FEATURES, path))) as FeatureBench
+    await bench(join(folder, name), makeData)
   }
 } finally {
   await pocketBase?.stop()

@@ -1,5 +1,5 @@
-import { publishLimit } from '../support/usage-kills.ts'
-import { startReceiver } from '../support/webhook-receiver.ts'
+import { publishLimit } from '../support/publish-limit.ts'
+import { startReceiver } from '../support/receiver.ts'
 import type { Client } from './client.ts'
 import type { User, Users } from './users.ts'
 import type { World } from './world.ts'

@@ -4,8 +4,8 @@ import { createTestApp, type TestApp } from './app.ts'
 import { createWorldWithApi, deliver } from './app-store/world.ts'
 import { createGate } from './gate.ts'
 import { createPlayWorld } from './play-store/world.ts'
+import { startReceiver } from './receiver.ts'
 import { openInstances } from './shared-database.ts'
-import { startReceiver } from './webhook-receiver.ts'
 
 type TestedQueue = {
   wake: () => void

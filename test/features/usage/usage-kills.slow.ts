@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { buildExecutable, installExecutable } from '../../support/executable.ts'
-import { useThroughKills } from '../../support/usage-kills.ts'
+import { useThroughKills } from './support/kills.ts'
 
 beforeAll(buildExecutable, 300_000)
 

@@ -3,7 +3,8 @@ import { isPublicAddress } from '../../../src/features/webhooks/sending/address.
 import { createTargets } from '../../../src/features/webhooks/sending/target.ts'
 import { createTestApp } from '../../support/app.ts'
 import { fault } from '../../support/fault.ts'
-import { emit, sampleEvents, startReceiver } from '../../support/webhook-receiver.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import { emit, sampleEvents } from './support/events.ts'
 
 const PUBLIC = [
   ...['8.8.8.8', '93.184.215.14', '2606:4700:4700::1111', '2a00:1450:4001:82f::200e'],

@@ -5,8 +5,9 @@ import type { FeaturesDeps } from '../../../src/server/features.ts'
 import { createTestApp } from '../../support/app.ts'
 import { selfSigned } from '../../support/certificates.ts'
 import { fault } from '../../support/fault.ts'
+import { startReceiver } from '../../support/receiver.ts'
 import { simulateDelay, until } from '../../support/until.ts'
-import { emit, sampleEvents, startReceiver, verified } from '../../support/webhook-receiver.ts'
+import { emit, sampleEvents, verified } from './support/events.ts'
 
 type Sending = NonNullable<FeaturesDeps['webhookSending']>
 

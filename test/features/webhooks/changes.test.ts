@@ -4,8 +4,9 @@ import { serverClient } from '../../support/api-keys.ts'
 import { createTestApp } from '../../support/app.ts'
 import { typeCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
+import { startReceiver } from '../../support/receiver.ts'
 import { until } from '../../support/until.ts'
-import { emit, sampleEvents, startReceiver } from '../../support/webhook-receiver.ts'
+import { emit, sampleEvents } from './support/events.ts'
 
 const ALLOWED = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
 const DAY = 86_400_000

@@ -1,8 +1,9 @@
 import { afterAll, expect, test } from 'bun:test'
 import { createConnection, createServer, type Socket } from 'node:net'
 import { createTestApp } from '../../support/app.ts'
+import { startReceiver } from '../../support/receiver.ts'
 import { simulateDelay } from '../../support/until.ts'
-import { emit, sampleEvents, startReceiver } from '../../support/webhook-receiver.ts'
+import { emit, sampleEvents } from './support/events.ts'
 
 const ALLOWED = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
 const NAME = 'hooks.example.com'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTestApp } from '../../support/app.ts'
 import { until } from '../../support/until.ts'
-import { emit, sampleEvents } from '../../support/webhook-receiver.ts'
+import { emit, sampleEvents } from './support/events.ts'
 
 const NODE = Bun.which('node')
 const PORT = 4907

@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { EVENT_TYPES, type WebhookEvent } from '../../../src/features/webhooks/events.ts'
 import { createTestApp } from '../../support/app.ts'
-import { emit, sampleEvents, startReceiver, verified } from '../../support/webhook-receiver.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import { emit, sampleEvents, verified } from './support/events.ts'
 
 const ALLOWED = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
 const USER = '01a1fecb-4162-75f8-b13e-d84fd1f88be2'

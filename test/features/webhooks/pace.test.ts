@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
 import type { WebhookEvent } from '../../../src/features/webhooks/events.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
+import { startReceiver } from '../../support/receiver.ts'
 import { simulateDelay, until } from '../../support/until.ts'
-import { emit, sampleEvents, startReceiver } from '../../support/webhook-receiver.ts'
-import { startWorkers } from '../../support/webhook-workers.ts'
+import { emit, sampleEvents } from './support/events.ts'
+import { startWorkers } from './support/workers.ts'
 
 const ALLOWED = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
 const HOUR = 3_600_000

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
 import { chunk } from '../../../src/lib/concurrency/chunk.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
+import { startReceiver } from '../../support/receiver.ts'
 import { until } from '../../support/until.ts'
-import { emit, sampleEvents, startReceiver } from '../../support/webhook-receiver.ts'
+import { emit, sampleEvents } from './support/events.ts'
 
 const ALLOWED = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
 const DAY = 24 * 3_600_000

@@ -2,9 +2,10 @@ import { expect, test } from 'bun:test'
 import { checkWebhooks } from '../../../src/cli/doctor/server-state.ts'
 import type { WebhookEvent } from '../../../src/features/webhooks/events.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
+import { startReceiver } from '../../support/receiver.ts'
 import { startSmtp } from '../../support/smtp.ts'
 import { until } from '../../support/until.ts'
-import { emit, sampleEvents, startReceiver } from '../../support/webhook-receiver.ts'
+import { emit, sampleEvents } from './support/events.ts'
 
 const ALLOWED = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
 const SECOND = 1_000

@@ -3,7 +3,8 @@ import { serverClient } from '../../support/api-keys.ts'
 import { createTestApp } from '../../support/app.ts'
 import { typeCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
-import { emit, sampleEvents, startReceiver, verified } from '../../support/webhook-receiver.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import { emit, sampleEvents, verified } from './support/events.ts'
 
 const ALLOWED = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
 const SECRET = /whsec_[A-Za-z0-9+/]{43}=/

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { fault } from '../../support/fault.ts'
-import { killEmitters } from '../../support/webhook-kills.ts'
+import { killEmitters } from './support/kills.ts'
 
 test(`every event of a committed change arrives although the process is killed three times ${fault('1a')}`, async () => {
   const { acknowledged } = await killEmitters(3)

@@ -1,10 +1,10 @@
 import { Database } from 'bun:sqlite'
 import { expect } from 'bun:test'
 import { type FilterTexts, readFilter } from '../../../src/features/users/accounts/user-filter.ts'
+import { emit, sampleEvents } from '../../features/webhooks/support/events.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, purchase } from '../../support/billing.ts'
 import { onSqlite, sqliteClientOf } from '../../support/databases.ts'
-import { emit, sampleEvents } from '../../support/webhook-receiver.ts'
 
 /** The tables that grow with users and events. */
 const GROWING = [

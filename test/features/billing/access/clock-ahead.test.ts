@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../../../support/app.ts'
 import { DAY, deliver, ms, purchase } from '../../../support/billing.ts'
-import { startReceiver } from '../../../support/webhook-receiver.ts'
+import { startReceiver } from '../../../support/receiver.ts'
 
 test('announces access again that a fast clock had ended', async () => {
   using receiver = startReceiver()

@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test'
-import type { WebhookEvent } from '../../src/features/webhooks/events.ts'
-import { createTestApp } from '../support/app.ts'
-import { deliver, purchase } from '../support/billing.ts'
-import { signInOperator } from '../support/operator.ts'
-import { simulateDelay } from '../support/until.ts'
-import { emit, sampleEvents, startReceiver } from '../support/webhook-receiver.ts'
+import type { WebhookEvent } from '../../../src/features/webhooks/events.ts'
+import { createTestApp } from '../../support/app.ts'
+import { deliver, purchase } from '../../support/billing.ts'
+import { signInOperator } from '../../support/operator.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import { simulateDelay } from '../../support/until.ts'
+import { emit, sampleEvents } from './support/events.ts'
 
 const [CREATED] = sampleEvents('u1') as [WebhookEvent]
 const DAY = 24 * 3_600_000

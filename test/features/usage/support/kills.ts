@@ -1,4 +1,6 @@
-import type { installExecutable, Server } from './executable.ts'
+import type { installExecutable, Server } from '../../../support/executable.ts'
+
+import { publishLimit } from '../../../support/publish-limit.ts'
 
 type Homeport = Awaited<ReturnType<typeof installExecutable>>
 type Use = { userId: string; idempotencyKey: string }
@@ -65,22 +67,6 @@ export async function useThroughKills(homeport: Homeport, kills: number) {
     if (!response.allowed) throw new Error('a use below the limit was refused')
     counts.set(use.userId, (counts.get(use.userId) ?? 0) + 1)
   }
-}
-
-/** Gives every plan the limit `name`, which never resets, by commands that `run` runs. */
-export async function publishLimit(
-  run: (args: string[], input?: string) => ReturnType<Homeport['run']>,
-  name: string,
-  max: number,
-) {
-  const { stdout } = await run(['plans', 'export'])
-  const plans = (JSON.parse(stdout) as object[]).map((plan) => ({
-    ...plan,
-    limits: { [name]: max },
-    limitPeriods: { [name]: 'total' },
-  }))
-  const imported = await run(['plans', 'import', '-'], JSON.stringify(plans))
-  if (imported.exitCode !== 0) throw new Error(imported.stderr)
 }
 
 async function ask({ url }: Server, token: string, path: string, json?: object) {

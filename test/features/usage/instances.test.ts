@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
-import { serverClient } from '../support/api-keys.ts'
-import { createTestInstances, testInstances, times } from '../support/instances.ts'
-import { publishPlans } from '../support/plans.ts'
+import { serverClient } from '../../support/api-keys.ts'
+import { createTestInstances, testInstances, times } from '../../support/instances.ts'
+import { publishPlans } from '../../support/plans.ts'
 
 testInstances('1,000 uses of a limit of 500 on two instances: exactly 500 allowed', async () => {
   await using instances = await createTestInstances()

@@ -1,9 +1,9 @@
-import { createClock } from '../support/app.ts'
-import { servePlayApi } from '../support/play-store/api.ts'
-import { createPlayStore } from '../support/play-store/play-store.ts'
-import { median } from './median.ts'
-import { http, load, SECONDS } from './rounds.ts'
-import { residentMemory, startHomeport } from './servers.ts'
+import { median } from '../../../bench/median.ts'
+import { http, load, SECONDS } from '../../../bench/rounds.ts'
+import { residentMemory, startHomeport } from '../../../bench/servers.ts'
+import { createClock } from '../../../support/app.ts'
+import { servePlayApi } from '../../../support/play-store/api.ts'
+import { createPlayStore } from '../../../support/play-store/play-store.ts'
 
 const PORT = 4808
 const PURCHASES = 10_000

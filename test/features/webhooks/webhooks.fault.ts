@@ -1,6 +1,6 @@
 import { test } from 'bun:test'
-import { fault } from '../support/fault.ts'
-import { killEmitters } from '../support/webhook-kills.ts'
+import { fault } from '../../support/fault.ts'
+import { killEmitters } from './support/kills.ts'
 
 const KILLS = 200
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import { serverClient } from '../support/api-keys.ts'
-import { createTestApp, type TestApp } from '../support/app.ts'
-import { DAY, deliver, iso, lifecycle, ms, purchase, receive } from '../support/billing.ts'
-import { publishPlans } from '../support/plans.ts'
+import { serverClient } from '../../support/api-keys.ts'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { DAY, deliver, iso, lifecycle, ms, purchase, receive } from '../../support/billing.ts'
+import { publishPlans } from '../../support/plans.ts'
 
 const RECEIVER = 'https://example.com/hooks'
 

@@ -1,9 +1,9 @@
-import { openData } from '../../src/cli/data/open-data.ts'
-import { readConfig } from '../../src/config/config.ts'
-import type { WebhookEvent } from '../../src/features/webhooks/events.ts'
-import { createLog } from '../../src/lib/log/log.ts'
-import { startReceiver } from '../support/webhook-receiver.ts'
-import { median } from './median.ts'
+import { openData } from '../../../src/cli/data/open-data.ts'
+import { readConfig } from '../../../src/config/config.ts'
+import type { WebhookEvent } from '../../../src/features/webhooks/events.ts'
+import { createLog } from '../../../src/lib/log/log.ts'
+import { median } from '../../bench/median.ts'
+import { startReceiver } from '../../support/receiver.ts'
 
 const EVENTS = 2_000
 /** Events a second in the steady case. */
@@ -13,7 +13,7 @@ const CHECKS = 20_000
 type Services = Awaited<ReturnType<typeof openData>>['services']
 
 /** Events for two endpoints, one of which never replies; and what an event costs that no endpoint wants. */
-export async function benchWebhooks(dataDir: string) {
+export async function bench(dataDir: string) {
   const config = readConfig(
     {},
     {

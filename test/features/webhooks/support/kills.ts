@@ -2,14 +2,14 @@ import { expect } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openData } from '../../src/cli/data/open-data.ts'
-import { readConfig } from '../../src/config/config.ts'
-import { createLog } from '../../src/lib/log/log.ts'
-import { ON_DISK } from './databases.ts'
-import { until } from './until.ts'
-import { startReceiver } from './webhook-receiver.ts'
+import { openData } from '../../../../src/cli/data/open-data.ts'
+import { readConfig } from '../../../../src/config/config.ts'
+import { createLog } from '../../../../src/lib/log/log.ts'
+import { ON_DISK } from '../../../support/databases.ts'
+import { startReceiver } from '../../../support/receiver.ts'
+import { until } from '../../../support/until.ts'
 
-const EMITTER = join(import.meta.dir, 'webhook-emitter.ts')
+const EMITTER = join(import.meta.dir, 'emitter.ts')
 /** Every lease has ended by then. */
 const LATER_MS = 60_000
 

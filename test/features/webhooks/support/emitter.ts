@@ -1,6 +1,6 @@
-import { openData } from '../../src/cli/data/open-data.ts'
-import { readConfig } from '../../src/config/config.ts'
-import { createLog } from '../../src/lib/log/log.ts'
+import { openData } from '../../../../src/cli/data/open-data.ts'
+import { readConfig } from '../../../../src/config/config.ts'
+import { createLog } from '../../../../src/lib/log/log.ts'
 
 /**
  * Emits events to the endpoint `url` until it is killed, and prints the text of each one whose change is committed.

@@ -1,8 +1,14 @@
 import { expect } from 'bun:test'
-import type { WebhookEvent } from '../../src/features/webhooks/events.ts'
-import { createTestInstances, mapConcurrently, testInstances, times } from '../support/instances.ts'
-import { simulateDelay, until } from '../support/until.ts'
-import { emit, sampleEvents, startReceiver } from '../support/webhook-receiver.ts'
+import type { WebhookEvent } from '../../../src/features/webhooks/events.ts'
+import {
+  createTestInstances,
+  mapConcurrently,
+  testInstances,
+  times,
+} from '../../support/instances.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import { simulateDelay, until } from '../../support/until.ts'
+import { emit, sampleEvents } from './support/events.ts'
 
 const ALLOWED = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
 const [CREATED] = sampleEvents('u1') as [WebhookEvent]

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { createTestApp } from '../support/app.ts'
-import { deliver, ms, purchase } from '../support/billing.ts'
+import { createTestApp } from '../../support/app.ts'
+import { deliver, ms, purchase } from '../../support/billing.ts'
 
 const RECEIVER = 'https://example.com/hooks'
 

@@ -1,6 +1,6 @@
-import { createTaskQueue } from '../../src/lib/concurrency/slots.ts'
-import { simulateDelay } from './until.ts'
-import { startReceiver } from './webhook-receiver.ts'
+import { createSemaphore } from '../../../../src/lib/concurrency/slots.ts'
+import { startReceiver } from '../../../support/receiver.ts'
+import { simulateDelay } from '../../../support/until.ts'
 
 /**
  * A receiver with some workers, which finishes a request also when its sender has given up. `processed` counts how often

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
-import type { WebhookEvent } from '../../src/features/webhooks/events.ts'
-import { createTestApp } from '../support/app.ts'
-import { emit, sampleEvents, startReceiver } from '../support/webhook-receiver.ts'
-import { startWorkers } from '../support/webhook-workers.ts'
+import type { WebhookEvent } from '../../../src/features/webhooks/events.ts'
+import { createTestApp } from '../../support/app.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import { emit, sampleEvents } from './support/events.ts'
+import { startWorkers } from './support/workers.ts'
 
 const HOUR = 3_600_000
 const EVENTS = 300
