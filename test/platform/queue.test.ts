@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test'
-import { CONSUMERS } from '../support/queues.ts'
+import { loadConsumers, type QueueWorld } from '../support/queues.ts'
 import { until } from '../support/until.ts'
 
 const HOUR = 3_600_000
 
-const several = CONSUMERS.filter(({ slots }) => slots > 1)
-const withKeys = CONSUMERS.filter(({ hasKeys }) => hasKeys)
-type World = Awaited<ReturnType<(typeof CONSUMERS)[number]['open']>>
+const consumers = await loadConsumers()
+const several = consumers.filter(({ slots }) => slots > 1)
+const withKeys = consumers.filter(({ hasKeys }) => hasKeys)
 
-test.each(CONSUMERS)(
+test.each(consumers)(
   '$name: takes over from a process that has died after its lease, and not before',
   async ({ open, leaseMs }) => {
     await using world = await open()
@@ -46,7 +46,7 @@ test.each(several)(
   },
 )
 
-test.each(CONSUMERS)(
+test.each(consumers)(
   '$name: frees what a dead process has leased when the clock is set back',
   async ({ open }) => {
     await using world = await open()
@@ -83,7 +83,7 @@ test.each(several)(
   },
 )
 
-test.each(CONSUMERS)(
+test.each(consumers)(
   '$name: repeats at once what a clock that was hours ahead has put off',
   async ({ open }) => {
     await using world = await open()
@@ -101,7 +101,7 @@ test.each(CONSUMERS)(
   },
 )
 
-test.each(CONSUMERS)('$name: a process that stops gives back what it aborts', async ({ open }) => {
+test.each(consumers)('$name: a process that stops gives back what it aborts', async ({ open }) => {
   await using world = await open()
   const { here, there, gate, attempts } = world
   const name = await startOne(world)
@@ -112,7 +112,7 @@ test.each(CONSUMERS)('$name: a process that stops gives back what it aborts', as
   gate.open()
 })
 
-test.each(CONSUMERS)(
+test.each(consumers)(
   '$name: attempts an item again that was changed during its attempt',
   async ({ open }) => {
     await using world = await open()
@@ -126,7 +126,7 @@ test.each(CONSUMERS)(
   },
 )
 
-test.each(CONSUMERS)('$name: two instances attempt each item once', async ({ open }) => {
+test.each(consumers)('$name: two instances attempt each item once', async ({ open }) => {
   await using world = await open()
   const { here, there, add, attempts } = world
   const names = await add(Array(30).fill('one'))
@@ -150,7 +150,7 @@ test.each(withKeys)(
 )
 
 /** Adds an item and starts its attempt, which waits at the gate. Returns its name. */
-async function startOne({ here, gate, add, attempts }: World): Promise<string> {
+async function startOne({ here, gate, add, attempts }: QueueWorld): Promise<string> {
   gate.close()
   const [name = ''] = await add(['one'])
   here.wake()

@@ -1,48 +1,13 @@
 import { expect, test } from 'bun:test'
-import { createTestApp } from '../../support/app.ts'
+import { setUpAlerts } from '../../support/alerts.ts'
 import { typeCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
-import { startSmtp } from '../../support/smtp.ts'
 
 const MINUTE = 60_000
-const BILLING = '/api/webhooks/billing/v1'
 const TO = 'ops@example.com'
-async function setUp() {
-  const smtp = await startSmtp()
-  const app = await createTestApp({ SMTP_URL: smtp.url, ALERT_EMAIL: TO })
-  const { alerts, users } = app.services
-  await alerts.set('mails-waiting', { isOn: false })
-  let refused = 0
-  return {
-    app,
-    smtp,
-    alerts,
-    /** Evaluates the rules once a minute. Returns the subjects of the mails that were sent. */
-    async pass(minutes: number) {
-      for (let at = 0; at < minutes; at++) {
-        app.clock.advance(MINUTE)
-        await alerts.evaluate()
-        // A mail in flight would be sent again once the clock has passed its lease.
-        await users.outbox.flush()
-      }
-      return smtp.mails
-        .splice(0)
-        .map(({ subject }) => subject.replace(/\r?\n\s+/g, ' ').replace('homeport: ', ''))
-    },
-    async refuseDelivery() {
-      await app.ask('POST', BILLING, { json: { event: { type: 'TEST' } } })
-      await app.logged({ route: BILLING }, ++refused)
-    },
-    rule: async (name: string) => (await alerts.list()).rules.find((one) => one.name === name),
-    async [Symbol.asyncDispose]() {
-      await app[Symbol.asyncDispose]()
-      await smtp[Symbol.asyncDispose]()
-    },
-  }
-}
 
 test('an alert is sent once, after its condition has held long enough', async () => {
-  await using it = await setUp()
+  await using it = await setUpAlerts()
   await it.alerts.set('disk-low', { threshold: 1e12 })
   expect(await it.pass(10)).toEqual([])
   expect(await it.pass(1)).toEqual([expect.stringMatching(/^The disk is almost full \(\d/)])
@@ -51,7 +16,7 @@ test('an alert is sent once, after its condition has held long enough', async ()
 })
 
 test('an alert is resolved once, five minutes after its condition has ended', async () => {
-  await using it = await setUp()
+  await using it = await setUpAlerts()
   await it.pass(1)
   await it.refuseDelivery()
   expect(await it.pass(1)).toEqual([
@@ -66,7 +31,7 @@ test('an alert is resolved once, five minutes after its condition has ended', as
 
 test('a clock that was ahead neither prevents an alert nor keeps it from being resolved', async () => {
   const YEAR = 365 * 24 * 60 * MINUTE
-  await using it = await setUp()
+  await using it = await setUpAlerts()
   it.app.clock.advance(YEAR)
   await it.alerts.set('disk-low', { threshold: 1e12 })
   expect(await it.pass(3)).toEqual([])
@@ -81,7 +46,7 @@ test('a clock that was ahead neither prevents an alert nor keeps it from being r
 })
 
 test('a condition that ends in time is not sent', async () => {
-  await using it = await setUp()
+  await using it = await setUpAlerts()
   await it.alerts.set('disk-low', { threshold: 1e12 })
   await it.pass(8)
   await it.alerts.set('disk-low', { threshold: null })
@@ -89,47 +54,15 @@ test('a condition that ends in time is not sent', async () => {
 })
 
 test('a rule that is off sends nothing', async () => {
-  await using it = await setUp()
+  await using it = await setUpAlerts()
   await it.alerts.set('billing-refused', { isOn: false })
   await it.pass(1)
   await it.refuseDelivery()
   expect(await it.pass(5)).toEqual([])
 })
 
-test('webhook endpoints receive both events, with the value and the threshold', async () => {
-  await using it = await setUp()
-  const { db, webhooks } = it.app.services
-  // Nothing is delivered here.
-  await it.alerts.set('webhooks-late', { isOn: false })
-  const url = 'https://203.0.113.1/'
-  await db.write((tx) =>
-    tx
-      .insert(db.tables.webhookEndpoints)
-      .values({ ...endpoint(url), createdAt: it.app.clock.now })
-      .returning(),
-  )
-  await webhooks.stop()
-  await it.pass(1)
-  await it.refuseDelivery()
-  await it.pass(140)
-  const messages = await db.read.select().from(db.tables.webhookMessages)
-  expect(messages.map(({ type }) => type)).toEqual(['alert.fired', 'alert.resolved'])
-  expect(JSON.parse(messages[0]?.data ?? '')).toEqual({
-    rule: 'billing-refused',
-    title: "The billing provider's deliveries are refused",
-    severity: 'page',
-    value: 1,
-    threshold: 0,
-    unit: 'in two hours',
-  })
-})
-
-function endpoint(url: string) {
-  return { id: 'e', url, events: ['alert.fired', 'alert.resolved'], description: '', secret: 's' }
-}
-
 test('two instances that measure the same send one alert', async () => {
-  await using it = await setUp()
+  await using it = await setUpAlerts()
   await it.alerts.set('disk-low', { threshold: 1e12 })
   await it.pass(10)
   it.app.clock.advance(MINUTE)
@@ -139,7 +72,7 @@ test('two instances that measure the same send one alert', async () => {
 })
 
 test('a measurement that fails does not keep the other rules from being measured', async () => {
-  await using it = await setUp()
+  await using it = await setUpAlerts()
   const { stores } = it.app.services
   stores.health.isKeyRefused = () => Promise.reject(new Error('unreadable'))
   await it.pass(1)
@@ -148,13 +81,13 @@ test('a measurement that fails does not keep the other rules from being measured
 })
 
 test('a threshold must be a number, and a rule must exist', async () => {
-  await using it = await setUp()
+  await using it = await setUpAlerts()
   await expect(it.alerts.set('disk-low', { threshold: -1 })).rejects.toThrow('invalid')
   await expect(it.alerts.set('unknown', { isOn: true })).rejects.toThrow('no alert rule unknown')
 })
 
-test('the console and a command change a rule in the same way', async () => {
-  await using it = await setUp()
+test('the console and a command set a rule alike', async () => {
+  await using it = await setUpAlerts()
   const ann = await signInOperator(it.app)
   const json = { isOn: false, threshold: 5_000 }
   const saved = await ann.ask('POST', 'alerts/rules/disk-low', { json })
@@ -173,28 +106,28 @@ test('the console and a command change a rule in the same way', async () => {
 })
 
 test('a test alert arrives', async () => {
-  await using it = await setUp()
+  await using it = await setUpAlerts()
   expect(await it.alerts.sendTest()).toEqual({ isMailed: true })
   await it.app.services.users.outbox.flush()
   expect((await it.smtp.next(TO)).text).toContain('You receive alerts at this address.')
 })
 
 test('every rule measures without an error', async () => {
-  await using it = await setUp()
+  await using it = await setUpAlerts()
   await it.pass(2)
   expect(it.app.lines.filter((line) => line.includes('could not be measured'))).toEqual([])
 })
 
 test('a firing alert whose rule is turned off is resolved', async () => {
-  await using it = await setUp()
+  await using it = await setUpAlerts()
   await it.alerts.set('disk-low', { threshold: 1e12 })
   await it.pass(11)
   await it.alerts.set('disk-low', { isOn: false })
   expect(await it.pass(5)).toContain('Resolved: The disk is almost full')
 })
 
-test('an alert keeps firing if its rule is saved without a change', async () => {
-  await using it = await setUp()
+test('an alert goes on if its rule is saved without a change', async () => {
+  await using it = await setUpAlerts()
   await it.alerts.set('disk-low', { threshold: 1e12 })
   await it.pass(11)
   await it.alerts.set('disk-low', { isOn: true, threshold: 1e12 })

@@ -2,97 +2,13 @@ import { expect, test } from 'bun:test'
 import { SCOPES, type Scope } from '../../../src/lib/scopes.ts'
 import { createKey } from '../../support/api-keys.ts'
 import { type Ask, createTestApp, type TestApp } from '../../support/app.ts'
+import { loadServerRequests } from '../../support/server-requests.ts'
 
-type Case = {
-  good: (
-    userId: string,
-    accessToken: string,
-    endpointId: string,
-    grantId: string,
-  ) => Ask & { path?: string }
-}
-
-/** A good request to each route of the server API, by method and path. */
-const CASES: Record<string, Case> = {
-  'GET /api/server/users/v1': { good: () => ({}) },
-  'GET /api/server/users/v1/{id}': { good: (id) => ({ path: `/api/server/users/v1/${id}` }) },
-  'POST /api/server/users/v1': { good: () => ({ json: { email: 'new@example.com' } }) },
-  'PATCH /api/server/users/v1/{id}': {
-    good: (id) => ({ path: `/api/server/users/v1/${id}`, json: { emailVerified: true } }),
-  },
-  'POST /api/server/users/v1/{id}/sign_out': {
-    good: (id) => ({ path: `/api/server/users/v1/${id}/sign_out` }),
-  },
-  'DELETE /api/server/users/v1/{id}': { good: (id) => ({ path: `/api/server/users/v1/${id}` }) },
-  'GET /api/server/users/v1/{id}/data': {
-    good: (id) => ({ path: `/api/server/users/v1/${id}/data` }),
-  },
-  'GET /api/server/users/v1/{id}/files': {
-    good: (id) => ({ path: `/api/server/users/v1/${id}/files` }),
-  },
-  'PUT /api/server/users/v1/{id}/data': {
-    good: (id) => ({ path: `/api/server/users/v1/${id}/data`, json: { score: 12 } }),
-  },
-  'PATCH /api/server/users/v1/{id}/data': {
-    good: (id) => ({ path: `/api/server/users/v1/${id}/data`, json: { score: null } }),
-  },
-  'POST /api/server/tokens/v1/introspect': {
-    good: (_id, token) => ({
-      body: new URLSearchParams({ token }),
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    }),
-  },
-  'GET /api/server/subscriptions/v1': {
-    good: (id) => ({ path: `/api/server/subscriptions/v1?userIds=${id}` }),
-  },
-  'GET /api/server/subscriptions/v1/{userId}': {
-    good: (id) => ({ path: `/api/server/subscriptions/v1/${id}` }),
-  },
-  'GET /api/server/users/v1/{id}/grants': {
-    good: (id) => ({ path: `/api/server/users/v1/${id}/grants` }),
-  },
-  'POST /api/server/users/v1/{id}/grants': {
-    good: (id) => ({
-      path: `/api/server/users/v1/${id}/grants`,
-      json: { entitlementId: 'pro', until: null, reason: 'beta tester' },
-    }),
-  },
-  'DELETE /api/server/users/v1/{id}/grants/{grantId}': {
-    good: (id, _token, _endpoint, grant) => ({
-      path: `/api/server/users/v1/${id}/grants/${grant}`,
-    }),
-  },
-  'GET /api/server/webhooks/v1': { good: () => ({}) },
-  'POST /api/server/webhooks/v1': {
-    good: () => ({ json: { url: 'https://example.com/hooks', events: ['all'] } }),
-  },
-  'PATCH /api/server/webhooks/v1/{id}': {
-    good: (_id, _token, endpoint) => ({
-      path: `/api/server/webhooks/v1/${endpoint}`,
-      json: { description: 'CRM' },
-    }),
-  },
-  'POST /api/server/webhooks/v1/{id}/resend_failed': {
-    good: (_id, _token, endpoint) => ({
-      path: `/api/server/webhooks/v1/${endpoint}/resend_failed`,
-    }),
-  },
-  'POST /api/server/webhooks/v1/{id}/test': {
-    good: (_id, _token, endpoint) => ({ path: `/api/server/webhooks/v1/${endpoint}/test` }),
-  },
-  'DELETE /api/server/webhooks/v1/{id}': {
-    good: (_id, _token, endpoint) => ({ path: `/api/server/webhooks/v1/${endpoint}` }),
-  },
-  'GET /api/server/usage/v1': { good: (id) => ({ path: `/api/server/usage/v1?userId=${id}` }) },
-  'POST /api/server/usage/v1': {
-    good: (userId) => ({ json: { userId, limit: 'appLimit', amount: 1 } }),
-  },
-}
-
+const requests = await loadServerRequests()
 const routes = await describedRoutes()
 
-test('every documented route of the server API has a case here', () => {
-  expect(routes.map(({ name }) => name).toSorted()).toEqual(Object.keys(CASES).toSorted())
+test('every documented route of the server API has a request beside the tests of its feature', () => {
+  expect(routes.map(({ name }) => name).toSorted()).toEqual(Object.keys(requests).toSorted())
   for (const { scope } of routes) expect(SCOPES).toContain(scope)
 })
 
@@ -100,14 +16,8 @@ test.each(routes)('$name answers a key with the scope $scope only', async ({ nam
   await using app = await createTestApp({ WEBHOOKS_ALLOW_PRIVATE: 'on' })
   const { user, accessToken } = await app.register()
   const [method = '', pattern = ''] = name.split(' ')
-  const { endpoint } = await app.services.webhooks.endpoints.add({
-    url: 'https://127.0.0.1:9/hooks',
-    events: ['test'],
-  })
-  const grant = { userId: user._id, entitlementId: 'team', until: null, by: 'ann', reason: 'test' }
-  const { id: grantId } = await app.services.grants.create(grant)
-  const { path = pattern, ...request } =
-    CASES[name]?.good(user._id, accessToken, endpoint.id, grantId) ?? {}
+  const context = { app, userId: user._id, accessToken }
+  const { path = pattern, ...request } = (await requests[name]?.(context)) ?? {}
   const ask = (more: Ask) =>
     app.ask(method, path, { ...request, ...more, headers: { ...request.headers, ...more.headers } })
   const others = SCOPES.filter((other) => other !== scope)

@@ -1,7 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { expect } from 'bun:test'
 import { type FilterTexts, readFilter } from '../../../src/features/users/accounts/user-filter.ts'
-import { emit, sampleEvents } from '../../features/webhooks/support/events.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, purchase } from '../../support/billing.ts'
 import { onSqlite, sqliteClientOf } from '../../support/databases.ts'
@@ -40,8 +39,7 @@ onSqlite('query plans are specific to SQLite')(
   'no statement in normal operation scans a growing table',
   async () => {
     using statements = captureStatements()
-    const webhookSending = { timeoutMs: 100 }
-    await using app = await createTestApp({}, { webhookSending })
+    await using app = await createTestApp({ WEBHOOKS_ALLOW_PRIVATE: 'on' })
     await runTypicalWorkload(app)
     const client = sqliteClientOf(app)
     const scans = [...statements.seen].filter((sql) => scansOf(client, sql).length > 0)
@@ -53,7 +51,7 @@ onSqlite('query plans are specific to SQLite')(
 /** Runs requests, commands and jobs of every kind that read these tables. */
 async function runTypicalWorkload(app: TestApp) {
   const { services } = app
-  const { users, eventSearch, eventFolding, webhooks } = services
+  const { users, eventSearch, eventFolding } = services
   const { accessToken: token, refreshToken, user } = await app.register()
   const { accessToken: other, user: recipient } = await app.register()
   await app.ask('POST', '/api/auth/refresh/v1', { json: { refreshToken } })
@@ -74,19 +72,18 @@ async function runTypicalWorkload(app: TestApp) {
     const page = await services.findUsers('', { filter, limit: 1 })
     if (page.next) await services.findUsers('', { filter, after: page.next })
   }
-  const { endpoint } = await webhooks.endpoints.add({ url: 'https://8.8.8.8/', events: ['all'] })
-  await emit(app, ...sampleEvents(user._id))
-  await webhooks.deliveries.list({})
-  await webhooks.deliveries.list({ state: 'failed' })
-  const { deliveries } = await webhooks.deliveries.list({ endpoint: endpoint.id })
-  await webhooks.deliveries.show(deliveries[0]?.id ?? '')
-  await webhooks.deliveries.resend(deliveries[0]?.id ?? '')
-  await webhooks.health.queueAge()
-  await webhooks.endpoints.remove(endpoint.id)
+  for (const work of await loadWorkloads()) await work(app, user._id)
   // A repair after a wrong clock may scan.
   for (const { run, runsAfterSetBack } of services.jobs)
     if (!runsAfterSetBack) await run(AbortSignal.timeout(5_000))
   expect((await app.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
+}
+
+/** What features do besides, in the `workload.ts` beside their tests. */
+async function loadWorkloads(): Promise<((app: TestApp, userId: string) => Promise<void>)[]> {
+  const found = new Bun.Glob('../../features/*/workload.ts').scanSync(import.meta.dir)
+  const modules = await Promise.all([...found].map((path) => import(path)))
+  return modules.map(({ work }) => work)
 }
 
 /** Records all statements that are prepared until it is disposed of. */

@@ -29,3 +29,21 @@ test('announces access again that a fast clock had ended', async () => {
   const [state] = await db.read.select().from(db.tables.accessStates)
   expect([state?.status, state?.changesAt]).toEqual(['paying', new Date(ms(30))])
 })
+
+test('a first comparison that was interrupted stays silent, also with other plans', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const { user } = await app.register()
+  await deliver(app, purchase(user._id))
+  const { db, accessStates, webhooks } = app.services
+  const { reconciliation, webhookMessages } = db.tables
+  const interrupted = JSON.stringify({ version: 'of other plans', after: 'a b', isFirst: true })
+  await db.write(async (tx) => {
+    await tx.delete(db.tables.accessStates)
+    await tx.insert(reconciliation).values({ id: 'access by plans', afterPurchase: interrupted })
+  })
+  await webhooks.endpoints.add({ url: 'https://example.com/hooks', events: ['all'] })
+  await accessStates.followPlans(new AbortController().signal)
+  expect(await db.read.$count(db.tables.accessStates)).toBe(1)
+  expect(await db.read.$count(webhookMessages)).toBe(0)
+})
