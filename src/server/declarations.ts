@@ -1,5 +1,3 @@
-import { SubscriptionReplyOf } from '../features/billing/model.ts'
-import { PlanReply } from '../features/plans/model.ts'
 import { usersFeature } from '../features/users/feature.ts'
 import { backupActions, backupLists } from '../operations/console/backups.ts'
 import type { ConsoleCalls } from '../platform/actions/action.ts'
@@ -8,7 +6,7 @@ import type { Columns } from '../platform/db/columns.ts'
 import type { Declarations, Feature } from '../platform/feature.ts'
 import { closedObject } from '../platform/http/replies/envelope.ts'
 import { toListCommands } from '../platform/lists/command-line.ts'
-import { FEATURES, type Tables } from './features.ts'
+import { connectedModels, FEATURES, type Tables } from './features.ts'
 import { type Intersection, merge } from './merge.ts'
 
 type Created = ReturnType<Extract<(typeof FEATURES)[number], Feature>['create']>
@@ -36,7 +34,7 @@ const declared: readonly Declarations[] = FEATURES
 type ExportMembers = Intersection<
   Extract<(typeof FEATURES)[number], { exportMembers: object }>['exportMembers']
 >
-const Subscription = createSubscriptionReply(PlanReply)
+const { Subscription } = connectedModels
 
 /** A user's export: the members that features declare, and the subscriptions with their plans. */
 export const UserExport = closedObject(

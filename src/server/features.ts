@@ -3,6 +3,7 @@ import { alertsFeature } from '../features/alerts/feature.ts'
 import { apiKeysFeature } from '../features/api-keys/feature.ts'
 import { attachmentsFeature } from '../features/attachments/feature.ts'
 import { billingFeature } from '../features/billing/feature.ts'
+import { billingExport, SubscriptionReplyOf } from '../features/billing/model.ts'
 import type { FoldingSizes } from '../features/billing/projection/checkpoints.ts'
 import { computeRenewal } from '../features/billing/purchases/access.ts'
 import { changesFeature } from '../features/changes/feature.ts'
@@ -15,6 +16,7 @@ import { ratesFeature } from '../features/rates/feature.ts'
 import type { Peg } from '../features/rates/table.ts'
 import { settingsFeature } from '../features/settings/feature.ts'
 import { storeEventReaders, storesFeature } from '../features/stores/feature.ts'
+import { SubmissionReplyOf } from '../features/stores/model.ts'
 import { usageFeature } from '../features/usage/feature.ts'
 import { createAccounts } from '../features/users/accounts/accounts.ts'
 import { usersFeature } from '../features/users/feature.ts'
@@ -28,6 +30,7 @@ import type { ConditionList } from '../platform/conditions/condition.ts'
 import type { ReadMetric } from '../platform/conditions/measurements.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { FeatureParts } from '../platform/feature.ts'
+import { partOfExport } from '../platform/http/replies/envelope.ts'
 import { publicUrl } from '../platform/public-url.ts'
 import { type Intersection, merge } from './merge.ts'
 import { type createPlatform, platformDeclarations } from './platform.ts'
@@ -55,6 +58,23 @@ export const FEATURES = [
 ] as const
 
 export type Tables = Intersection<ReturnType<(typeof FEATURES)[number]['tables']>>
+
+const Subscription = SubscriptionReplyOf(PlanReply)
+const SubmittedPurchases = SubmissionReplyOf(Subscription)
+
+/** The models of the client package that contain models of several features. */
+export const connectedModels = {
+  BillingExport: partOfExport(
+    { subscription: Subscription, sandboxSubscription: Subscription, ...billingExport },
+    'the purchases',
+  ),
+  Entitlement: Subscription.properties.entitlements.items,
+  PlanLimits: Subscription.properties.limits.anyOf[0],
+  PurchaseResult: SubmittedPurchases.properties.results.items,
+  SubmittedPurchases,
+  Subscription,
+  SubscriptionLine: Subscription.properties.subscriptions.items,
+}
 
 /** Set only by tests. */
 export type FeatureOverrides = {

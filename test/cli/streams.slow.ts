@@ -34,7 +34,7 @@ test('a stream stays open longer than the idle timeout of other connections', as
   await stream.next('ready')
   await simulateDelay(20_000)
   await change(server.url, accessToken)
-  await stream.next('data')
+  await stream.next('profile')
   await stream.close()
   await server.stop()
 }, 40_000)
@@ -50,8 +50,8 @@ test('a restart does not wait for streams, and apps reconnect to the new process
   const start = performance.now()
   const { pid } = JSON.parse((await homeport.run(['restart', '--json'])).stdout)
   expect(performance.now() - start).toBeLessThan(6_000)
-  await client.patchData({ a: 1 })
-  await until(() => kinds.includes('data', 4), 'the change is not reported')
+  await client.changeProfile({ profile: { name: 'Ann' } })
+  await until(() => kinds.includes('profile', 4), 'the change is not reported')
   stop()
   process.kill(pid, 'SIGTERM')
 }, 40_000)
@@ -68,7 +68,7 @@ onSqlite('on PostgreSQL a restore needs an empty database: see copy.slow.ts')(
     const stream = await open(server.url, null)
     await stream.next('ready')
     await change(server.url, accessToken)
-    await stream.next('data')
+    await stream.next('profile')
     const known = await contentVersions(server.url)
     await server.stop()
     expect((await homeport.run(['restore', 'backup.tar', '--yes'])).exitCode).toBe(0)
@@ -108,9 +108,9 @@ async function contentVersions(url: string) {
 }
 
 function change(url: string, token: string) {
-  return fetch(`${url}/api/user/data/v1`, {
+  return fetch(`${url}/api/user/profile/v1`, {
     method: 'PATCH',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ a: 1 }),
+    body: JSON.stringify({ profile: { name: 'Ann' } }),
   })
 }

@@ -8,6 +8,10 @@ import { until } from '../support/until.ts'
 
 const ALL = ['subscription', 'profile', 'data', 'settings']
 
+function rename(client: Client, name: string) {
+  return client.changeProfile({ profile: { name } })
+}
+
 describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
   test('a listener is called once for every kind, then for each change', async () => {
     await using app = await open()
@@ -16,14 +20,14 @@ describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
     await client.register({ email: 'ann@example.com', password: PASSWORD })
     const seen = listen(client)
     await seen.until(ALL)
-    await client.patchData({ a: 1 })
-    await seen.until([...ALL, 'data'])
+    await rename(client, 'Ann')
+    await seen.until([...ALL, 'profile'])
     await app.setUnderMaintenance(true)
-    await seen.until([...ALL, 'data', 'settings'])
+    await seen.until([...ALL, 'profile', 'settings'])
     seen.stop()
     await app.setUnderMaintenance(false)
     await until(() => app.countStreams() === 0, 'the stream does not end')
-    expect(seen.kinds).toEqual([...ALL, 'data', 'settings'])
+    expect(seen.kinds).toEqual([...ALL, 'profile', 'settings'])
   })
 
   test('the connection follows the session: it starts with a sign-in and ends with the sign-out', async () => {
@@ -59,11 +63,11 @@ describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
     const second = listen(client)
     await second.until(ALL)
     expect(app.countStreams()).toBe(1)
-    await client.patchData({ a: 1 })
-    await Promise.all([first.until([...ALL, 'data']), second.until([...ALL, 'data'])])
+    await rename(client, 'Ann')
+    await Promise.all([first.until([...ALL, 'profile']), second.until([...ALL, 'profile'])])
     first.stop()
-    await client.patchData({ a: 2 })
-    await second.until([...ALL, 'data', 'data'])
+    await rename(client, 'Ann B.')
+    await second.until([...ALL, 'profile', 'profile'])
     second.stop()
     await until(() => app.countStreams() === 0, 'the stream does not end')
   })
@@ -106,10 +110,10 @@ test('a hidden page has no connection, and is told of the changes when it is sho
     await seen.until(ALL)
     show('hidden')
     await until(() => app.services.changes.countStreams() === 0, 'the stream does not end')
-    await client.patchData({ a: 1 })
+    await rename(client, 'Ann')
     expect(seen.kinds).toEqual(ALL)
     show('visible')
-    await seen.until([...ALL, 'data'])
+    await seen.until([...ALL, 'profile'])
     seen.stop()
     await until(() => handlers.size === 0, 'a handler is left')
   } finally {
@@ -140,8 +144,8 @@ test('without streaming fetch, the stream is read by XMLHttpRequest', async () =
     await client.register({ email: 'ann@example.com', password: PASSWORD })
     const seen = listen(client)
     await seen.until(ALL)
-    await client.patchData({ a: 1 })
-    await seen.until([...ALL, 'data'])
+    await rename(client, 'Ann')
+    await seen.until([...ALL, 'profile'])
     seen.stop()
     await until(() => app.services.changes.countStreams() === 0, 'the stream does not end')
   } finally {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { createClient } from '../../src/client/client.ts'
 import { createFakeServer, type SubscriptionState } from '../../src/client/testing/testing.ts'
 import { PASSWORD } from '../support/app.ts'
-import { clientOf, codeOf, failureOf } from '../support/network.ts'
+import { clientOf, failureOf } from '../support/network.ts'
 import { SCRIPTED_BACKENDS } from '../support/scripted-backends.ts'
 
 const EMAIL = 'ann@example.com'
@@ -35,46 +35,6 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
         'APP_STORE',
         'https://apps.apple.com/account/subscriptions',
       ])
-  })
-
-  test('usage follows the plan, and begins anew in the next month', async () => {
-    await using app = await open()
-    const { client } = clientOf(app, PLAIN)
-    const { user } = await client.register(LOGIN)
-    const credits = async () =>
-      (await client.readUsage()).find(({ name }) => name === 'aiMonthlyCreditLimit')
-    expect(await credits()).toMatchObject({ period: 'month', used: 0, limit: 5, remaining: 5 })
-    await app.grant(user, 'active', app.clock.now.getTime() + 29 * DAY_MS)
-    await app.use(user, 'aiMonthlyCreditLimit', 40)
-    expect(await credits()).toMatchObject({ used: 40, limit: 100, remaining: 60 })
-    const { resetsAt } = (await credits()) ?? {}
-    app.clock.advance(Date.parse(resetsAt ?? '') - app.clock.now.getTime())
-    expect((await credits())?.used).toBe(0)
-    const names = (await client.readUsage()).map(({ name, period }) => `${name} ${period}`)
-    expect(names).toContain('seatLimit total')
-  })
-
-  test('documents have versions, and a guest’s are merged', async () => {
-    await using app = await open()
-    const { client } = clientOf(app, PLAIN)
-    const empty = await client.startAsGuest().then(() => client.readData())
-    expect(empty).toMatchObject({ data: {}, updatedAt: null, serverData: {} })
-    const { version } = await client.replaceData({ a: 1, b: { c: 2, d: 3 } }, empty)
-    expect(await codeOf(client.replaceData({}, empty))).toBe('precondition_failed')
-    const patched = await client.patchData({ a: null, b: { c: null }, e: [1] }, { version })
-    expect(patched.data).toEqual({ b: { d: 3 }, e: [1] })
-    expect((await client.replaceData({ a: 1, b: { c: 2, d: 3 } })).version).toBe(version)
-    const large = { text: 'x'.repeat(65_536) }
-    expect(await codeOf(client.patchData(large))).toBe('payload_too_large')
-    const other = clientOf(app, PLAIN).client
-    const { user } = await other.register(LOGIN)
-    await other.replaceData({ b: 'mine' })
-    await app.setServerData(user, { score: 1 })
-    await client.login(LOGIN)
-    expect(await client.readData()).toMatchObject({
-      data: { a: 1, b: 'mine' },
-      serverData: { score: 1 },
-    })
   })
 
   test('the profile has defaults, and null restores them', async () => {

@@ -100,22 +100,15 @@ describe('replies that tests set', () => {
 /** Calls every function of the client that sends a request, in an order in which each succeeds. */
 async function useEverything(client: Client, server: FakeServer) {
   await client.startAsGuest()
-  await client.replaceData({ a: 1 })
   const { user } = await client.register({ ...LOGIN, name: 'Ann' })
   await readEverything(client)
   server.grantSubscription(user, { state: 'trial' })
   server.grantSubscription(user, { state: 'grace_period', productId: 'other' })
   server.grantSubscription(user, { state: 'lifetime', productId: 'third' })
-  server.setUsage(user, { aiMonthlyCreditLimit: 3 })
-  server.setServerData(user, { score: 1 })
+  for (const use of await loadUses()) await use(client, server, user)
   await readEverything(client)
   await usePasskeysAndFiles(client)
-  await client.patchData({ b: 2 })
   await client.changeProfile({ profile: { name: 'Ann', avatarKey: 'a.webp' } })
-  for (const purchaseToken of [server.issuePurchase(), 'invented']) {
-    const purchase = { store: 'play_store' as const, packageName: 'com.example', purchaseToken }
-    await client.submitPurchases({ purchases: [purchase] })
-  }
   await client.resendVerification()
   await client.verifyEmail({ token: server.lastToken(EMAIL) })
   await client.changeEmail({ email: 'new@example.com', password: PASSWORD })
@@ -143,12 +136,19 @@ async function useEverything(client: Client, server: FakeServer) {
   await client.deleteProfile()
 }
 
+type Use = (client: Client, server: FakeServer, user: { _id: string }) => Promise<void>
+
+/** What features have besides, in the `fake.requests.ts` beside their tests. */
+async function loadUses(): Promise<Use[]> {
+  const found = new Bun.Glob('../features/*/fake.requests.ts').scanSync(import.meta.dir)
+  const modules = await Promise.all([...found].map((path) => import(path)))
+  return modules.map(({ use }) => use)
+}
+
 async function readEverything(client: Client) {
   await client.readProfile()
   await client.listSessions()
-  await client.readData()
   await client.readSubscription()
-  await client.readUsage()
   await client.readAppSettings()
   await client.readPricingPlans()
   await client.readCurrencyRates()

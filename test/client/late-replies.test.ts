@@ -38,7 +38,7 @@ describe.each(BACKENDS)('$name: while a reply is on its way', ({ open }) => {
     app.clock.advance(20 * MINUTE)
     const held = hold(network, '/refresh/')
     const deletion = failureOf(client.deleteProfile())
-    const change = failureOf(client.patchData({ diary: 'of Ann' }))
+    const change = failureOf(client.changeProfile({ profile: { name: 'Ann' } }))
     await held.reached
     const leaving = client.logout()
     await until(async () => !(await client.isSignedIn()), 'the user stays signed in')
@@ -46,7 +46,7 @@ describe.each(BACKENDS)('$name: while a reply is on its way', ({ open }) => {
     held.lose()
     await leaving
     expect([(await deletion).code, (await change).code]).toEqual(['conflict', 'conflict'])
-    expect((await client.readData()).data).toEqual({})
+    expect((await client.readProfile()).profile.name).toBe('')
     expect(await app.countUsers()).toBe(2)
   })
 

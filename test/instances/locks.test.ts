@@ -13,7 +13,10 @@ testInstances('a locked row delays only the changes that need it', async () => {
   // By now they have been tried several times.
   await simulateDelay(1_000)
   for (const n of times(10)) {
-    const { status } = await there.ask('PATCH', '/api/user/data/v1', { token, json: { n } })
+    const { status } = await there.ask('PATCH', '/api/user/profile/v1', {
+      token,
+      json: { profile: { name: `Ann ${n}` } },
+    })
     finished.push(`${status}`)
   }
   await open.finish()

@@ -12,6 +12,10 @@ import { serveApp } from './served.ts'
 /** A server that clients talk to in a test. */
 export type World = Served & {
   clock: Clock
+  /** Of the real server. */
+  services?: TestApp['services']
+  /** The fake server. */
+  server?: FakeServer
   /** Ends all sessions, as if from another device. */
   endSessions: () => Promise<void>
   /** Signs a user out on all devices, as an operator does. */

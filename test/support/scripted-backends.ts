@@ -20,8 +20,6 @@ type ScriptedWorld = World & {
     provider: 'google' | 'apple',
     identity: { email: string; emailVerified: boolean },
   ) => Promise<string>
-  use: (user: UserProfile, limit: string, amount: number) => Promise<void>
-  setServerData: (user: UserProfile, data: Record<string, unknown>) => Promise<void>
 }
 
 const DAY_MS = 86_400_000
@@ -67,10 +65,6 @@ async function openScriptedServer(): Promise<ScriptedWorld> {
       const claims = { sub: `${name} ${email}`, email, email_verified: emailVerified }
       return provider.mint(name, claims, { at: world.clock.now })
     },
-    use: async (user: UserProfile, limit: string, amount: number) =>
-      void (await world.services.usage.consume({ userId: user._id, limit, amount })),
-    setServerData: async (user: UserProfile, data: Record<string, unknown>) =>
-      void (await world.services.documents.replaceServerData(user._id, data)),
     [Symbol.asyncDispose]: async () => {
       await dispose()
       provider[Symbol.dispose]()
@@ -100,10 +94,6 @@ function openScriptedFake(): ScriptedWorld {
       provider: 'google' | 'apple',
       identity: { email: string; emailVerified: boolean },
     ) => server.issueIdToken({ provider, ...identity }),
-    use: async (user: UserProfile, limit: string, amount: number) =>
-      server.setUsage(user, { [limit]: amount }),
-    setServerData: async (user: UserProfile, data: Record<string, unknown>) =>
-      server.setServerData(user, data),
   })
 }
 

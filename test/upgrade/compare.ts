@@ -2,6 +2,9 @@ import { expect } from 'bun:test'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { replaceFormerWords } from '../../src/cli/aliases.ts'
+import { dataCommands } from '../../src/cli/data-commands.ts'
+import { UserExport } from '../../src/server/declarations.ts'
 import { createClock, createTestApp, type TestApp } from '../support/app.ts'
 import { typeCommand } from '../support/commands.ts'
 import type { TestDatabase } from '../support/databases.ts'
@@ -42,15 +45,19 @@ export async function findDifferences(app: TestApp, record: Record): Promise<str
   const differences: string[] = []
   const tokens = new Map<string | null, string>([['key', record.apiKey ?? '']])
   for (const { user, accessToken } of record.sessions) tokens.set(user, accessToken)
+  const documented = new Set(Object.keys((await app.ask('GET', '/docs/json')).json.paths))
   for (const { path, as, response } of record.answers) {
     const token = tokens.get(as)
     const answer = await app.ask('GET', path, token === undefined ? {} : { token })
     const place = `${as ?? 'public'} ${path}`
+    // `interface.test.ts` names the routes that are missing.
+    if (answer.json?.code === 'not_found' && !documented.has(path.split('?')[0] ?? '')) continue
     if (answer.status !== 200) differences.push(`${place}: ${answer.status}`)
     else compare(place, response, answer.json.response)
   }
-  for (const { name, outcome } of record.commands)
-    compare(name, outcome, (await typeCommand(app, name)).outcome)
+  for (const { name, outcome } of record.commands) {
+    if (isOfFeature(name)) compare(name, outcome, (await typeCommand(app, name)).outcome)
+  }
   for (const { path, sha256: expected } of record.files) {
     const reply = await app.app.handle(new Request(`http://localhost${path}`))
     if (sha256(await reply.bytes()) !== expected) differences.push(`${path}: other bytes`)
@@ -68,7 +75,8 @@ export async function findDifferences(app: TestApp, record: Record): Promise<str
     if (isObject(before) && isObject(now) && Array.isArray(before) === Array.isArray(now)) {
       const keys = Object.keys(before)
       if (Array.isArray(before)) compare(`${place}.length`, before.length, now['length'])
-      for (const key of keys) compare(`${place}.${key}`, before[key], now[key])
+      for (const key of keys.filter((one) => isExported(place, one)))
+        compare(`${place}.${key}`, before[key], now[key])
     } else if (
       !Object.is(withoutSignature(before), withoutSignature(now)) &&
       !CHANGED.some((change) => record.schemaVersion <= change.until && change.place.test(place))
@@ -96,4 +104,15 @@ function isObject(value: unknown): value is { [key: string]: unknown } {
 /** Each answer has new signatures in the URLs of private files. */
 function withoutSignature(value: unknown): unknown {
   return typeof value === 'string' && value.startsWith(BASE_URL) ? value.split('?')[0] : value
+}
+
+/** Whether there is a command with the same first word. A feature may have been left out. */
+function isOfFeature(name: string): boolean {
+  const [noun] = replaceFormerWords(name.split(' '))
+  return dataCommands.some((command) => command.name.split(' ')[0] === noun)
+}
+
+/** Whether a member of an answer may be expected: those of the export belong to features. */
+function isExported(place: string, member: string): boolean {
+  return !/export\/v1$/.test(place) || Object.hasOwn(UserExport.properties, member)
 }

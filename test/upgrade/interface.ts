@@ -25,12 +25,32 @@ export async function readReleased(): Promise<Json> {
   return JSON.parse(Bun.zstdDecompressSync(await Bun.file(FILE).bytes()).toString())
 }
 
-/** Where `now` lacks what `before` has, or requires more. */
+/**
+ * Where `now` lacks what `before` has, or requires more. A feature that was left out, with all operations of its tags,
+ * is no removal, and its members of the export are none.
+ */
 export function findRemovals(before: Json, now: Json): string[] {
+  const [released, todays] = [listTags(before), listTags(now)]
+  const leftOut = released.difference(todays)
+  const isLeftOut = (operation: Json) => listIn(operation, 'tags').every((tag) => leftOut.has(tag))
+  const ofExport = /^GET \/api\/user\/export\/v1 200\.response\.\w+ is (missing|optional)$/
+  const removals = findInPaths(before, now, isLeftOut)
+  return leftOut.size === 0 ? removals : removals.filter((found) => !ofExport.test(found))
+}
+
+/** The tags of all operations. */
+function listTags(documents: Json): Set<unknown> {
+  const operations = Object.values(documents).flatMap((paths) =>
+    Object.values(paths as Json).flatMap((methods) => Object.values(methods as Json)),
+  )
+  return new Set(operations.flatMap((one) => (isTree(one) ? listIn(one, 'tags') : [])))
+}
+
+function findInPaths(before: Json, now: Json, isLeftOut: (operation: Json) => boolean): string[] {
   return Object.entries(before).flatMap(([document, paths]) =>
     Object.entries(paths as Json).flatMap(([path, operations]) =>
       Object.entries(operations as Json)
-        .filter(([method]) => METHODS.test(method))
+        .filter(([method, one]) => METHODS.test(method) && !isLeftOut(one as Json))
         .flatMap(([method, operation]) => {
           const place = `${method.toUpperCase()} ${path}`
           const today = at(now, document, path, method)

@@ -5,7 +5,11 @@ import { openStream } from '../../support/event-stream.ts'
 import { expectFailure } from '../../support/failure.ts'
 
 const PATH = '/api/user/changes/v1'
-const DATA = '/api/user/data/v1'
+const PROFILE = '/api/user/profile/v1'
+
+function renamed(name: string) {
+  return { profile: { name } }
+}
 
 test('a stream begins with its id and reports each kind of change within a second', async () => {
   await using app = await createTestApp()
@@ -18,17 +22,17 @@ test('a stream begins with its id and reports each kind of change within a secon
   expect((await stream.next('ready')).id).toMatch(/^[0-9a-f-]{36}$/)
   const startedAt = performance.now()
   const { changes, db, settings } = app.services
-  await app.ask('PATCH', DATA, { token, json: { a: 1 } })
-  await stream.next('data')
+  await app.ask('PATCH', PROFILE, { token, json: renamed('Ann') })
+  await stream.next('profile')
   await settings.set({ underMaintenance: true })
   await stream.next('settings')
-  for (const kind of ['subscription', 'profile'] as const) {
+  for (const kind of ['subscription', 'data'] as const) {
     await db.write((tx) => changes.record(tx, user._id, kind))
     await stream.next(kind)
   }
   // With several instances, a change for all waits until no instance has the former value in its cache.
   expect(performance.now() - startedAt).toBeLessThan(isOnPostgres ? 2_500 : 1_000)
-  expect(stream.names()).toEqual(['ready', 'data', 'settings', 'subscription', 'profile'])
+  expect(stream.names()).toEqual(['ready', 'profile', 'settings', 'subscription', 'data'])
   const ids = stream.events.map(({ id }) => id)
   expect(ids).toEqual(ids.toSorted())
   await stream.close()
@@ -39,9 +43,9 @@ test('another user’s changes, refused changes and changes without effect are n
   const { accessToken: token } = await app.register()
   const { accessToken: other } = await app.register()
   const stream = await open(app, token)
-  await app.ask('PATCH', DATA, { token: other, json: { a: 1 } })
-  await app.ask('PATCH', DATA, { token, json: {} })
-  await app.ask('PATCH', `${DATA}?version=other`, { token, json: { a: 1 } })
+  await app.ask('PATCH', PROFILE, { token: other, json: renamed('Ann') })
+  await app.ask('PATCH', PROFILE, { token, json: { profile: {} } })
+  await app.ask('PATCH', PROFILE, { token, json: { profile: { name: 7 } } })
   await app.services.settings.set({ underMaintenance: true })
   await stream.next('settings')
   expect(stream.names()).toEqual(['ready', 'settings'])
@@ -54,12 +58,12 @@ test('an app that connects again gets the kinds that have changed, before anythi
   const first = await open(app, token)
   const { id } = await first.next('ready')
   await first.close()
-  await app.ask('PATCH', DATA, { token, json: { a: 1 } })
-  await app.ask('PATCH', DATA, { token, json: { a: 2 } })
+  await app.ask('PATCH', PROFILE, { token, json: renamed('Ann') })
+  await app.ask('PATCH', PROFILE, { token, json: renamed('Ann B.') })
   await app.services.settings.set({ underMaintenance: true })
   const next = await open(app, token, id)
   await next.next('ready')
-  expect(next.events.map((event) => event.name)).toEqual(['data', 'settings', 'ready'])
+  expect(next.events.map((event) => event.name)).toEqual(['profile', 'settings', 'ready'])
   // An event without an id leaves the app's last event id unchanged.
   expect(next.events.map((event) => event.id === id)).toEqual([true, true, false])
   await next.close()
@@ -68,7 +72,7 @@ test('an app that connects again gets the kinds that have changed, before anythi
 test('a change is reported again if it may have become visible after the last event', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
-  await app.ask('PATCH', DATA, { token, json: { a: 1 } })
+  await app.ask('PATCH', PROFILE, { token, json: renamed('Ann') })
   const { userChanges } = app.services.db.tables
   const [row] = await app.services.db.read.select().from(userChanges)
   const at = (ms: number) => {
@@ -77,9 +81,9 @@ test('a change is reported again if it may have become visible after the last ev
     return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-000000000000`
   }
   for (const [distance, names] of [
-    [-3_600_000, ['data', 'ready']],
-    [0, ['data', 'ready']],
-    [110_000, ['data', 'ready']],
+    [-3_600_000, ['profile', 'ready']],
+    [0, ['profile', 'ready']],
+    [110_000, ['profile', 'ready']],
   ] as const) {
     const stream = await open(app, token, at(distance))
     await stream.next('ready')
@@ -161,7 +165,8 @@ test('a guest’s stream ends in a merge, and the account’s stream gets the ch
   const email = 'ann@example.com'
   const account = await app.register(email)
   const guest = (await app.ask('POST', '/api/auth/guest/v1')).json.response
-  await app.ask('PUT', DATA, { token: guest.accessToken, json: { a: 1 } })
+  const { changes, db } = app.services
+  await db.write((tx) => changes.record(tx, guest.user._id, 'data'))
   const streams = [
     await open(app, guest.accessToken),
     await open(app, account.accessToken),
@@ -180,8 +185,8 @@ test('a user has ten streams at most: the oldest one is closed', async () => {
   for (let at = 0; at < 11; at++) streams.push(await open(app, token))
   await streams[0]?.ended()
   expect(app.services.changes.countStreams()).toBe(10)
-  await app.ask('PATCH', DATA, { token, json: { a: 1 } })
-  await Promise.all(streams.slice(1).map((stream) => stream.next('data')))
+  await app.ask('PATCH', PROFILE, { token, json: renamed('Ann') })
+  await Promise.all(streams.slice(1).map((stream) => stream.next('profile')))
   app.services.changes.close()
   await Promise.all(streams.map((stream) => stream.ended()))
   expect(app.services.changes.countStreams()).toBe(0)

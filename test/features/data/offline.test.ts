@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { type Client, createClient } from '../../src/client/client.ts'
-import { createTestApp, PASSWORD } from '../support/app.ts'
-import { cases } from '../support/cases.ts'
-import { networkTo } from '../support/network.ts'
+import { type Client, createClient } from '../../../src/client/client.ts'
+import { createTestApp, PASSWORD } from '../../support/app.ts'
+import { cases } from '../../support/cases.ts'
+import { networkTo } from '../../support/network.ts'
 
-const ROOT = join(import.meta.dir, '../..')
+const ROOT = join(import.meta.dir, '../../..')
 const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 
 /** The recipe of `docs/user-data.md`. */

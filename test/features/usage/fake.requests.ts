@@ -1,0 +1,9 @@
+import type { Client } from '../../../src/client/client.ts'
+import type { FakeServer } from '../../../src/client/testing/testing.ts'
+
+/** Calls every function of the client that sends a request. */
+export async function use(client: Client, server: FakeServer, user: { _id: string }) {
+  await client.readUsage()
+  server.setUsage(user, { aiMonthlyCreditLimit: 3 })
+  await client.readUsage()
+}
