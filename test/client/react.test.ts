@@ -1,11 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import {
-  useSession,
-  useSettings,
-  useSubscription,
-  useUpload,
-  useUsage,
-} from 'homeport-client/react'
+import { useSession, useSettings, useSubscription, useUpload } from 'homeport-client/react'
 import { act } from 'react'
 import { openWorld, renderHook, untilRendered } from '../support/render-hooks.ts'
 
@@ -176,17 +170,14 @@ test('components that need the same value share one request and one snapshot', a
   await second.unmount()
 })
 
-test('useUsage reads the usage, useSettings the settings', async () => {
+test('useSettings shows changed settings', async () => {
   const { client, server, ann, signIn } = openWorld()
-  server.setUsage(ann, { aiMonthlyCreditLimit: 3 })
   await signIn(ann)
-  const useBoth = () => ({ usage: useUsage(), settings: useSettings() })
-  const hook = await renderHook(useBoth, { client })
-  await hook.until(({ usage }) => usage.data?.some(({ used }) => used === 3) ?? false)
-  await hook.until(({ settings }) => settings.data?.underMaintenance === false)
+  const hook = await renderHook(useSettings, { client })
+  await hook.until(({ data }) => data?.underMaintenance === false)
   await untilRendered(() => server.countConnections() === 1, 'not 1 streams')
   await act(async () => server.changeContent({ settings: { underMaintenance: true } }))
-  await hook.until(({ settings }) => settings.data?.underMaintenance === true)
+  await hook.until(({ data }) => data?.underMaintenance === true)
   await hook.unmount()
 })
 

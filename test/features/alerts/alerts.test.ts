@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { setUpAlerts } from '../../support/alerts.ts'
 import { typeCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
+import { setUpAlerts } from './support/set-up.ts'
 
 const MINUTE = 60_000
 const TO = 'ops@example.com'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { setUpAlerts } from '../../support/alerts.ts'
+import { setUpAlerts } from './support/set-up.ts'
 
 test('webhook endpoints receive both events, with the value and the threshold', async () => {
   await using it = await setUpAlerts()

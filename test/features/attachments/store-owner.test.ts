@@ -161,9 +161,9 @@ test('a file that cannot be deleted does not stop the deletion of others', async
   await sweep(app, HOUR)
   expect(keysIn(s3)).toHaveLength(2)
   expect([orphans.countDeleted(), orphans.countUndeletable()]).toEqual([1, 1])
-  await app.services.alerts.evaluate()
-  const { rules } = await app.services.alerts.list()
-  expect(rules.find(({ name }) => name === 'files-undeletable')).toMatchObject({ value: 1 })
+  expect(await app.services.metrics.read('homeport_files_undeletable')).toMatchObject([
+    { value: 1 },
+  ])
   const refused = { msg: 'a file without a row cannot be deleted', key: locked }
   const { err } = (await app.logged(refused)) as { err: { cause: { message: string } } }
   expect(err.cause.message).toContain('allow the key DeleteObject, and end the Object Lock')

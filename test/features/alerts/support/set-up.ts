@@ -1,5 +1,5 @@
-import { createTestApp } from './app.ts'
-import { startSmtp } from './smtp.ts'
+import { createTestApp } from '../../../support/app.ts'
+import { startSmtp } from '../../../support/smtp.ts'
 
 const MINUTE = 60_000
 const BILLING = '/api/webhooks/billing/v1'
