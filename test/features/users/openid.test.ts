@@ -3,7 +3,6 @@ import { exportJWK, exportSPKI, generateKeyPair, importJWK, type JWK, SignJWT } 
 import { checkOpenId } from '../../../src/cli/doctor/openid-check.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { CLIENT_ID, startIdentityProvider } from '../../support/identity-provider.ts'
-import { createImports } from '../../support/imports.ts'
 import { startSmtp } from '../../support/smtp.ts'
 import { simulateDelay } from '../../support/until.ts'
 
@@ -67,24 +66,6 @@ test('the same id from another issuer is another user', async () => {
     await tx.insert(db.tables.identities).values(rows.map((row) => ({ ...row, userId: user._id })))
   })
   expect(await findIdByEmail(app, await idp.mint('oidc', ANN))).not.toBe(user._id)
-})
-
-test('imports users of the provider by its id, only once it is set up', async () => {
-  using idp = await startIdentityProvider()
-  const row = { id: 'u1', identities: [{ provider: 'oidc', subject: 'o-1' }] }
-  await using plain = await createTestApp()
-  await using refused = await createImports(plain)
-  expect((await refused.run([row])).outcome).toMatchObject({
-    reasons: { 'has an account of the provider oidc, and OIDC_ISSUER is not set': 1 },
-  })
-  await using app = await createTestApp(idp.openId, idp)
-  await using imports = await createImports(app)
-  expect((await imports.run([row])).outcome).toMatchObject({ imported: 1 })
-  expect((await imports.run([row])).outcome).toMatchObject({ present: 1 })
-  const [user] = (await imports.readLines('users.jsonl.ids.jsonl')) ?? []
-  expect(await findIdByEmail(app, await idp.mint('oidc', ANN))).toBe(user.id)
-  const taken = (await imports.run([{ ...row, id: 'u2' }])).outcome
-  expect(taken).toMatchObject({ reasons: { 'another account has this provider account': 1 } })
 })
 
 test('reports that no OpenID Connect provider is set up', async () => {

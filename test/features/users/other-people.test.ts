@@ -2,7 +2,6 @@ import { expect, setSystemTime, test } from 'bun:test'
 import { remoteKeys } from '../../../src/lib/crypto/remote-keys.ts'
 import { createTestApp, PASSWORD } from '../../support/app.ts'
 import { signInByCode } from '../../support/email-code.ts'
-import { createImports } from '../../support/imports.ts'
 import { signInOperator } from '../../support/operator.ts'
 
 const CHANGE = '/api/auth/email/v1/change'
@@ -65,27 +64,6 @@ test('a sign-in on an instance whose clock is a little ahead counts as recent', 
   app.clock.advance(-1_000)
   const json = { email: 'new@example.com' }
   expect((await app.ask('POST', CHANGE, { token, json })).status).toBe(200)
-})
-
-test('an address that Supabase confirmed automatically is imported as unverified', async () => {
-  await using app = await createTestApp()
-  await using imports = await createImports(app)
-  const user = (name: string, confirmedAt: string) => ({
-    id: name,
-    email: `${name}@example.com`,
-    encrypted_password: '',
-    created_at: '2024-03-01T10:00:00.100000+00:00',
-    email_confirmed_at: confirmedAt,
-    identities: [],
-  })
-  const confirmed = user('ann', '2024-03-01T10:01:00.000000+00:00')
-  await imports.run([confirmed, user('bob', '2024-03-01T10:00:00.104000+00:00')])
-  const isVerified = async (name: string) => {
-    const { db, users } = app.services
-    const found = await users.accounts.findByEmail(db.read, `${name}@example.com`)
-    return found && found.emailVerifiedAt !== null
-  }
-  expect([await isVerified('ann'), await isVerified('bob')]).toEqual([true, false])
 })
 
 test('keys are fetched again after a clock that was ahead is set back', async () => {

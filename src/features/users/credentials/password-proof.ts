@@ -5,8 +5,8 @@ import { toEmailKey } from '../../../lib/text/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { BackoffRule, Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
-import type { HashKinds } from '../import/hash-kinds.ts'
 import type { UsersDb } from '../schema.ts'
+import type { HashKinds } from './hash-kinds.ts'
 import type { AttemptOrigin, KnownOrigins } from './known-origins.ts'
 
 type PasswordProofDeps = {

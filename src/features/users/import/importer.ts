@@ -2,9 +2,10 @@ import { and, eq, inArray, or } from 'drizzle-orm'
 import { chunk } from '../../../lib/concurrency/chunk.ts'
 import type { Reader } from '../../../platform/db/db.ts'
 import type { UserNames } from '../accounts/user-names.ts'
+import type { HashKinds } from '../credentials/hash-kinds.ts'
 import type { UsersDb } from '../schema.ts'
 import { openIdSubject } from '../social/identity-providers.ts'
-import { canReplace, findNewKind, type HashKinds } from './hash-kinds.ts'
+import { canReplace, findNewKind } from './new-hashes.ts'
 import { findLoginKey, type UserRecord } from './user-record.ts'
 
 type ImporterDeps = {

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { mkdir } from 'node:fs/promises'
-import { createTestApp, PASSWORD } from '../../support/app.ts'
-import { typeCommand } from '../../support/commands.ts'
-import { createImports, logIn } from '../../support/imports.ts'
+import { createTestApp, PASSWORD } from '../../../support/app.ts'
+import { typeCommand } from '../../../support/commands.ts'
+import { createImports, logIn } from './support.ts'
 
 test.each([
   [

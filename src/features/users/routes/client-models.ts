@@ -1,6 +1,6 @@
-import { PasskeyAssertion, PasskeyAttestation } from '../../platform/http/passkey-models.ts'
-import { partOfExport, withDescription } from '../../platform/http/replies/envelope.ts'
-import { userExport } from './accounts/model.ts'
+import { PasskeyAssertion, PasskeyAttestation } from '../../../platform/http/passkey-models.ts'
+import { partOfExport, withDescription } from '../../../platform/http/replies/envelope.ts'
+import { userExport } from '../accounts/model.ts'
 import {
   DevicesReply,
   EmailCodeAnswerBody,
@@ -12,9 +12,9 @@ import {
   SocialBody,
   TwoFactorChallenge,
   TwoFactorReply,
-} from './model.ts'
-import { CreationOptions, PasskeyReply, RequestOptions } from './passkeys/model.ts'
-import { DeletionReply, ProfilePatch, UserProfile } from './profile/model.ts'
+} from '../model.ts'
+import { CreationOptions, PasskeyReply, RequestOptions } from '../passkeys/model.ts'
+import { DeletionReply, ProfilePatch, UserProfile } from '../profile/model.ts'
 
 const { passkeys, ...accountExport } = userExport
 

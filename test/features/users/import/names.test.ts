@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { createTestApp } from '../../support/app.ts'
-import { createImports } from '../../support/imports.ts'
+import { createTestApp } from '../../../support/app.ts'
+import { createImports } from './support.ts'
 
 test.each<[name: unknown, imported: string]>([
   [{ first: 'Ann' }, ''],

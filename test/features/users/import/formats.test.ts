@@ -1,11 +1,11 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
-import * as records from '../../../src/features/users/import/formats/records.ts'
-import { splitRecords } from '../../../src/features/users/import/formats/records.ts'
-import { createTestApp, PASSWORD } from '../../support/app.ts'
-import { typeCommand } from '../../support/commands.ts'
-import { startIdentityProvider } from '../../support/identity-provider.ts'
-import { createImports, HASH_CONFIG, logIn } from '../../support/imports.ts'
+import * as records from '../../../../src/features/users/import/formats/records.ts'
+import { splitRecords } from '../../../../src/features/users/import/formats/records.ts'
+import { createTestApp, PASSWORD } from '../../../support/app.ts'
+import { typeCommand } from '../../../support/commands.ts'
+import { startIdentityProvider } from '../../../support/identity-provider.ts'
+import { createImports, HASH_CONFIG, logIn } from './support.ts'
 
 const REASONS = {
   firebase: {

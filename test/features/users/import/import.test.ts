@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { importFile } from '../../../src/features/users/import/import-file.ts'
-import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
-import { FOREIGN_HASHES } from '../../support/foreign-hashes.ts'
-import { startIdentityProvider } from '../../support/identity-provider.ts'
-import { createImports, logIn } from '../../support/imports.ts'
+import { importFile } from '../../../../src/features/users/import/import-file.ts'
+import { createTestApp, PASSWORD, type TestApp } from '../../../support/app.ts'
+import { FOREIGN_HASHES } from '../../../support/foreign-hashes.ts'
+import { startIdentityProvider } from '../../../support/identity-provider.ts'
+import { createImports, logIn } from './support.ts'
 
 const ANN = { id: 'u1', email: 'ann@example.com', emailVerified: true, name: 'Ann' }
 const [, BCRYPT = ''] = FOREIGN_HASHES[0] ?? []

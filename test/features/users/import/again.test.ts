@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { createCipheriv, scryptSync } from 'node:crypto'
 import { eq } from 'drizzle-orm'
-import { createTestApp } from '../../support/app.ts'
-import { createImports, HASH_CONFIG, logIn } from '../../support/imports.ts'
+import { createTestApp } from '../../../support/app.ts'
+import { createImports, HASH_CONFIG, logIn } from './support.ts'
 
 const SIGNER_KEY =
   'jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA=='

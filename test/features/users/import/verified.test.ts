@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { createTestApp } from '../../support/app.ts'
-import { createImports } from '../../support/imports.ts'
+import { createTestApp } from '../../../support/app.ts'
+import { createImports } from './support.ts'
 
 test('a provider’s other address does not verify the address of a row of Supabase', async () => {
   await using app = await createTestApp()

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import { findHashKind } from '../../../src/lib/passwords/imported-password-hashes.ts'
-import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
-import { FOREIGN_HASHES } from '../../support/foreign-hashes.ts'
-import { createImports, logIn } from '../../support/imports.ts'
+import { findHashKind } from '../../../../src/lib/passwords/imported-password-hashes.ts'
+import { createTestApp, PASSWORD, type TestApp } from '../../../support/app.ts'
+import { FOREIGN_HASHES } from '../../../support/foreign-hashes.ts'
+import { createImports, logIn } from './support.ts'
 
 const BCRYPT = hashOf('bcrypt $2b$')
 const PBKDF2 = hashOf('PBKDF2 sha256, phc')

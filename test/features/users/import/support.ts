@@ -1,11 +1,11 @@
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Options } from '../../src/lib/command.ts'
-import type { TestApp } from './app.ts'
-import { typeCommand } from './commands.ts'
+import type { Options } from '../../../../src/lib/command.ts'
+import type { TestApp } from '../../../support/app.ts'
+import { typeCommand } from '../../../support/commands.ts'
 
-const FIXTURES = join(import.meta.dir, '..', 'fixtures', 'import')
+const FIXTURES = join(import.meta.dir, '../../../fixtures/import')
 export const HASH_CONFIG = join(FIXTURES, 'firebase-hash-config.txt')
 
 /** A folder for files to import, and for the files that an import writes beside them. */
