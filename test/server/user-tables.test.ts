@@ -109,7 +109,9 @@ async function fillTables({ services: { db } }: TestApp, userId: string) {
   for (const { name, column } of OWNED) {
     const columns = Object.entries(getTableColumns(SQLITE_TABLES[name]))
     const required = columns.filter(([, { notNull, hasDefault }]) => notNull && !hasDefault)
-    const row = Object.fromEntries(required.map(([key, one]) => [key, valueFor(one as Column)]))
+    const values = required.map(([key, one]) => [key, valueFor(one as Column)])
+    // Only known kinds of changes are merged.
+    const row = { ...Object.fromEntries(values), kind: 'profile' }
     await db.write(async (tx) => {
       await tx.insert(db.tables[name]).values({ ...row, [column]: userId } as never)
     })

@@ -49,8 +49,11 @@ test.each([
       indexes: indexes.map(({ config }) => config.name ?? '').toSorted(),
     }
   })
+  const defined = new Set(expected.map(({ name }) => name))
+  // The tables of a feature that was left out may stay.
+  const known = actual.filter(({ name }) => defined.has(name))
   const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1)
-  expect(actual.toSorted(byName)).toEqual(expected.toSorted(byName))
+  expect(known.toSorted(byName)).toEqual(expected.toSorted(byName))
 })
 
 function snakeCase(name: string): string {
