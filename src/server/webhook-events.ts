@@ -1,8 +1,10 @@
 import type { AccessChange } from '../features/billing/access/access-states.ts'
-import type { AccountChange } from '../features/users/accounts/accounts.ts'
+import type { createAccounts } from '../features/users/accounts/accounts.ts'
 import { toServerUser } from '../features/users/server/model.ts'
 import type { Webhooks } from '../features/webhooks/webhooks.ts'
 import type { Tx } from '../platform/db/db.ts'
+
+type AccountChange = Parameters<Parameters<typeof createAccounts>[0]['onChange']>[1]
 
 /** Tells the operator's webhook endpoints what has changed, as part of the change. `filesUrl`: the base of files' URLs. */
 export function createWebhookEvents({ emit }: Pick<Webhooks, 'emit'>, filesUrl: string) {

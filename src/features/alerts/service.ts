@@ -6,7 +6,6 @@ import {
   type Condition,
   type ConditionList,
   findLimit,
-  holdsWith,
 } from '../../platform/conditions/condition.ts'
 import { createMeasurements, type ReadMetric } from '../../platform/conditions/measurements.ts'
 import type { Tx } from '../../platform/db/db.ts'
@@ -234,4 +233,9 @@ function isRecent(breachedAt: Date | null, at: Date): boolean {
 /** At most one decimal. */
 export function formatValue(value: number): string {
   return String(Math.round(value * 10) / 10)
+}
+
+/** Whether a condition holds with a value: null where it does not apply. */
+function holdsWith({ limit }: Condition, value: number | null, limitNow: number): boolean {
+  return value !== null && ('above' in limit ? value > limitNow : value < limitNow)
 }

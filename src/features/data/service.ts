@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto/hash.ts'
 import { AppError, accountDeleted, notFound } from '../../lib/errors.ts'
-import { mergePatch } from '../../lib/text/json.ts'
+import { mergePatch } from '../../lib/text/merge-patch.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import { prepareFind, prepareUpsert } from '../../platform/db/prepared.ts'
 import type { ExistingUsers } from '../../platform/user-table.ts'

@@ -21,21 +21,14 @@ export function listStandardLimits(plan: StandardLimits): StandardLimits {
 export const STANDARD_LIMITS = Object.keys(STANDARD_PERIODS) as (keyof StandardLimits)[]
 
 type Limits = StandardLimits & { limits?: Record<string, number | null> }
-export type PlanWithLimits = Limits & { limitPeriods?: Record<string, LimitPeriod> }
+type PlanWithLimits = Limits & { limitPeriods?: Record<string, LimitPeriod> }
 
 /** Null: unlimited. */
 export function limitsByName(plan: Limits): Record<string, number | null> {
   return { ...listStandardLimits(plan), ...plan.limits }
 }
 
-export function findPlanLimits(plan: PlanWithLimits) {
-  const periods = periodsByName(plan)
-  return Object.entries(limitsByName(plan)).map(([name, limit]) => {
-    return { name, period: periods[name] ?? ('month' as const), limit }
-  })
-}
-
-/** Plans in replies list every limit in `limits`. */
+/** The periods of all limits of a plan, by name. Plans in replies list every limit in `limits`. */
 export function periodsByName({ limits = {}, limitPeriods = {} }: PlanWithLimits) {
   // A limit may have the name of an inherited member, such as `constructor`.
   const formatPeriod = (name: string) =>

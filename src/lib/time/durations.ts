@@ -10,3 +10,14 @@ export function addMonths(ms: number, months: number): number {
   const lastDay = new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + 1, 0)).getUTCDate()
   return time.setUTCDate(Math.min(day, lastDay))
 }
+
+/**
+ * The days on which the current period of a purchase began and ends; `endsAt` null: never, or unknown. `firstStartedAt`:
+ * when the first period began. `renews`: whether another period is expected.
+ */
+export type Renewal = {
+  startedAt: Date
+  endsAt: Date | null
+  firstStartedAt: Date
+  renews: boolean
+}

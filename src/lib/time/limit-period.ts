@@ -1,5 +1,5 @@
-import type { LimitPeriod } from '../text/plan-limits.ts'
-import { addMonths, DAY_MS } from './durations.ts'
+import { type LimitPeriod, limitsByName, periodsByName } from '../text/plan-limits.ts'
+import { addMonths, DAY_MS, type Renewal } from './durations.ts'
 
 /** `endsAt` null: never. Periods begin at midnight UTC. */
 export type PeriodBounds = { startsAt: Date; endsAt: Date | null }
@@ -10,12 +10,14 @@ const MAX_LATE_RENEWAL_MS = 3 * DAY_MS
 export const MAX_EXTENSION_MS = MAX_LATE_RENEWAL_MS + DAY_MS
 const TOTAL_PERIOD_START = new Date(0)
 
-/** `endsAt` null: never or unknown. `firstStartedAt`: of the first period. `renews`: another period is expected. */
-export type Renewal = {
-  startedAt: Date
-  endsAt: Date | null
-  firstStartedAt: Date
-  renews: boolean
+/** All limits of a plan with their periods. */
+export function findPlanLimits(
+  plan: Parameters<typeof periodsByName>[0] & Parameters<typeof limitsByName>[0],
+) {
+  const periods = periodsByName(plan)
+  return Object.entries(limitsByName(plan)).map(([name, limit]) => {
+    return { name, period: periods[name] ?? ('month' as const), limit }
+  })
 }
 
 /** Months begin on the purchase's renewal day; without a purchase, on the first day of the calendar month. */

@@ -19,8 +19,3 @@ export type ConditionList = Record<string, Condition>
 export function findLimit({ limit }: Condition): number {
   return 'above' in limit ? limit.above : limit.below
 }
-
-/** Whether a condition holds with a value: null where it does not apply. */
-export function holdsWith({ limit }: Condition, value: number | null, limitNow: number): boolean {
-  return value !== null && ('above' in limit ? value > limitNow : value < limitNow)
-}

@@ -1,5 +1,5 @@
 import { AppError, invalidField } from '../../../lib/errors.ts'
-import { mergePatch } from '../../../lib/text/json.ts'
+import { mergePatch } from '../../../lib/text/merge-patch.ts'
 import type { JsonObject } from '../../data.ts'
 import type { UserData } from '../../models.ts'
 import type { Handlers } from '../handler-types.ts'

@@ -1,9 +1,5 @@
-import {
-  findPlanLimits,
-  type LimitPeriod,
-  type PlanWithLimits,
-} from '../../../lib/text/plan-limits.ts'
-import { periodAt } from '../../../lib/time/limit-period.ts'
+import type { LimitPeriod } from '../../../lib/text/plan-limits.ts'
+import { findPlanLimits, periodAt } from '../../../lib/time/limit-period.ts'
 import type { Handlers } from '../handler-types.ts'
 import type { State, User } from '../state.ts'
 import type { UserReference } from '../types.ts'
@@ -48,7 +44,7 @@ export function createUsage({ find, clock, resolve, mergers }: State, purchases:
 
   function listLimits(user: User) {
     const plan = purchases.findPlan(user)
-    return plan ? findPlanLimits(plan as PlanWithLimits) : []
+    return plan ? findPlanLimits(plan as Parameters<typeof findPlanLimits>[0]) : []
   }
 
   /** The current period of a limit: the key of what is used in it, and when the next one begins. */

@@ -1,17 +1,26 @@
 import type { Usage } from '../../../features/usage/service.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import type { ReplyOf } from '../../api.ts'
-import { number } from '../../format.ts'
+import { number, words } from '../../format.ts'
 import { go, readFilters, withQuery } from '../../router.ts'
 import { SelectField } from '../../ui/fields.tsx'
 import { Badge, Card, List, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { asTime, ListBar, Table } from '../../ui/table.tsx'
 import { UserLink } from '../../ui/user-link.tsx'
-import { limitName } from '../content/plan-labels.ts'
 
 type MostUsed = ReplyOf<Usage['listMostUsed']>
 type UserUsage = ReplyOf<Usage['read']>
+
+const LIMITS: Record<string, string> = {
+  seatLimit: 'Seats',
+  appLimit: 'Apps',
+  keywordLimit: 'Keywords',
+  apiRequestLimit: 'API requests',
+  competitorLimitPerApp: 'Competitors per app',
+  aiMonthlyCreditLimit: 'AI credits',
+  storefrontLimit: 'Storefronts',
+}
 
 /** The users who have used most of a limit. */
 export function UsageScreen() {
@@ -108,4 +117,9 @@ function LimitUsage({ usage }: { usage: UserUsage[number] }) {
       )}
     </li>
   )
+}
+
+/** `Seats` for `seatLimit`; a custom limit by its own name. */
+function limitName(limit: string): string {
+  return LIMITS[limit] ?? words(limit)
 }
