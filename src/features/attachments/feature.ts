@@ -2,7 +2,13 @@ import { join } from 'node:path'
 import { newKey } from '../../lib/ids.ts'
 import { highest } from '../../platform/conditions/measure.ts'
 import type { OpenDb, Tx } from '../../platform/db/db.ts'
-import type { ConsoleContext, Feature, Platform, RouteContext, ServerContext } from '../../platform/feature.ts'
+import type {
+  ConsoleContext,
+  Feature,
+  Platform,
+  RouteContext,
+  ServerContext,
+} from '../../platform/feature.ts'
 import { partOfExport } from '../../platform/http/replies/envelope.ts'
 import { counter, gauge } from '../../platform/metrics/metrics.ts'
 import { byForeignKey, type ExistingUsers, nothing } from '../../platform/user-table.ts'

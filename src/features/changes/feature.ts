@@ -22,9 +22,7 @@ export const changesFeature = {
   },
   translations: { de: changesGerman },
   exportMembers: changesExport,
-  clientModels: {
-    ChangesExport: partOfExport(changesExport, 'the latest change of each kind'),
-  },
+  clientModels: { ChangesExport: partOfExport(changesExport, 'the latest change of each kind') },
   create(platform: Platform<ChangesDb & { isShared: boolean }>, needs: Needs) {
     const changes = createChanges({ ...platform, ...needs })
     return {

@@ -12,10 +12,7 @@ export const contentFeature = {
   tables: contentTables,
   commands: contentCommands,
   actions: contentActions,
-  clientModels: {
-    ContentVersions,
-    Faq: FaqReply,
-  },
+  clientModels: { ContentVersions, Faq: FaqReply },
   create(platform: Platform<ContentDb & PublicationsDb & { isShared: boolean }>) {
     const content = createContent(platform)
     return {

@@ -22,10 +22,7 @@ export const dataFeature = {
   tags: dataTags,
   serverTags: serverDataTags,
   exportMembers: dataExport,
-  clientModels: {
-    DataExport: partOfExport(dataExport, 'the documents'),
-    UserData: DataReply,
-  },
+  clientModels: { DataExport: partOfExport(dataExport, 'the documents'), UserData: DataReply },
   create(platform: Platform<DataDb>, needs: Needs) {
     const documents = createData({ ...platform, ...needs })
     return {

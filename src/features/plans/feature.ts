@@ -12,9 +12,7 @@ export const plansFeature = {
   tables: planTables,
   commands: plansCommands,
   actions: plansActions,
-  clientModels: {
-    PricingPlan: PlanReply,
-  },
+  clientModels: { PricingPlan: PlanReply },
   create(platform: Platform<PlansDb & PublicationsDb>) {
     const plans = createPlans(platform)
     return {

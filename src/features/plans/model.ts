@@ -1,7 +1,7 @@
 import type { TString } from '@sinclair/typebox'
 import { type Static, type TSchema, t } from 'elysia'
 import { inLanguage } from '../../lib/text/local-text.ts'
-import { LIMIT_PERIODS, limitsByName } from '../../lib/text/plan-limits.ts'
+import { LIMIT_PERIODS, limitsByName } from '../../lib/time/plan-limits.ts'
 import { createNegotiator, LocalText } from '../../platform/http/language/local-text.ts'
 import {
   closedObject,

@@ -43,9 +43,7 @@ export const ratesFeature = {
       },
     ),
   },
-  clientModels: {
-    CurrencyRates: RatesReply,
-  },
+  clientModels: { CurrencyRates: RatesReply },
   create(platform: Platform<RatesDb>, { pegs }: Needs) {
     const feeds = createFeeds(platform.config)
     const rates = createRates({ ...platform, feeds, baseCode: platform.config.ratesBase, pegs })

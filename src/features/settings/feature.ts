@@ -22,10 +22,7 @@ export const settingsFeature = {
   commands: settingsCommands,
   actions: settingsActions,
   tags: appTags,
-  clientModels: {
-    AppSettings: AppSettingsReply,
-    AppVersions: AppSettingsReply.properties.ios,
-  },
+  clientModels: { AppSettings: AppSettingsReply, AppVersions: AppSettingsReply.properties.ios },
   create(platform: Platform<SettingsDb & PublicationsDb>, needs: Needs) {
     const { countryHeader } = platform.config
     const settings = createSettings({ ...platform, ...needs, countryHeader })

@@ -1,5 +1,5 @@
 import { t } from 'elysia'
-import { LIMIT_PERIODS } from '../../lib/text/plan-limits.ts'
+import { LIMIT_PERIODS } from '../../lib/time/plan-limits.ts'
 import {
   closedObject,
   createDataSchema,

@@ -1,8 +1,8 @@
 import { and, asc, desc, eq, gt, isNull, lt, lte, or } from 'drizzle-orm'
 import { type AppError, invalidField, notFound } from '../../lib/errors.ts'
-import type { LimitPeriod } from '../../lib/text/plan-limits.ts'
 import type { Renewal } from '../../lib/time/durations.ts'
 import { MAX_EXTENSION_MS, periodAt } from '../../lib/time/limit-period.ts'
+import type { LimitPeriod } from '../../lib/time/plan-limits.ts'
 import { repeatInBatches } from '../../platform/db/batched-changes.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import {

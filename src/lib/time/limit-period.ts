@@ -1,5 +1,5 @@
-import { type LimitPeriod, limitsByName, periodsByName } from '../text/plan-limits.ts'
 import { addMonths, DAY_MS, type Renewal } from './durations.ts'
+import { type LimitPeriod, limitsByName, periodsByName } from './plan-limits.ts'
 
 /** `endsAt` null: never. Periods begin at midnight UTC. */
 export type PeriodBounds = { startsAt: Date; endsAt: Date | null }

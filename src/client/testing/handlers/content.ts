@@ -1,6 +1,6 @@
 import settingsOfNewServer from '../../../../data/seed/settings.json' with { type: 'json' }
 import { AppError } from '../../../lib/errors.ts'
-import { limitsByName } from '../../../lib/text/plan-limits.ts'
+import { limitsByName } from '../../../lib/time/plan-limits.ts'
 import type { AppSettings, CurrencyRates, Faq, PricingPlan } from '../../models.ts'
 import type { Handlers } from '../handler-types.ts'
 import type { State } from '../state.ts'

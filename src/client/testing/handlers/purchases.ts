@@ -1,5 +1,5 @@
-import { listStandardLimits } from '../../../lib/text/plan-limits.ts'
 import type { Renewal } from '../../../lib/time/durations.ts'
+import { listStandardLimits } from '../../../lib/time/plan-limits.ts'
 import type { PricingPlan, Subscription } from '../../models.ts'
 import type { Handlers } from '../handler-types.ts'
 import type { Purchase, State, User } from '../state.ts'

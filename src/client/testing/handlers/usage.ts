@@ -1,5 +1,5 @@
-import type { LimitPeriod } from '../../../lib/text/plan-limits.ts'
 import { findPlanLimits, periodAt } from '../../../lib/time/limit-period.ts'
+import type { LimitPeriod } from '../../../lib/time/plan-limits.ts'
 import type { Handlers } from '../handler-types.ts'
 import type { State, User } from '../state.ts'
 import type { UserReference } from '../types.ts'

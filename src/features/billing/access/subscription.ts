@@ -1,5 +1,5 @@
 import { asc, eq, sql } from 'drizzle-orm'
-import { listStandardLimits, type StandardLimits } from '../../../lib/text/plan-limits.ts'
+import { listStandardLimits, type StandardLimits } from '../../../lib/time/plan-limits.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import { type Environment, type StoredEnvironment, toEnvironment } from '../environment.ts'
 import type { KeyedPurchase, Projection } from '../projection/projection.ts'
