@@ -50,13 +50,22 @@ const LOGIN = [
   'POST login/sign-in',
 ]
 
+/** Those of the names whose noun the console has: a feature may have been left out. */
+function ofFeatures(app: TestApp, names: string[]): string[] {
+  const nounOf = (name: string) => name.split(/[ /]/)[1]
+  const nouns = new Set(routesOf(app).map(({ name }) => nounOf(name)))
+  return names.filter((name) => nouns.has(nounOf(name))).toSorted()
+}
+
 test('only the listed routes need a proof, need an owner or work without a session', async () => {
   await using app = await createTestApp()
   const all = routesOf(app)
   const namesOf = (list: typeof all) => list.map(({ name }) => name).toSorted()
   expect(all.length).toBeGreaterThan(50)
-  expect(namesOf(all.filter(({ tags }) => tags.includes('stepUp')))).toEqual(STEP_UP.toSorted())
-  expect(namesOf(all.filter(({ tags }) => tags.includes('owner')))).toEqual(OWNER.toSorted())
+  expect(namesOf(all.filter(({ tags }) => tags.includes('stepUp')))).toEqual(
+    ofFeatures(app, STEP_UP),
+  )
+  expect(namesOf(all.filter(({ tags }) => tags.includes('owner')))).toEqual(ofFeatures(app, OWNER))
   expect(namesOf(all.filter(({ isLogin }) => isLogin))).toEqual(LOGIN.toSorted())
 })
 
@@ -170,7 +179,8 @@ test.each<Role>(['operator', 'owner'])(
     expect(await findStepUpRoutes()).toEqual([])
     app.clock.advance(MINUTE)
     const expected = role === 'owner' ? STEP_UP : STEP_UP.filter((name) => !OWNER.includes(name))
-    expect(await findStepUpRoutes()).toEqual(expected.map((name) => `403 ${name}`).toSorted())
+    const refused = ofFeatures(app, expected).map((name) => `403 ${name}`)
+    expect(await findStepUpRoutes()).toEqual(refused.toSorted())
     await browser.ask('POST', 'me/proof', { json: { code: browser.codeNow() } })
     expect(await findStepUpRoutes()).toEqual([])
   },

@@ -77,7 +77,7 @@ test('lists name the users of their rows', async () => {
 test('refuses to sort by a column without an index', async () => {
   await using app = await createTestApp()
   const browser = await signInOperator(app)
-  for (const path of ['events?sort=type', 'audit?sort=operator', 'deliveries?sort=state']) {
+  for (const path of ['events?sort=type', 'audit?sort=operator']) {
     expect([path, (await browser.ask('GET', path)).status]).toEqual([path, 422])
   }
 })

@@ -183,15 +183,6 @@ test('does not mask features and plans whose names look like secrets', async () 
   expect(entries).toMatchObject([{ after: created }, { after: command }, { after: shown }, {}])
 })
 
-test('does not log the query of a webhook URL, which is often a secret', async () => {
-  await using app = await createTestApp({ WEBHOOKS_ALLOW_PRIVATE: 'on' })
-  const url = 'https://example.com/hook?token=secret'
-  await typeCommand(app, 'webhooks add', [url], { events: 'all' })
-  const { entries } = await app.services.operators.audit.list({})
-  const [added] = entries.map((entry) => JSON.stringify(entry))
-  expect(added).toContain('https://example.com/hook?…')
-})
-
 test('truncates long text and never logs the setup link of a new operator', async () => {
   await using app = await createTestApp()
   const { audit } = app.services.operators

@@ -1,0 +1,12 @@
+import { expect, test } from 'bun:test'
+import { createTestApp } from '../../support/app.ts'
+import { typeCommand } from '../../support/commands.ts'
+
+test('keeps no query of a webhook endpoint, which is often a secret', async () => {
+  await using app = await createTestApp({ WEBHOOKS_ALLOW_PRIVATE: 'on' })
+  const url = 'https://example.com/hook?token=secret'
+  await typeCommand(app, 'webhooks add', [url], { events: 'all' })
+  const { entries } = await app.services.operators.audit.list({})
+  const [added] = entries.map((entry) => JSON.stringify(entry))
+  expect(added).toContain('https://example.com/hook?…')
+})
