@@ -1,12 +1,30 @@
 import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { loadConsumers, type QueueWorld } from '../support/queues.ts'
 import { until } from '../support/until.ts'
 
 const HOUR = 3_600_000
+/** Stale billing work has no lease: each slice is a change of its own. */
+const WITHOUT_LEASE = 'billing/feature.ts'
+const FEATURES = join(import.meta.dir, '../../src/features')
+const TESTS = join(import.meta.dir, '../features')
 
 const consumers = await loadConsumers()
 const several = consumers.filter(({ slots }) => slots > 1)
 const withKeys = consumers.filter(({ hasKeys }) => hasKeys)
+
+test('every feature with a queue has consumers here', () => {
+  const features = new Bun.Glob('*/feature.ts').scanSync(FEATURES)
+  const withQueues = [...features].filter(
+    (path) =>
+      path !== WITHOUT_LEASE && readFileSync(join(FEATURES, path), 'utf8').includes('queues: ['),
+  )
+  const tested = new Bun.Glob('*/queue.consumers.ts').scanSync(TESTS)
+  expect([...tested].map((path) => dirname(path)).toSorted()).toEqual(
+    withQueues.map((path) => dirname(path)).toSorted(),
+  )
+})
 
 test.each(consumers)(
   '$name: takes over from a process that has died after its lease, and not before',

@@ -37,7 +37,7 @@ export type Consumer = {
 }
 
 export async function loadConsumers(): Promise<Consumer[]> {
-  const found = new Bun.Glob('../*/*/queue.consumers.ts').scanSync(import.meta.dir)
+  const found = new Bun.Glob('../features/*/queue.consumers.ts').scanSync(import.meta.dir)
   const modules = await Promise.all([...found].toSorted().map((path) => import(`./${path}`)))
   return modules.flatMap(({ consumers }) => consumers)
 }
