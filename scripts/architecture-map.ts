@@ -5,7 +5,6 @@ import { ROOT } from './root.ts'
 const SOURCE = join(ROOT, 'src')
 const MAP = /(?<=```\nsrc\/\n).*?(?=```)/s
 const NAMES = /^ *(?=[\w-]+\/)((?:[\w-]+\/ ?)+)/
-const FEATURE = /^features\/[\w-]+$/
 /** The column in which descriptions begin. */
 const COLUMN = 27
 
@@ -32,13 +31,12 @@ export function listDescribed(page: string): string[] {
   return readLines(page).flatMap(({ directories }) => directories.filter(isThere))
 }
 
-/** The page without directories that are gone, with the comments of all features and with new features. */
+/** The page without directories that are gone, and with new features, described by their comments. */
 export function updateMap(page: string): string {
   const lines = readLines(page).flatMap(({ text, directories }) => {
     if (directories.length === 0) return [text]
     const [path = '', ...others] = directories.filter(isThere)
     if (path === '') return []
-    if (FEATURE.test(path)) return [describeFeature(path)]
     const known = new Set([path, ...others].map((one) => one.split('/').at(-1)))
     return [
       text.replace(

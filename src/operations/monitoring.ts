@@ -61,7 +61,7 @@ export function createMonitoring(deps: ReadinessDeps) {
       faults,
       ...(await host.backup()),
       delivery: deliveries,
-      storeProblem: await deps.storeOwner.describe().catch(() => null),
+      storeProblem: await deps.storeOwner.describeProblem().catch(() => null),
       failedWebhooks: (await deps.webhooks?.health.listFailed()) ?? [],
       unconverted: (await deps.figures.read({})).unconverted,
       settingWarnings: [...(await deps.settings.warn()), ...(await deps.plans.warn())],

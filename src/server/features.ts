@@ -3,7 +3,7 @@ import { alertsFeature } from '../features/alerts/feature.ts'
 import { apiKeysFeature } from '../features/api-keys/feature.ts'
 import { attachmentsFeature } from '../features/attachments/feature.ts'
 import { billingFeature } from '../features/billing/feature.ts'
-import { billingExport, SubscriptionReplyOf } from '../features/billing/model.ts'
+import { billingExport, createSubscriptionReply } from '../features/billing/model.ts'
 import type { FoldingSizes } from '../features/billing/projection/checkpoints.ts'
 import { computeRenewal } from '../features/billing/purchases/access.ts'
 import { changesFeature } from '../features/changes/feature.ts'
@@ -16,7 +16,7 @@ import { ratesFeature } from '../features/rates/feature.ts'
 import type { Peg } from '../features/rates/table.ts'
 import { settingsFeature } from '../features/settings/feature.ts'
 import { storeEventReaders, storesFeature } from '../features/stores/feature.ts'
-import { SubmissionReplyOf } from '../features/stores/model.ts'
+import { createSubmissionReply } from '../features/stores/model.ts'
 import { usageFeature } from '../features/usage/feature.ts'
 import { createAccounts } from '../features/users/accounts/accounts.ts'
 import { usersFeature } from '../features/users/feature.ts'
@@ -59,8 +59,8 @@ export const FEATURES = [
 
 export type Tables = Intersection<ReturnType<(typeof FEATURES)[number]['tables']>>
 
-const Subscription = SubscriptionReplyOf(PlanReply)
-const SubmittedPurchases = SubmissionReplyOf(Subscription)
+const Subscription = createSubscriptionReply(PlanReply)
+const SubmittedPurchases = createSubmissionReply(Subscription)
 
 /** The models of the client package that contain models of several features. */
 export const connectedModels = {
@@ -92,7 +92,6 @@ export type FeatureOverrides = {
 
 export type FeaturesDeps = FeatureOverrides & {
   pegs: Peg[]
-  /** The command line of the image worker. */
   imageCommand: string[]
   readMetric: ReadMetric
   conditions: ConditionList
@@ -171,7 +170,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     findLink: (key) => stores.services.stores.claims.findLink(key),
     storeSupport: () => stores.services.storeSupport(),
     isUser: accounts.exists,
-    isUserIn: accounts.existsIn,
+    isUserWithin: accounts.existsWithin,
     onAccessChange: async (tx, change) => {
       const { userId, previous, current } = change
       await changes.record(tx, userId, 'subscription')

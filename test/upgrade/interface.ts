@@ -32,7 +32,8 @@ export async function readReleased(): Promise<Json> {
 export function findRemovals(before: Json, now: Json): string[] {
   const [released, todays] = [listTags(before), listTags(now)]
   const leftOut = released.difference(todays)
-  const isLeftOut = (operation: Json) => listIn(operation, 'tags').every((tag) => leftOut.has(tag))
+  const isLeftOut = (operation: Json) =>
+    readList(operation, 'tags').every((tag) => leftOut.has(tag))
   const ofExport = /^GET \/api\/user\/export\/v1 200\.response\.\w+ is (missing|optional)$/
   const removals = findInPaths(before, now, isLeftOut)
   return leftOut.size === 0 ? removals : removals.filter((found) => !ofExport.test(found))
@@ -43,7 +44,7 @@ function listTags(documents: Json): Set<unknown> {
   const operations = Object.values(documents).flatMap((paths) =>
     Object.values(paths as Json).flatMap((methods) => Object.values(methods as Json)),
   )
-  return new Set(operations.flatMap((one) => (isTree(one) ? listIn(one, 'tags') : [])))
+  return new Set(operations.flatMap((one) => (isTree(one) ? readList(one, 'tags') : [])))
 }
 
 function findInPaths(before: Json, now: Json, isLeftOut: (operation: Json) => boolean): string[] {

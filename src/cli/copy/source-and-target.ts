@@ -22,8 +22,8 @@ import {
 } from '../../platform/db/sqlite/open.ts'
 import { buildTables } from '../../server/declarations.ts'
 import type { Tables } from '../../server/features.ts'
-import { refuseSchema, type SchemaChange } from '../data/engine.ts'
-import { connectPostgres, refuseUnfinishedCopy, type UrlSetting } from '../data/open-postgres.ts'
+import { assertSchemaChangeAllowed, type SchemaChange } from '../data/engine.ts'
+import { assertCopyFinished, connectPostgres, type UrlSetting } from '../data/open-postgres.ts'
 import { requireRights } from '../data/postgres-rights.ts'
 import { CopyMismatch, countAll } from './copy-tables.ts'
 

@@ -11,10 +11,7 @@ export function addMonths(ms: number, months: number): number {
   return time.setUTCDate(Math.min(day, lastDay))
 }
 
-/**
- * The days on which the current period of a purchase began and ends; `endsAt` null: never, or unknown. `firstStartedAt`:
- * when the first period began. `renews`: whether another period is expected.
- */
+/** `endsAt` null: never or unknown. `firstStartedAt`: of the first period. `renews`: another period is expected. */
 export type Renewal = {
   startedAt: Date
   endsAt: Date | null

@@ -10,7 +10,6 @@ const MAX_LATE_RENEWAL_MS = 3 * DAY_MS
 export const MAX_EXTENSION_MS = MAX_LATE_RENEWAL_MS + DAY_MS
 const TOTAL_PERIOD_START = new Date(0)
 
-/** All limits of a plan with their periods. */
 export function findPlanLimits(
   plan: Parameters<typeof periodsByName>[0] & Parameters<typeof limitsByName>[0],
 ) {

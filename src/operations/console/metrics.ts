@@ -3,7 +3,7 @@ import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../platform/http/replies/envelope.ts'
 import type { Slowest } from '../../platform/metrics/slowest.ts'
 import type { Recorder } from '../../platform/metrics/snapshots.ts'
-import { figuresOfKind, groupByEndpoint, isCalledByApps, isConsole } from '../endpoints.ts'
+import { filterByKind, groupByEndpoint, isCalledByApps, isConsole } from '../endpoints.ts'
 import type { Monitored } from '../monitored.ts'
 
 type MetricsAdminDeps = Pick<Monitored, 'webhooks'> & {
@@ -59,7 +59,7 @@ export type MetricsSummary = Awaited<ReturnType<typeof summarize>>
 async function summarize({ recorder, webhooks }: MetricsAdminDeps, hours: number) {
   const { since, figures } = await recorder.tallies.list(hours)
   const endpoints = groupByEndpoint(figures)
-  const attempts = new Map(figuresOfKind(figures, 'webhook').map((one) => [one.name, one]))
+  const attempts = new Map(filterByKind(figures, 'webhook').map((one) => [one.name, one]))
   const outgoing = ((await webhooks?.health.countWaiting()) ?? []).map(({ id, url, waiting }) => {
     const { count = 0, soft = 0, hard = 0, p50 = 0, p99 = 0 } = attempts.get(id) ?? {}
     const delivered = count - soft - hard

@@ -86,7 +86,7 @@ test('a threshold must be a number, and a rule must exist', async () => {
   await expect(it.alerts.set('unknown', { isOn: true })).rejects.toThrow('no alert rule unknown')
 })
 
-test('the console and a command set a rule alike', async () => {
+test('the console and a command change a rule in the same way', async () => {
   await using it = await setUpAlerts()
   const ann = await signInOperator(it.app)
   const json = { isOn: false, threshold: 5_000 }
@@ -126,7 +126,7 @@ test('a firing alert whose rule is turned off is resolved', async () => {
   expect(await it.pass(5)).toContain('Resolved: The disk is almost full')
 })
 
-test('an alert goes on if its rule is saved without a change', async () => {
+test('an alert keeps firing if its rule is saved without a change', async () => {
   await using it = await setUpAlerts()
   await it.alerts.set('disk-low', { threshold: 1e12 })
   await it.pass(11)

@@ -14,7 +14,7 @@ export const requests: ServerRequests = {
   }),
   'DELETE /api/server/users/v1/{id}/grants/{grantId}': async ({ app, userId }) => {
     const grant = { userId, entitlementId: 'team', until: null, by: 'ann', reason: 'test' }
-    const { id } = await app.services.grants.give(grant)
+    const { id } = await app.services.grants.create(grant)
     return { path: `${grantsOf(userId)}/${id}` }
   },
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
 import { typeCommand } from '../../support/commands.ts'
 
-test('keeps no query of a webhook endpoint, which is often a secret', async () => {
+test('does not log the query of a webhook URL, which is often a secret', async () => {
   await using app = await createTestApp({ WEBHOOKS_ALLOW_PRIVATE: 'on' })
   const url = 'https://example.com/hook?token=secret'
   await typeCommand(app, 'webhooks add', [url], { events: 'all' })

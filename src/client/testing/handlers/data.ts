@@ -14,7 +14,6 @@ type Documents = { app: Document; server: Document }
 
 const NONE: Document = { content: {}, updatedAt: null }
 
-/** The documents of the app and its servers. */
 export function createData({ find, clock, resolve, recordChange, mergers }: State) {
   const stored = new WeakMap<User, Documents>()
   mergers.push(merge)

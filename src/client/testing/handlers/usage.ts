@@ -5,7 +5,6 @@ import type { State, User } from '../state.ts'
 import type { UserReference } from '../types.ts'
 import type { Purchases } from './purchases.ts'
 
-/** The use of the limits of the user's plan. */
 export function createUsage({ find, clock, resolve, mergers }: State, purchases: Purchases) {
   /** How much of the limits users have used, by their names and the starts of the periods. */
   const used = new WeakMap<User, Map<string, number>>()

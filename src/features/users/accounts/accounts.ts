@@ -20,7 +20,6 @@ const PAGE_SIZE = 1_000
 export type Accounts = ReturnType<typeof createAccounts>
 export type Account = UsersDb['tables']['users']['$inferSelect']
 
-/** What has happened to an account in a transaction: its final state, or what remains of it. */
 type AccountChange =
   | { kind: 'created' | 'updated'; account: Account }
   | { kind: 'deleted'; userId: string; mergedInto: string | null }

@@ -23,8 +23,7 @@ export function partOfExport<T extends Record<string, TSchema>>(members: T, name
   return withDescription(closedObject(members), `${name}, as part of a data export`)
 }
 
-/** One of a closed list of words. */
-export function oneOf<const T extends string>(
+export function literalUnion<const T extends string>(
   words: readonly T[],
   documentation: { description: string },
 ) {

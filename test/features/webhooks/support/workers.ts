@@ -1,4 +1,4 @@
-import { createSemaphore } from '../../../../src/lib/concurrency/slots.ts'
+import { createTaskQueue } from '../../../../src/lib/concurrency/slots.ts'
 import { startReceiver } from '../../../support/receiver.ts'
 import { simulateDelay } from '../../../support/until.ts'
 
