@@ -113,7 +113,7 @@ test('only config.ts reads the environment', () => {
 
 /** The files of a feature that use HTTP: routes, models, pages, and those that handle bodies. */
 const USES_HTTP =
-  /(^|\/)(routes|model|client-models)\.ts$|\/(routes|admin)\/|upload\/receive-uploads\.ts$|storage\/serve\.ts$|(^|\/)(admin|actions|lists|feature)\.ts$|\/actions\/|settings\/(audience|rules\/conditions)\.ts$/
+  /(^|\/)(routes|model|client-models)\.ts$|\/(routes|console)\/|upload\/receive-uploads\.ts$|storage\/serve\.ts$|(^|\/)(console|actions|lists|feature)\.ts$|\/actions\/|settings\/(audience|rules\/conditions)\.ts$/
 
 test('only routes and models of a feature use Elysia, HTTP or the configuration', () => {
   const nonHttp = files.filter(({ path }) => path.startsWith('features/') && !USES_HTTP.test(path))

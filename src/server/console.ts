@@ -1,7 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia'
-import { backupsAdmin } from '../operations/console/backups.ts'
-import { metricsAdmin } from '../operations/console/metrics.ts'
-import { healthAdmin } from '../operations/console/overview.ts'
+import { backupsConsole } from '../operations/console/backups.ts'
+import { metricsConsole } from '../operations/console/metrics.ts'
+import { healthConsole } from '../operations/console/overview.ts'
 import { consoleActions, describeActions } from '../platform/actions/console-routes.ts'
 import type { ConsoleContext } from '../platform/feature.ts'
 import {
@@ -31,11 +31,11 @@ export function createConsole(services: Services, isFromProxy: FromProxy) {
   return new Elysia({ name: 'console' })
     .use(isLimited ? consoleNetworks({ isAllowed }) : new Elysia())
     .use(consolePage())
-    .use(createAdmin(services, isFromProxy))
+    .use(createConsoleApi(services, isFromProxy))
 }
 
 /** The console's routes, protected by one guard and hidden from the public OpenAPI document. */
-function createAdmin(services: Services, isFromProxy: FromProxy) {
+function createConsoleApi(services: Services, isFromProxy: FromProxy) {
   const { config, operators, findIp, now } = services
   const checkSession = operators.sessions.check
   const { guard, protect } = consoleGuard({
@@ -69,15 +69,18 @@ function createAdmin(services: Services, isFromProxy: FromProxy) {
     findUserNames: services.users.directory.findNames,
   }
   const deps = { services, log: services.log, now, ...context }
-  const admin: AnyElysia = new Elysia({ name: 'admin', normalize: false, detail: { hide: true } })
+  const api: AnyElysia = new Elysia({
+    name: 'console-api',
+    normalize: false,
+    detail: { hide: true },
+  })
     .use(guard)
     .use(consoleActions(actions, deps))
     .use(consoleLists(lists, deps))
     .get(`${CONSOLE_API}/declarations`, () => data(declared), allow('reader'))
-    .use(backupsAdmin({ ...services, record }))
-    .use(healthAdmin({ ...services, isSignedIn }))
-    .use(metricsAdmin(services))
-  for (const { consoleRoutes } of services.parts)
-    if (consoleRoutes) admin.use(consoleRoutes(context))
-  return protect(admin)
+    .use(backupsConsole({ ...services, record }))
+    .use(healthConsole({ ...services, isSignedIn }))
+    .use(metricsConsole(services))
+  for (const { consoleRoutes } of services.parts) if (consoleRoutes) api.use(consoleRoutes(context))
+  return protect(api)
 }

@@ -2,8 +2,8 @@ import type { ConditionList } from '../../platform/conditions/condition.ts'
 import type { ReadMetric } from '../../platform/conditions/measurements.ts'
 import type { Feature, Platform } from '../../platform/feature.ts'
 import { alertActions } from './actions.ts'
-import { alertsAdmin } from './admin.ts'
 import { alertCommands } from './commands.ts'
+import { alertsConsole } from './console.ts'
 import { type AlertsDb, alertTables } from './schema.ts'
 import { type Alerts, createAlerts } from './service.ts'
 
@@ -23,7 +23,7 @@ export const alertsFeature = {
     const alerts: Alerts = createAlerts({ ...platform, ...needs, hasAddress })
     return {
       services: { alerts },
-      consoleRoutes: () => alertsAdmin({ alerts }),
+      consoleRoutes: () => alertsConsole({ alerts }),
       jobs: [
         {
           name: 'alerts',

@@ -13,7 +13,7 @@ import { partOfExport } from '../../platform/http/replies/envelope.ts'
 import { counter, gauge } from '../../platform/metrics/metrics.ts'
 import { byForeignKey, type ExistingUsers, nothing } from '../../platform/user-table.ts'
 import { attachmentActions } from './actions.ts'
-import { attachmentsAdmin } from './admin.ts'
+import { attachmentsConsole } from './console.ts'
 import { createImageQueue } from './images/image-queue.ts'
 import { createVariants } from './images/variants.ts'
 import { attachmentJobs } from './jobs.ts'
@@ -161,7 +161,7 @@ export const attachmentsFeature = {
       routes: (context: RouteContext) => attachmentRoutes({ ...services, ...context, isRemote }),
       serverRoutes: (context: ServerContext) =>
         serverAttachmentRoutes({ ...needs, ...context, listing }),
-      consoleRoutes: (context: ConsoleContext) => attachmentsAdmin({ ...services, ...context }),
+      consoleRoutes: (context: ConsoleContext) => attachmentsConsole({ ...services, ...context }),
       jobs: attachmentJobs(services),
       userData: {
         attachments: {

@@ -3,12 +3,12 @@ import type { Feature, Platform, RouteContext, ServerContext } from '../../platf
 import { byForeignKey, nothing } from '../../platform/user-table.ts'
 import type { PlanLike } from './access/subscription.ts'
 import { billingActions } from './actions.ts'
-import { billingAdmin, type StoreSupport } from './admin.ts'
 import { type BillingNeeds, createBillingParts } from './billing.ts'
-import { businessAdmin } from './business/admin.ts'
 import { businessCommands } from './business/commands.ts'
+import { businessConsole } from './business/console.ts'
 import { billingCommands } from './commands.ts'
 import { billingConditions, billingMetrics } from './conditions.ts'
+import { billingConsole, type StoreSupport } from './console.ts'
 import { grantActions } from './grants/actions.ts'
 import { accessList } from './grants/commands.ts'
 import { grantRoutes } from './grants/routes.ts'
@@ -76,8 +76,8 @@ export const billingFeature = {
         ),
       consoleRoutes: () =>
         new Elysia({ name: 'billing-console' })
-          .use(billingAdmin({ ...parts, ...needs }))
-          .use(businessAdmin(parts)),
+          .use(billingConsole({ ...parts, ...needs }))
+          .use(businessConsole(parts)),
       queues: [parts.backlog],
       jobs: billingJobs(parts),
       userData: {

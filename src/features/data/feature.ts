@@ -2,7 +2,7 @@ import type { Tx } from '../../platform/db/db.ts'
 import type { Feature, Platform, RouteContext, ServerContext } from '../../platform/feature.ts'
 import { partOfExport } from '../../platform/http/replies/envelope.ts'
 import { byForeignKey, type ExistingUsers } from '../../platform/user-table.ts'
-import { dataAdmin } from './admin.ts'
+import { dataConsole } from './console.ts'
 import { DataReply, dataExport, dataTags, serverDataTags } from './model.ts'
 import { dataRoutes } from './routes.ts'
 import { type DataDb, dataTables } from './schema.ts'
@@ -29,7 +29,7 @@ export const dataFeature = {
       services: { documents },
       routes: ({ signedIn }: RouteContext) => dataRoutes({ documents, signedIn }),
       serverRoutes: ({ scopeGuard }: ServerContext) => serverDataRoutes({ documents, scopeGuard }),
-      consoleRoutes: () => dataAdmin({ documents }),
+      consoleRoutes: () => dataConsole({ documents }),
       userData: {
         userDocuments: {
           deletion: byForeignKey,

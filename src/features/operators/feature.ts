@@ -2,12 +2,12 @@ import { Elysia } from 'elysia'
 import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
 import { findConsoleUrl } from '../../platform/public-url.ts'
 import { operatorActions } from './actions.ts'
-import { auditAdmin } from './admin/audit.ts'
-import { signInAdmin } from './admin/sign-in.ts'
+import { auditConsole } from './console/audit.ts'
+import { signInConsole } from './console/sign-in.ts'
 import { operatorLists } from './lists.ts'
 import { createOperators } from './operators.ts'
 import { type OperatorsDb, operatorTables } from './schema.ts'
-import { viewsAdmin } from './views/admin.ts'
+import { viewsConsole } from './views/console.ts'
 import { createViews } from './views/views.ts'
 
 /** Console operators, and the audit log of their actions. */
@@ -38,9 +38,9 @@ export const operatorsFeature = {
       services: { operators, consoleUrl },
       consoleRoutes: (context: ConsoleContext) =>
         new Elysia({ name: 'operators-console' })
-          .use(signInAdmin({ operators, appName, now, ...context }))
-          .use(auditAdmin({ operators, ...context }))
-          .use(viewsAdmin(createViews(platform.db))),
+          .use(signInConsole({ operators, appName, now, ...context }))
+          .use(auditConsole({ operators, ...context }))
+          .use(viewsConsole(createViews(platform.db))),
       jobs: [
         {
           name: 'old audit entries',

@@ -1,8 +1,8 @@
 import type { Feature, Platform } from '../../platform/feature.ts'
 import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { plansActions } from './actions.ts'
-import { plansAdmin } from './admin.ts'
 import { plansCommands } from './commands.ts'
+import { plansConsole } from './console.ts'
 import { PlanReply } from './model.ts'
 import { plansRoutes } from './routes.ts'
 import { type PlansDb, planTables } from './schema.ts'
@@ -18,7 +18,7 @@ export const plansFeature = {
     return {
       services: { plans },
       routes: () => plansRoutes({ plans }),
-      consoleRoutes: () => plansAdmin({ plans }),
+      consoleRoutes: () => plansConsole({ plans }),
     }
   },
 } satisfies Feature

@@ -2,8 +2,8 @@ import type { Tx } from '../../platform/db/db.ts'
 import type { Feature, Platform, RouteContext } from '../../platform/feature.ts'
 import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { settingsActions } from './actions.ts'
-import { settingsAdmin } from './admin.ts'
 import { settingsCommands } from './commands.ts'
+import { settingsConsole } from './console.ts'
 import { AppSettingsReply, appTags } from './model.ts'
 import { settingsRoutes } from './routes.ts'
 import { type SettingsDb, settingsTables } from './schema.ts'
@@ -30,7 +30,7 @@ export const settingsFeature = {
       services: { settings },
       routes: (context: RouteContext) =>
         settingsRoutes({ settings, countryHeader, ...needs, ...context }),
-      consoleRoutes: () => settingsAdmin({ settings }),
+      consoleRoutes: () => settingsConsole({ settings }),
     }
   },
 } satisfies Feature

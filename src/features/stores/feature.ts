@@ -1,13 +1,13 @@
 import type { TSchema } from 'elysia'
 import type { Feature, Platform, RouteContext } from '../../platform/feature.ts'
 import { nothing } from '../../platform/user-table.ts'
-import type { StoreSupport } from '../billing/admin.ts'
 import type { Billing } from '../billing/billing.ts'
+import type { StoreSupport } from '../billing/console.ts'
 import { storeActions } from './actions.ts'
-import { storeAdmin } from './admin.ts'
 import { appleEvent } from './apple/event.ts'
 import { storeCommands } from './commands.ts'
 import { storeConditions, storeMetrics } from './conditions.ts'
+import { storeConsole } from './console.ts'
 import { playEvent } from './google/event.ts'
 import { playRoutes } from './google/push/routes.ts'
 import { storeJobs } from './jobs.ts'
@@ -83,7 +83,7 @@ export const storesFeature = {
             }),
           )
       },
-      consoleRoutes: () => storeAdmin({ stores }),
+      consoleRoutes: () => storeConsole({ stores }),
       queues: [stores.play, stores.overdue].flatMap((part) => part?.queue ?? []),
       jobs: storeJobs(stores),
       userData: {

@@ -1,7 +1,7 @@
 import type { Feature, Platform, RouteContext, ServerContext } from '../../platform/feature.ts'
 import { partOfExport } from '../../platform/http/replies/envelope.ts'
 import { byForeignKey, nothing } from '../../platform/user-table.ts'
-import { usageAdmin } from './admin.ts'
+import { usageConsole } from './console.ts'
 import { usageLists } from './lists.ts'
 import { serverUsageTags, UsageReply, usageExport, usageTags } from './model.ts'
 import { usageRoutes } from './routes.ts'
@@ -32,7 +32,7 @@ export const usageFeature = {
       services: { usage },
       routes: ({ signedIn }: RouteContext) => usageRoutes({ usage, signedIn }),
       serverRoutes: ({ scopeGuard }: ServerContext) => serverUsageRoutes({ usage, scopeGuard }),
-      consoleRoutes: () => usageAdmin({ usage }),
+      consoleRoutes: () => usageConsole({ usage }),
       jobs: [
         {
           name: 'old usage',

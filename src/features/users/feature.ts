@@ -16,9 +16,9 @@ import { type AccessSearch, createUserSearch } from './accounts/user-search.ts'
 import { accountActions } from './actions/accounts.ts'
 import { noteActions } from './actions/notes.ts'
 import { signInActions } from './actions/sign-in.ts'
-import { userAdmin } from './admin.ts'
 import { userCommands } from './commands.ts'
 import { userConditions } from './conditions.ts'
+import { userConsole } from './console.ts'
 import type { MailLinks } from './email/email-addresses.ts'
 import type { UserOutbox } from './email/outbox-messages.ts'
 import { importUsers } from './import/actions.ts'
@@ -167,7 +167,7 @@ export const usersFeature = {
           profileRoutes({ ...needs, profile, ...context }),
         ),
       serverRoutes: (context: ServerContext) => serverUserRoutes({ users, introspect, ...context }),
-      consoleRoutes: () => userAdmin({ ...needs, users, profile, limits }),
+      consoleRoutes: () => userConsole({ ...needs, users, profile, limits }),
       queues: [outbox],
       jobs: userJobs({ users, names: accounts.names }),
       userData: {

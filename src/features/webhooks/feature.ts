@@ -3,7 +3,7 @@ import type { Feature, Platform, ServerContext } from '../../platform/feature.ts
 import type { Job } from '../../platform/jobs/jobs.ts'
 import { nothing } from '../../platform/user-table.ts'
 import { webhookActions } from './actions.ts'
-import { webhooksAdmin } from './admin.ts'
+import { webhooksConsole } from './console.ts'
 import { webhookConditions, webhookMetrics } from './health.ts'
 import { webhookCommands, webhookLists } from './lists.ts'
 import { type WebhooksDb, webhookTables } from './schema.ts'
@@ -50,7 +50,7 @@ export const webhooksFeature = {
     return {
       services: { webhooks },
       serverRoutes: (context: ServerContext) => serverWebhookRoutes({ webhooks, ...context }),
-      consoleRoutes: () => webhooksAdmin({ webhooks }),
+      consoleRoutes: () => webhooksConsole({ webhooks }),
       queues: [webhooks],
       jobs: [oldMessages(webhooks)],
       userData: {

@@ -96,11 +96,11 @@ const list = defineList({
 
 export const backupLists = [list]
 
-type BackupsAdminDeps = Needs & { record: RecordAction }
+type BackupsConsoleDeps = Needs & { record: RecordAction }
 
 /** Downloads backups. Only the command line restores them. */
-export function backupsAdmin({ backups, record }: BackupsAdminDeps) {
-  return new Elysia({ name: 'backups-admin', prefix: `${CONSOLE_API}/backups` }).get(
+export function backupsConsole({ backups, record }: BackupsConsoleDeps) {
+  return new Elysia({ name: 'backups-console', prefix: `${CONSOLE_API}/backups` }).get(
     '/:name/download',
     async ({ request, set, params: { name } }) => {
       const file = await requireBackups(backups).open(name)

@@ -6,7 +6,7 @@ import type { Recorder } from '../../platform/metrics/snapshots.ts'
 import { filterByKind, groupByEndpoint, isCalledByApps, isConsole } from '../endpoints.ts'
 import type { Monitored } from '../monitored.ts'
 
-type MetricsAdminDeps = Pick<Monitored, 'webhooks'> & {
+type MetricsConsoleDeps = Pick<Monitored, 'webhooks'> & {
   recorder: Pick<Recorder, 'charts' | 'tallies'>
   slowest: Slowest
 }
@@ -26,9 +26,9 @@ const EndpointQuery = closedObject({
   week: On,
 })
 
-export function metricsAdmin(deps: MetricsAdminDeps) {
+export function metricsConsole(deps: MetricsConsoleDeps) {
   const { charts } = deps.recorder
-  return new Elysia({ name: 'metrics-admin', prefix: CONSOLE_API })
+  return new Elysia({ name: 'metrics-console', prefix: CONSOLE_API })
     .get(
       '/metrics',
       async ({ query }) => {
@@ -56,7 +56,7 @@ export function metricsAdmin(deps: MetricsAdminDeps) {
 export type MetricsSummary = Awaited<ReturnType<typeof summarize>>
 
 /** By endpoint, webhook endpoint and billing provider. */
-async function summarize({ recorder, webhooks }: MetricsAdminDeps, hours: number) {
+async function summarize({ recorder, webhooks }: MetricsConsoleDeps, hours: number) {
   const { since, figures } = await recorder.tallies.list(hours)
   const endpoints = groupByEndpoint(figures)
   const attempts = new Map(filterByKind(figures, 'webhook').map((one) => [one.name, one]))
@@ -76,7 +76,7 @@ async function summarize({ recorder, webhooks }: MetricsAdminDeps, hours: number
 
 export type SlowRequests = ReturnType<typeof slowestRequests>
 
-function slowestRequests({ slowest }: MetricsAdminDeps, includesConsole: boolean) {
+function slowestRequests({ slowest }: MetricsConsoleDeps, includesConsole: boolean) {
   return slowest
     .list(({ name }) => includesConsole || !isConsole(name))
     .map(({ at, ...request }) => ({ ...request, at: new Date(at).toISOString() }))

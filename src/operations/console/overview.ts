@@ -15,7 +15,7 @@ import { followLines } from './live.ts'
 
 const BACKUPS_TIMEOUT_MS = 2_000
 
-type HealthAdminDeps = Monitored & {
+type HealthConsoleDeps = Monitored & {
   readiness: () => Promise<Readiness>
   /** Paid products that belong to no plan, as far as events or users have named them since the start. */
   reportedUnmatched: () => Promise<string[]>
@@ -28,9 +28,9 @@ type HealthAdminDeps = Monitored & {
 
 const RECENT_MINUTES = 10
 
-export function healthAdmin(deps: HealthAdminDeps) {
+export function healthConsole(deps: HealthConsoleDeps) {
   const { liveLines, isSignedIn } = deps
-  return new Elysia({ name: 'health-admin', prefix: CONSOLE_API })
+  return new Elysia({ name: 'health-console', prefix: CONSOLE_API })
     .get('/overview', async () => data(await overview(deps)), allow('reader'))
     .get(
       '/live',
@@ -47,7 +47,7 @@ export function healthAdmin(deps: HealthAdminDeps) {
 
 export type Overview = Awaited<ReturnType<typeof overview>>
 
-async function overview(deps: HealthAdminDeps) {
+async function overview(deps: HealthConsoleDeps) {
   const { config, db, version, readiness, eventSearch, rates, outbox, recorder, now } = deps
   const { bytes: freeBytes } = await freeSpace(config.dataDir)
   // An object store may not answer: readiness says why.

@@ -1,4 +1,4 @@
-import type { SupportDetails } from '../../../features/billing/admin.ts'
+import type { SupportDetails } from '../../../features/billing/console.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { unnamedUser } from '../../format.ts'
 import { canEdit } from '../../operator.ts'

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { SupportDetails } from '../../../features/billing/admin.ts'
+import type { SupportDetails } from '../../../features/billing/console.ts'
 import { read } from '../../api.ts'
 import { ActionButton } from '../../ui/declared.tsx'
 import { TextField } from '../../ui/fields.tsx'

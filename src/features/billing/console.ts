@@ -13,7 +13,7 @@ import type { EventSearch } from './inbox/event-search.ts'
 import { NO_PROVIDER_KEY, type Reconcile } from './provider/reconcile.ts'
 import { parsePurchaseKey } from './purchases/purchase-key.ts'
 
-type BillingAdminDeps = {
+type BillingConsoleDeps = {
   eventFolding: Pick<EventFolding, 'countMatching'>
   eventSearch: EventSearch
   timeline: Timeline
@@ -47,10 +47,10 @@ const EnvironmentQuery = closedObject({
 })
 
 /** Console routes for a billing event and the purchases of a user. */
-export function billingAdmin(deps: BillingAdminDeps) {
+export function billingConsole(deps: BillingConsoleDeps) {
   const { eventFolding, eventSearch, timeline, reconcile, findUser } = deps
   const { storeSupport, listPlans } = deps
-  return new Elysia({ name: 'billing-admin', prefix: CONSOLE_API })
+  return new Elysia({ name: 'events-console', prefix: CONSOLE_API })
     .get(
       '/event-count',
       async ({ query }) => data(await eventFolding.countMatching(toEventFilter(query))),

@@ -5,7 +5,7 @@ import type { Limits } from '../../platform/limits/limits.ts'
 import type { Profile } from './profile/service.ts'
 import type { Users } from './users.ts'
 
-type UsersAdminDeps = {
+type UsersConsoleDeps = {
   users: Users
   profile: Profile
   limits: Limits
@@ -16,10 +16,10 @@ type UsersAdminDeps = {
 const IdParam = closedObject({ id: t.String({ maxLength: 100 }) })
 
 /** Shows operators a user. */
-export function userAdmin(deps: UsersAdminDeps) {
+export function userConsole(deps: UsersConsoleDeps) {
   const { users, profile, limits, accessOf } = deps
   const { accounts, directory, devices, identities, twoFactor } = users
-  return new Elysia({ name: 'people-admin', prefix: `${CONSOLE_API}/people` }).get(
+  return new Elysia({ name: 'people-console', prefix: `${CONSOLE_API}/people` }).get(
     '/:id',
     async ({ params: { id } }) => {
       const account = await directory.find(id)

@@ -7,13 +7,15 @@ import { publicationViews } from '../../platform/publications/views.ts'
 import { PlanImport } from './model.ts'
 import type { Plans } from './service.ts'
 
-export function plansAdmin({ plans }: { plans: Plans }) {
-  return new Elysia({ name: 'plans-admin' }).use(publicationViews('plans', PlanImport, plans)).get(
-    `${CONSOLE_API}/preview/plans`,
-    async ({ query: { lang = '' } }) => {
-      const language = asLocale(lang)
-      return data(await plans.listInLanguages(language ? [language] : []))
-    },
-    { query: LanguageQuery, ...allow('reader') },
-  )
+export function plansConsole({ plans }: { plans: Plans }) {
+  return new Elysia({ name: 'plans-console' })
+    .use(publicationViews('plans', PlanImport, plans))
+    .get(
+      `${CONSOLE_API}/preview/plans`,
+      async ({ query: { lang = '' } }) => {
+        const language = asLocale(lang)
+        return data(await plans.listInLanguages(language ? [language] : []))
+      },
+      { query: LanguageQuery, ...allow('reader') },
+    )
 }

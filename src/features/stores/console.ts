@@ -5,8 +5,8 @@ import { data } from '../../platform/http/replies/envelope.ts'
 import type { Stores } from './stores.ts'
 
 /** Console routes for the state of the stores. */
-export function storeAdmin({ stores: { status } }: { stores: Stores }) {
-  return new Elysia({ name: 'store-admin', prefix: `${CONSOLE_API}/stores` })
+export function storeConsole({ stores: { status } }: { stores: Stores }) {
+  return new Elysia({ name: 'store-console', prefix: `${CONSOLE_API}/stores` })
     .get('', async () => data(await status.read()), allow('reader'))
     .get(
       '/check',

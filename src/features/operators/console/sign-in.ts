@@ -16,14 +16,14 @@ import { AddPasskey, IdParam, PasskeyParam, Proof, SetUp, SignIn, Token } from '
 import type { Operators } from '../operators.ts'
 import type { NewCredentials } from '../sign-in.ts'
 
-type SignInAdminDeps = {
+type SignInConsoleDeps = {
   operators: Operators
   appName: string
   now: () => Date
 } & Pick<ConsoleContext, 'record' | 'isSignedIn'>
 
 /** Sign-in to the console, and what operators see and change about themselves. */
-export function signInAdmin({ operators, appName, isSignedIn, record, now }: SignInAdminDeps) {
+export function signInConsole({ operators, appName, isSignedIn, record, now }: SignInConsoleDeps) {
   const { accounts, audit, passkeys, sessions, signIn } = operators
   return new Elysia({ name: 'console-sign-in', prefix: CONSOLE_API })
     .get(

@@ -6,14 +6,14 @@ import { withoutSearchTexts } from '../../../platform/lists/csv.ts'
 import { AuditQuery, toAuditFilter } from '../model.ts'
 import type { Operators } from '../operators.ts'
 
-type AuditAdminDeps = { operators: Pick<Operators, 'audit'> } & Pick<ConsoleContext, 'record'>
+type AuditConsoleDeps = { operators: Pick<Operators, 'audit'> } & Pick<ConsoleContext, 'record'>
 
 /** The maximum number of entries in an export. */
 const MAX_EXPORTED = 10_000
 
 /** Exports the audit log as JSON. */
-export function auditAdmin({ operators: { audit }, record }: AuditAdminDeps) {
-  return new Elysia({ name: 'audit-admin', prefix: CONSOLE_API }).get(
+export function auditConsole({ operators: { audit }, record }: AuditConsoleDeps) {
+  return new Elysia({ name: 'audit-console', prefix: CONSOLE_API }).get(
     '/audit/export',
     async ({ request, query, set }) => {
       const filter = toAuditFilter(query)

@@ -5,8 +5,8 @@ import { UserIdParam } from './model.ts'
 import type { Usage } from './service.ts'
 
 /** Shows operators what a user has used. */
-export function usageAdmin({ usage }: { usage: Usage }) {
-  return new Elysia({ name: 'usage-admin', prefix: `${CONSOLE_API}/usage` }).get(
+export function usageConsole({ usage }: { usage: Usage }) {
+  return new Elysia({ name: 'usage-console', prefix: `${CONSOLE_API}/usage` }).get(
     '/:id',
     async ({ params }) => data(await usage.read(params.id)),
     { params: UserIdParam, ...allow('reader') },

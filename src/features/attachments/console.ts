@@ -4,7 +4,7 @@ import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { closedObject } from '../../platform/http/replies/envelope.ts'
 import type { Attachments } from './service.ts'
 
-type AttachmentsAdminDeps = {
+type AttachmentsConsoleDeps = {
   attachments: Attachments
 } & Pick<ConsoleContext, 'record' | 'findBaseUrl'>
 
@@ -14,9 +14,9 @@ const FileParams = closedObject({
 })
 
 /** Opens users' files. */
-export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
+export function attachmentsConsole(deps: AttachmentsConsoleDeps) {
   const { attachments, findBaseUrl, record } = deps
-  return new Elysia({ name: 'attachments-admin', prefix: CONSOLE_API }).get(
+  return new Elysia({ name: 'attachments-console', prefix: CONSOLE_API }).get(
     '/people/:id/files/:key/open',
     async ({ request, params: { id, key }, redirect }) => {
       const { url } = await attachments.toDetails(id, key, findBaseUrl(request))

@@ -7,9 +7,9 @@ import type { Webhooks } from './webhooks.ts'
 const IdParams = closedObject({ id: t.String({ maxLength: 100 }) })
 
 /** A webhook endpoint, and a delivery with its attempts. */
-export function webhooksAdmin({ webhooks: { endpoints, deliveries } }: { webhooks: Webhooks }) {
+export function webhooksConsole({ webhooks: { endpoints, deliveries } }: { webhooks: Webhooks }) {
   const one = { params: IdParams, ...allow('reader') }
-  return new Elysia({ name: 'webhooks-admin', prefix: CONSOLE_API })
+  return new Elysia({ name: 'webhooks-console', prefix: CONSOLE_API })
     .get(
       '/webhooks/:id',
       async ({ params: { id } }) => data(hideQuery(await endpoints.find(id))),

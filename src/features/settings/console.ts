@@ -10,8 +10,8 @@ import type { Settings } from './service.ts'
 const Preview = closedObject({ content: t.Any(), as: AudienceInput })
 const Content = closedObject({ content: t.Any() })
 
-export function settingsAdmin({ settings }: { settings: Settings }) {
-  return new Elysia({ name: 'settings-admin' })
+export function settingsConsole({ settings }: { settings: Settings }) {
+  return new Elysia({ name: 'settings-console' })
     .use(publicationViews('settings', StoredSettings, settings))
     .post(
       `${CONSOLE_API}/preview/settings`,

@@ -10,8 +10,8 @@ const FiguresQuery = closedObject({
   environment: t.Optional(literalUnion(ENVIRONMENTS, { description: 'production by default' })),
 })
 
-export function businessAdmin({ figures }: { figures: Figures }) {
-  return new Elysia({ name: 'business-admin', prefix: CONSOLE_API }).get(
+export function businessConsole({ figures }: { figures: Figures }) {
+  return new Elysia({ name: 'business-console', prefix: CONSOLE_API }).get(
     '/business',
     async ({ query }) => data(await figures.read(query)),
     { query: FiguresQuery, ...allow('reader') },

@@ -17,8 +17,8 @@ const NewView = closedObject({
 const NamedView = closedObject({ name: Name })
 
 /** The operator's own saved views. They change nothing for anyone else, so they are not in the audit log. */
-export function viewsAdmin(views: Views) {
-  return new Elysia({ name: 'views-admin', prefix: `${CONSOLE_API}/me/views` })
+export function viewsConsole(views: Views) {
+  return new Elysia({ name: 'views-console', prefix: `${CONSOLE_API}/me/views` })
     .get('', async ({ request }) => data(await views.list(findOperator(request).operatorId)), {
       ...allow('self'),
     })
