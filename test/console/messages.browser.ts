@@ -50,7 +50,7 @@ independentTest('says why a role cannot be changed', async () => {
   await page.getByLabel('Role of olga').selectOption('reader')
   await press(page, 'Make olga reader')
   const dialog = page.getByRole('dialog')
-  expect(await textOf(dialog)).toContain('only another owner can give you back')
+  expect(await textOf(dialog)).toContain('Only another owner can restore it')
   await dialog.getByRole('button', { name: 'Change role' }).click()
   expect(await textOf(dialog.getByRole('alert'))).toContain('owner')
   expect((await world.ask('operators'))[0]).toMatchObject({ name: 'olga', role: 'owner' })
