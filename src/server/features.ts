@@ -5,7 +5,6 @@ import { attachmentsFeature } from '../features/attachments/feature.ts'
 import { billingFeature } from '../features/billing/feature.ts'
 import { billingExport, createSubscriptionReply } from '../features/billing/model.ts'
 import type { FoldingSizes } from '../features/billing/projection/checkpoints.ts'
-import { computeRenewal } from '../features/billing/purchases/access.ts'
 import { changesFeature } from '../features/changes/feature.ts'
 import { contentFeature } from '../features/content/feature.ts'
 import { dataFeature } from '../features/data/feature.ts'
@@ -216,12 +215,12 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     isUser: accounts.exists,
     isUserWithin: accounts.existsWithin,
     findAllowance: async (userId) => {
-      const { plan, purchase } = await subscription.readPlan(userId)
+      const { plan, purchase, renewal } = await subscription.readPlan(userId)
       return {
         limits: plan ? findPlanLimits(plan) : [],
         // A hash, because the key of a purchase without a transaction names its user.
         purchaseKey: purchase && sha256(purchase.purchaseKey),
-        renewal: purchase && computeRenewal(purchase),
+        renewal,
       }
     },
     knownLimits: plans.services.plans.knownLimits,

@@ -3,7 +3,7 @@ import { listStandardLimits, type StandardLimits } from '../../../lib/time/plan-
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import { type Environment, type StoredEnvironment, toEnvironment } from '../environment.ts'
 import type { KeyedPurchase, Projection } from '../projection/projection.ts'
-import { computeEntitlements, type PurchaseAccess } from '../purchases/access.ts'
+import { computeEntitlements, computeRenewal, type PurchaseAccess } from '../purchases/access.ts'
 import type { BillingDb } from '../schema.ts'
 import { isoTime } from './access-explanation.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
@@ -85,7 +85,8 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   /** A user's plan in production, and the purchase that gives it; null for none. */
   async function readPlan(userId: string) {
     const { plan, purchases, catalogue } = await assess(userId, 'production', [])
-    return { plan, purchase: findPaidPlan(purchases, catalogue)?.purchase ?? null }
+    const purchase = findPaidPlan(purchases, catalogue)?.purchase ?? null
+    return { plan, purchase, renewal: purchase && computeRenewal(purchase) }
   }
 
   /** Best first, with the plan that they give. */
