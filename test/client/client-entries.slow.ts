@@ -33,7 +33,7 @@ declare module 'expo-secure-store' {
   export function deleteItemAsync(key: string, options: Options): Promise<void>
 }`
 /** In bytes, minified. */
-const LIMITS = { 'testing.js': 48_000, 'react.js': 5_100 }
+const LIMITS = { 'testing.js': 48_000, 'react.js': 5_300 }
 
 let app = ''
 let folder = ''

@@ -28,7 +28,10 @@ test(
       const calls = Object.keys(clientModels).map((name) => `same<'${name}', Declared.${name}>()`)
       await writeFile(join(folder, 'comparison.ts'), COMPARISON + calls.join('\n'))
       await writeFile(join(folder, 'models.ts'), declareModels())
-      const settings = { extends: '../../tsconfig.json', include: ['comparison.ts'] }
+      const settings = {
+        extends: '../../tsconfig.json',
+        include: ['comparison.ts', '../../src/**/*.d.ts'],
+      }
       await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(settings))
       const compiler = Bun.spawn(
         [process.execPath, join(ROOT, 'node_modules', '.bin', 'tsc'), '-p', folder],

@@ -1,6 +1,4 @@
-import type { TUnsafe } from '@sinclair/typebox'
 import { t } from 'elysia'
-import { literalUnion } from './replies/envelope.ts'
 
 const bytes = (description: string) =>
   t.String({
@@ -13,16 +11,21 @@ const bytes = (description: string) =>
 const passkeyParts = {
   id: bytes('the id of the passkey'),
   rawId: bytes('the same id'),
-  // The types of the browser's own result: its `type` is text, its extensions have no index signature.
-  type: literalUnion(['public-key'], { description: 'the kind of credential' }) as TUnsafe<string>,
+  // Text and an open object, as in the types of the browser's own result.
+  type: t.String({
+    pattern: '^public-key$',
+    error: 'must be public-key',
+    description: 'the kind of credential',
+    examples: ['public-key'],
+  }),
   authenticatorAttachment: t.Optional(
     t.String({ maxLength: 40, description: 'where the passkey is', examples: ['platform'] }),
   ),
   clientExtensionResults: t.Optional(
-    t.Union([t.Record(t.String(), t.Unknown()), t.Null()], {
+    t.Union([t.Object({}, { additionalProperties: true }), t.Null()], {
       description: 'the results of extensions',
       examples: [{}],
-    }) as unknown as TUnsafe<object | null>,
+    }),
   ),
 }
 const clientDataJSON = bytes('what the device has signed')
