@@ -14,7 +14,6 @@ const passkeyParts = {
   // Text and an open object, as in the types of the browser's own result.
   type: t.String({
     pattern: '^public-key$',
-    error: 'must be public-key',
     description: 'the kind of credential',
     examples: ['public-key'],
   }),
