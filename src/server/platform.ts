@@ -30,7 +30,7 @@ import { type LimitsDb, limitTables } from '../platform/limits/schema.ts'
 import { createRegistry } from '../platform/metrics/registry.ts'
 import { requestMetrics } from '../platform/metrics/request-metrics.ts'
 import { historyTables } from '../platform/metrics/schema.ts'
-import { createMailer, findGreeting } from '../platform/outbox/mailer.ts'
+import { createMailer, findEhloName } from '../platform/outbox/mailer.ts'
 import { outboxTables } from '../platform/outbox/schema.ts'
 import { publicUrl } from '../platform/public-url.ts'
 import { publicationTables } from '../platform/publications/schema.ts'
@@ -127,7 +127,7 @@ export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb
     appName,
     mailer: createMailer({
       smtpUrl: config.smtpUrl,
-      greeting: findGreeting(config.baseUrl),
+      ehloName: findEhloName(config.baseUrl),
       from: config.mailFrom ?? { name: appName, address: `no-reply@${readHost(config)}` },
       folder: join(config.dataDir, 'outbox'),
     }),

@@ -4,7 +4,7 @@ import { connect } from 'node:tls'
 import type { Config } from '../../config/config.ts'
 import { createFeeds } from '../../features/rates/providers.ts'
 import { DAY_MS } from '../../lib/time/durations.ts'
-import { explainSmtpError, findGreeting, trySmtp } from '../../platform/outbox/mailer.ts'
+import { explainSmtpError, findEhloName, trySmtp } from '../../platform/outbox/mailer.ts'
 import { describeInvalidity } from '../tls/certificate.ts'
 import { loadCertificate } from '../tls/tls.ts'
 import { checkAppLinks, hasAppLinks } from './app-link-check.ts'
@@ -41,7 +41,7 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
         'Set SMTP_URL and MAIL_FROM, or e-mails are only written to files.',
       )
     const { host } = new URL(smtpUrl)
-    return trySmtp(smtpUrl, undefined, findGreeting(baseUrl)).then(
+    return trySmtp(smtpUrl, undefined, findEhloName(baseUrl)).then(
       () => ok(`${host} accepts e-mails`),
       (error) => {
         const [why = '', advice = ''] = explainSmtpError(error)

@@ -18,8 +18,8 @@ type SmtpError = Error & { response?: string; responseCode?: number; command?: s
 
 type MailerDeps = {
   smtpUrl: string | null
-  /** The name to greet the mail server with; null for the name of this machine. */
-  greeting?: string | null
+  /** The EHLO name; null for this machine's host name. */
+  ehloName?: string | null
   /** The value of MAIL_FROM, or its parts. */
   from: string | { name: string; address: string }
   /** Where e-mails are written as `.eml` files if there is no SMTP server. */
@@ -48,7 +48,7 @@ const IDLE_TIMEOUT_MS = 5_000
  */
 export function createMailer({
   smtpUrl,
-  greeting = null,
+  ehloName = null,
   from,
   folder,
   deadline = DEADLINE_MS,
@@ -61,7 +61,7 @@ export function createMailer({
     if (address === null) return
     const message = { from, to: { name: '', address }, headers: HEADERS, ...content }
     if (smtpUrl === null) return writeFile(message)
-    pool ??= openPool(smtpUrl, greeting)
+    pool ??= openPool(smtpUrl, ehloName)
     const transport = await pool
     const timeout = AbortSignal.timeout(deadline)
     const signal = AbortSignal.any(stopping ? [timeout, stopping] : [timeout])
@@ -84,10 +84,10 @@ export function createMailer({
   }
 }
 
-async function openPool(url: string, greeting: string | null): Promise<Transporter> {
+async function openPool(url: string, ehloName: string | null): Promise<Transporter> {
   const { createTransport } = await import('nodemailer')
   const pool = { pool: true, maxConnections: SENDERS, idleTimeout: IDLE_TIMEOUT_MS } as const
-  return createTransport({ ...connectionTo(url, greeting), ...pool })
+  return createTransport({ ...connectionTo(url, ehloName), ...pool })
 }
 
 /** A relay on this machine has a self-signed certificate, as on Debian. The URL's parameters override these options. */
@@ -96,8 +96,8 @@ function connectionTo(url: string, name: string | null) {
   return { url, tls, ...(name === null ? {} : { name }), ...TIMEOUTS }
 }
 
-/** The host of BASE_URL as the name to greet with: many mail servers refuse one that is not public. */
-export function findGreeting(baseUrl: string | null): string | null {
+/** The host of BASE_URL as the EHLO name: many mail servers reject names that are not public. */
+export function findEhloName(baseUrl: string | null): string | null {
   const { hostname = '' } = (baseUrl && URL.parse(baseUrl)) || {}
   if (isIP(hostname) === 4) return `[${hostname}]`
   if (hostname.startsWith('[')) return hostname.replace('[', '[IPv6:')
@@ -112,7 +112,10 @@ function deliveryTimeout(deadline: number): Error {
 const ENHANCED = /^5\d\d[ -]\d\.\d+\.\d+/
 const NO_SUCH_MAILBOX = /^5\d\d[ -]5\.(1\.[1236]|1\.10|2\.1)\b/
 
-/** Servers also refuse our sender, or a used-up quota, with 5xx: such an e-mail is sent once that is repaired. */
+/**
+ * Servers also answer 5xx when our sender is rejected or a quota is exceeded. Such an e-mail is retried until that is
+ * fixed.
+ */
 function mailError(error: SmtpError, recipient: string): Error {
   const { message, response = '', responseCode = 0, command } = error
   const text = maskPersonalData(message, recipient)
@@ -135,10 +138,10 @@ function maskPersonalData(text: string, recipient: string): string {
 export async function trySmtp(
   smtpUrl: string,
   deadline = DEADLINE_MS,
-  greeting: string | null = null,
+  ehloName: string | null = null,
 ) {
   const { createTransport } = await import('nodemailer')
-  const verified = createTransport(connectionTo(smtpUrl, greeting)).verify()
+  const verified = createTransport(connectionTo(smtpUrl, ehloName)).verify()
   await withTimeout(verified, deadline, () => deliveryTimeout(deadline))
 }
 
@@ -148,9 +151,12 @@ export function explainSmtpError({ message, command = '', response, ...error }: 
   if (/certificate|altname|self.signed/i.test(message))
     return [`its certificate is not valid: ${message}`, CERTIFICATE_ADVICE]
   if (/^[EHL]+O$/.test(command) && response)
-    return [`it refuses our greeting: ${response}`, GREETING_ADVICE]
+    return [`it rejects our EHLO name: ${response}`, EHLO_ADVICE]
   if (error.code === 'EAUTH')
-    return [`it refuses the sign-in: ${response ?? code}`, 'Check user and password in SMTP_URL.']
+    return [
+      `it rejects the credentials: ${response ?? code}`,
+      'Check the user name and password in SMTP_URL.',
+    ]
   return [code, CONNECTION_ADVICE]
 }
 
@@ -158,7 +164,7 @@ type CheckError = SmtpError & { code?: string; originalCode?: string }
 
 const CERTIFICATE_ADVICE =
   'Use a host that the certificate names. For a relay in a network that you trust, append "?tls.rejectUnauthorized=false" to SMTP_URL.'
-const GREETING_ADVICE =
+const EHLO_ADVICE =
   'Set BASE_URL to a public host name, or append "?name=host.example.com" to SMTP_URL.'
 const CONNECTION_ADVICE =
-  'Check host and port in SMTP_URL: smtps:// is for port 465, smtp:// for others. Some hosting providers block ports 25 and 587.'
+  'Check the host and port in SMTP_URL: smtps:// is for port 465, smtp:// for others. Some hosting providers block ports 25 and 587.'

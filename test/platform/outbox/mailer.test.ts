@@ -4,7 +4,7 @@ import { SMTPServer } from 'smtp-server'
 import {
   createMailer,
   explainSmtpError,
-  findGreeting,
+  findEhloName,
   trySmtp,
 } from '../../../src/platform/outbox/mailer.ts'
 import { until } from '../../support/until.ts'
@@ -34,24 +34,24 @@ test('a check of an SMTP server that never stops replying fails', async () => {
 })
 
 test('sends through a relay on this machine that has a self-signed certificate, and greets with a public name', async () => {
-  const greetings: string[] = []
+  const ehloNames: string[] = []
   // Its default certificate is self-signed and for localhost.
   const server = new SMTPServer({
     authOptional: true,
     disableReverseLookup: true,
     onMailFrom(_address, { hostNameAppearsAs, secure }, done) {
-      greetings.push(`${hostNameAppearsAs} ${secure}`)
+      ehloNames.push(`${hostNameAppearsAs} ${secure}`)
       done()
     },
     onData: (stream, _session, done) => void stream.on('end', () => done()).resume(),
   })
   const smtpUrl = await listen(server.server)
-  const greeting = findGreeting('https://api.example.com')
-  const mailer = createMailer({ smtpUrl, greeting, from: 'a@example.com', folder: '' })
+  const ehloName = findEhloName('https://api.example.com')
+  const mailer = createMailer({ smtpUrl, ehloName, from: 'a@example.com', folder: '' })
   await mailer.send(MAIL)
   mailer.close()
   await trySmtp(smtpUrl)
-  expect(greetings).toEqual(['api.example.com true'])
+  expect(ehloNames).toEqual(['api.example.com true'])
 
   const verifying = trySmtp(`${smtpUrl}/?tls.rejectUnauthorized=true`).catch(explainSmtpError)
   expect(String(await verifying)).toContain('certificate is not valid')
@@ -59,8 +59,8 @@ test('sends through a relay on this machine that has a self-signed certificate, 
 })
 
 test.each([
-  ['504 5.5.2 <[127.0.0.1]>: Helo command rejected', '', 'refuses our greeting', '?name='],
-  ['250 AUTH PLAIN', 'user:wrong@', 'refuses the sign-in', 'user and password'],
+  ['504 5.5.2 <[127.0.0.1]>: Helo command rejected', '', 'rejects our EHLO name', '?name='],
+  ['250 AUTH PLAIN', 'user:wrong@', 'rejects the credentials', 'user name and password'],
 ])('explains a relay that replies %s', async (reply, credentials, why, advice) => {
   const relay = createServer((socket) => {
     socket.on('error', () => {})
@@ -89,8 +89,8 @@ test.each([
   ['https://api.example.com:8443', 'api.example.com'],
   ['http://192.0.2.1', '[192.0.2.1]'],
   ['http://[2001:db8::1]', '[IPv6:2001:db8::1]'],
-])('greets for BASE_URL %p with %p', (baseUrl, greeting) => {
-  expect(findGreeting(baseUrl)).toBe(greeting)
+])('greets for BASE_URL %p with %p', (baseUrl, ehloName) => {
+  expect(findEhloName(baseUrl)).toBe(ehloName)
 })
 
 async function listen(server: Server): Promise<string> {
