@@ -98,7 +98,7 @@ onDisk(
     const refused = await restoreInto('new')
     expect([refused.exitCode, refused.stderr]).toEqual([
       1,
-      'DATA_DIR has no key to check who wrote it, which is normal on a new machine. If only you can write to your backup folder, add --trust.\n',
+      "DATA_DIR has no key to verify the backup's signature, which is normal on a new machine. If only you can write to your backup folder, add --trust.\n",
     ])
     expect(await restoreInto('new', '--trust')).toMatchObject({ exitCode: 0 })
     expect((await homeport.run(['user', 'list'], { DATA_DIR: 'new' })).exitCode).toBe(0)

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { addPathToErrors } from '../../lib/files/durable-file.ts'
 import type { Migration } from '../../platform/db/migrations.ts'
 import { foreignObject } from '../../platform/db/sqlite/foreign-objects.ts'
-import { isIntact, reasonNotToOpen } from '../../platform/db/sqlite/open.ts'
+import { findOpenProblem, isIntact } from '../../platform/db/sqlite/open.ts'
 import type { InstallationKey } from '../data/installation-keys.ts'
 import { ArchiveError, type ArchiveInfo, printable, unpackArchive } from './archive.ts'
 import { openArchive, PASSPHRASE } from './encryption.ts'
@@ -81,7 +81,7 @@ export async function readBackup(options: ReadOptions): Promise<ReadResult> {
       )
     }
     const database = join(folder, 'homeport.db')
-    const canOpen = existsSync(database) && (await reasonNotToOpen(database, migrations)) === null
+    const canOpen = existsSync(database) && (await findOpenProblem(database, migrations)) === null
     const foreign = canOpen ? foreignObject(database, migrations) : null
     if (foreign !== null) {
       throw new ArchiveError(
@@ -109,7 +109,7 @@ function unproven({ format }: ArchiveInfo, keys: InstallationKey[]): ArchiveErro
     format === 1
       ? 'The backup was written by a version that did not sign backups'
       : keys.length === 0
-        ? 'DATA_DIR has no key to check who wrote it, which is normal on a new machine'
+        ? "DATA_DIR has no key to verify the backup's signature, which is normal on a new machine"
         : 'The backup was not signed by this installation'
   return new ArchiveError(`${why}. If only you can write to your backup folder, add --trust.`)
 }

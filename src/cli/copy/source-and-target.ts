@@ -24,7 +24,7 @@ import { buildTables } from '../../server/declarations.ts'
 import type { Tables } from '../../server/features.ts'
 import { assertSchemaChangeAllowed, type SchemaChange } from '../data/engine.ts'
 import { assertCopyFinished, connectPostgres, type UrlSetting } from '../data/open-postgres.ts'
-import { requireRights } from '../data/postgres-rights.ts'
+import { requirePrivileges } from '../data/postgres-privileges.ts'
 import { CopyMismatch, countAll } from './copy-tables.ts'
 
 /** The source or target database of a copy, with its secrets. */
@@ -84,7 +84,7 @@ export async function openPostgresSource(
     // Detect a wrong SECRET_KEY before changes are refused.
     for (const name of SECRET_NAMES) await secretStore(name).readOrCreate(() => rejectMissing(name))
     if (newPlace !== null) {
-      await requireRights(pools.changes.read, readMigrations('postgres'), 'alter')
+      await requirePrivileges(pools.changes.read, readMigrations('postgres'), 'alter')
       await blockChanges(pools.changes, newPlace)
     }
     const { read, end } = await openSnapshot(pools.changes)

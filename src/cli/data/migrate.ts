@@ -8,7 +8,7 @@ import { requireData, requireOwnDirectory } from './data-directory.ts'
 import { openData } from './open-data.ts'
 import { postgresStatus } from './open-postgres.ts'
 import { migrationStatus } from './open-sqlite.ts'
-import { findSnapshot, returnToSnapshot } from './snapshots.ts'
+import { findSnapshot, restoreSnapshot } from './snapshots.ts'
 
 export const migrateCommand: LocalCommand = {
   name: 'migrate',
@@ -28,7 +28,7 @@ export const migrateCommand: LocalCommand = {
       // The database is missing if an earlier restore was interrupted.
       await requireOwnDirectory(config)
       const name = backToSnapshot === true ? null : backToSnapshot
-      const done = await restoreSnapshot(config, name, yes === true)
+      const done = await confirmAndRestore(config, name, yes === true)
       writeOutcome(json, done, describeRestored(done))
       return EXIT.done
     }
@@ -53,7 +53,7 @@ async function migrateNow(config: Config): Promise<string[]> {
   return data.migrated
 }
 
-async function restoreSnapshot(config: Config, name: string | null, isConfirmed: boolean) {
+async function confirmAndRestore(config: Config, name: string | null, isConfirmed: boolean) {
   if (config.databaseUrl !== null)
     throw new UsageError('A PostgreSQL database has no snapshots: restore a backup instead.')
   if (await isServing(config))
@@ -61,7 +61,7 @@ async function restoreSnapshot(config: Config, name: string | null, isConfirmed:
   const { path, at, migration } = await findSnapshot(config, name)
   if (!isConfirmed)
     confirmRisk(`The database and all changes after ${at.toISOString()} will be moved aside.`)
-  const aside = await returnToSnapshot(config, { path, at, migration })
+  const aside = await restoreSnapshot(config, { path, at, migration })
   return { snapshot: path, at: at.toISOString(), migration, aside }
 }
 
@@ -69,7 +69,7 @@ function describeRestored({
   at,
   migration,
   aside,
-}: Awaited<ReturnType<typeof restoreSnapshot>>): string {
+}: Awaited<ReturnType<typeof confirmAndRestore>>): string {
   const kept = aside === null ? '' : ` The replaced database was moved to ${aside}.`
   return `The database is back in its state of ${at}, before migration ${migration}.${kept}
 Start the previous version: "homeport upgrade" kept it next to the executable as homeport.previous.`

@@ -134,7 +134,7 @@ export async function waitForDatabase<T>(
   }
 }
 
-/** Also when a connection is lost later, or the server becomes a standby. */
+/** Includes connections lost later, and a server that has become a standby. */
 export function isUnreachable(error: unknown): boolean {
   if (error instanceof DatabaseUnreachable) return true
   return error instanceof AppError && error.code === 'unavailable'

@@ -24,7 +24,7 @@ import {
 import { createSharedSecrets } from '../../platform/db/postgres/shared-secrets.ts'
 import { buildTables } from '../../server/declarations.ts'
 import { assertSchemaChangeAllowed, type Engine, type SchemaChange } from './engine.ts'
-import { describeMissingRights, requireRights } from './postgres-rights.ts'
+import { describeMissingPrivileges, requirePrivileges } from './postgres-privileges.ts'
 
 /** The setting or option that contains the URL; error messages name it. */
 export type UrlSetting = 'DATABASE_URL' | '--to' | '--from'
@@ -95,7 +95,7 @@ export async function connectPostgres(url: string, { secretKey }: Config, option
   try {
     if (!readOnly) assertNotMoved(withoutPassword(url), await movedTo(pools.changes.read))
     const migrations = readMigrations('postgres')
-    await requireRights(pools.changes.read, migrations, readOnly ? 'read' : 'change')
+    await requirePrivileges(pools.changes.read, migrations, readOnly ? 'read' : 'change')
     const permit = (applied: number) =>
       assertSchemaChangeAllowed(schema, applied, migrations.length)
     const migrated = await migrate(pools.changes, migrations, permit, onWait, patience)
@@ -148,7 +148,7 @@ export async function postgresStatus(config: Config): Promise<{
   const { reads } = openPools(url, config.databasePool)
   try {
     const migrations = readMigrations('postgres')
-    const missingRights = await describeMissingRights(reads.read, migrations, 'change')
+    const missingRights = await describeMissingPrivileges(reads.read, migrations, 'change')
     const applied = await countAppliedMigrations({ run: reads.read }).catch((error) => {
       if (missingRights === null) throw error
       return 0

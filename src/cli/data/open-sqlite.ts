@@ -20,9 +20,9 @@ import { migrate, schemaVersion } from '../../platform/db/sqlite/migrate.ts'
 import {
   copyDatabase,
   countAppliedMigrations,
+  findOpenProblem,
   isReplicated,
   openDatabase,
-  reasonNotToOpen,
 } from '../../platform/db/sqlite/open.ts'
 import { buildTables } from '../../server/declarations.ts'
 import { programCommand } from '../processes/program-command.ts'
@@ -44,7 +44,7 @@ export async function openSqlite(
   const migrations = readMigrations('sqlite')
   await assertNotMoved(config)
   await assertFileSystem(config)
-  await assertUsable(config, path, await reasonNotToOpen(path, migrations))
+  await assertUsable(config, path, await findOpenProblem(path, migrations))
   const folder = join(config.dataDir, 'secrets')
   const applied = existsSync(path) ? countAppliedMigrations(path) : 0
   assertSchemaChangeAllowed(schema, applied, migrations.length)
@@ -128,7 +128,7 @@ export async function migrationStatus(
   const migrations = readMigrations('sqlite')
   const path = databasePath(config)
   await assertFileSystem(config)
-  await assertUsable(config, path, await reasonNotToOpen(path, migrations))
+  await assertUsable(config, path, await findOpenProblem(path, migrations))
   const known = migrations.map(({ tag }) => tag)
   return { applied: existsSync(path) ? countAppliedMigrations(path) : 0, known }
 }

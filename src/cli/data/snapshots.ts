@@ -45,8 +45,8 @@ export async function findSnapshot(config: Config, name: string | null): Promise
   )
 }
 
-/** Replaces the database; no server may be using it. Returns the new path of the old one; null without one. */
-export async function returnToSnapshot(
+/** Replaces the database; no server may be using it. Returns where the old one was moved, or null if there was none. */
+export async function restoreSnapshot(
   config: Config,
   { path: snapshot, migration }: Snapshot,
 ): Promise<string | null> {

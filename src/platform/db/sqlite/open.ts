@@ -52,7 +52,7 @@ export function selectRows(client: Database, sql: string, params: unknown[]): un
 }
 
 /** A sentence; null when the file may be opened. Does not change it. */
-export async function reasonNotToOpen(
+export async function findOpenProblem(
   path: string,
   migrations: Migration[],
 ): Promise<string | null> {

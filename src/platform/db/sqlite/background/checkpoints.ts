@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs'
 import type { Subprocess } from 'bun'
 
-/** How often the size of the log is checked, in commits. */
+/** How often the size of the WAL is checked, in commits. */
 const CHECK_INTERVAL_COMMITS = 32
-/** The log is copied once it reaches this size. */
-const MIN_LOG_BYTES = 8 * 1024 * 1024
-/** Background work pauses while the log is longer, which is twice what the process tries to keep. */
-const MAX_BATCH_LOG_BYTES = 192 * 1024 * 1024
+/** The WAL is checkpointed once it reaches this size. */
+const MIN_WAL_BYTES = 8 * 1024 * 1024
+/** Background work pauses while the WAL is larger than this: twice the size that the worker aims for. */
+const MAX_BATCH_WAL_BYTES = 192 * 1024 * 1024
 const PAUSE_MS = 200
 
 /** The exit code of a process that could not sync the database. */
@@ -15,13 +15,13 @@ export const SYNC_FAILED = 74
 type CheckpointsDeps = {
   path: string
   command: string[]
-  /** Called when pages of the database may be lost unless the log is copied again from its start. */
+  /** Called when pages of the database may be lost unless the WAL is checkpointed again from its start. */
   onSyncFailure: () => void
 }
 
 /**
- * Copies the log (`-wal`) in a separate process, which exits when the log is short: copying and its fsync would hold up
- * requests. Without it, SQLite copies a long log during a commit.
+ * Checkpoints the WAL in a separate process, which exits when the WAL is short: copying pages and the fsync would block
+ * requests. Without it, SQLite checkpoints a long WAL during a commit.
  */
 export function createCheckpoints({ path, command, onSyncFailure }: CheckpointsDeps) {
   let commits = 0
@@ -31,24 +31,24 @@ export function createCheckpoints({ path, command, onSyncFailure }: CheckpointsD
 
   function afterCommit() {
     commits++
-    if (worker !== null || commits % CHECK_INTERVAL_COMMITS !== 0 || logSize() < MIN_LOG_BYTES)
+    if (worker !== null || commits % CHECK_INTERVAL_COMMITS !== 0 || walSize() < MIN_WAL_BYTES)
       return
     try {
       start()
     } catch {
-      // The change is committed all the same, and later ones try again.
+      // The change is committed anyway, and a later commit tries again.
     }
   }
 
-  /** Waits while the log is long, because copying random pages may take longer than writing them to the log. */
+  /** Waits while the WAL is long, because copying random pages may take longer than writing them to the WAL. */
   async function pauseBatches() {
     await Bun.sleep(1)
-    while (worker !== null && logSize() > MAX_BATCH_LOG_BYTES) await Bun.sleep(PAUSE_MS)
+    while (worker !== null && walSize() > MAX_BATCH_WAL_BYTES) await Bun.sleep(PAUSE_MS)
   }
 
-  /** A new process empties the log first; a running one may have done so hours ago. */
+  /** A new process empties the WAL first; a running one may have done so hours ago. */
   async function emptyLog() {
-    if (logSize() === 0) return
+    if (walSize() === 0) return
     await stop()
     if (worker === null) start()
   }
@@ -74,7 +74,7 @@ export function createCheckpoints({ path, command, onSyncFailure }: CheckpointsD
     await worker?.exited
   }
 
-  function logSize(): number {
+  function walSize(): number {
     return statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
   }
 }
