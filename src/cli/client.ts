@@ -11,7 +11,7 @@ export const client: LocalCommand = {
   name: 'client',
   summary: 'Write the client package of this version, the same file as /client.tgz',
   options: [
-    ['--out <path>', `a file or a folder; ${CLIENT_PACKAGE_NAME} in this folder by default`],
+    ['--out <path>', `a file or a folder; ${CLIENT_PACKAGE_NAME} in the current folder by default`],
     ['--yes', 'replace an existing file without asking'],
   ],
   run: async (_loadConfig, { out, yes, json }) => {

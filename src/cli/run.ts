@@ -180,7 +180,7 @@ async function reportError(thrown: unknown): Promise<number> {
   if (isExplained) return fail((error as Error).message, EXIT.failed)
   const { code, path } = error as { code?: string; path?: string }
   if (classifyOpenError(error)?.kind === 'full') {
-    const disk = path ? `The disk of ${path}` : 'A disk'
+    const disk = path ? `The disk that holds ${path}` : 'A disk'
     const { state, advice } = await describeFullDisk(path ?? null)
     return fail(`${disk} ${state} (${code}): ${advice}, then run this again.`, EXIT.failed)
   }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createBackupState, warnIfTargetUnwritable } from '../../src/cli/backup/jobs.ts'
 import { chooseTarget } from '../../src/cli/backup/target.ts'
-import { describeFolders } from '../../src/cli/data/data-directory.ts'
+import { listFolderWarnings } from '../../src/cli/data/data-directory.ts'
 import { checkBackup } from '../../src/cli/doctor/server-state.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { createLog } from '../../src/lib/log/log.ts'
@@ -23,7 +23,7 @@ test('doctor warns of unencrypted backups in a store, and not about the disk', a
   expect(JSON.stringify(found)).not.toContain('disk')
   await store.make('homeport-20261127T020000Z.tar.age', { key: 'a passphrase' })
   expect(await checkBackup(store.config, null)).toMatchObject({ state: 'ok' })
-  expect(describeFolders(store.config)).toEqual([])
+  expect(listFolderWarnings(store.config)).toEqual([])
 })
 
 test.each([

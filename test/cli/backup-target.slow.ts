@@ -104,7 +104,7 @@ onSqlite('the backup first copies the data directory')(
       return [exitCode, stderr.toString()]
     }
     await Bun.write(join(folder, 'data/files/a/picture.jpg'), new Uint8Array(3 * 2 ** 20))
-    const full = [1, expect.stringMatching(/^The disk of \S+ is full \(EFBIG\).*\n$/)]
+    const full = [1, expect.stringMatching(/^The disk that holds \S+ is full \(EFBIG\).*\n$/)]
     expect(runWithFileLimit(2, 'backup')).toEqual(full)
     expect(await readdir(join(folder, 'data', 'backups'))).toEqual([])
     expect(await run(['backup', '--out', 'good.tar'])).toMatchObject({ exitCode: 0 })
@@ -155,13 +155,13 @@ onSqlite('the backup first copies the data directory')(
     for (let at = 0; await canCreate(join(FEW_INODES_MOUNT, `file-${at}`)); at++);
     const elsewhere = await run(['backup', '--out', join(FEW_INODES_MOUNT, 'new', 'one.tar')])
     const message = expect.stringMatching(
-      /^The disk of \S+ has no free inodes \(ENOSPC\).*df -i.*\n$/,
+      /^The disk that holds \S+ has no free inodes \(ENOSPC\).*df -i.*\n$/,
     )
     expect([elsewhere.exitCode, elsewhere.stderr]).toEqual([1, message])
     const started = await run(['init'], { DATA_DIR: FEW_INODES_MOUNT })
     expect([started.exitCode, started.stderr]).toEqual([
       1,
-      expect.stringMatching(/^The disk of \S+ has no free inodes: .*df -i.*\n$/),
+      expect.stringMatching(/^The disk that holds \S+ has no free inodes: .*df -i.*\n$/),
     ])
   },
   30_000,

@@ -18,7 +18,9 @@ test('a server that only knows the recipient of its backups does not report them
   const recipient = await identityToRecipient(await generateIdentity())
   const backups = createConsoleBackups(readConfig({ BACKUP_DIR: folder, BACKUP_KEY: recipient }))
   const verification = backups.verify(name, AbortSignal.timeout(5_000))
-  await expect(verification).rejects.toThrow('This server has no key that decrypts the backup.')
+  await expect(verification).rejects.toThrow(
+    'This server does not have the key to decrypt this backup.',
+  )
   const canVerify = async (BACKUP_KEY?: string) => {
     const config = readConfig({ BACKUP_DIR: folder, ...(BACKUP_KEY ? { BACKUP_KEY } : {}) })
     const { backups } = await createConsoleBackups(config).list()

@@ -16,7 +16,7 @@ test('commands do not use the old SQLite file of a service that uses PostgreSQL'
   await recordService({ ...onDisk, databaseUrl } as Config)
   const place = 'postgres://app@db.example.com/app'
   await expect(requireData(onDisk)).rejects.toThrow(
-    `The service on ${folder.path} keeps its data in ${place}: set DATABASE_URL for this command.`,
+    `The service that uses ${folder.path} stores its data in ${place}: set DATABASE_URL for this command.`,
   )
   await requireData({ ...onDisk, databaseUrl } as Config)
   await recordMoveToFile(folder.path)

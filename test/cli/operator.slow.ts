@@ -145,7 +145,7 @@ onSqlite('it damages or inspects the database file')(
       expect(stderr.trim().split('\n')).toHaveLength(1)
       return [exitCode, stderr]
     }
-    expect(await runServe()).toEqual([1, expect.stringContaining('Another homeport is using')])
+    expect(await runServe()).toEqual([1, expect.stringContaining('Another Homeport process')])
     await server.stop()
     const inUse = await homeport.start()
     const port = { PORT: String(inUse.port), DATA_DIR: join(homeport.folder, 'other') }

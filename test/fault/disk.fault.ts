@@ -222,7 +222,7 @@ onSmallDisk(
     await fill(disk)
     expect(await start()).toEqual([
       1,
-      `The disk of ${dataDir} is full: free some space and start again.\n`,
+      `The disk that holds ${dataDir} is full: free some space and start again.\n`,
     ])
     await rm(join(disk, 'ballast'))
     expect((await homeport.run(['init'], { DATA_DIR: dataDir })).exitCode).toBe(0)

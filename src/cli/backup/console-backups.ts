@@ -18,7 +18,7 @@ export function createConsoleBackups(config: Config): Backups {
   /** A recipient encrypts, but does not decrypt. */
   const canDecrypt = backupKey !== null && !isRecipient(backupKey)
   const canVerify = (name: string) => canDecrypt || !name.endsWith('.age')
-  /** The results since the start. Every backup is also verified when it is written. */
+  /** Verification results since the server started. Every backup is also verified when it is written. */
   const verified = new Map<string, { verifiedAt: Date | null; problem: string | null }>()
   return { list, make, verify, open }
 
@@ -53,7 +53,7 @@ export function createConsoleBackups(config: Config): Backups {
     const found = await find(name)
     if (!found) throw new AppError('not_found', `There is no backup ${name}.`)
     if (!canVerify(name))
-      throw new AppError('conflict', 'This server has no key that decrypts the backup.')
+      throw new AppError('conflict', 'This server does not have the key to decrypt this backup.')
     try {
       await run(['restore', found.path, '--verify', '--json', '--data-dir', dataDir], signal)
       verified.set(name, { verifiedAt: new Date(), problem: null })

@@ -15,7 +15,7 @@ import { databasePath } from './open-sqlite.ts'
 /** With less free space the database cannot even be opened. */
 const MIN_START_BYTES = 1024 * 1024
 
-/** Throws unless this user may use the data that the configuration names: only `serve` and `init` create it. */
+/** Throws unless the current user may use the configured data. Only `serve` and `init` create it. */
 export async function requireData(config: Config) {
   // The database server has the data; the directory holds temporary files only.
   if (config.databaseUrl !== null) return requireOwnDirectory(config)
@@ -23,12 +23,12 @@ export async function requireData(config: Config) {
   await requireDatabaseFile(config)
 }
 
-/** Throws if the service keeps its data in a database server: a SQLite file here is an old one. */
+/** Throws if the service uses a database server, because a SQLite file here would be out of date. */
 export function assertNotServiceDatabase({ dataDir, databaseUrl }: Config) {
   const place = readServiceRecord(dataDir)?.database ?? null
   if (place === null || databaseUrl !== null) return
   throw new CommandError(
-    `The service on ${dataDir} keeps its data in ${place}: set DATABASE_URL for this command. To use SQLite here instead, first start the server once without DATABASE_URL.`,
+    `The service that uses ${dataDir} stores its data in ${place}: set DATABASE_URL for this command. To use SQLite instead, start the server once without DATABASE_URL.`,
   )
 }
 
@@ -47,7 +47,7 @@ export async function requireDatabaseFile(config: Config) {
   await requireOwner(dataDir, found.uid)
 }
 
-/** Throws for root if the data directory belongs to another user, whose server root does not talk to. */
+/** Throws if root runs a command on another user's data directory: root does not connect to that user's server. */
 export async function requireOwnDirectory({ dataDir }: Config) {
   if (existsSync(dataDir)) await requireOwner(dataDir, (await stat(dataDir)).uid)
 }
@@ -66,7 +66,7 @@ export async function lockData({ dataDir }: Config): Promise<Disposable> {
   const lock = takeDataLock(dataDir)
   if (lock) return lock
   throw new CommandError(
-    `Another homeport is using ${dataDir}: stop it first ("homeport status" shows it).`,
+    `Another Homeport process is using ${dataDir}: stop it first ("homeport status" shows it).`,
   )
 }
 
@@ -92,7 +92,7 @@ export async function asCommandError(error: unknown, { dataDir }: Config): Promi
   }
   if (kind.kind === 'full' || (await isFull(dataDir))) {
     const { state, advice } = await describeFullDisk(dataDir)
-    return new CommandError(`The disk of ${dataDir} ${state}: ${advice} and start again.`)
+    return new CommandError(`The disk that holds ${dataDir} ${state}: ${advice} and start again.`)
   }
   const owner = findFileOwner(dataDir)
   const self = process.getuid?.()
@@ -100,14 +100,14 @@ export async function asCommandError(error: unknown, { dataDir }: Config): Promi
     const repair = describeRepair(dataDir, self)
     if (repair !== null)
       return new CommandError(
-        `${repair} as root if the server runs as ${userName(self)}, else run this as root.`,
+        `${repair} as root if the server runs as ${userName(self)}; otherwise, run this command as root.`,
       )
   }
   if (owner !== null && owner !== self) return new CommandError(explainOwner(dataDir, owner))
   return new CommandError(`${dataDir} is not writable (${kind.code}): check its owner and mode`)
 }
 
-/** How root gives the user `self` the data directory; null if that user cannot see whether it exists. */
+/** How root can make `self` the owner of the data directory; null if `self` cannot see whether it exists. */
 function describeRepair(dataDir: string, self: number): string | null {
   try {
     statSync(dataDir)
@@ -134,19 +134,19 @@ function readCode(error: unknown): string {
   return String((error as { code?: unknown }).code ?? error)
 }
 
-const WRITABLE_BY_ALL = 0o002
+const WORLD_WRITABLE = 0o002
 const REMOTE = /^(nfs|cifs|smb|fuse|9p|virtiofs|ceph|gluster|lustre|afs|vboxsf)/
 
-/** A sentence for each of our folders that every user of this machine can write to, or whose mount does not suit. */
-export function describeFolders({ dataDir, backupDir, nativeDir }: Config): string[] {
+/** Warnings about folders that are world-writable or mounted noexec. */
+export function listFolderWarnings({ dataDir, backupDir, nativeDir }: Config): string[] {
   const folders = [dataDir, backupDir, nativeDir].filter((path) => typeof path === 'string')
   const native = nativeDir ?? join(dataDir, 'native')
-  const advice = `${native} is on a mount without execution (noexec), so images cannot be processed: set NATIVE_DIR to a folder on another mount.`
-  const open = folders.filter((path) => readMode(path) & WRITABLE_BY_ALL)
+  const advice = `${native} is on a noexec mount, so images cannot be processed: set NATIVE_DIR to a folder on another mount.`
+  const open = folders.filter((path) => readMode(path) & WORLD_WRITABLE)
   return [
     ...(findMount(native)?.isExecutable === false ? [advice] : []),
     ...open.map(
-      (path) => `Every user of this machine can write to ${path}: run "chmod o-w ${path}".`,
+      (path) => `Every user on this machine can write to ${path}: run "chmod o-w ${path}".`,
     ),
   ]
 }

@@ -13,7 +13,8 @@ export const init: LocalCommand = {
     const config = loadConfig()
     const { dataDir } = config
     if (await isServing(config)) {
-      if (newSecrets) throw new CommandError(`Another homeport is using ${dataDir}: stop it first.`)
+      if (newSecrets)
+        throw new CommandError(`Another Homeport process is using ${dataDir}: stop it first.`)
       report([])
       return EXIT.done
     }

@@ -15,7 +15,7 @@ import { withoutPassword } from '../../platform/db/postgres/open.ts'
 import { countAppliedMigrations, isIntact } from '../../platform/db/sqlite/open.ts'
 import { SKEW_WARNING_MS } from '../../platform/jobs/jobs.ts'
 import { publicUrl } from '../../platform/public-url.ts'
-import { asCommandError, describeFolders } from '../data/data-directory.ts'
+import { asCommandError, listFolderWarnings } from '../data/data-directory.ts'
 import { postgresStatus } from '../data/open-postgres.ts'
 import { databasePath, migrationStatus } from '../data/open-sqlite.ts'
 import { isServing } from '../server/command-socket.ts'
@@ -101,7 +101,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
       const { message } = (await asCommandError(error, config)) as Error
       return failed('cannot be written to', message)
     }
-    const [sentence] = describeFolders(config)
+    const [sentence] = listFolderWarnings(config)
     return sentence === undefined
       ? ok('not writable by other users')
       : failed('are not safe or not usable', sentence)

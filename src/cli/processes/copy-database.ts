@@ -12,7 +12,7 @@ export async function runCopyDatabase([from = '', to = '']: string[]): Promise<n
     const problem = classifyOpenError(error)
     if (problem === null) throw error
     const why =
-      problem.kind === 'full' ? await whyFull(dirname(to)) : 'check its disk and its owner'
+      problem.kind === 'full' ? await explainFullDisk(dirname(to)) : 'check its disk and its owner'
     process.stderr.write(
       `The database cannot be copied to ${dirname(to)} (${problem.code}): ${why}.\n`,
     )
@@ -23,7 +23,7 @@ export async function runCopyDatabase([from = '', to = '']: string[]): Promise<n
   process.exit(EXIT.failed)
 }
 
-async function whyFull(folder: string): Promise<string> {
+async function explainFullDisk(folder: string): Promise<string> {
   const { state, advice } = await describeFullDisk(folder)
   return `its disk ${state}, ${advice}`
 }

@@ -79,8 +79,8 @@ export async function isServing(config: Config): Promise<boolean> {
 export const STATE_TIMEOUT_MS = MINUTE_MS
 
 /**
- * Executes a command in the server that uses the data, or describes its risk. Null when no server answers. `timeout` in
- * ms; by default none, because a rebuild or a migrating restart takes long.
+ * Executes a command in the server that uses the data, or describes its risk. Null if no server answers. `timeout` is in
+ * ms. There is none by default, because a rebuild or a restart with a migration can take a long time.
  */
 export async function sendToServer(
   config: Config,

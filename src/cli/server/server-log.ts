@@ -5,7 +5,7 @@ import { createLog, type Log } from '../../lib/log/log.ts'
 import { type LogFileLimits, openLogTarget } from '../../lib/log/log-file.ts'
 import { createLogOutput } from '../../lib/log/log-output.ts'
 import { BUILD } from '../../version.ts'
-import { describeFolders } from '../data/data-directory.ts'
+import { listFolderWarnings } from '../data/data-directory.ts'
 
 /** JSON in LOG_FILE, or LOG_FORMAT on standard output. `live` keeps the last lines. */
 export async function createServerLog(config: Config, live: LiveLines): Promise<Log> {
@@ -27,7 +27,7 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
   for (const { name, meant } of misspelled) {
     log.warn(`${name} is not a known variable: did you mean ${meant}?`)
   }
-  for (const sentence of [...config.warnings, ...describeFolders(config)]) log.warn(sentence)
+  for (const sentence of [...config.warnings, ...listFolderWarnings(config)]) log.warn(sentence)
   const exposed = describeInsecureStore(config)
   if (exposed !== null) log.warn(exposed)
   if (smtpUrl === null) log.warn('SMTP_URL is not set: e-mails are written to DATA_DIR/outbox')

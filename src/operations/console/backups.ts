@@ -16,7 +16,7 @@ type Backup = {
   at: Date
   verifiedAt: Date | null
   problem: string | null
-  /** False if this server has no key that decrypts it. */
+  /** False if this server does not have the key to decrypt it. */
   canVerify: boolean
 }
 

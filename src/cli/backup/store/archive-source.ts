@@ -15,7 +15,7 @@ export type ArchiveSource = {
 
 const STDIN = '-'
 
-/** The archive that a command line names: a file, an object or standard input. Throws `UsageError` if it cannot be read. */
+/** Opens the archive named on the command line: a file, an S3 object or standard input. Throws `UsageError`. */
 export async function openSource(config: Config, file: string): Promise<ArchiveSource> {
   if (file === STDIN) return { path: 'Standard input', size: 0, stream: () => Bun.stdin.stream() }
   if (/^s3:/i.test(file)) return openObject(config, file)
@@ -27,9 +27,9 @@ export async function openSource(config: Config, file: string): Promise<ArchiveS
 async function readSize(path: string): Promise<number> {
   const readable = access(path, constants.R_OK).then(() => stat(path))
   const found = await readable.catch((error) => {
-    const advice = 'Its owner can pipe it: "homeport restore - --yes".'
-    const isForeign = error.code === 'EACCES'
-    throw new UsageError(describeUnreadable(path, error) + (isForeign ? ` ${advice}` : ''))
+    const advice = 'Ask its owner to pipe it to "homeport restore - --yes".'
+    const isDenied = error.code === 'EACCES'
+    throw new UsageError(describeUnreadable(path, error) + (isDenied ? ` ${advice}` : ''))
   })
   if (found.isFile()) return found.size
   throw new UsageError(`${path} is not a file: choose one that "homeport backup" wrote.`)
@@ -44,7 +44,7 @@ async function openObject({ backupDir, backupS3 }: Config, file: string): Promis
     throw new UsageError(
       `Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or both with the prefix BACKUP_, to read ${file}.`,
     )
-  // The path that a backup prints has no endpoint.
+  // `homeport backup` prints a path without the endpoint.
   const isWhole = file.includes('?') || backupDir === null || typeof backupDir === 'string'
   const { endpoint, region } = isWhole ? url : backupDir
   const bucket: Bucket = { bucket: url.bucket, prefix: folder, endpoint, region, ...backupS3 }
