@@ -2,7 +2,7 @@ import { ApiError } from './api-error.ts'
 import type { Deadline } from './deadline.ts'
 import { newMessageId, openReply, sealRequest } from './sealing.ts'
 import { createServerKeys } from './server-keys.ts'
-import type { Incoming, Transmit } from './transmit.ts'
+import type { RawReply, Transmit } from './transmit.ts'
 import { contentHeaders, type Reply, type Request, type Send } from './transport.ts'
 
 /** `sealedAt`: when the server sealed it, in ms; null if it did not. */
@@ -120,7 +120,7 @@ function parseTime(text: string): number {
   return Date.parse(time) || Date.now()
 }
 
-function readCode({ text }: Incoming): string | undefined {
+function readCode({ text }: RawReply): string | undefined {
   try {
     return (JSON.parse(text) as { code?: string }).code
   } catch {

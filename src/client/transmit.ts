@@ -1,8 +1,8 @@
 import { ApiError } from './api-error.ts'
 import type { Deadline, Progress } from './deadline.ts'
 
-/** A request as it is sent. `body` is null without a body. */
-type Outgoing = {
+/** A request ready to send. `body` is null if there is none. */
+type RawRequest = {
   url: string
   method: string
   headers: Record<string, string>
@@ -13,15 +13,15 @@ type Outgoing = {
 /** Called with each piece of an event stream as it arrives. */
 export type OnText = (text: string) => void
 
-/** A reply as it was received. `isStream`: an event stream, which has ended. */
-export type Incoming = {
+/** A received reply. `isStream`: it was an event stream, which has ended. */
+export type RawReply = {
   status: number
   text: string
   header: (name: string) => string | null
   isStream?: boolean
 }
 
-export type Transmit = (request: Outgoing, deadline: Deadline) => Promise<Incoming>
+export type Transmit = (request: RawRequest, deadline: Deadline) => Promise<RawReply>
 
 /** The signature of `fetch` on every platform. */
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>
@@ -48,7 +48,7 @@ const MIN_BYTES_PER_MS = 8
 const MAX_STREAM_LENGTH = 256 * 1024
 
 /**
- * With the platform's `fetch` by default, or XMLHttpRequest where only that reports progress or streams (React Native).
+ * Sends with the platform's `fetch`, or with XMLHttpRequest where only it can report progress or stream (React Native).
  */
 export function createTransmit(fetch?: Fetch): Transmit {
   return async (request, deadline) => {
@@ -84,12 +84,12 @@ function throwIfFailed({ failure }: Deadline) {
 /** Called on `globalThis`, which browsers require; looked up at each call. */
 const platformFetch: Fetch = (url, init) => globalThis.fetch(url, init)
 
-type Sending = { reply: Promise<Incoming>; cancel: () => void }
+type Sending = { reply: Promise<RawReply>; cancel: () => void }
 
 /** The app's own `fetch` can report the progress of an upload by `onProgress`. */
 function sendByFetch(
   fetch: Fetch,
-  outgoing: Outgoing,
+  outgoing: RawRequest,
   onProgress?: (progress: Progress) => void,
 ): Sending {
   const { url, method, headers, body, onText } = outgoing
@@ -100,7 +100,7 @@ function sendByFetch(
       method,
       headers,
       signal,
-      ...(method === 'GET' ? revalidating(headers) : {}),
+      ...(method === 'GET' ? noCacheOptions(headers) : {}),
       ...(body === null ? {} : { body }),
       ...(onProgress ? { onProgress } : {}),
     })
@@ -117,12 +117,12 @@ function sendByFetch(
  * A cached read would hide a change that `onChange` has just reported. Only browsers need this option everywhere, and
  * permission for the header.
  */
-function revalidating(headers: Outgoing['headers']): RequestInit {
+function noCacheOptions(headers: RawRequest['headers']): RequestInit {
   if ('document' in globalThis) return { cache: 'no-cache' }
   return { headers: { ...headers, 'cache-control': 'no-cache' } }
 }
 
-function isEventStream(header: Incoming['header']): boolean {
+function isEventStream(header: RawReply['header']): boolean {
   return header('content-type')?.startsWith('text/event-stream') ?? false
 }
 
@@ -147,10 +147,10 @@ async function readStream({ body }: Response, onText: OnText) {
 
 function sendWithProgress(
   xhr: Xhr,
-  { url, method, headers, body, onText }: Outgoing,
+  { url, method, headers, body, onText }: RawRequest,
   onProgress: (progress: Progress) => void,
 ): Sending {
-  const reply = new Promise<Incoming>((resolve, reject) => {
+  const reply = new Promise<RawReply>((resolve, reject) => {
     const header = (name: string) => xhr.getResponseHeader(name)
     let length = 0
     const isStream = () => onText !== undefined && xhr.status === 200 && isEventStream(header)
@@ -177,6 +177,6 @@ function sendWithProgress(
   return { reply, cancel: () => xhr.abort() }
 }
 
-function measureSize({ body }: Outgoing): number {
+function measureSize({ body }: RawRequest): number {
   return typeof body === 'string' || body instanceof Uint8Array ? body.length : 0
 }

@@ -1,5 +1,5 @@
 import type { Deadline } from './deadline.ts'
-import type { Incoming, OnText, Transmit } from './transmit.ts'
+import type { OnText, RawReply, Transmit } from './transmit.ts'
 
 /** A request before it is sealed, or sent unsealed. */
 export type Request = {
@@ -16,7 +16,7 @@ export type Request = {
 }
 
 /** An opened reply. `isGenuine`: the server sealed it, or sealing is off. */
-export type Reply = Incoming & { isGenuine: boolean }
+export type Reply = RawReply & { isGenuine: boolean }
 
 export type Send = (request: Request) => Promise<Reply>
 
