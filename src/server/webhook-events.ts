@@ -6,7 +6,7 @@ import type { Tx } from '../platform/db/db.ts'
 
 type AccountChange = Parameters<Parameters<typeof createAccounts>[0]['onChange']>[1]
 
-/** Tells the operator's webhook endpoints what has changed, as part of the change. `filesUrl`: the base of files' URLs. */
+/** Emits webhook events in the transaction of the change. `filesUrl`: the base URL of files. */
 export function createWebhookEvents({ emit }: Pick<Webhooks, 'emit'>, filesUrl: string) {
   return { accountChanged, accessChanged }
 

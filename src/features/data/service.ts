@@ -15,10 +15,13 @@ type DataDeps = {
   recordChange: (tx: Tx, userId: string) => Promise<void>
 }
 
-/** A document; a user who has none has an empty one. */
+/** A user's document; empty if none is stored. */
 type Document = { content: JsonObject; version: string; updatedAt: Date | null }
 
-/** The versions that a change accepts, null for any, and those that it refuses, `*` for any that is stored. */
+/**
+ * Preconditions of a change. `accepted`: the versions that may be changed; null for any. `refused`: those that may not;
+ * `*` for any stored version.
+ */
 export type Condition = { accepted: string[] | null; refused: string[] }
 
 export type DataService = ReturnType<typeof createData>
@@ -168,7 +171,7 @@ function measureSize(content: JsonObject): number {
   return Buffer.byteLength(JSON.stringify(content))
 }
 
-/** Equal content has equal versions, so a version of a merged guest never names other content. */
+/** A hash of the content, so a version from a merged guest account never identifies different content. */
 function computeVersion(content: JsonObject): string {
   return sha256(JSON.stringify(content)).slice(0, VERSION_LENGTH)
 }

@@ -16,7 +16,7 @@ const RequestHead = closedObject({
   htm: t.String(),
   /** Path and query. */
   htu: t.String(),
-  /** SHA-256 of the access token, base64url; null without one. */
+  /** SHA-256 of the access token, base64url; null if there is none. */
   ath: t.Union([t.String(), t.Null()]),
   /** The access token, unless it is in the Authorization header. */
   at: t.Optional(t.String({ pattern: '^[!-~]+$' })),
@@ -29,7 +29,7 @@ export type OpenedRequest = {
   head: RequestHead
   body: Uint8Array
   kid: string
-  /** The content type of the body; null without one. */
+  /** The content type of the body; null if there is none. */
   contentType: string | null
 }
 
@@ -44,8 +44,8 @@ type Header = {
 
 const head = TypeCompiler.Compile(RequestHead)
 const HEADER_FIELDS = ['alg', 'enc', 'kid', 'epk', 'typ', 'cty']
-const HEADER_LIMIT = 1_024
-const HEAD_LIMIT = 16 * 1024
+const MAX_HEADER_LENGTH = 1_024
+const MAX_HEAD_BYTES = 16 * 1024
 const NEWLINE = 10
 /** No other algorithms, and no decompression. */
 const DECRYPT_OPTIONS = {
@@ -54,7 +54,7 @@ const DECRYPT_OPTIONS = {
   maxDecompressedLength: 0,
 }
 /** In bytes; opening a message of this size takes a fraction of a millisecond. */
-export const IN_PLACE_LIMIT = 128 * 1024
+export const MAX_MAIN_THREAD_BYTES = 128 * 1024
 /** The lengths of a nonce and a tag in base64url. */
 const NONCE_LENGTH = 16
 const TAG_LENGTH = 22
@@ -76,7 +76,7 @@ export async function openRequest(
     throw invalidMessage()
   })
   if (!isCanonical(jwe, plaintext)) throw invalidMessage()
-  const end = plaintext.subarray(0, HEAD_LIMIT).indexOf(NEWLINE)
+  const end = plaintext.subarray(0, MAX_HEAD_BYTES).indexOf(NEWLINE)
   if (end < 0) throw invalidMessage()
   const line = readJsonLine(plaintext.subarray(0, end))
   if (!head.Check(line)) throw invalidMessage()
@@ -90,7 +90,7 @@ async function decrypt(
   jwk: JWK,
   { find }: Pick<KeyRing, 'find'>,
 ): Promise<Uint8Array> {
-  if (jwe.length <= IN_PLACE_LIMIT) {
+  if (jwe.length <= MAX_MAIN_THREAD_BYTES) {
     if (alg !== 'ECDH-ES' || enc !== 'A256GCM') throw invalidMessage()
     return openWithKey(jwe, epk, jwk)
   }
@@ -112,7 +112,7 @@ export async function sealReply(
   const plaintext = Buffer.concat([line, body])
   const header = { alg: 'dir', enc: 'A256GCM', kid: jti, typ: 'res+jwe', ...cty }
   const key = Buffer.from(rk, 'base64url')
-  if (plaintext.length <= IN_PLACE_LIMIT) return sealUnderKey(header, plaintext, key)
+  if (plaintext.length <= MAX_MAIN_THREAD_BYTES) return sealUnderKey(header, plaintext, key)
   return new CompactEncrypt(plaintext).setProtectedHeader(header).encrypt(key)
 }
 
@@ -129,7 +129,7 @@ function unknownKey(): AppError {
 
 function readHeader(jwe: string): Header {
   const parts = jwe.split('.', 6)
-  if (parts.length !== 5 || (parts[0] as string).length > HEADER_LIMIT) throw invalidMessage()
+  if (parts.length !== 5 || (parts[0] as string).length > MAX_HEADER_LENGTH) throw invalidMessage()
   try {
     return decodeProtectedHeader(jwe)
   } catch {
@@ -142,7 +142,7 @@ function isContentType(value: unknown): value is string {
   return typeof value === 'string' && /^[ -~]{1,200}$/.test(value)
 }
 
-/** Base64url can encode bytes in several ways; the length and the ends of the last two parts show the canonical one. */
+/** Base64url allows several encodings of the same bytes; only the canonical one has this length and these final characters. */
 function isCanonical(jwe: string, plaintext: Uint8Array): boolean {
   const [header = '', , , ciphertext = '', tag = ''] = jwe.split('.')
   const length = Math.ceil((plaintext.byteLength * 4) / 3)

@@ -13,7 +13,12 @@ import {
 import { maxArrivalTime, readWithMinimumRate } from '../http/body/connection-time.ts'
 import { malformed } from '../http/replies/errors.ts'
 import { readPath, readTarget } from '../http/request/request-url.ts'
-import { IN_PLACE_LIMIT, invalidMessage, type OpenedRequest, openRequest } from './message.ts'
+import {
+  invalidMessage,
+  MAX_MAIN_THREAD_BYTES,
+  type OpenedRequest,
+  openRequest,
+} from './message.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 
 export type OpenerDeps = {
@@ -84,7 +89,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
   ): Promise<{ opened: OpenedRequest; claim: (() => Promise<void>) | null }> {
     const text = await readMessage(request)
     const opening = () => openRequest(text, keys)
-    const opened = await (text.length > IN_PLACE_LIMIT ? limitOpenings(opening) : opening())
+    const opened = await (text.length > MAX_MAIN_THREAD_BYTES ? limitOpenings(opening) : opening())
     const { jti, iat, htm, htu, ath, at } = opened.head
     const arrival = Math.floor(arrivedAt.getTime() / 1000)
     const age = arrival - iat

@@ -15,13 +15,13 @@ type BreakdownRow = { name: string; active: number; new: number; churned: number
 
 type BreakdownsInput = {
   sums: SumRows
-  /** `today` only in the current month, which is counted by day. */
+  /** `today` is set only for the current month, which is counted by day. */
   span: { month: string; lastMonth: string; today: string | null }
   catalogue: Catalogue<NamedPlan>
   payments: MonthPayments
 }
 
-/** The largest first. */
+/** Largest first. */
 export async function readBreakdowns({ sums, span, catalogue, payments }: BreakdownsInput) {
   const tables: Record<Breakdown, BreakdownRow[]> = { plan: [], store: [], country: [] }
   for (const row of await breakdownSums(sums, span)) {
@@ -71,7 +71,7 @@ function newRow(rows: BreakdownRow[], name: string): BreakdownRow {
   return row
 }
 
-/** The name of the plan with an offer, or else its product. */
+/** The name of the plan that sells the offer, or the product id if there is none. */
 function planName(offer: string, catalogue: Catalogue<NamedPlan>): string {
   const [productId, priceId, entitlementIds] = JSON.parse(offer) as [
     string | null,

@@ -1,21 +1,24 @@
 /** Units of each currency for one unit of the same base, on a day (`2026-10-31`). */
 type DayRates = { date: string; rates: Record<string, number> }
 
-/** In order. */
+/** Returns one entry per day, oldest first. */
 export type ReadRates = (since: string, until: string) => Promise<DayRates[]>
 
 export type Conversion = ReturnType<typeof createConversion>
 
-/** Uses the newest rates up to each day, else the oldest. A currency without a rate that day has its oldest one. */
+/**
+ * Uses the latest rates on or before each day, or the earliest if there are none. A currency missing from those rates
+ * uses its earliest known rate.
+ */
 export function createConversion(days: DayRates[], target: string) {
-  const findDailyRate = new Map<string, Record<string, number>>()
+  const ratesByDay = new Map<string, Record<string, number>>()
   const oldest = days[0]?.date ?? null
   const newest = days.at(-1)
-  /** Changes when other rates are stored: those of the newest day may be replaced. */
+  /** A cache key that changes with the stored rates. It contains the newest day's rates, because they can be replaced. */
   const version = `${target} ${days.length} ${oldest} ${JSON.stringify(newest)}`
   return { rateOn, oldest, version }
 
-  /** Null without a rate. */
+  /** Null if there is no rate. */
   function rateOn(currency: string, day: string): number | null {
     if (currency === target) return 1
     const has = (rates: Record<string, number>) => currency in rates && target in rates
@@ -26,10 +29,10 @@ export function createConversion(days: DayRates[], target: string) {
   }
 
   function ratesOn(day: string): Record<string, number> {
-    const known = findDailyRate.get(day)
+    const known = ratesByDay.get(day)
     if (known) return known
     const { rates = {} } = days.findLast(({ date }) => date <= day) ?? days[0] ?? {}
-    findDailyRate.set(day, rates)
+    ratesByDay.set(day, rates)
     return rates
   }
 }

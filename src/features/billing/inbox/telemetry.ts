@@ -3,7 +3,7 @@ import { DAY_MS } from '../../../lib/time/durations.ts'
 import { keyRanges } from '../../../platform/db/key-ranges.ts'
 import { type BillingDb, INDEXED_MARKS } from '../schema.ts'
 
-const LIFETIME_MS = 30 * DAY_MS
+const RETENTION_MS = 30 * DAY_MS
 const EMPTY_BODY = Buffer.from('{}')
 
 /** Clears paywall telemetry, which is frequent and has no effect on access. */
@@ -12,7 +12,7 @@ export function createTelemetryCleanup({ db, now }: { db: BillingDb; now: () => 
   return clearOldTelemetry
 
   async function clearOldTelemetry(signal: AbortSignal) {
-    const before = new Date(now().getTime() - LIFETIME_MS)
+    const before = new Date(now().getTime() - RETENTION_MS)
     for (let type = 'PAYWALL_'; ; ) {
       const next = await nextType(type)
       if (next === null) return

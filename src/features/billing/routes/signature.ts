@@ -3,9 +3,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 const TOLERANCE_SECONDS = 5 * 60
 
 /**
- * The header has `t=<seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<body>`, five minutes at most. It may have several `v1`.
+ * The header is `t=<seconds>,v1=<hex>`, possibly with several `v1`. Each is an HMAC-SHA256 of `<t>.<body>`; `t` may be
+ * off by at most five minutes.
  */
-export function isSigned(
+export function hasValidSignature(
   header: string | null,
   body: Uint8Array,
   secret: string,

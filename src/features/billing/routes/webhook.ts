@@ -8,7 +8,7 @@ import { malformed } from '../../../platform/http/replies/errors.ts'
 import { type BillingEvent, type Delivery, readDelivery, readEvent } from '../inbox/event.ts'
 import type { DeliveryResult, EventInbox } from '../inbox/event-inbox.ts'
 import { BillingDelivery, WEBHOOK_PATH } from '../model.ts'
-import { isSigned } from './signature.ts'
+import { hasValidSignature } from './signature.ts'
 import { markIfStray } from './stray-requests.ts'
 
 const MAX_BODY_BYTES = 256 * 1024
@@ -81,7 +81,8 @@ export function webhookRoutes({ eventInbox, tokens, signingSecret, now }: Webhoo
   }
 
   function verify({ headers }: Request, bytes: Uint8Array, secret: string) {
-    if (isSigned(headers.get('x-revenuecat-webhook-signature'), bytes, secret, now())) return
+    if (hasValidSignature(headers.get('x-revenuecat-webhook-signature'), bytes, secret, now()))
+      return
     throw new AppError('unauthenticated', 'The signature is wrong or too old.', {
       denial: { reason: 'wrong_signature' },
     })

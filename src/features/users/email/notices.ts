@@ -10,18 +10,18 @@ type NoticesDeps = { limits: Limits; outbox: UserOutbox }
 export type Notices = ReturnType<typeof createNotices>
 
 export const REQUESTED_MAIL_LIMIT: WindowRule = { name: 'mail', max: 3, seconds: 60 * 60 }
-/** For mails that an operator requests for a user. They must not use up what the user may request. */
+/** For e-mails that an operator requests for a user. They must not use up the user's own limit. */
 export const OPERATOR_MAIL_LIMIT: WindowRule = {
   name: 'mail-by-operator',
   max: 5,
   seconds: 60 * 60,
 }
-/** For unrequested mails to an unverified address, which may be a stranger's. */
+/** For unrequested e-mails to an unverified address, which may be a stranger's. */
 export const UNVERIFIED_MAIL_LIMIT: WindowRule = { name: 'mail-unproven', max: 5, seconds: 60 * 60 }
 /** Counted separately, so that a stranger's requests cannot use up the owner's notices. */
 const NOTICE_LIMIT: WindowRule = { name: 'notice', max: 10, seconds: 60 * 60 }
 
-/** Mails whose detail is a text that the account's user has chosen. */
+/** E-mails that contain text written by the account's user. */
 const WITH_FREE_TEXT: MailKind[] = ['new-device', 'token-reused', 'passkey-added']
 
 export function createNotices({ limits, outbox }: NoticesDeps) {

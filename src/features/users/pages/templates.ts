@@ -5,7 +5,7 @@ export type TokenPage = 'verify' | 'cancel' | 'reset'
 
 type PageContent = { title: string; content: string }
 
-/** Posts to its own URL. `error`: of the last attempt. */
+/** A page whose form posts to its own URL. `error` is from the last attempt. */
 export function tokenPage(
   texts: PageTexts,
   page: TokenPage,
@@ -19,10 +19,10 @@ export function tokenPage(
   return { title, content: form(`/auth/${page}`, inputs, button, error) }
 }
 
-/** For how many days the logs and backups keep what belonged to a deleted account. */
+/** How many days logs and backups keep the data of a deleted account. */
 export type Retention = { audit: number; backups: number }
 
-/** The form to delete an account by its password or, once a code was sent, by the code. */
+/** The account deletion form. It asks for the password or, once a code has been sent, for the code. */
 export function deletePage(
   texts: PageTexts,
   { audit, backups }: Retention,
@@ -44,7 +44,7 @@ export function deletePage(
   return { title, content: `<p>${texts.deleteWarning}</p><p>${kept}</p>${formHtml}` }
 }
 
-/** Opens the app from a browser, as mail services remove its links. */
+/** Links to the app from a web page, because mail services remove links that open apps. */
 export function invitationPage(
   texts: PageTexts,
   appLink: string | null,
@@ -60,7 +60,7 @@ export function resultPage(title: string): PageContent {
   return { title, content: '' }
 }
 
-/** `subscriptions`: what continues at the stores. */
+/** `subscriptions`: those that the stores may keep charging for. */
 export function deletedPage(texts: PageTexts, subscriptions: ActiveSubscription[]): PageContent {
   const items = filterCharged(subscriptions).map(({ name, managementUrl: url }) => {
     const text = Bun.escapeHTML(name)

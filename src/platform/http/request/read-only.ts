@@ -5,7 +5,7 @@ import { type ErrorDetail, invalidFields } from '../../../lib/errors.ts'
 /** Not documented in requests, because it changes nothing. */
 const readOnly = t.Optional(t.Unknown({ readOnly: true }))
 
-/** A merge patch that also takes the other members of `whole`, for clients that send back what they have read. */
+/** A merge patch schema that also accepts the read-only members of `whole`, for clients that send back what they read. */
 export function withReadOnly<T extends TObject>(patch: T, whole: TObject): T {
   const properties = Object.entries(whole.properties).map(([name, inWhole]) => {
     const { [name]: property = readOnly } = patch.properties
@@ -17,7 +17,7 @@ export function withReadOnly<T extends TObject>(patch: T, whole: TObject): T {
   return { ...patch, properties: { ...patch.properties, ...Object.fromEntries(properties) } }
 }
 
-/** The members of a patch that `schema` has. Throws `validation_failed` unless the others are those of `current`. */
+/** Keeps the members of a patch that are in `schema`. Throws `validation_failed` if any other differs from `current`. */
 export function withoutReadOnly<T extends object>(schema: TObject, sent: T, current: object): T {
   const errors: ErrorDetail[] = []
   const patch = withoutOthers(schema, sent, current, '')
