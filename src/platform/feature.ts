@@ -80,7 +80,7 @@ export type Platform<Database extends Db<unknown>> = {
   registry: Registry
   limits: Limits
   passwords: Passwords
-  /** The app's name in mails, passkeys and authenticator apps. */
+  /** The app's name in e-mails, passkeys and authenticator apps. */
   appName: string
 }
 

@@ -155,7 +155,7 @@ export function userTables(columns: Columns) {
     ],
   )
 
-  /** Tokens for links in mails, pending sign-ins, passkey challenges and invitations. Only the hash is stored. */
+  /** Tokens for links in e-mails, pending sign-ins, passkey challenges and invitations. Only the hash is stored. */
   const oneTimeTokens = table(
     'one_time_tokens',
     {
@@ -163,7 +163,7 @@ export function userTables(columns: Columns) {
       purpose: text().notNull(),
       /** Null while the account is unknown. */
       userId: text().references(() => users.id, { onDelete: 'cascade' }),
-      /** The address that the mail was sent to; null for tokens that are not tied to an address. */
+      /** The address that the e-mail was sent to; null for tokens that are not tied to an address. */
       email: text(),
       /** The normalized address of a token without an account. */
       emailKey: text(),

@@ -112,10 +112,7 @@ function deliveryTimeout(deadline: number): Error {
 const ENHANCED = /^5\d\d[ -]\d\.\d+\.\d+/
 const NO_SUCH_MAILBOX = /^5\d\d[ -]5\.(1\.[1236]|1\.10|2\.1)\b/
 
-/**
- * Servers also answer 5xx when our sender is rejected or a quota is exceeded. Such an e-mail is retried until that is
- * fixed.
- */
+/** Servers also answer 5xx for a rejected sender or an exceeded quota. Such an e-mail is retried until that is fixed. */
 function mailError(error: SmtpError, recipient: string): Error {
   const { message, response = '', responseCode = 0, command } = error
   const text = maskPersonalData(message, recipient)

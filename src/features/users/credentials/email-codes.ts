@@ -33,26 +33,26 @@ type SubmittedCode = { requestToken: string; code: string }
 /** Keeps the chance of guessing a code of one account below 1 % in a year. */
 const WRONG_PER_ADDRESS: WindowRule = { name: 'email-code', max: 20, seconds: 24 * 60 * 60 }
 const PER_IP: WindowRule = { name: 'email-code-address', max: 'failures', seconds: 5 * 60 }
-/** Apart from the mails of `networkMailLimit`, so that codes do not use up the password resets of a network. */
+/** Apart from the e-mails of `networkMailLimit`, so that codes do not use up the password resets of a network. */
 const ALL_MAILS_PER_NETWORK: WindowRule = {
   name: 'code-mail-source',
   max: 'mails',
   seconds: 60 * 60,
 }
-/** For mails to an address that were requested from one network, so that a stranger cannot use up the owner's. */
+/** For e-mails to an address that were requested from one network, so that a stranger cannot use up the owner's. */
 const MAILS_PER_NETWORK: WindowRule = { name: 'code-mail-network', max: 3, seconds: 60 * 60 }
 const MAILS_PER_ADDRESS: WindowRule = { name: 'code-mail', max: 10, seconds: 60 * 60 }
 
 /**
- * The device that asked holds a secret token, from which the code is derived: only the queued mail contains it, and it
- * is useless on other devices.
+ * The device that asked holds a secret token, from which the code is derived. The only copy of the code is in the queued
+ * e-mail, and it is useless on other devices.
  */
 export function createEmailCodes(deps: EmailCodesDeps) {
   const { db, accounts, accountSecurity, oneTimeTokens, signIn, signUp } = deps
   const { knownOrigins, outbox, limits, key, now } = deps
   return { request, mailFor, signInWith, prove, listLimits, deriveCode }
 
-  /** Queues the mail with a code. The reply and its timing are the same whether the account exists or not. */
+  /** Queues the e-mail with a code. The reply and its timing are the same whether the account exists or not. */
   async function request(
     email: string,
     locale: string,

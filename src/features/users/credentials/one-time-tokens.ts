@@ -40,7 +40,7 @@ export const LIFETIME_MS: Record<Purpose | OpenPurpose, number> = {
 /** How many wrong codes a challenge or a request allows. */
 const MAX_ATTEMPTS = 5
 
-/** A user may sign in on several devices at once, and each mail about an address change has its own token. */
+/** A user may sign in on several devices at once, and each e-mail about an address change has its own token. */
 const MULTIPLE_ALLOWED = new Set<Purpose>(['two-factor', 'cancel-email-change', 'reset-password'])
 
 export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>

@@ -157,7 +157,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     })
   }
 
-  /** Sets the password with the token from a mail, which also verifies the address, and ends all sessions. */
+  /** Sets the password with the token from an e-mail, which also verifies the address, and ends all sessions. */
   async function reset(token: string, password: string) {
     const owner = await addresses.findResetOwner(db.read, token)
     await check(password, 'newPassword', owner.email ?? '', owner.name)

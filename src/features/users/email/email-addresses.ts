@@ -16,7 +16,7 @@ import {
 } from './notices.ts'
 import { PRIORITY, type UserOutbox } from './outbox-messages.ts'
 
-/** The base URLs of links in mails: the app's, and that of our pages (ends in `/auth`). At least one is set. */
+/** The base URLs of links in e-mails: the app's, and that of our pages (ends in `/auth`). At least one is set. */
 export type MailLinks = { app: string | null; page: string | null }
 
 type EmailAddressesDeps = {
@@ -70,7 +70,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     if (isAllowed) await sendLink(tx, user, 'verify-email', user.email, ip)
   }
 
-  /** Sends the verification mail again. `ip`: of the user, or null for an operator's request. */
+  /** Sends the verification e-mail again. `ip`: of the user, or null for an operator's request. */
   async function resend(userId: string, ip: string | null) {
     const user = await accounts.find(db.read, userId)
     if (user.email === null || user.emailVerifiedAt !== null) {
@@ -171,7 +171,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     return accounts.find(from, row.userId)
   }
 
-  /** The holder has read the mail: verifies the address, and removes what a stranger may have set up. */
+  /** The holder has read the e-mail: verifies the address, and removes what a stranger may have set up. */
   async function consumeResetToken(tx: Tx, token: string): Promise<Account> {
     const row = await oneTimeTokens.consume(tx, 'reset-password', token)
     if (!row) throw invalidLink()
@@ -222,7 +222,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   }
 }
 
-/** The links of a mail: to the app, and beside it to our page, as mail services remove links with schemes of apps. */
+/** The links of an e-mail: to the app, and beside it to our page, as mail services remove links with schemes of apps. */
 export function linksTo({ app, page }: MailLinks, name: string, token: string) {
   const path = `${name}?token=${token}`
   return { link: `${app ?? page}/${path}`, ...(app && page ? { page: `${page}/${path}` } : {}) }

@@ -161,7 +161,7 @@ const TEXTS: Record<string, Record<MailKind, Text>> = { en: ENGLISH, de: GERMAN 
 /** The label of the link that works without the app. */
 const IN_BROWSER: Record<string, string> = { en: 'Open in a browser', de: 'Im Browser' }
 
-/** Subject, plain text and HTML of a mail in the language of `locale`, else in English. */
+/** Subject, plain text and HTML of an e-mail in the language of `locale`, else in English. */
 export function renderMail(
   { mail, locale, link, page, detail = '' }: MailContent,
   appName: string,

@@ -4,7 +4,7 @@ import type { MailKind } from './mail-texts.ts'
 
 /** Forgotten passwords and codes are queued so that replies take as long for unknown addresses. */
 type UserMessage =
-  /** A mail to a user. `link` and `detail` fill it in; `page` is the same link for browsers. */
+  /** An e-mail to a user. `link` and `detail` fill it in; `page` is the same link for browsers. */
   | {
       kind: 'mail'
       mail: MailKind

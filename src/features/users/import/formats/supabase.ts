@@ -27,7 +27,7 @@ export function supabaseDraft(row: Row): Draft {
   }
 }
 
-/** The least time in which someone can open the link in a mail. */
+/** The least time in which someone can open the link in an e-mail. */
 const MIN_CONFIRMATION_MS = 2_000
 
 /**
