@@ -1,7 +1,7 @@
 import { dependencies, version } from '../package.json' with { type: 'json' }
 
 export type BuildInfo = {
-  /** The commit of the build, with `-modified` if the working tree had changes; null without git. */
+  /** The commit of the build, with `-modified` if the working tree had changes; null if it was not built in a Git repository. */
   commit: string | null
   /** The time of that commit, in ISO 8601. */
   date: string | null

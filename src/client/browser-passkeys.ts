@@ -7,7 +7,7 @@ import type { Client } from './client.ts'
 import type { Passkey, Session } from './models.ts'
 
 /**
- * Creates a passkey in the browser and adds it to the account, also in browsers that cannot convert options and credentials
+ * Creates a passkey and adds it to the account, even in browsers that cannot convert options and credentials
  * themselves (Safari before 18.4, Firefox before 119, web views before Chromium 129). `password`, `code`: as for
  * `startPasskeyRegistration`. Throws the errors of the client, and an `Error` with the browser's `name`: `NotAllowedError`
  * if the user cancels, `InvalidStateError` if the device has a passkey of the account already.

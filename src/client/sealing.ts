@@ -4,7 +4,7 @@ import { concat, utf8 } from './bytes.ts'
 
 export type ServerKey = { kid: string; key: CryptoKey | Uint8Array }
 
-/** The sealed part of a request; `contentType` is null without a body. */
+/** The sealed part of a request; `contentType` is null if there is no body. */
 type Content = {
   method: string
   /** Path and query. */

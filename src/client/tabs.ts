@@ -13,7 +13,7 @@ export type AuthChange = {
   reason: AuthChangeReason
   /** Whether a session is kept on this device now. */
   isSignedIn: boolean
-  /** The id of the user who is signed in now; null without a session. */
+  /** The id of the user who is signed in now; null if there is no session. */
   userId: string | null
 }
 

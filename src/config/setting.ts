@@ -14,7 +14,7 @@ type Kind<T> = {
 }
 
 type Options = {
-  /** The default in the reference, where it is computed or is not a value; "none" without one. */
+  /** The default in the reference, where it is computed or is not a value; "none" if there is none. */
   shown?: string
   /** The page of the documentation that says more, such as `sign-in.md#nonces`. */
   page?: string
@@ -40,7 +40,7 @@ export function setting<T>(
   return { ...options, name, kind, meaning }
 }
 
-/** Text that `parse` accepts; null without a fallback. */
+/** Text that `parse` accepts, else the fallback; null if there is none. */
 export function value<T>(expected: string, parse: (text: string) => T | undefined): Kind<T | null>
 export function value<T>(
   expected: string,

@@ -17,7 +17,7 @@ export const MANAGEMENT_PAGES: Record<string, string> = {
   PLAY_STORE: 'https://play.google.com/store/account/subscriptions',
 }
 
-/** The subscriptions that still renew at their stores, also after a pause or while a store retries a payment. */
+/** The subscriptions that still renew at their stores, including after a pause or while a store retries a payment. */
 export function findActiveSubscriptions(lines: Line[]) {
   return lines.flatMap(({ store, productId, status, expiresAt, effectiveEndAt, ...line }) => {
     const isRetried = status === 'expired' && line.willRenew && line.billingIssueDetectedAt

@@ -97,7 +97,7 @@ export class AppError extends Error {
   }
 }
 
-/** Also for resources that the caller may not see: the reply must not distinguish the two cases. */
+/** Also used for resources that the caller may not see: the reply must not distinguish the two cases. */
 export function notFound(): AppError {
   return new AppError('not_found', 'Not found.')
 }

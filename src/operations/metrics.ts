@@ -49,7 +49,7 @@ export const SERVER_METRICS: MetricList<Needs> = {
   ),
   homeport_mails_waiting: gauge('Queued e-mails', ({ outbox }) => outbox.count()),
   homeport_backup_age_seconds: gauge(
-    'Age of the newest backup in BACKUP_DIR; absent without one',
+    'Age of the newest backup in BACKUP_DIR; absent if there is none',
     async ({ host, now }) => {
       const { newestAt } = await host.backup()
       return newestAt && Math.round((now().getTime() - newestAt.getTime()) / 1000)

@@ -16,7 +16,7 @@ export type Monitored = {
   db: OpenDb<unknown> & HistoryDb
   registry: Registry
   version: string
-  /** When the server started; null for a command that runs without one. */
+  /** When the server started; null for a command that runs without a server. */
   servingSince: Date | null
   users: Users
   eventSearch: EventSearch

@@ -9,7 +9,7 @@ const SLOWEST = 3
 
 export type Status = Awaited<ReturnType<ReturnType<typeof createStatus>>>
 
-/** Sizes in bytes; `since` null without a server. Values are null while the database does not respond. */
+/** Sizes in bytes; `since` is null if no server is running. Values are null while the database does not respond. */
 export function createStatus(
   deps: Monitored,
   readiness: () => Promise<Readiness>,

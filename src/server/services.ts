@@ -18,7 +18,7 @@ export type ServicesDeps = PlatformDeps<OpenDb<Tables>> &
     host?: HostState
     /** The last log lines, if a server writes a log. */
     liveLines?: LiveLines
-    /** Null without a server. */
+    /** Null if there is no server. */
     backups?: Backups | null
     jobRuns?: Map<string, JobRun | null>
   }

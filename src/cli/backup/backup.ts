@@ -24,7 +24,7 @@ import { type WriteResult, writeBackup } from './write-backup.ts'
 
 type Outcome = WriteResult & {
   path: string
-  /** The recipient, or `passphrase`; null without encryption. */
+  /** The recipient, or `passphrase`; null if not encrypted. */
   encryption: string | null
   fingerprint: string | null
   seconds: number

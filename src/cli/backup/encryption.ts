@@ -25,7 +25,7 @@ export async function encrypt(plain: ReadableStream<Uint8Array>, key: string) {
   return encrypter.encrypt(plain)
 }
 
-/** The public description of `key`: its recipient, `passphrase`, or null without a key. */
+/** The public description of `key`: its recipient, `passphrase`, or null if there is no key. */
 export async function findEncryption(key: string | null): Promise<string | null> {
   if (key === null) return null
   const encrypting = await encryptingKey(key)

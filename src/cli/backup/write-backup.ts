@@ -29,7 +29,7 @@ type BackupOptions = {
   target: Target
   /** Whether there was none when the backup began. One that was created since is not replaced. */
   isNew: boolean
-  /** The key to encrypt with; null without encryption. */
+  /** The key to encrypt with; null to write it unencrypted. */
   key: string | null
   keys: InstallationKey[]
   now: Date
@@ -98,7 +98,7 @@ export async function writeBackup(options: BackupOptions): Promise<WriteResult> 
   }
 }
 
-/** The folders in which backups collect data, also those of earlier versions. */
+/** The folders in which backups collect data, including those of earlier versions. */
 export function backupFolders(dataDir: string): string[] {
   return [backupFolder(dataDir), join(dataDir, 'gathered.tmp')]
 }

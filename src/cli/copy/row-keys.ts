@@ -19,7 +19,7 @@ export async function readRowKeys(config: Config, path = databasePath(config)): 
   }
 }
 
-/** A message about files that the database refers to, before and now, but that are missing; null without any. */
+/** A message about files that the database refers to, before and now, but that are missing; null if there are none. */
 export async function describeMissing(config: Config, missing: string[]): Promise<string | null> {
   const named = new Set(missing.length === 0 ? [] : await readRowKeys(config))
   const left = missing.filter((key) => named.has(key))

@@ -109,7 +109,7 @@ export async function openPostgresSource(
   }
 }
 
-/** The risk of moving a database while other clients are connected; null without any. */
+/** The risk of moving a database while other clients are connected; null if there are none. */
 export async function describeMoveRisk(url: string): Promise<string | null> {
   const { reads, changes } = openPools(url, 1)
   try {

@@ -23,10 +23,7 @@ export async function requirePrivileges(read: Run, migrations: Migration[], need
   if (problem !== null) throw new DatabaseRefusal(problem)
 }
 
-/**
- * Describes the privileges that the role lacks, including those for pending migrations, and how to grant them; null if
- * it has all.
- */
+/** Describes the missing privileges, including those for pending migrations, and how to grant them; null if none. */
 export async function describeMissingPrivileges(
   read: Run,
   migrations: Migration[],

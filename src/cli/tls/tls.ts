@@ -10,7 +10,7 @@ import { keepCertificate } from './renewal.ts'
 
 export type Tls = {
   isFailing: () => boolean
-  /** The expiry of the current certificate; null without one. */
+  /** The expiry of the current certificate; null if there is none. */
   validTo: () => Date | null
   stop: () => Promise<void>
 }

@@ -182,7 +182,7 @@ export function createSubscriptionReply<Plan extends TSchema>(Plan: Plan) {
         checkedOnce(Plan),
         'the plan of the best active purchase, else the plan `free`, else null',
       ),
-      limits: nullable(Limits, 'the limits of the plan; null without a plan'),
+      limits: nullable(Limits, 'the limits of the plan; null if there is no plan'),
     },
     'Subscription',
     'what a user has paid for',

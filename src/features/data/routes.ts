@@ -109,7 +109,7 @@ export function readCondition({ headers }: Request, version: string | undefined)
 }
 
 /**
- * Null without the header. A compressing proxy weakens an ETag, which still names the data. An empty header matches
+ * Null if the header is missing. A compressing proxy weakens an ETag, which still names the data. An empty one matches
  * nothing: its sender has lost the ETag.
  */
 function parseVersions(headers: Headers, name: string): string[] | null {

@@ -62,7 +62,7 @@ type StoresDeps = StoresNeeds & {
 
 export type Stores = ReturnType<typeof createStores>
 
-/** `history` and `overdue` are null without a key for Apple's API. */
+/** `history` and `overdue` are null if there is no key for Apple's API. */
 export function createStores(deps: StoresDeps) {
   const { db, settings, ignoresSandbox, publicUrl, listPlans, findUser, limits, now, log } = deps
   const { appStoreApps: apps, appStoreIssuerId, appStoreKeyId, appStoreKey } = settings

@@ -19,7 +19,7 @@ import type { UsageDb } from './schema.ts'
 /** `limit` null: unlimited. */
 type PlanLimit = { name: string; period: LimitPeriod; limit: number | null }
 
-/** `purchaseKey` and `renewal`: null without a purchase. */
+/** `purchaseKey` and `renewal` are null if there is no purchase. */
 type Allowance = { limits: PlanLimit[]; purchaseKey: string | null; renewal: Renewal | null }
 
 type UsageDeps = {

@@ -237,7 +237,7 @@ function buildMailLinks(config: Platform<UsersDb>['config']): MailLinks {
   return { app: appLinkUrl, page: appLinkUrl !== null && baseUrl === null ? null : page }
 }
 
-/** The paths on this host that mails link to, which apps may open. */
+/** The paths on this host that e-mails link to, which apps may open. */
 export function mailLinkPaths(config: Platform<UsersDb>['config']): string[] {
   const page = new URL(pagesUrl(config))
   const app = URL.parse(config.appLinkUrl ?? '')
@@ -256,7 +256,7 @@ function readOpenIdConfig(config: Platform<UsersDb>['config']) {
   return { issuer, clientIds, name: oidcName ?? (issuer === null ? '' : new URL(issuer).host) }
 }
 
-/** Null without Apple's keys. */
+/** Null if Apple's keys are not set. */
 function createAppleGrantsFrom(config: Platform<UsersDb>['config'], url: string, now: () => Date) {
   const { appleTeamId: teamId, appleKeyId: keyId, applePrivateKey: privateKey } = config
   if (teamId === null || keyId === null || privateKey === null) return null

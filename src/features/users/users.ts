@@ -59,13 +59,13 @@ type UsersDeps = {
   relyingParty: RelyingParty
   passwords: Passwords
   appName: string
-  /** Null without one. */
+  /** Null if there is none. */
   alertEmail: string | null
   links: MailLinks
   sendMail: SendMail
   verifyIdToken: VerifyIdToken
   acceptsIdentity: AcceptsIdentity
-  /** The OpenID Connect provider: its issuer, or null without one, and its name. */
+  /** The OpenID Connect provider: its issuer (null if there is none) and its name. */
   openId: { issuer: string | null; name: string }
   appleGrants: AppleGrants | null
   apple: IdentityProviders['apple']

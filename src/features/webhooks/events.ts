@@ -56,7 +56,7 @@ type EventData = {
   test: { text: string }
 }
 
-/** An event as features emit it. `userId` is the user whose data it contains; null without one. */
+/** An event as features emit it. `userId` is the user whose data it contains; null if there is none. */
 export type WebhookEvent = {
   [Type in EventType]: { type: Type; userId: string | null; data: EventData[Type] }
 }[EventType]

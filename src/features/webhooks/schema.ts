@@ -81,7 +81,7 @@ export function webhookTables(columns: Columns) {
       at: ms().notNull(),
       /** Milliseconds until the end of the reply. */
       duration: int().notNull(),
-      /** Null without a reply. */
+      /** Null if there was no reply. */
       status: int(),
       /** Why it failed, in a sentence; null after a success. */
       fault: text(),

@@ -38,10 +38,7 @@ export function createFairSlots(rules: FairQueueRules) {
   let waiting: Waiting[] = []
   return take
 
-  /**
-   * Waits for a slot. `holders`: widest (an address) to narrowest (a user). Throws `onFull()`, also when `signal`
-   * aborts.
-   */
+  /** Waits for a slot. `holders`: widest (an address) to narrowest (a user). Throws `onFull()` if full or aborted. */
   async function take(holders: string[], cost: number, signal: AbortSignal): Promise<Disposable> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const job = { holders, cost, startedAt: 0, resolve, reject: () => reject(onFull()) }

@@ -21,7 +21,7 @@ type Backup = {
 }
 
 export type Backups = {
-  /** The backups, newest first, their folder, and the time of the next scheduled one; null without a schedule. */
+  /** The backups, newest first, their folder, and the time of the next scheduled one; null if there is no schedule. */
   list: () => Promise<{
     backups: Backup[]
     next: Date | null

@@ -59,7 +59,7 @@ export function growth(name: string, minutes: number, labels: Labels): Measure {
   }
 }
 
-/** The share of a counter's growth that has `labels`, in percent; null without growth. */
+/** The share of a counter's growth that has `labels`, in percent; null if it has not grown. */
 export function share(name: string, minutes: number, labels: Labels): Measure {
   return {
     read: async (m) => {
@@ -72,7 +72,7 @@ export function share(name: string, minutes: number, labels: Labels): Measure {
   }
 }
 
-/** The share of durations in a histogram that are over `seconds`, one of its limits, in percent; null without any. */
+/** The share, in percent, of a histogram's durations over `seconds`, one of its limits; null if there are none. */
 export function shareOver(
   name: string,
   seconds: number,

@@ -18,13 +18,13 @@ export function createMeasurements(readMetric: ReadMetric, now: () => Date) {
   const readings = new Map<string, Reading[]>()
   return { highest, lowest, increase, lastIncrease }
 
-  /** The highest current value; null without one. */
+  /** The highest current value; null if there is none. */
   async function highest(name: string, labels: Labels = {}): Promise<number | null> {
     const values = await matching(name, labels)
     return values.length === 0 ? null : Math.max(...values)
   }
 
-  /** The lowest current value; null without one. */
+  /** The lowest current value; null if there is none. */
   async function lowest(name: string, labels: Labels = {}): Promise<number | null> {
     const values = await matching(name, labels)
     return values.length === 0 ? null : Math.min(...values)

@@ -68,7 +68,7 @@ export type OpenDb<Tables> = Db<Tables> & {
   isShared: boolean
   /** Whether this instance runs the job due at `slot`; true on exactly one instance. */
   claimJob(name: string, slot: Date): Promise<boolean>
-  /** How far `wall` is ahead of the database server's clock, in ms; null without a server. */
+  /** How far `wall` is ahead of the database server's clock, in ms; null if there is no server. */
   clockSkew(wall: () => number): Promise<number | null>
   writeStats(): WriteStats
   /** Resolves when the disk has failed to keep written data; changes are refused from then on. */

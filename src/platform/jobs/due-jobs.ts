@@ -19,7 +19,7 @@ const MAX_TRUSTED_JUMP_MS = HOUR_MS / 2
 const MIN_JUMP_MS = 2 * MINUTE_MS
 
 /**
- * `take` returns the jobs due since the last call, also those that a jump (in ms; 0 for none) skipped; `wall` is the
+ * `take` returns the jobs due since the last call, including those skipped by a jump (in ms; 0 for none); `wall` is the
  * time of the call. After a jump of over half an hour, or more than a day after `lastKnown`, jobs that delete by age
  * wait an hour: a wrong clock would delete everything. Jobs that repair what a fast clock left behind run once it is
  * set back, perhaps before the start.

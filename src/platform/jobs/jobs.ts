@@ -42,7 +42,7 @@ type JobsDeps = {
   readLastKnown: () => Promise<Date | null>
   /** Whether a later time than now was recorded, by a clock that was ahead. */
   wasClockAhead?: () => Promise<boolean>
-  /** How far `wall` is ahead of the clock that all instances share, in ms; null without one. */
+  /** How far `wall` is ahead of the clock that all instances share, in ms; null if there is none. */
   readSkew: (wall: () => number) => Promise<number | null>
   /** Set only by tests. */
   clocks?: Omit<Clocks, 'lastKnown' | 'wasAhead'>

@@ -16,7 +16,7 @@ type RecorderDeps = {
   countWrites: () => number
   instance: string
   version: string
-  /** When the server started; null for a command that runs without one. */
+  /** When the server started; null for a command that runs without a server. */
   servingSince: Date | null
   now: () => Date
 }

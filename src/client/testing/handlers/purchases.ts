@@ -84,7 +84,7 @@ export function createPurchases(state: State, readPlans: () => PricingPlan[]) {
     return findPlanAmong(assessAll(user, 'production'))
   }
 
-  /** The period of the purchase that gives the plan; null without one. */
+  /** The period of the purchase that gives the plan; null if there is none. */
   function findRenewal(user: User): Renewal | null {
     const best = assessAll(user, 'production').find(({ active }) => active)?.purchase
     if (!best || !findPlanWith(best)) return null

@@ -21,7 +21,7 @@ export async function probeStore(config: FileSettings) {
   await createStoreClient(config)?.probe()
 }
 
-/** Null without `FILES_URL`. */
+/** Null if `FILES_URL` is not set. */
 export function createStoreClient({ filesUrl, s3 }: Pick<FileSettings, 'filesUrl' | 's3'>) {
   return filesUrl ? createS3Client({ ...filesUrl, ...s3 }) : null
 }

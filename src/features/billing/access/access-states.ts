@@ -64,7 +64,7 @@ const CUSTOMERS_PER_CHANGE = 50
 
 const NO_ACCESS = { status: null, plan: null }
 
-/** Stores each user's access and announces each change once, in the same transaction, also if only time caused it. */
+/** Stores each user's access and announces each change once, in the same transaction, even if only time caused it. */
 export function createAccessStates(deps: AccessStatesDeps) {
   const { db, holders, listPlans, existingUsers, isUserWithin, accessSettings, showsSandbox } = deps
   const { onAccessChange, reportUnmatched, now } = deps

@@ -116,7 +116,7 @@ export function createGrants({
     return findOrThrow(userId, id)
   }
 
-  /** The latest grants of a user's customer, also those that have ended. */
+  /** The latest grants of a user's customer, including those that have ended. */
   async function list(userId: string): Promise<Grant[]> {
     const customer = await subscription.findCustomer(userId)
     if (customer === null) return []

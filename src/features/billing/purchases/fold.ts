@@ -16,7 +16,7 @@ import { applySnapshot, applyToSnapshotPeriod } from './snapshot.ts'
 /** Once the user is deleted. */
 const UNKNOWN_SUPPORT = { by: '', reason: '' }
 
-/** In any order. Null without events. */
+/** The events may be in any order. Null if there are none. */
 export function foldPurchase(events: OrderedEvent[]): Purchase | null {
   return events.toSorted(compareEvents).reduce<Purchase | null>(applyEvent, null)
 }

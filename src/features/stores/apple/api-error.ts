@@ -33,7 +33,7 @@ const PASSING_CODES = new Set([4040002, 4040004, 4040006, 4290000])
 export class AppleApiError extends Error {
   override readonly name = 'AppleApiError'
   readonly reason: Reason
-  /** Apple's `errorCode`; null without one. */
+  /** Apple's `errorCode`; null if there is none. */
   readonly code: number | null
   /** When to call again; null if Apple does not say. */
   readonly retryAt: Date | null

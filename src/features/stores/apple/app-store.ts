@@ -80,7 +80,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
       const signed = reply?.['signedTransactions']
       return Array.isArray(signed) ? signed : []
     }
-    // Apple answers for each app, also for those that the order is not of.
+    // Apple answers for each app, including those that the order does not belong to.
     const isKnown = (reply: Claims) => readTransactions(reply).length > 0
     const reply = await callForItsApp(path, { environment }, undefined, isKnown)
     return readTransactions(reply).flatMap(

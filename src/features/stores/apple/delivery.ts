@@ -5,7 +5,7 @@ import { appleEvent } from './event.ts'
 import { findSubject, readNotification } from './notification.ts'
 import type { VerifyToken } from './token.ts'
 
-/** With the decoded document as its bytes; null without an id or type. Throws `AppleTokenError`. */
+/** With the decoded document as its bytes; null if its id, type or environment is missing. Throws `AppleTokenError`. */
 export function readAppleDelivery(
   signedPayload: unknown,
   verify: VerifyToken,

@@ -56,7 +56,7 @@ const EXPIRATION_REASONS: Record<number, string> = {
 }
 
 /**
- * Apple describes the whole purchase in every notification. Null without an id and a type.
+ * Apple describes the whole purchase in every notification. Null if its id, type or environment is missing.
  * https://developer.apple.com/documentation/appstoreservernotifications/notificationtype
  */
 export function appleEvent({

@@ -8,7 +8,7 @@ type StoreHealthDeps = {
   apps: AppStoreApp[]
   storeApps: StoreApps
   checks: StoreChecks
-  /** Null without a key for Apple's API. */
+  /** Null if there is no key for Apple's API. */
   appStore: AppStore | null
   /** Null if Google Play is not set up. */
   play: Play | null
@@ -37,7 +37,7 @@ export function createStoreHealth(deps: StoreHealthDeps) {
     return appStore === null ? {} : computeAges(({ completeUntil }) => completeUntil)
   }
 
-  /** At the last call. Null without a key or production purchases, as Apple refuses the keys of unreleased apps. */
+  /** At the last call. Null if there is no key or no production purchase: Apple refuses the keys of unreleased apps. */
   async function isKeyRefused(): Promise<boolean | null> {
     if (appStore === null || !(await checks.hasProductionChecks())) return null
     return appStore.isKeyRefused()
@@ -52,7 +52,7 @@ export function createStoreHealth(deps: StoreHealthDeps) {
     return ages
   }
 
-  /** In seconds; 0 if there is none, null without Google Play. */
+  /** In seconds; 0 if there is none, null if Google Play is not set up. */
   async function unacknowledgedAge(): Promise<number | null> {
     if (play === null) return null
     const oldest = await play.purchases.oldestUnacknowledged()

@@ -10,7 +10,7 @@ import { findProblem, type StoreCheck } from './store-check.ts'
 type StoreStatusDeps = {
   apps: AppStoreApp[]
   storeApps: StoreApps
-  /** Null without a key for Apple's API. */
+  /** Null if there is no key for Apple's API. */
   appStore: AppStore | null
   /** The server's public URL; null if it is not set. */
   publicUrl: string | null

@@ -80,7 +80,7 @@ export function createPlay(deps: PlayDeps) {
     voided,
     submit: createPlaySubmissions({ ...deps, packages, purchases, queue }),
     pushAccount,
-    /** Null without `PLAY_PUSH_ACCOUNT`, or without an audience. */
+    /** Null if `PLAY_PUSH_ACCOUNT` or the audience is not set. */
     checkPushToken: pushToken?.check ?? null,
     lastRefusal: () => pushToken?.lastRefusal() ?? null,
     isOurs,

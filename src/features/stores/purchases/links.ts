@@ -21,7 +21,7 @@ type PurchaseActionsDeps = {
   claims: Claims
   search: PurchaseSearch
   existingUsers: ExistingUsers
-  /** Null without a key for Apple's API. */
+  /** Null if there is no key for Apple's API. */
   appStore: AppStore | null
   overdue: Overdue | null
   /** Null if Google Play is not set up. */

@@ -72,7 +72,7 @@ const purchases = defineList({
       ],
       [
         '--user <id-or-email>',
-        'all purchases of a user or an app user id, also those that have ended',
+        'all purchases of a user or an app user id, including those that have ended',
       ],
       ['--sandbox', 'the sandbox instead of production'],
       ['--limit <count>', `maximum number of results (default: ${DEFAULT_LIMIT})`],

@@ -27,7 +27,7 @@ type PurchaseSearchDeps = {
   transactions: Pick<Transactions, 'listPossibleKeys'>
   claims: Pick<Claims, 'findOwner' | 'findClaimant' | 'findLink'>
   existingUsers: ExistingUsers
-  /** Null without a key for Apple's API. */
+  /** Null if there is no key for Apple's API. */
   appStore: AppStore | null
   /** Null if Google Play is not set up. */
   play: Pick<Play, 'purchases'> | null
@@ -251,7 +251,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     }
   }
 
-  /** Null without its purchase token. */
+  /** Null if its purchase token is missing. */
   async function atGoogle(line: string) {
     const known = await play?.purchases.findByLine(line)
     if (!known) return null

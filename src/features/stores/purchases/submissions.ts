@@ -20,7 +20,7 @@ type SubmissionsDeps = {
   db: StoresDb
   apps: AppStoreApp[]
   verify: VerifyToken
-  /** Null without a key for Apple's API. */
+  /** Null if there is no key for Apple's API. */
   appStore: AppStore | null
   /** Null if Google Play is not set up. */
   submitPlayPurchase: SubmitPlayPurchase | null

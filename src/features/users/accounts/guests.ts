@@ -50,7 +50,7 @@ export function createGuests(deps: GuestsDeps) {
     return signIn.toSessionReply(grant, baseUrl)
   }
 
-  /** The id of the bearer token's user, who may be a guest; null without a token. */
+  /** The id of the bearer token's user, who may be a guest; null if there is no token. */
   async function readBearerUserId(token: string | null, sealed: boolean): Promise<string | null> {
     return token ? (await checkSession(token, sealed)).userId : null
   }

@@ -12,7 +12,7 @@ type ImporterDeps = {
   db: UsersDb
   names: Pick<UserNames, 'add'>
   hashKinds: HashKinds
-  /** Of the OpenID Connect provider; null without one. */
+  /** Of the OpenID Connect provider; null if there is none. */
   issuer: string | null
   now: () => Date
 }

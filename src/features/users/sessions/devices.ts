@@ -57,7 +57,7 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
     }))
   }
 
-  /** Also those that have signed out, for the export. */
+  /** Includes those that have signed out, for the export. */
   async function known(userId: string) {
     const rows = await db.read
       .select()

@@ -33,7 +33,7 @@ type SocialLoginDeps = {
   verifyIdToken: VerifyIdToken
   /** For notices. */
   openIdName: string
-  /** Null without the keys that Apple requires. */
+  /** Null if the keys that Apple requires are not set. */
   appleGrants: AppleGrants | null
   sealKey: Uint8Array
   now: () => Date

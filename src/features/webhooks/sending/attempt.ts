@@ -30,7 +30,7 @@ export const OUTCOMES = [
 
 type Outcome = (typeof OUTCOMES)[number]
 
-/** `fault` is null after a success; `status` is null without a reply. */
+/** `fault` is null after a success; `status` is null if there was no reply. */
 export type AttemptResult = {
   at: Date
   duration: number

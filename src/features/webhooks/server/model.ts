@@ -94,7 +94,7 @@ export const TestReply = createDataSchema(
       duration: integer({ description: 'how long the attempt took, in ms', examples: [120] }),
       status: nullable(
         integer({ description: 'the status of the reply', examples: [204] }),
-        'the status of the reply; null without one',
+        'the status of the reply; null if there was none',
       ),
       fault: nullable(
         t.String({ description: 'what went wrong', examples: ['The reply took too long.'] }),

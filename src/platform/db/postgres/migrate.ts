@@ -8,7 +8,7 @@ const LOCK_KEY = 0x6d696772
 /** For the migration of a large database, in ms. */
 const MIGRATION_TIMEOUT_MS = 30 * MINUTE_MS
 
-/** While a migration waits for a table, so do all later statements on it, also those of running instances. */
+/** While a migration waits for a table, so do all later statements on it, including those of running instances. */
 const LOCK_TIMEOUT = '200ms'
 const LOCK_RETRY_MS = 5_000
 /** New tables go to the schema of the others, even if a schema with the role's name was created since. */

@@ -109,7 +109,7 @@ export function createPool({ url, max, deadline }: PoolOptions) {
   }
 
   function connect(): SQL {
-    // Importing the class would load the driver at each start, also of servers on SQLite.
+    // Importing the class would load the driver at each start, even of servers on SQLite.
     return new Bun.SQL({
       url,
       ...parseUrl(url),

@@ -82,7 +82,7 @@ export function readAppPlatform(headers: Headers): Platform | null {
   return PLATFORMS.find((platform) => platform === stated) ?? null
 }
 
-/** The platform that the `device` header names; null without the header. */
+/** The platform that the `device` header names; null if it names none. */
 export function readDevicePlatform(headers: Headers): Platform | null {
   return firstMatch(DEVICE_PLATFORMS, decodedHeader(optionalHeader(headers, 'device')).trim())
 }

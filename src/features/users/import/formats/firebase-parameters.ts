@@ -13,7 +13,7 @@ const NAMES = {
 const MAX_ROUNDS = 8
 const MAX_MEM_COST = 14
 
-/** From options, or a file with the text of Firebase's console; null without any of them. Throws `UsageError`. */
+/** From options, or a file with the text of Firebase's console; null if there are none. Throws `UsageError`. */
 export async function readFirebaseParameters(options: Options): Promise<FirebaseParameters | null> {
   const path = options['hashConfig']
   const text = typeof path === 'string' ? await readText(path) : ''

@@ -34,7 +34,7 @@ export function createPlacement(path: string) {
   }
 }
 
-/** Null without the file, also if its folder has become a file, a loop of links, or one that we may not enter. */
+/** Null if the file is missing, or its folder has become a file, a loop of links, or one that we may not enter. */
 function readIdentity(path: string): string | null {
   try {
     const { dev, ino } = statSync(path)
