@@ -57,10 +57,7 @@ export type UserFunctions = {
   logout: (options?: CallOptions) => Promise<Message>
   /** Returns the signed-in devices, most recently used first. */
   listSessions: (options?: CallOptions) => Promise<Device[]>
-  /**
-   * Signs a device out. `id`: its session id, or `others` for all other devices. Throws
-   * `not_found`.
-   */
+  /** Signs a device out. `id`: its session id, or `others` for all other devices. Throws `not_found`. */
   endSession: (session: { id: string }, options?: CallOptions) => Promise<Message>
   /** Changes the password and signs out all other devices. Throws `invalid_credentials`, `validation_failed`, `two_factor_required` without a code if two-factor is on. */
   changePassword: (

@@ -1,8 +1,6 @@
 type Lifetimes = { successMs: number; failureMs: number }
 
-/**
- * Remembers how the last attempt to store ended, so that readiness rarely needs a probe. `isFailure`: of the storage.
- */
+/** Keeps how the last attempt to store ended, so that readiness rarely needs a probe. `isFailure`: of the storage. */
 export function createLastOutcome(
   { successMs, failureMs }: Lifetimes,
   isFailure: (error: unknown) => boolean,

@@ -18,9 +18,7 @@ type Session = { userId: string; sessionId: string }
 
 export type Changes = ReturnType<typeof createChanges>
 
-/**
- * Keeps only the latest change of each kind, so that the table stays small and an app that was offline gets few events.
- */
+/** Keeps only the latest change of each kind: the table stays small, and an app that was offline gets few events. */
 export function createChanges(deps: ChangesDeps) {
   const { db, newId } = deps
   const { userChanges } = db.tables

@@ -6,9 +6,7 @@ type Budget = {
 
 type Waiting = { holder: string; amount: number; resolve: () => void }
 
-/**
- * Amounts in total and per holder. `queueLimit` requests wait, `queueShare` of them for one holder, else `onFull()`.
- */
+/** Amounts in total and per holder. `queueLimit` requests wait, `queueShare` of them for one holder, else `onFull`. */
 type BudgetRules = {
   total: number
   share: number

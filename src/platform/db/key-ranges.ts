@@ -7,9 +7,7 @@ import type { Reader } from './db.ts'
 const RANGE_ROWS = 2_000
 const COUNT_ROWS = 50_000
 
-/**
- * Conditions that split `table`, or the rows of `among`, into ranges of `key`: one statement over millions would block.
- */
+/** Splits `table`, or the rows of `among`, into conditions on `key`: one statement over millions of rows would block. */
 export async function* keyRanges(
   read: Reader,
   table: SQLiteTable,
