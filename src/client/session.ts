@@ -174,7 +174,7 @@ export function createSessionKeeper(deps: SessionDeps) {
     })
   }
 
-  /** Another process has replaced the session. If not, forgets it and throws `refusal`. */
+  /** Another process has replaced the session. If not, deletes it and throws `refusal`. */
   async function readReplacement(staleToken: string, refusal: unknown): Promise<StoredSession> {
     await end(staleToken)
     const kept = await read()

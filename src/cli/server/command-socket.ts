@@ -125,7 +125,7 @@ export async function sendToServer(
   const { code, message, details } = reply.error
   if (code === 'not_found' && message === UNKNOWN_COMMAND) {
     throw new CommandError(
-      `The running server is a different version that does not know "${command.name}": run "homeport restart", or use the server's own executable.`,
+      `The running server is a different version that does not have "${command.name}": run "homeport restart", or use the server's own executable.`,
     )
   }
   throw new AppError(code, message, details ? { details } : {})

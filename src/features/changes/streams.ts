@@ -108,7 +108,7 @@ export function createStreams(onCountChange: (count: number) => void) {
     return true
   }
 
-  /** Tells the user's apps about a change, unless they know it. */
+  /** Notifies the user's apps of a change, unless they already have it. */
   function deliver(userId: string, kind: string, changeId: string) {
     if (!learn(userId, kind, changeId)) return
     const event = encodeEvent(kind, changeId)

@@ -160,7 +160,7 @@ const SubmissionResult = closedObject(
   {
     outcome: openEnum(['bound', 'known', 'checking', 'pending', 'refused'], {
       description:
-        'the outcome: `bound` and `known` mean that the user has it, now or as before; finish the transaction then. `checking`: the store cannot be asked now; the server asks again for three days. `pending`: it is not paid yet',
+        'the outcome: `bound` and `known` mean that the user has it, now or as before; finish the transaction then. `checking`: the store cannot be queried now; the server keeps trying for three days. `pending`: it is not paid yet',
     }),
     code: t.Optional(openEnum(REFUSALS, { description: 'why it is refused' })),
     canTakeOverAt: t.Optional(

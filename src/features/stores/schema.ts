@@ -34,7 +34,7 @@ export function storeTables(columns: Columns) {
     lastAt: ms().notNull(),
   })
 
-  /** The purchases at Google Play, and when to ask Google about each. */
+  /** The purchases at Google Play, and when to query Google about each. */
   const playPurchases = table(
     'play_purchases',
     {
@@ -51,7 +51,7 @@ export function storeTables(columns: Columns) {
       items: json<KnownItem[]>().notNull(),
       linkedHash: text(),
       urgency: int().notNull(),
-      /** When to ask Google; null: not again. */
+      /** When to query Google; null: not again. */
       dueAt: ms(),
       /** Changes with each notification: one that arrives during a request causes another request. */
       mark: text().notNull(),
@@ -59,7 +59,7 @@ export function storeTables(columns: Columns) {
       leasedUntil: ms().notNull(),
       /** Attempts without a reply, or without news that are due. */
       attempts: int().notNull(),
-      /** How often Google did not know the purchase. */
+      /** How often Google had no record of the purchase. */
       misses: int().notNull(),
       askedAt: ms(),
       /** When the purchase was paid, while it is not acknowledged. */

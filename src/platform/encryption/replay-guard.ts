@@ -4,7 +4,7 @@ import { repeatInBatches } from '../db/batched-changes.ts'
 import type { EncryptionDb } from './schema.ts'
 
 const ROWS_PER_CHANGE = 2_000
-/** How far the clocks of instances may differ before one accepts a request that another has forgotten. */
+/** How far the clocks of instances may differ before one accepts a request that another no longer stores. */
 const CLOCK_SLACK_MS = HOUR_MS
 
 export type ReplayGuard = ReturnType<typeof createReplayGuard>

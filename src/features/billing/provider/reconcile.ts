@@ -184,7 +184,7 @@ function emptyReport(): ReconcileReport {
   return { customers: 0, corrected: [], failed: [], isIncomplete: false }
 }
 
-/** The provider does not know of access that was granted here. */
+/** The provider has no record of access that was granted here. */
 function isDue(purchase: Purchase, now: number): boolean {
   const { afterMs, untilMs } = REFRESHES.provider
   const isGivenUp = (findEnd(purchase) ?? 0) + untilMs <= now

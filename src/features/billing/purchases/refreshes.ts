@@ -9,7 +9,7 @@ import type { Purchase } from './purchase.ts'
 export const REFRESHES = {
   /** The billing provider: each of its customers in turn, once a day. */
   provider: { afterMs: HOUR_MS, untilMs: 60 * DAY_MS },
-  /** Apple and Google try to charge a customer for 60 days, and Google then forgets the purchase. */
+  /** Apple and Google try to charge a customer for 60 days, and Google then deletes the purchase. */
   store: { afterMs: 10 * MINUTE_MS, untilMs: 61 * DAY_MS },
 }
 /** While the store has no news. */

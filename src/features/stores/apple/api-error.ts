@@ -19,7 +19,7 @@ const SENTENCES: Record<Reason, string> = {
   unreadable: "Apple's reply is not signed as expected.",
   refused_key:
     'Apple refuses the key. Check APP_STORE_ISSUER_ID, APP_STORE_KEY_ID and APP_STORE_KEY_FILE: the key must be an In-App Purchase key that is not revoked. In production, Apple also refuses every key until a version of the app has been released.',
-  unknown: 'Apple does not know this transaction.',
+  unknown: 'Apple has no record of this transaction.',
   page_expired: 'The page token has expired.',
   busy: 'Apple is busy or limits requests.',
   rejected: 'Apple rejects the request.',

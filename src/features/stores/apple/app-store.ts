@@ -38,9 +38,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
     isKeyRefused: api.isKeyRefused,
   }
 
-  /**
-   * All subscriptions of the customer who made a transaction, or a one-time purchase. Empty if Apple does not know it.
-   */
+  /** All subscriptions of the customer who made a transaction, or a one-time purchase. Empty if Apple has no record. */
   async function readPurchases(
     transactionId: string,
     environment: StoredEnvironment,
@@ -207,7 +205,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
       const result = toList(sendAttempts).at(-1)?.['sendAttemptResult']
       return typeof result === 'string' ? result : null
     } catch (error) {
-      // Apple does not know the test until it has been sent.
+      // Apple has no record of the test until it has been sent.
       if (error instanceof AppleApiError && error.code === 4040008) return null
       throw error
     }

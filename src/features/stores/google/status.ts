@@ -20,7 +20,7 @@ const NO_PUSH =
 const NO_AUDIENCE =
   'Set BASE_URL to the public address of this server, beginning with https://, or PLAY_PUSH_AUDIENCE to the audience of the Pub/Sub subscription.'
 const NOT_LINKED =
-  'Google does not know this package in the developer account that invited the service account. Check the package name, and upload a version of the app to a test track.'
+  'Google has no record of this package in the developer account that invited the service account. Check the package name, and upload a version of the app to a test track.'
 const NO_FINANCIAL_DATA =
   'Google refuses to list refunds. Give the service account "View financial data" in Play Console → Users and permissions; it takes 24 to 48 hours to work.'
 const NO_PUSH_YET =

@@ -46,7 +46,7 @@ export type SubmitPlayPurchase = ReturnType<typeof createPlaySubmissions>
 
 export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
   const { db, packages, purchases, pendingClaims, claims, queue, now, log } = deps
-  /** Submissions that Google does not know, and until when (ms) not to ask about them again. */
+  /** Submissions that Google has no record of, and until when (ms) not to query them again. */
   const unknown = createLruMap<string, number>(MAX_UNKNOWN)
   return submit
 
@@ -132,9 +132,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
     return pendingClaims.settle(tx, claim.tokenHash, items)
   }
 
-  /**
-   * Throws `PlayApiError` at the deadline, or if the other request removed the purchase, which Google does not know.
-   */
+  /** Throws `PlayApiError` at the deadline, or if the other request removed a purchase that Google does not have. */
   async function leaseBefore(deadline: AbortSignal, tokenHash: string): Promise<KnownPurchase> {
     for (;;) {
       const leased = await queue.leaseOne(tokenHash)

@@ -20,7 +20,7 @@ const SENTENCES: Record<Reason, string> = {
   unreadable: "Google's reply has no known state of the purchase.",
   refused_key:
     'Google refuses the service account. Enable the Google Play Android Developer API in its project, and invite its e-mail in Play Console → Users and permissions with "View financial data" and "Manage orders and subscriptions". New permissions take 24 to 48 hours to work.',
-  unknown: 'Google does not know this purchase.',
+  unknown: 'Google has no record of this purchase.',
   gone: 'The purchase ended more than 60 days ago.',
   busy: 'Google is busy.',
   limited: 'Google limits requests.',

@@ -56,7 +56,7 @@ export function createPlayQueue(deps: PlayQueueDeps) {
     now,
     log,
   })
-  // What is aborted is asked about again after the next start.
+  // An aborted purchase is queried again after the next start.
   return { ...queue, leaseOne, refreshNow, stop: () => queue.stop(0) }
 
   /** For `refreshNow`, whether it is due or not; null while it is being queried. */
@@ -72,7 +72,7 @@ export function createPlayQueue(deps: PlayQueueDeps) {
     )
   }
 
-  /** No more than Google may be asked for in a second. */
+  /** No more than Google may be queried for in a second. */
   async function findDue(isDue: SQL, { slots, signal }: Capacity) {
     await waitForRate(signal)
     if (signal.aborted || paused.isInForce()) return []
@@ -119,7 +119,7 @@ export function createPlayQueue(deps: PlayQueueDeps) {
     const isGeneral = ['limited', 'busy', 'unreachable'].includes(error.reason)
     if (!isGeneral || paused.isInForce()) return
     paused = createPause(error.retryAfterMs ?? retryDelay(failures, PAUSES), now)
-    if (failures === 0) log.error({ err: error }, 'Google cannot be asked about purchases')
+    if (failures === 0) log.error({ err: error }, 'Google cannot be queried for purchases')
     failures++
   }
 }
