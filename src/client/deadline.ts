@@ -29,7 +29,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 export const DEFAULT_TIMEOUT_MS = 30_000
 
 /**
- * Fails at once on cancellation or timeout, also while waiting for a retry, a refresh or the storage. Rejects with an
+ * Fails at once on cancellation or timeout, even while waiting for a retry, a refresh or the storage. Rejects with an
  * ApiError, or a TypeError if `timeout` is invalid.
  */
 export function withDeadline<T>(

@@ -152,7 +152,7 @@ function serveConsole(app: AnyElysia, services: Services) {
   }
 }
 
-/** The console on its own, also for a separate port. */
+/** The console on its own, including for a separate port. */
 export function createConsoleApp(services: Services) {
   const { log, metrics, config, appName } = services
   const { isTls } = config

@@ -6,7 +6,7 @@ import type { Change } from '../user-changes.ts'
 
 /** What a hook returns. */
 export type Loaded<T> = {
-  /** The last value, also while it is read again and after an error; undefined until the first one. */
+  /** The last value, even while it is read again and after an error; undefined until the first one. */
   data: T | undefined
   /** Why the last attempt to read it failed; null if it did not. */
   error: ApiError | null

@@ -45,7 +45,7 @@ const operators = new WeakMap<Request, Operator>()
 const visitors = new WeakMap<Request, Visitor>()
 
 /**
- * Who may call a route: `anyone`, also without a session; any operator, for their own data (`self`); or operators of a
+ * Who may call a route: `anyone`, even without a session; any operator, for their own data (`self`); or operators of a
  * role or above. `stepUp` also requires a passkey or code of the last ten minutes.
  */
 export function allow(access: Access, proof?: 'stepUp') {

@@ -147,7 +147,7 @@ export function createReconcile(deps: ReconcileDeps) {
       const known = findReported(rows, reported, keys)
       if (known && isUpToDate(readPurchase(known.state), reported)) continue
       const other = known ? undefined : await findForOthers(customerId, keys)
-      // It was claimed here, of which the provider does not know. Else the provider's transfer was lost.
+      // It was claimed here, which the provider has no record of. Otherwise the provider's transfer was lost.
       if (other && (await findClaimant(other.purchaseKey)) !== null) continue
       const key = (known ?? other)?.purchaseKey
       const transactionKey =

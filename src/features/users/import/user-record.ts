@@ -175,7 +175,7 @@ function readTime(value: unknown): number | null {
   return ms
 }
 
-/** ISO 8601 in UTC unless it says otherwise, also as PostgreSQL and SQLite write it; NaN for other text. */
+/** ISO 8601 in UTC unless it says otherwise, including as PostgreSQL and SQLite write it; NaN for other text. */
 export function parseTime(text: string): number {
   const iso = text.trim().replace(' ', 'T')
   const zoned = iso.replace(/([+-]\d\d)$/, '$1:00')

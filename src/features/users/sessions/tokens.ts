@@ -81,7 +81,7 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
     return known.claims
   }
 
-  /** The user and session that a token was minted for, also once it has expired; null if the token is not ours. */
+  /** The user and session that a token was minted for, even once it has expired; null if the token is not ours. */
   async function findOwner(
     token: string,
   ): Promise<Pick<AccessClaims, 'userId' | 'sessionId'> | null> {

@@ -20,7 +20,7 @@ const KEY =
 
 /**
  * Applies all pending migrations or none, and returns their tags. `permit` gets the number applied and may throw;
- * `onWait`: a long transaction uses the tables. Throws `DatabaseRefusal`, also after `patience` ms.
+ * `onWait`: a long transaction uses the tables. Throws `DatabaseRefusal`, including after `patience` ms.
  */
 export async function migrate(
   pool: Pool,

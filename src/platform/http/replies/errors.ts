@@ -32,7 +32,7 @@ type ErrorsDeps = {
 
 /** Their replies are always pages. */
 const PAGES = /^\/(auth|account)\//
-/** Routes that reply with JSON, also to a browser that shows one of them. */
+/** Routes that reply with JSON, even to a browser that shows one of them. */
 const INTERFACES = /^\/(console\/)?api\//
 
 /** Turns thrown errors into the envelope, or a page for browsers. Add it first, so that it covers every route. */

@@ -31,7 +31,7 @@ export function supabaseDraft(row: Row): Draft {
 const MIN_CONFIRMATION_MS = 2_000
 
 /**
- * Without "Confirm email", Supabase confirms addresses at once, also a stranger's. Google and Apple may have verified
+ * Without "Confirm email", Supabase confirms addresses at once, even a stranger's. Google and Apple may have verified
  * another.
  */
 function isVerified(row: Row): boolean {
