@@ -104,8 +104,8 @@ function SessionOver({ onSignedIn }: { onSignedIn: () => Promise<void> }) {
   return (
     <Dialog title="Your session ended. Sign in to continue" isRequired>
       <p>
-        What you have entered is kept. If someone other than {me.value?.name} signs in, they do not
-        see it.
+        Your changes are kept. If someone other than {me.value?.name} signs in, they will not see
+        them.
       </p>
       <SignIn name={me.value?.name} onSignedIn={onSignedIn} />
     </Dialog>

@@ -9,24 +9,24 @@ import type { UserTab } from './screens/users/user.tsx'
 import { UserData } from './screens/users/user-data.tsx'
 import { UserFiles } from './screens/users/user-files.tsx'
 
-// The screens with much code that few open.
+// Large, rarely opened screens, loaded on demand.
 const AlertsScreen = loadedScreen('Alerts', () => import('./screens/overview/alerts.tsx'))
 const ApiKeysScreen = loadedScreen('API keys', () => import('./screens/keys/api-keys.tsx'))
-const AuditScreen = loadedScreen('Audit', () => import('./screens/operators/audit.tsx'))
+const AuditScreen = loadedScreen('Audit log', () => import('./screens/operators/audit.tsx'))
 const BackupsScreen = loadedScreen('Backups', () => import('./screens/system/backups.tsx'))
 const BusinessScreen = loadedScreen('Business', () => import('./screens/business/business.tsx'))
 const FaqsScreen = loadedScreen('FAQs', () => import('./screens/content/faqs.tsx'))
 const FilesScreen = loadedScreen('Files', () => import('./screens/system/files.tsx'))
 const KeysScreen = loadedScreen('Keys', () => import('./screens/keys/keys.tsx'))
 const LiveScreen = loadedScreen('Live log', () => import('./screens/system/live.tsx'))
-const MeScreen = loadedScreen('Me', () => import('./screens/operators/me.tsx'))
+const MeScreen = loadedScreen('Your account', () => import('./screens/operators/me.tsx'))
 const MetricsScreen = loadedScreen('Metrics', () => import('./screens/metrics/metrics.tsx'))
 const OperatorsScreen = loadedScreen(
   'Operators',
   () => import('./screens/operators/operator-list.tsx'),
 )
 const PlansScreen = loadedScreen('Plans', () => import('./screens/content/plans.tsx'))
-const RatesScreen = loadedScreen('Rates', () => import('./screens/system/rates.tsx'))
+const RatesScreen = loadedScreen('Currency rates', () => import('./screens/system/rates.tsx'))
 const SettingsScreen = loadedScreen('Settings', () => import('./screens/content/settings.tsx'))
 const StoresScreen = loadedScreen('Stores', () => import('./screens/stores/connections.tsx'))
 const WebhooksScreen = loadedScreen('Webhooks', () => import('./screens/webhooks/webhooks.tsx'))
@@ -69,7 +69,7 @@ export const SCREENS: ScreenEntry[] = [
   { path: 'settings', label: 'Settings', group: 'App', key: 's', Screen: SettingsScreen },
   { path: 'plans', label: 'Plans', group: 'App', Screen: PlansScreen },
   { path: 'faqs', label: 'FAQs', group: 'App', Screen: FaqsScreen },
-  { path: 'rates', label: 'Rates', group: 'App', Screen: RatesScreen },
+  { path: 'rates', label: 'Currency rates', group: 'App', Screen: RatesScreen },
   { path: 'stores', label: 'Stores', group: 'Integrations', Screen: StoresScreen },
   { path: 'webhooks', label: 'Webhooks', group: 'Integrations', Screen: WebhooksScreen },
   { path: 'api-keys', label: 'API keys', group: 'Integrations', Screen: ApiKeysScreen },
@@ -78,7 +78,7 @@ export const SCREENS: ScreenEntry[] = [
   { path: 'live', label: 'Live log', group: 'Server', Screen: LiveScreen },
   { path: 'backups', label: 'Backups', group: 'Server', Screen: BackupsScreen },
   { path: 'keys', label: 'Keys', group: 'Server', Screen: KeysScreen },
-  { path: 'audit', label: 'Audit', group: 'Access', key: 'a', Screen: AuditScreen },
+  { path: 'audit', label: 'Audit log', group: 'Access', key: 'a', Screen: AuditScreen },
   { path: 'operators', label: 'Operators', group: 'Access', Screen: OperatorsScreen },
   { path: 'me', Screen: MeScreen },
 ]

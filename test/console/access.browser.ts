@@ -40,7 +40,7 @@ independentTest('readers are not offered what they may not do', async () => {
   await page.getByText(/^\d+ actions?$/).waitFor()
   expect(await page.getByRole('button', { name: 'Export JSON' }).count()).toBe(0)
   await page.goto('/console/api-keys')
-  await page.getByText('Only owners create and revoke keys.').waitFor()
+  await page.getByText('Only owners can create and revoke keys.').waitFor()
   await context.close()
 })
 

@@ -44,7 +44,7 @@ browserTest(
     await page.getByText(`Key render ${today}`).waitFor()
     await page.getByRole('row', { name: `render ${today}` }).waitFor()
     const table = await textOf(page.locator('main table'))
-    const rights = 'users:read; only from 10.0.0.0/8, 192.0.2.1; 600 a minute'
+    const rights = 'users:read; only from 10.0.0.0/8, 192.0.2.1; 600 requests per minute'
     expect(table.split(rights)).toHaveLength(3)
     expect(table.match(/active/g)).toHaveLength(2)
     expect(faults).toEqual([])

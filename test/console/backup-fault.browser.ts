@@ -31,7 +31,7 @@ browserTest('shows failing automatic backups in red', async () => {
   expect(await page.locator('.sentence.bad').textContent()).toBe('Needs attention')
   await page.getByRole('link', { name: 'Backup is not working' }).click()
   await page.waitForURL('**/console/backups')
-  await page.getByText(`They are files on this server, in ${folder}:`).waitFor()
+  await page.getByText(`They are stored on this server, in ${folder}:`).waitFor()
   await page.getByRole('button', { name: 'Verify' }).first().click()
   const failed = page.locator('td .badge', { hasText: 'failed' })
   await failed.waitFor()

@@ -35,7 +35,7 @@ independentTest('shortcuts open screens and focus their headings', async () => {
     ['p', 'People'],
     ['e', 'Billing events'],
     ['s', 'Settings'],
-    ['a', 'Audit'],
+    ['a', 'Audit log'],
     ['o', 'Overview'],
   ] as const) {
     await keyboard.press('g')

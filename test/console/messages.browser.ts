@@ -48,7 +48,7 @@ independentTest('says why a role cannot be changed', async () => {
   await show(page, 'operators')
   await page.locator('tr', { hasText: 'Role of olga' }).locator('summary').click()
   await page.getByLabel('Role of olga').selectOption('reader')
-  await press(page, 'Make olga reader')
+  await press(page, 'Change olga’s role to reader')
   const dialog = page.getByRole('dialog')
   expect(await textOf(dialog)).toContain('Only another owner can restore it')
   await dialog.getByRole('button', { name: 'Change role' }).click()
@@ -136,7 +136,7 @@ independentTest('says that deleting an account does not cancel its subscription'
   const warning = page.getByRole('dialog').locator('.notice')
   await warning.waitFor()
   expect(await textOf(warning)).toStartWith('Pro, monthly is not cancelled.')
-  expect(await textOf(warning)).toContain('keeps charging for it after the deletion')
+  expect(await textOf(warning)).toContain('will keep charging for it after the account is deleted')
   expect(await warning.getByRole('link').getAttribute('href')).toBe(
     'https://apps.apple.com/account/subscriptions',
   )
@@ -205,7 +205,7 @@ independentTest('shows every time in the local zone, with UTC as its title', asy
   await context.close()
 })
 
-independentTest('makes characters visible that change the order of text', async () => {
+independentTest('makes characters visible that change the text direction', async () => {
   const { page, context } = await world.open()
   const { version, content } = await world.ask('faqs')
   const faq = { question: REVERSED, answer: 'No.', category: 'Other' }

@@ -48,19 +48,19 @@ independentTest('names each line in the legend, and marks restarts', async () =>
 
 independentTest('compares with the day and the week before, in the address', async () => {
   const { page, context } = await openMetrics()
-  await page.getByLabel('Day before').check()
-  await page.getByText('requests, day before').waitFor()
-  await page.getByLabel('Week before').check()
-  await page.getByText('requests, week before').waitFor()
+  await page.getByLabel('Previous day').check()
+  await page.getByText('requests, previous day').waitFor()
+  await page.getByLabel('Previous week').check()
+  await page.getByText('requests, previous week').waitFor()
   expect(new URL(page.url()).search).toBe('?day=on&week=on')
   await page.reload()
   const shown = card(page, 'Requests per minute').locator('.shown')
   await shown.waitFor()
   expect(await textOf(shown)).toEndWith(
-    'requests 59, failed (5xx) 0. Day before: requests 590, failed (5xx) 0. Week before: requests 5,900, failed (5xx) 0.',
+    'requests 59, failed (5xx) 0. Previous day: requests 590, failed (5xx) 0. Previous week: requests 5,900, failed (5xx) 0.',
   )
-  await page.getByLabel('Day before').uncheck()
-  await page.getByText('requests, day before').first().waitFor({ state: 'detached' })
+  await page.getByLabel('Previous day').uncheck()
+  await page.getByText('requests, previous day').first().waitFor({ state: 'detached' })
   expect(new URL(page.url()).search).toBe('?week=on')
   await context.close()
 })
@@ -70,7 +70,7 @@ independentTest('sorts endpoints, and hides those of the console', async () => {
   expect(await namesIn(page)).toEqual(['POST /api/auth/login/v1', 'GET /health', 'Unknown paths'])
   await page.getByRole('columnheader').getByRole('link', { name: 'p99' }).click()
   expect((await namesIn(page)).at(-1)).toBe('POST /api/auth/login/v1')
-  await page.getByLabel('Include the console').check()
+  await page.getByLabel('Include console requests').check()
   expect((await namesIn(page)).at(-1)).toBe('GET /console/api/overview')
   await context.close()
 })

@@ -146,7 +146,7 @@ browserTest('asks the App Store about a purchase whose notification was lost', a
   const { page, context } = await world.open()
   await page.goto(`/console/purchases/${id}`)
   await page.getByText('No purchase found.').waitFor()
-  const ask = page.getByRole('button', { name: 'Ask the App Store' })
+  const ask = page.getByRole('button', { name: 'Refresh from App Store' })
   await ask.click()
   const found = card(page, 'lost_product')
   await found.waitFor()

@@ -18,8 +18,8 @@ import {
   reviewChange,
   reviewRule,
   showAsReader,
-  showAtGoogle,
   showCodes,
+  showGooglePlayRecord,
   showNoOperators,
   showStores,
   writeRule,
@@ -86,7 +86,11 @@ export async function screensOf({ ask, console, open }: ConsoleContext): Promise
       prepare: press('Transfer to another user'),
     },
     { name: 'stores with checks', path: '/console/stores', prepare: showStores },
-    { name: 'purchase at Google', path: '/console/purchases/demo-0', prepare: showAtGoogle },
+    {
+      name: 'purchase at Google',
+      path: '/console/purchases/demo-0',
+      prepare: showGooglePlayRecord,
+    },
     {
       name: 'unacknowledged purchases',
       path: '/console/purchases?filter=unacknowledged',

@@ -88,7 +88,7 @@ export async function drawCharts(page: Page) {
 
 export async function compareCharts(page: Page) {
   await drawCharts(page)
-  await page.getByLabel('Week before').check()
+  await page.getByLabel('Previous week').check()
   await page.locator('canvas').first().waitFor()
 }
 
@@ -131,7 +131,7 @@ export async function showStores(page: Page) {
 }
 
 /** Pretends that Google Play has sold a purchase, and then refunded an order. */
-export async function showAtGoogle(page: Page) {
+export async function showGooglePlayRecord(page: Page) {
   const atGoogle = {
     tokenHash: 'ab'.repeat(32),
     packageName: 'com.example.app',
@@ -152,7 +152,7 @@ export async function showAtGoogle(page: Page) {
     await route.fulfill(apiReply({ purchases: [sold], next: null }))
   })
   await page.reload()
-  await page.getByRole('heading', { name: 'At Google Play' }).waitFor()
+  await page.getByRole('heading', { name: 'Google Play record' }).waitFor()
 }
 
 export async function addWebhook(page: Page) {

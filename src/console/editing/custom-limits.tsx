@@ -32,7 +32,9 @@ export function CustomLimits({ plan, path, onChange }: CustomLimitsProps) {
   return (
     <fieldset>
       <legend>Custom limits</legend>
-      <small class="soft">Your servers count usage against them with the server API.</small>
+      <small class="soft">
+        Your servers report usage against these limits through the server API.
+      </small>
       {Object.entries(limits).map(([limit, amount]) => (
         <div class="fields" key={limit}>
           <NumberField
@@ -44,7 +46,7 @@ export function CustomLimits({ plan, path, onChange }: CustomLimitsProps) {
             onChange={(next) => change({ ...limits, [limit]: next === '' ? null : next }, periods)}
           />
           <SelectField
-            label={`Period of ${limit}`}
+            label={`Period for ${limit}`}
             value={String(periods[limit] ?? 'month')}
             options={PERIODS}
             path={`${path}.limitPeriods.${limit}`}

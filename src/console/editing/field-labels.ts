@@ -62,7 +62,7 @@ const SUGGESTIONS: Record<string, () => Suggestion[]> = {
     ['month', 'Monthly'],
     ['3 months', 'Quarterly'],
     ['year', 'Yearly'],
-    ['lifetime', 'No end date'],
+    ['lifetime', 'Lifetime'],
   ],
   source: () => [
     ['none', 'Not for sale'],

@@ -24,7 +24,7 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
     await sendNew().catch(async (refusal) => {
       if (!(refusal instanceof ApiError) || refusal.status !== 409) throw refusal
       await Promise.all([first.reload(), onChange()])
-      throw failure('Someone has published another version. Look at the history again.')
+      throw failure('Someone published a new version. Check the history and try again.')
     })
     setNote('')
     setMore(null)
@@ -192,7 +192,7 @@ function PendingChanges({ kind, live, id, readNew, onCount, choice }: PendingPro
         if (changes.length === 0) return <p>No changes: this version is already live.</p>
         return (
           <>
-            <p>Apps get these changes at once. The current version stays in the history.</p>
+            <p>Apps get these changes immediately. The current version stays in the history.</p>
             <Changes changes={changes} {...(choice && changes.length > 1 && { choice })} />
           </>
         )

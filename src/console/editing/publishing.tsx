@@ -178,7 +178,7 @@ function Editor<T>(props: EditorWithBase<T>) {
           <span class="warn">
             {plural(changes.length, 'unpublished change')}
             <span class="more">
-              {draft.isKept ? ', kept in this browser' : ', too large to keep in this browser'}
+              {draft.isKept ? ', saved in this browser' : ', too large to save in this browser'}
             </span>
           </span>
         )}

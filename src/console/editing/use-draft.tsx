@@ -104,7 +104,7 @@ export function DraftOffers({ draft, onRestore = draft.restore }: OffersProps) {
               Restore
             </button>
             <button type="button" class="quiet" onClick={() => draft.forget(stored.key)}>
-              Delete them
+              Discard
             </button>
           </span>
         </div>
@@ -113,8 +113,8 @@ export function DraftOffers({ draft, onRestore = draft.restore }: OffersProps) {
         .filter(({ isOpen }) => isOpen)
         .map(({ key, savedAt }) => (
           <div key={key} class="notice">
-            You have unsaved changes here in another tab, last edited at {clock(savedAt)}. Changes
-            in this tab are kept separately.
+            You have unsaved changes to this page in another tab, last edited at {clock(savedAt)}.
+            Changes in this tab are saved separately.
           </div>
         ))}
     </div>

@@ -17,7 +17,7 @@ const SHORTCUTS: [keys: string, effect: string][] = [
   ['?', 'Show this list'],
 ]
 
-/** Paper has nothing to press. */
+/** Printed pages cannot be expanded. */
 function openDetails() {
   for (const details of document.querySelectorAll('main details')) details.setAttribute('open', '')
 }

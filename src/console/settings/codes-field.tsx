@@ -74,7 +74,7 @@ export function CodesField(props: CodesProps) {
         ))}
       </datalist>
       {codes.length > 0 && (
-        <ul class="chips" aria-label={`Chosen: ${label}`}>
+        <ul class="chips" aria-label={`Selected: ${label}`}>
           {codes.map((code) => (
             <li key={code} class="badge">
               {names.nameOf(code)}
@@ -102,9 +102,9 @@ export function parseCodes(text: string, { nameOf, codes }: CodeNames): string[]
     .filter(Boolean)
     .map((word) => {
       const typed = word.toLowerCase()
-      const isMeant = (name: string) => name.toLowerCase() === typed
-      const meant = codes().find((code) => isMeant(code) || isMeant(nameOf(code)))
-      if (meant !== undefined || typed.length < MIN_BEGINNING) return meant ?? word
+      const matches = (name: string) => name.toLowerCase() === typed
+      const match = codes().find((code) => matches(code) || matches(nameOf(code)))
+      if (match !== undefined || typed.length < MIN_BEGINNING) return match ?? word
       const similar = codes().filter((code) => nameOf(code).toLowerCase().startsWith(typed))
       return similar.length === 1 && similar[0] !== undefined ? similar[0] : word
     })
@@ -114,7 +114,7 @@ export function parseCodes(text: string, { nameOf, codes }: CodeNames): string[]
 function findUnknown(chosen: string[], { nameOf, codes }: CodeNames): string | undefined {
   const unknown = chosen.filter((code) => nameOf(code) === code && !codes().includes(code))
   if (unknown.length === 0) return undefined
-  return `Unknown: ${unknown.join(', ')}. Remove it, and choose from the list.`
+  return `Unknown: ${unknown.join(', ')}. Remove it and choose from the list.`
 }
 
 /** Whether a tag has not been replaced by another one, as that of the GDR has. */

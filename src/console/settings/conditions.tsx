@@ -64,7 +64,7 @@ export function Conditions({ when, path, onChange }: ConditionsProps) {
       />
       <NumberField
         label="Percentage of users"
-        hint="Always the same users"
+        hint="The same users every time"
         path={`${path}.percent`}
         value={when.percent}
         placeholder="100"
@@ -88,7 +88,7 @@ function Plans({ chosen, onChange }: PlansProps) {
   return (
     <fieldset class="plain">
       <legend>Plans</legend>
-      <small class="soft">Any plan, and signed-out users</small>
+      <small class="soft">If none is selected: any plan, and signed-out users</small>
       {choices.map(([code, name]) => (
         <Checkbox
           key={code}

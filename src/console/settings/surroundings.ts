@@ -11,4 +11,4 @@ export const UNKNOWN: Surroundings = { countryHeader: undefined, plans: [] }
 export const SurroundingsContext = createContext(UNKNOWN)
 
 export const NO_COUNTRY =
-  'This server does not know the country of users: COUNTRY_HEADER is not set.'
+  "This server cannot determine users' countries: COUNTRY_HEADER is not set."

@@ -36,7 +36,7 @@ export function Field({ label, hint, warning, path, parentPath, children }: Fiel
       ? [
           [
             `${id}controls`,
-            `Contains ${controls.join(', ')}, which change the order of text.`,
+            `Contains ${controls.join(', ')}. Such characters change the text direction.`,
             'warn',
           ] as [string, string, string],
         ]

@@ -78,11 +78,11 @@ function Notes({ business }: { business: Business }) {
   const notes = [
     counting &&
       `These figures are incomplete: ${number(counting.counted)} of about ${number(counting.total)} purchases are counted so far.`,
-    behindSince && `Counted up to ${clock(behindSince)}.`,
+    behindSince && `These figures include events up to ${clock(behindSince)}.`,
     unconverted.length > 0 &&
-      `Left out, because there is no rate to ${currency}: amounts in ${unconverted.join(', ')}. RATES_PROVIDER=ecb,open-er-api has more currencies.`,
+      `Amounts in ${unconverted.join(', ')} are not included, because there is no exchange rate to ${currency}. RATES_PROVIDER=ecb,open-er-api supports more currencies.`,
     ratesSince &&
-      `The oldest stored rates are from ${dayName(ratesSince)}. Earlier payments are converted with them.`,
+      `The oldest stored rates are from ${dayName(ratesSince)}. Earlier payments are converted at those rates.`,
     unpriced > 0 &&
       `Revenue does not include ${plural(unpriced, 'payment')} whose price is unknown.`,
   ].filter(Boolean)
@@ -117,7 +117,7 @@ function Tiles({ business }: { business: Business }) {
     },
     {
       name: 'Revenue',
-      help: 'What customers have paid in the month, before fees and taxes, less what was refunded in it. One-time purchases are included.',
+      help: 'What customers paid in the month, before fees and taxes, minus refunds made in the month. Includes one-time purchases.',
       values: buildSeries(computeRevenue),
       format: money,
       change: formatChange(computeRevenue(now), computeRevenue(before), inMonth, money),
@@ -125,30 +125,30 @@ function Tiles({ business }: { business: Business }) {
     },
     {
       name: 'Monthly recurring revenue',
-      help: 'What the active subscriptions pay per month: a yearly price counts as one twelfth.',
+      help: 'What active subscriptions bring in per month: a yearly price counts as one twelfth.',
       values: buildSeries(({ recurring }) => recurring),
       format: money,
       change: formatChange(now.recurring, last.recurring, atEnd, money),
     },
     {
       name: 'New subscriptions',
-      help: 'Subscriptions that were paid for the first time, also after a trial.',
+      help: 'Subscriptions that were paid for the first time, including after a trial.',
       values: buildSeries((figures) => figures.new),
       change: formatChange(now.new, before.new, inMonth),
     },
     {
       name: 'Churned',
-      help: 'Subscriptions whose paid time has ended without a renewal, or that were refunded. The rate is relative to those active at the start of the month.',
+      help: 'Subscriptions whose paid period ended without a renewal, or that were refunded. The rate is relative to those active at the start of the month.',
       values: buildSeries(({ churned }) => churned),
       change: formatChange(now.churned, before.churned, inMonth),
       note: churnRate === null ? '' : `${percent(churnRate)} of the active subscriptions`,
     },
     {
       name: 'Recovered',
-      help: 'Subscriptions that were paid again after they had ended: the store’s retry succeeded, or the customer came back. “Saved” were paid late, but before they ended.',
+      help: 'Subscriptions that were paid again after they had ended: the store’s retry succeeded, or the customer came back. “Saved” counts subscriptions paid late, but before they ended.',
       values: buildSeries(({ recovered }) => recovered),
       change: formatChange(now.recovered, before.recovered, inMonth),
-      note: `${number(now.saved)} saved before the end`,
+      note: `${number(now.saved)} saved before ending`,
     },
     {
       name: 'Active trials',
@@ -158,7 +158,7 @@ function Tiles({ business }: { business: Business }) {
     },
     {
       name: 'Trials started',
-      help: 'Free trials that began in the month. “Converted” are the first payments after a trial, whenever it began.',
+      help: 'Free trials that began in the month. “Converted” counts first payments after a trial, whenever it began.',
       values: buildSeries(({ trialStarts }) => trialStarts),
       change: formatChange(now.trialStarts, before.trialStarts, inMonth),
       note: `${number(now.converted)} converted`,

@@ -13,7 +13,7 @@ const SHADES = 10
 /** The payments of the month, in the currencies that customers have paid with. */
 export function Payments({ business: { payments, month } }: Props) {
   return (
-    <Card title={`Payments in ${monthName(month)}, as paid`}>
+    <Card title={`Payments in ${monthName(month)}, in their original currency`}>
       {payments.length === 0 ? (
         <Empty>No payments with a known price.</Empty>
       ) : (
@@ -108,7 +108,7 @@ export function Cohorts({ business: { cohorts } }: Props) {
   const longest = Math.max(0, ...filled.map(({ retained }) => retained.length - 1))
   const later = Array.from({ length: longest }, (_, at) => String(at + 1))
   return (
-    <Card title="Retention by month of the first payment">
+    <Card title="Retention by month of first payment">
       {filled.length === 0 ? (
         <Empty>No first payments in these months.</Empty>
       ) : (

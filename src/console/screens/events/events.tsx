@@ -67,7 +67,7 @@ function EventLog() {
             )}
             {next !== null && rows.length % 50 !== 0 && scannedBackTo && (
               <p class="soft">
-                Searched until <Time at={scannedBackTo} />. Other events may match too.
+                Searched back to <Time at={scannedBackTo} />. There may be more matches.
               </p>
             )}
             {next !== null && <Action run={loadMore}>Load more</Action>}
@@ -175,7 +175,7 @@ function EventFilters({ filter }: { filter: Filter }) {
         <FilterInput value={filter['user'] ?? ''} onSet={(text) => set('user', text)} />
       </Field>
       <fieldset class="plain">
-        <legend>Only</legend>
+        <legend>Show only</legend>
         {flag('conflicting', 'Conflicting')}
         {flag('clockIsOff', 'Implausible timestamps')}
       </fieldset>

@@ -3,6 +3,7 @@ import type { ApiKeys } from '../../../features/api-keys/service.ts'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { ReplyOf } from '../../api.ts'
 import { mayPerform, type ReplyTo } from '../../declared.ts'
+import { plural } from '../../format.ts'
 import { ActionButton, ActionForm } from '../../ui/declared.tsx'
 import { Badge, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
@@ -75,7 +76,8 @@ export function Screen() {
                     <>
                       {scopes.join(', ')}
                       {networks.length > 0 && `; only from ${networks.join(', ')}`}
-                      {requestsPerMinute !== null && `; ${requestsPerMinute} a minute`}
+                      {requestsPerMinute !== null &&
+                        `; ${plural(requestsPerMinute, 'request')} per minute`}
                     </>
                   ),
                 },
@@ -133,7 +135,7 @@ export function Screen() {
           </p>
         )}
       </ActionForm>
-      {!isOwner && <p class="soft">Only owners create and revoke keys.</p>}
+      {!isOwner && <p class="soft">Only owners can create and revoke keys.</p>}
     </>
   )
 }

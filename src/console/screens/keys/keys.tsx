@@ -18,7 +18,7 @@ const USES: [use: 'enc' | 'sig', title: string, description: string][] = [
 ]
 
 const ROTATION: Record<string, string> = {
-  enc: 'The new key takes effect in a day, and the old one is accepted for 30 more days. Apps that pin thumbprints need the new one in an update before that.',
+  enc: 'The new key takes effect in a day, and the old one is accepted for 30 more days. If your app pins thumbprints, ship an update with the new one before then.',
   sig: 'The new key takes effect in a day. Users stay signed in.',
 }
 
@@ -33,6 +33,7 @@ export function Screen() {
             <ListBar noun="key" total={data.keys.length} csv="keys" />
             {USES.map(([use, title, description]) => {
               const shown = data.keys.filter((key) => key.use === use)
+              const thumbprints = shown.map(({ kid }) => kid).join('\n')
               return (
                 <Card key={use} title={title}>
                   <p class="soft">{description}</p>
@@ -54,9 +55,7 @@ export function Screen() {
                     ]}
                   />
                   <div class="actions">
-                    {use === 'enc' && (
-                      <Copy text={shown.map(({ kid }) => kid).join('\n')} label="Copy pins" />
-                    )}
+                    {use === 'enc' && <Copy text={thumbprints} label="Copy thumbprints" />}
                     <ActionButton
                       path="keys/rotate"
                       input={{ use, atOnce: false }}

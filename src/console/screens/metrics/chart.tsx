@@ -17,7 +17,7 @@ export type ChartKind<Point> = {
 type ChartProps<Point> = ChartKind<Point> & { steps: Steps<Point>; starts: Start[] }
 
 const DARK = matchMedia('(prefers-color-scheme: dark)')
-const AGES: Record<Age, string> = { current: '', day: 'day before', week: 'week before' }
+const AGES: Record<Age, string> = { current: '', day: 'previous day', week: 'previous week' }
 
 /** A line chart. Pointing at it, or moving the slider below it, shows all values of a time in words. */
 export function Chart<Point>(props: ChartProps<Point>) {
@@ -81,7 +81,7 @@ export function Chart<Point>(props: ChartProps<Point>) {
         min={0}
         max={current.length - 1}
         value={at}
-        aria-label={`Time in the chart ${title}`}
+        aria-label={`Time in the ${title} chart`}
         aria-valuetext={shown}
         onInput={({ currentTarget }) => {
           setPointed(Number(currentTarget.value))
@@ -133,7 +133,7 @@ function linesOf<Point>({ current, earlier }: Steps<Point>, series: ChartKind<Po
   )
 }
 
-/** `requests 12, failed 0. Day before: requests 9, failed 0.` */
+/** `requests 12, failed 0. Previous day: requests 9, failed 0.` */
 function describe(lines: Line[], at: number, format: (value: number) => string): string {
   const byAge = Map.groupBy(lines, ({ age }) => age)
   const sentences = [...byAge].map(([age, group]) => {

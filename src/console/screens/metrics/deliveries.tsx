@@ -17,8 +17,8 @@ const PROVIDERS: Record<string, string> = {
 const OUTGOING: Column<Outgoing>[] = [
   { name: 'Endpoint', cell: ({ id, url }) => <a href={linkTo(`webhooks/${id}`)}>{url}</a> },
   { name: 'Delivered', kind: 'number', field: 'delivered', format: number },
-  { name: 'Given up', kind: 'number', field: 'failed', format: number },
-  { name: 'Failed, retried', kind: 'number', field: 'retried', format: number },
+  { name: 'Failed permanently', kind: 'number', field: 'failed', format: number },
+  { name: 'Failed attempts, retried', kind: 'number', field: 'retried', format: number },
   { name: 'Waiting now', kind: 'number', field: 'waiting', format: upTo1000 },
   { name: 'p50', kind: 'number', cell: (row) => ifReplied(row, row.p50) },
   { name: 'p99', kind: 'number', cell: (row) => ifReplied(row, row.p99) },
@@ -67,7 +67,7 @@ export function Deliveries() {
               columns={INCOMING}
               rows={incoming}
               keyOf={({ provider }) => provider}
-              empty="No billing events in this time."
+              empty="No billing events in this time range."
             />
             <p class="soft">
               The delay is the time from an event to its first delivery. View the{' '}

@@ -74,7 +74,7 @@ export function Endpoints() {
       {({ since, endpoints }) => (
         <>
           <p class="soft">
-            Since <Time at={since} />, up to the last full minute. p50 and p99 are at most 19% too
+            Since <Time at={since} />, up to the last full minute. p50 and p99 may be up to 19% too
             high.
           </p>
           <ConsoleChoice />
@@ -86,7 +86,7 @@ export function Endpoints() {
             )}
             keyOf={({ name }) => name}
             order="-p99"
-            empty="No requests in this time."
+            empty="No requests in this time range."
             detail={({ name }) => name === chosen && <EndpointCharts name={name} />}
           />
         </>

@@ -47,7 +47,7 @@ export function EndpointLink({ name }: { name: string }) {
 export function ConsoleChoice() {
   return (
     <Checkbox
-      label="Include the console"
+      label="Include console requests"
       checked={query.value.get('console') === 'on'}
       onChange={(isOn) => go(withQuery({ console: isOn ? 'on' : '' }))}
     />

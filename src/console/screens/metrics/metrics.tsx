@@ -53,7 +53,7 @@ export function Screen() {
               {(['day', 'week'] as const).map((age) => (
                 <Checkbox
                   key={age}
-                  label={`${age === 'day' ? 'Day' : 'Week'} before`}
+                  label={`Previous ${age}`}
                   checked={query.value.get(age) === 'on'}
                   onChange={(isOn) => set({ [age]: isOn ? 'on' : '' })}
                 />

@@ -43,8 +43,8 @@ export function SlowestRequests() {
       {(rows) => (
         <>
           <p class="soft">
-            The 20 slowest requests of the last hour that this server has handled since it started.
-            The live log shows the last 500 lines; find older ones in the log by their request id.
+            The 20 slowest requests on this server in the last hour. A restart clears the list. The
+            live log shows the last 500 lines; find older ones in the log by their request id.
           </p>
           <ConsoleChoice />
           <Table

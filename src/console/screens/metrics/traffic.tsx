@@ -80,7 +80,7 @@ function Slowest() {
     <p class="sentence">
       The slowest endpoint with at least {minRequests} requests is{' '}
       <EndpointLink name={slowest.name} />: p99 {milliseconds(slowest.p99)}, p50{' '}
-      {milliseconds(slowest.p50)}, in {plural(slowest.count, 'request')}.
+      {milliseconds(slowest.p50)}, over {plural(slowest.count, 'request')}.
     </p>
   )
 }

@@ -50,7 +50,7 @@ export function Screen() {
           )
         }
       >
-        Audit
+        Audit log
       </Title>
       <p class="print-only">{describeFilter(filter)}</p>
       <Filters
@@ -105,9 +105,7 @@ function computeStart(day: string, daysLater = 0): string {
 /** Heads a printed extract. */
 function describeFilter(filter: Record<string, string>): string {
   const parts = Object.entries(filter).map(([name, text]) => `${name} ${text}`)
-  return parts.length === 0
-    ? 'Extract of the audit log: all entries'
-    : `Extract of the audit log: ${parts.join(', ')}`
+  return `Extract from the audit log: ${parts.join(', ') || 'all entries'}`
 }
 
 function namedEntries({ entries, names }: AuditPage): Entry[] {

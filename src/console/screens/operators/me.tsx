@@ -39,7 +39,7 @@ export function Screen() {
           <Card title="Passkeys">
             <List
               items={me.passkeys}
-              empty="No passkeys. With a passkey, you sign in without a password and code."
+              empty="No passkeys. With a passkey, you can sign in without a password or code."
             >
               {({ id, name, host, lastUsedAt }) => (
                 <li key={id}>
@@ -136,7 +136,7 @@ function SignOut() {
               </li>
             )}
           </List>
-          <p>Only you can restore them, after you sign in here again.</p>
+          <p>Only you can restore them, by signing in again in this browser.</p>
           <div class="actions end">
             <button type="button" onClick={() => setDrafts([])}>
               Stay signed in

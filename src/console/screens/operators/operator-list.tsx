@@ -18,9 +18,9 @@ type OperatorList = ReplyOf<Operators['accounts']['list']>
 type Invitation = { name: string; link: string }
 
 const ROLE_RIGHTS: Record<Role, string> = {
-  reader: 'Readers view everything and change nothing.',
+  reader: 'Readers can view everything but cannot make changes.',
   operator: 'Operators view everything and make changes, but do not manage operators.',
-  owner: 'Owners do everything, and manage operators.',
+  owner: 'Owners can do everything, including managing operators.',
 }
 const ROLE_OPTIONS = ROLES.map((role): [value: string, name: string] => [role, words(role)])
 
@@ -43,7 +43,7 @@ export function Screen() {
           onHide={() => setInvitation(null)}
         >
           Send this link to {invitation.name}. It works once, within 30 minutes, and is not shown
-          again. If it expires, reset their sign-in for a new one.
+          again. If it expires, reset their sign-in to get a new one.
         </OneTimeSecret>
       )}
       <Loaded from={operators}>
@@ -140,9 +140,9 @@ function RoleChange({ name, role, reload }: RoleChangeProps) {
         <ActionButton
           path="operators/role"
           input={{ name, role: chosen }}
-          label={`Make ${name} ${chosen}`}
+          label={`Change ${name}’s role to ${chosen}`}
           shortLabel="Change role"
-          done={`${name} is now ${chosen}.`}
+          done={`${name}’s role is now ${chosen}.`}
           onDone={async () => {
             await reload()
             if (me.value && isOwn) me.value = { ...me.value, role: chosen }

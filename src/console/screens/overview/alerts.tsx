@@ -19,12 +19,12 @@ export function Screen() {
           <>
             <p class={hasAddress ? 'soft' : 'warn'}>
               {hasAddress
-                ? 'Alerts are sent once by e-mail and to webhooks, and once more when they are resolved.'
+                ? 'Each alert is sent once by e-mail and to webhooks, and again when it is resolved.'
                 : 'ALERT_EMAIL is not set: alerts are sent to webhooks only.'}
             </p>
             <List
               items={rules.filter(isUrgent).toSorted(byUrgency)}
-              empty="No alert is firing or pending."
+              empty="No alerts are firing or pending."
             >
               {(rule) => <RuleItem key={rule.name} rule={rule} reload={alerts.reload} />}
             </List>

@@ -206,7 +206,7 @@ function Tiles({ overview }: { overview: Overview }) {
       tone: disk.freeBytes < disk.minFreeBytes * 2 ? 'bad' : 'plain',
       note:
         disk.minFreeBytes === 0
-          ? 'Uploads are not limited'
+          ? 'No minimum is set for uploads'
           : `Uploads stop below ${bytes(disk.minFreeBytes)}`,
     },
     {

@@ -109,7 +109,7 @@ function stepsFor(overview: Json<Overview>, hasStore: boolean, operators: number
       title: 'Set a webhook token',
       // The stores sign their notifications, so a token is needed for a billing provider only.
       isDone: events.isConfigured || hasStore,
-      hint: 'Set WEBHOOK_TOKEN. Until then, events of the billing provider are rejected.',
+      hint: 'Set WEBHOOK_TOKEN. Until then, events from the billing provider are rejected.',
       guide: 'docs/billing.md',
       screen: 'events',
     },

@@ -33,8 +33,8 @@ export function ActiveSubscriptions({ id }: { id: string }) {
               <p key={transactionId} class="notice">
                 <span>
                   <strong>{plan ?? productId ?? 'A subscription'} is not cancelled.</strong> The
-                  store ({storeName(store)}) keeps charging for it after the deletion. Ask the user
-                  to cancel it first{page ? ': ' : ', where they bought it.'}
+                  store ({storeName(store)}) will keep charging for it after the account is deleted.
+                  Ask the user to cancel it first{page ? ': ' : ', where they bought it.'}
                   {page && (
                     <a href={page} target="_blank" rel="noreferrer">
                       {page.replace('https://', '')}

@@ -55,11 +55,11 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
       {/* Its height is reserved: the button must not move away under a finger. */}
       <p role="status" class="holder">
         {isUnknown &&
-          `No plan includes ${entitlementId}. It unlocks only what the app checks itself.`}
+          `No plan includes ${entitlementId}. It unlocks only what the app itself checks for.`}
       </p>
       <SelectField label="Ends" value={duration} options={DURATIONS} onChange={setDuration} />
       {duration === ON_A_DATE && (
-        <Field label="Date" hint="Access ends when this day begins, UTC">
+        <Field label="Date" hint="Access ends at the start of this day (UTC)">
           <input type="date" value={date} onInput={(event) => setDate(event.currentTarget.value)} />
         </Field>
       )}

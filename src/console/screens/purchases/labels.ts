@@ -18,11 +18,6 @@ export function storeName(store: string | null): string {
   return name === store ? words(store) : String(name)
 }
 
-/** The store that operators can ask about a purchase. */
-export function nameToAsk(store: string | null): string {
-  return store === 'PLAY_STORE' ? 'Google Play' : 'the App Store'
-}
-
 /** The status of a purchase: while active, as in the user list; otherwise why it ended. */
 export function describeStatus({ active, status, access }: State): [name: string, tone: Tone] {
   if (active && access !== null) return ACCESS[access]
@@ -89,9 +84,9 @@ export const EVENT_TYPES: Record<string, string> = {
   NON_RENEWING_PURCHASE: 'One-time purchase',
   TEMPORARY_ENTITLEMENT_GRANT: 'Temporary access',
   TRANSFER: 'Transferred',
-  SUBSCRIBER_ALIAS: 'User ids joined',
+  SUBSCRIBER_ALIAS: 'User ids merged',
   PURCHASE_REDEEMED: 'Redeemed',
-  HOMEPORT_RECONCILED: 'Corrected from the provider',
+  HOMEPORT_RECONCILED: 'Corrected by reconciliation',
   TEST: 'Test',
 }
 

@@ -28,17 +28,17 @@ export function StatusBadge({ purchase }: { purchase: Parameters<typeof describe
 }
 
 /** What the server knows about a purchase from Google itself. */
-export function AtGoogle({ atGoogle }: Pick<FoundPurchase, 'atGoogle'>) {
+export function GooglePlayRecord({ atGoogle }: Pick<FoundPurchase, 'atGoogle'>) {
   if (atGoogle === null) {
     return (
-      <Card title="At Google Play">
-        <Empty>This server does not have the purchase token, so it cannot ask Google.</Empty>
+      <Card title="Google Play record">
+        <Empty>This server does not have the purchase token, so it cannot query Google.</Empty>
       </Card>
     )
   }
   const { tokenHash, packageName, askedAt, nextAskAt, unacknowledgedSince, goneAt } = atGoogle
   return (
-    <Card title="At Google Play">
+    <Card title="Google Play record">
       {unacknowledgedSince !== null && (
         <p class="warn">
           Google refunds this purchase three days after it was made, unless it is acknowledged.
@@ -47,10 +47,10 @@ export function AtGoogle({ atGoogle }: Pick<FoundPurchase, 'atGoogle'>) {
       <Details
         items={[
           ['Package', packageName],
-          ['Last asked', <TimeAgo key="asked" at={askedAt} />],
-          ['Next request', nextAskAt === null ? 'Not planned' : <Time key="next" at={nextAskAt} />],
+          ['Last refreshed', <TimeAgo key="asked" at={askedAt} />],
+          ['Next refresh', nextAskAt ? <Time key="next" at={nextAskAt} /> : 'Not scheduled'],
           ...since('Unacknowledged since', unacknowledgedSince),
-          ...since('Expired at Google since', goneAt),
+          ...since('Deleted by Google on', goneAt),
         ]}
       />
       <CopyLine name="SHA-256 of the purchase token" text={tokenHash} label="Copy hash" />

@@ -6,9 +6,14 @@ import { linkTo } from '../../router.ts'
 import { ActionButton } from '../../ui/declared.tsx'
 import { Card, Copy, Details, Empty, type Fact, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
-import { claimName, endName, nameToAsk, productName, sourceName, storeName } from './labels.ts'
-import { AtGoogle, type FoundPurchase, StatusBadge, stateFacts } from './purchase-details.tsx'
-import { GivePurchase, UndoLink, useSupportDetails } from './support-actions.tsx'
+import { claimName, endName, productName, sourceName, storeName } from './labels.ts'
+import {
+  type FoundPurchase,
+  GooglePlayRecord,
+  StatusBadge,
+  stateFacts,
+} from './purchase-details.tsx'
+import { TransferPurchase, UndoLink, useSupportDetails } from './support-actions.tsx'
 
 type CardProps = { purchase: FoundPurchase; reload: () => Promise<void> }
 
@@ -52,8 +57,8 @@ export function NoPurchase({ id, onAsked }: { id: string; onAsked: () => Promise
           <ActionButton
             path="purchases/:id/ask"
             input={{ id }}
-            label={`Ask ${nameToAsk(store)}`}
-            unavailable={facts && reasonNotToAsk(facts, store)}
+            label={`Refresh from ${storeName(store)}`}
+            unavailable={facts && whyRefreshUnavailable(facts, store)}
             onDone={onAsked}
           />
           <a class="button" href={linkTo('people', { q: id })}>
@@ -98,8 +103,8 @@ function PurchaseCards({ purchase, reload }: CardProps) {
               <ActionButton
                 path="purchases/:id/ask"
                 input={{ id: transactionId }}
-                label={`Ask ${nameToAsk(store)}`}
-                unavailable={facts && reasonNotToAsk(facts, store)}
+                label={`Refresh from ${storeName(store)}`}
+                unavailable={facts && whyRefreshUnavailable(facts, store)}
                 onDone={async (purchases) => {
                   await reload()
                   const after = purchases.find((one) => one.purchaseKey === purchase.purchaseKey)
@@ -110,10 +115,10 @@ function PurchaseCards({ purchase, reload }: CardProps) {
               />
             )}
             {source !== 'granted' && (
-              <GivePurchase
+              <TransferPurchase
                 purchase={purchase}
                 product={productId === null ? 'this purchase' : product}
-                loser={userId === null ? null : toLoser(owner?.email)}
+                currentOwner={userId === null ? null : toCurrentOwner(owner?.email)}
                 reload={reload}
               />
             )}
@@ -123,7 +128,7 @@ function PurchaseCards({ purchase, reload }: CardProps) {
           </div>
         )}
       </Card>
-      {store === 'PLAY_STORE' && <AtGoogle atGoogle={atGoogle} />}
+      {store === 'PLAY_STORE' && <GooglePlayRecord atGoogle={atGoogle} />}
       <details class="card">
         <summary>Raw data</summary>
         <Details items={stateFacts(state)} />
@@ -173,11 +178,8 @@ function linkFacts({ link }: FoundPurchase): Fact[] {
   ]
 }
 
-function reasonNotToAsk(
-  { refreshFromAppStore, refreshFromGooglePlay }: SupportDetails,
-  store: string | null,
-) {
-  return store === 'PLAY_STORE' ? refreshFromGooglePlay : refreshFromAppStore
+function whyRefreshUnavailable(details: SupportDetails, store: string | null) {
+  return store === 'PLAY_STORE' ? details.refreshFromGooglePlay : details.refreshFromAppStore
 }
 
 type Stored = Pick<FoundPurchase, 'state' | 'atGoogle'>
@@ -191,6 +193,6 @@ function isSame(before: Stored, after: Stored | undefined): boolean {
   )
 }
 
-function toLoser(email: string | null | undefined) {
+function toCurrentOwner(email: string | null | undefined) {
   return { name: email || 'The guest who has it now', isNotified: Boolean(email) }
 }

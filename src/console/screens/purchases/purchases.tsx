@@ -22,7 +22,7 @@ const FILTERS: [value: string, name: string, meaning: string][] = [
   [
     'differing',
     'Provider and store disagree',
-    'Active purchases for which the billing provider and the store report different products or ends.',
+    'Active purchases for which the billing provider and the store report different products or end dates.',
   ],
   [
     'unacknowledged',
@@ -31,8 +31,8 @@ const FILTERS: [value: string, name: string, meaning: string][] = [
   ],
   [
     'gone',
-    'Expired at Google',
-    'Google Play purchases that Google no longer knows. It forgets a purchase 60 days after its end.',
+    'Deleted by Google',
+    'Purchases that Google Play no longer stores. Google deletes a purchase 60 days after it ends.',
   ],
 ]
 
@@ -194,7 +194,7 @@ function SinceAtGoogle({ purchase: { atGoogle } }: { purchase: FoundPurchase }) 
   }
   return goneAt === null ? null : (
     <div class="soft">
-      expired at Google on <Time at={goneAt} />
+      deleted by Google on <Time at={goneAt} />
     </div>
   )
 }

@@ -26,21 +26,22 @@ type HeldPurchase = {
 /** Links a purchase to this user, after showing its current owner. */
 export function LinkPurchase({ userId, reload }: { userId: string; reload: Reload }) {
   const [id, setId] = useState('')
-  const found = useHeldPurchases(id.trim())
+  const wanted = id.trim()
+  const found = useHeldPurchases(wanted)
   const purchases = found?.data?.purchases ?? []
-  const losers = purchases.filter((one) => one.userId !== null && one.userId !== userId)
+  const owners = purchases.filter((one) => one.userId !== null && one.userId !== userId)
   return (
     <ActionButton
       path="purchases/:id/give"
-      input={{ id: id.trim(), user: userId }}
+      input={{ id: wanted, user: userId }}
       asks={['reason']}
       label="Link a purchase"
       verb={
-        losers.length === 0 ? 'Link purchase' : `Remove from ${losers.map(ownerName).join(', ')}`
+        owners.length === 0 ? 'Link purchase' : `Remove from ${owners.map(ownerName).join(', ')}`
       }
       done="Purchase linked."
       isDisabled={purchases.length === 0}
-      isReversible={losers.length === 0}
+      isReversible={owners.length === 0}
       isSecondary
       onOpen={() => setId('')}
       onDone={reload}
@@ -61,13 +62,17 @@ export function LinkPurchase({ userId, reload }: { userId: string; reload: Reloa
       />
       {/* Its height is reserved: the button must not move away under a finger. */}
       <p role="status" class="holder">
-        {id.trim() !== '' && found === null && 'Looking it up…'}
+        {wanted !== '' && found === null && 'Looking it up…'}
         {found?.error ? describeError(found.error) : null}
-        {id.trim() !== '' &&
+        {wanted !== '' &&
           found?.data &&
           purchases.length === 0 &&
-          `There is no purchase ${id.trim()}.`}
-        {purchases.map((one) => `${productName(one)} belongs to ${ownerName(one)} now. `)}
+          `There is no purchase ${wanted}.`}
+        {purchases.map((one) =>
+          one.owner === null
+            ? `${productName(one)} currently has no owner. `
+            : `${productName(one)} belongs to ${ownerName(one)} now. `,
+        )}
       </p>
     </ActionButton>
   )
@@ -92,31 +97,31 @@ function ownerName({ owner }: HeldPurchase): string {
   return owner === null ? 'no user' : (owner.email ?? 'a guest')
 }
 
-type GiveProps = {
+type TransferProps = {
   purchase: { transactionId: string; environment: 'production' | 'sandbox' }
   product: string
   /** `isNotified`: by e-mail. */
-  loser: { name: string; isNotified: boolean } | null
+  currentOwner: { name: string; isNotified: boolean } | null
   reload: Reload
 }
 
-/** Links the purchase of the page to a user, or moves it. `loser` is the current owner; null if there is none. */
-export function GivePurchase({ purchase, product, loser, reload }: GiveProps) {
+/** Links the purchase of the page to a user, or moves it. `currentOwner`: null if it has none. */
+export function TransferPurchase({ purchase, product, currentOwner, reload }: TransferProps) {
   const { transactionId: id, environment } = purchase
   return (
     <ActionButton
       path="purchases/:id/give"
       input={{ id, environment }}
       asks={['user', 'reason']}
-      isReversible={loser === null}
-      {...(loser && { label: 'Transfer to another user', verb: 'Transfer purchase' })}
+      isReversible={currentOwner === null}
+      {...(currentOwner && { label: 'Transfer to another user', verb: 'Transfer purchase' })}
       onDone={reload}
     >
       <p>
         The user gets {product} immediately.{' '}
-        {loser === null
-          ? 'No user has it now.'
-          : `${loser.name} loses it${loser.isNotified ? ' and is notified by e-mail' : ''}.`}
+        {currentOwner === null
+          ? 'It currently has no owner.'
+          : `${currentOwner.name} loses it${currentOwner.isNotified ? ' and is notified by e-mail' : ''}.`}
       </p>
     </ActionButton>
   )

@@ -235,8 +235,8 @@ function PurchaseEvent({ event, isFirst }: EventProps) {
         {lateMs > HOUR_MS &&
           !isFirst &&
           (isFailed
-            ? '; access still follows the earlier events'
-            : '; until then, access followed the earlier events')}
+            ? '; access is still based on the earlier events'
+            : '; until then, access was based on the earlier events')}
       </span>
       {linkedTo !== null && (
         <span>

@@ -52,7 +52,7 @@ function AppStoreNotSetUp() {
   return (
     <Card title="The App Store is not set up">
       <p>
-        To receive purchases from the App Store itself, set <code>APP_STORE_APPS</code> to the
+        To receive purchases directly from the App Store, set <code>APP_STORE_APPS</code> to the
         bundle id and Apple ID of your app, such as <code>com.example.app:1234567890</code>, and
         restart the server. This page then shows the URL to enter in App Store Connect.
       </p>
@@ -163,9 +163,10 @@ function AppStoreSetUp({ url, hasApiKey }: { url: string | null; hasApiKey: bool
       </ol>
       {!hasApiKey && (
         <p class="soft">
-          Tests and the search for lost notifications need a key: create one under Users and Access
-          → Integrations → In-App Purchase, and set <code>APP_STORE_ISSUER_ID</code>,{' '}
-          <code>APP_STORE_KEY_ID</code> and <code>APP_STORE_KEY_FILE</code>.
+          Testing the connection and recovering missed notifications require an API key: create one
+          under Users and Access → Integrations → In-App Purchase, and set{' '}
+          <code>APP_STORE_ISSUER_ID</code>, <code>APP_STORE_KEY_ID</code> and{' '}
+          <code>APP_STORE_KEY_FILE</code>.
         </p>
       )}
     </Card>

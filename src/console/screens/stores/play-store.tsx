@@ -13,8 +13,8 @@ export function PlayNotSetUp() {
   return (
     <Card title="Google Play is not set up">
       <p>
-        To receive purchases from Google Play itself, set <code>PLAY_PACKAGES</code> to the package
-        name of your app, such as <code>com.example.app</code>, and{' '}
+        To receive purchases directly from Google Play, set <code>PLAY_PACKAGES</code> to the
+        package name of your app, such as <code>com.example.app</code>, and{' '}
         <code>PLAY_SERVICE_ACCOUNT_FILE</code> to the path of the JSON key of a service account.
         Then restart the server. This page then shows the next steps.
       </p>
@@ -22,7 +22,7 @@ export function PlayNotSetUp() {
   )
 }
 
-/** A card per package, and the queue of purchases to ask Google about. */
+/** A card per package, and the queue of purchases to refresh. */
 export function PlayCards({ play }: { play: Play }) {
   return (
     <>
@@ -32,12 +32,8 @@ export function PlayCards({ play }: { play: Play }) {
             items={[
               ['Last notification', <TimeAgo key="last" at={lastNotificationAt} />],
               [
-                'Refunds read up to',
-                refundsReadUntil === null ? (
-                  'Not read yet'
-                ) : (
-                  <Time key="until" at={refundsReadUntil} />
-                ),
+                'Refunds synced up to',
+                refundsReadUntil ? <Time key="until" at={refundsReadUntil} /> : 'Not synced yet',
               ],
             ]}
           />
@@ -53,7 +49,7 @@ export function PlayCards({ play }: { play: Play }) {
 function listQueueFacts({ waiting, oldestUnacknowledgedAt: oldest }: Play): Fact[] {
   const isLate = oldest !== null && Date.now() - Date.parse(oldest) > DAY_MS
   return [
-    ['Purchases to ask Google about', number(waiting)],
+    ['Purchases waiting for a refresh', number(waiting)],
     [
       'Oldest unacknowledged purchase',
       oldest === null ? (
@@ -81,10 +77,10 @@ export function PlaySetUp({ play: { url, audience } }: { play: Play }) {
       )}
       {url !== null && <CopyLine name="Push URL" text={url} label="Copy URL" />}
       {audience !== null && <CopyLine name="Audience" text={audience} label="Copy audience" />}
-      <CopyLine name="Google's publisher" text={PUBLISHER} label="Copy account" />
+      <CopyLine name="Google's publisher account" text={PUBLISHER} label="Copy account" />
       <ol>
         <li>In Google Cloud → Pub/Sub, create a topic.</li>
-        <li>On the topic, give Google's publisher the role Pub/Sub Publisher.</li>
+        <li>On the topic, give Google's publisher account the role Pub/Sub Publisher.</li>
         <li>
           Create a subscription to the topic with the delivery type Push and the push URL. Enable
           authentication: choose a service account, set <code>PLAY_PUSH_ACCOUNT</code> to its

@@ -59,10 +59,10 @@ export function Screen() {
               {data.backups.some(({ canVerify }) => !canVerify) && (
                 <>
                   This server cannot decrypt some of them: run{' '}
-                  <code>homeport restore --verify</code> where their key is.{' '}
+                  <code>homeport restore --verify</code> on a machine that has their key.{' '}
                 </>
               )}
-              They are {data.isOnServer ? 'files on this server, in ' : 'in '}
+              They are stored {data.isOnServer && 'on this server, '}in{' '}
               <code>{data.folder ?? 'BACKUP_DIR'}</code>
               {data.isOnServer && ': keep copies on another machine'}. To restore one, stop the
               server and run <code>homeport restore</code>.
@@ -85,7 +85,7 @@ export function Screen() {
                   field: 'bytes',
                   format: bytes,
                 },
-                { name: 'Made', sort: '-made', field: 'at', format: asTimeAgo },
+                { name: 'Created', sort: '-made', field: 'at', format: asTimeAgo },
                 {
                   name: 'Verified',
                   sort: '-verified',

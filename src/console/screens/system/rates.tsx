@@ -34,7 +34,7 @@ export function Screen() {
   )
   return (
     <>
-      <Title actions={refresh}>Rates</Title>
+      <Title actions={refresh}>Currency rates</Title>
       <Loaded from={rates}>
         {(data) => (
           <>
@@ -66,14 +66,14 @@ export function Screen() {
               />
               {data.updatedAt === null && (
                 <p class="warn">
-                  There are no rates for {data.baseCode}, so apps get none. Set another{' '}
-                  <code>RATES_BASE</code>, or a <code>RATES_PROVIDER</code> that has it.
+                  There are no rates for {data.baseCode}, so apps receive none. Set another{' '}
+                  <code>RATES_BASE</code>, or a <code>RATES_PROVIDER</code> that supports it.
                 </p>
               )}
               {data.updatedAt && data.last && 'reason' in data.last && (
                 <p class="warn">
                   Apps keep these rates until a refresh succeeds. Homeport tries again after each
-                  publication and every morning. Check that the server reaches the source. If you
+                  publication and every morning. Check that the server can reach the source. If you
                   have set <code>RATES_URL</code>, check it; or set another{' '}
                   <code>RATES_PROVIDER</code>.
                 </p>
@@ -105,7 +105,7 @@ export function Screen() {
               <Table
                 caption="Rates"
                 rows={Object.entries(data.rates)
-                  .filter(([code]) => isMeant(code, text))
+                  .filter(([code]) => matches(code, text))
                   .map(([code, value]) => ({ code, value }))}
                 keyOf={({ code }) => code}
                 empty="No currency matches."
@@ -131,7 +131,7 @@ export function Screen() {
 }
 
 /** Whether a text is in the code or the name of a currency. */
-function isMeant(code: string, text: string): boolean {
+function matches(code: string, text: string): boolean {
   return `${code} ${currencyName(code)}`.toLowerCase().includes(text.trim().toLowerCase())
 }
 

@@ -40,10 +40,10 @@ export function UsageScreen() {
                 onChange={(limit) => go(withQuery({ limit }))}
               />
             </div>
-            <Card title="Most used">
+            <Card title="Highest usage">
               <ListBar noun="user" total={users.length} csv={path} isPersonal />
               <Table
-                caption="Users who have used the most"
+                caption="Users with the highest usage"
                 rows={users}
                 keyOf={({ userId }) => userId}
                 order="-used"

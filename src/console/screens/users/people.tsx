@@ -49,7 +49,7 @@ const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
   },
   { name: 'Last seen', onPhone: 'line', field: 'lastSeenAt', format: (at) => at && asTimeAgo(at) },
   {
-    name: 'Seen on',
+    name: 'Platform and country',
     onPhone: 'omitted',
     cell: ({ platform, country }) => placeName(platform, country) || null,
   },
@@ -99,7 +99,9 @@ function UserSearch() {
               rows={rows}
               keyOf={({ id }) => id}
             />
-            {hasMoreNames && <p class="soft">More users have this name. Add another word of it.</p>}
+            {hasMoreNames && (
+              <p class="soft">More users match this name. Enter more of the name.</p>
+            )}
             {isFiltered && next !== null && rows.length % PAGE_SIZE !== 0 && (
               <Scanned to={rows.length === users.length ? scannedTo : null} next={next} />
             )}

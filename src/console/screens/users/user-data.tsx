@@ -25,7 +25,7 @@ export function UserData({ id }: { id: string }) {
                 {document ? (
                   <>
                     <p class="soft">
-                      changed <TimeAgo at={document.updatedAt} />
+                      Last changed <TimeAgo at={document.updatedAt} />
                     </p>
                     <pre>{JSON.stringify(document.content, null, 2)}</pre>
                   </>

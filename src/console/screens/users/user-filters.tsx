@@ -107,8 +107,8 @@ function describe(name: string, value: string): string {
     country: () => value.toUpperCase(),
     createdFrom: () => `Registered from ${formatDay(value)} (UTC)`,
     createdTo: () => `Registered until ${formatDay(value)} (UTC)`,
-    seenWithin: () => `Seen within ${formatDays(value)}`,
-    notSeenFor: () => `Not seen for ${formatDays(value)}`,
+    seenWithin: () => `Seen in ${lastDays(value)}`,
+    notSeenFor: () => `Not seen in ${lastDays(value)}`,
   }
   return words[name]?.() ?? value
 }
@@ -127,11 +127,9 @@ type LastSeenProps = {
 function LastSeen({ filter, onChange }: LastSeenProps) {
   const { seenWithin = '', notSeenFor = '' } = filter
   const value = notSeenFor ? `not-${notSeenFor}` : seenWithin
-  const known = [
-    ...new Set([...DAYS, ...(seenWithin || notSeenFor ? [seenWithin || notSeenFor] : [])]),
-  ]
-  const within = known.map((days): Options[number] => [days, `Within ${formatDays(days)}`])
-  const not = known.map((days): Options[number] => [`not-${days}`, `Not for ${formatDays(days)}`])
+  const known = [...new Set([...DAYS, seenWithin || notSeenFor])].filter(Boolean)
+  const within = known.map((days): Options[number] => [days, `In ${lastDays(days)}`])
+  const not = known.map((days): Options[number] => [`not-${days}`, `Not in ${lastDays(days)}`])
   return (
     <SelectField
       label="Last seen"
@@ -145,8 +143,8 @@ function LastSeen({ filter, onChange }: LastSeenProps) {
   )
 }
 
-function formatDays(days: string): string {
-  return days === '1' ? '1 day' : `${days} days`
+function lastDays(days: string): string {
+  return days === '1' ? 'the last day' : `the last ${days} days`
 }
 
 /** Links to the saved views, and a way to save or remove the current one. */

@@ -60,7 +60,7 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
             ...storeFacts(access),
             ...(access.isActive ? [['Unlocked', unlockedText(access)] as Fact] : []),
             ['Last seen', <TimeAgo key="seen" at={lastSeen(account.lastSeenAt, sessions)} />],
-            ...(place ? [['Seen on', place] as Fact] : []),
+            ...(place ? [['Platform and country', place] as Fact] : []),
           ]}
         />
       </section>
@@ -70,7 +70,7 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
 
 type HeaderProps = { details: UserDetails }
 
-const UNLOCKS_NOTHING: [name: string, tone: Tone] = ['Paid, unlocks nothing', 'bad']
+const UNLOCKS_NOTHING: [name: string, tone: Tone] = ['Paid, but no access', 'bad']
 
 /** Whether the user has an active purchase, but neither a plan nor an entitlement. */
 function unlocksNothing({ isActive, plan, entitlements }: AccessSummary): boolean {
@@ -110,7 +110,7 @@ export function UnknownUser({ id }: { id: string }) {
           Search purchases
         </a>
         <a class="button" href={linkTo('audit', { target: id })}>
-          Search audit
+          Search audit log
         </a>
       </div>
     </>

@@ -21,7 +21,7 @@ const LIMITS: Record<string, string> = {
   'sign-in': 'Sign-in',
   'own-password': 'Password confirmation',
   'two-factor': 'Two-factor codes',
-  'two-factor-day': 'Two-factor codes in a day',
+  'two-factor-day': 'Two-factor codes (daily limit)',
   'email-code': 'Sign-in codes',
   'code-mail': 'E-mails with sign-in codes',
   mail: 'Requested e-mails',

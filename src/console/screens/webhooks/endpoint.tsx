@@ -121,7 +121,7 @@ export function EndpointScreen({ id }: { id: string }) {
 function listFacts(endpoint: Endpoint): Fact[] {
   const { id, url, events, description, createdAt, rotatingUntil, failingSince } = endpoint
   const isRotating = rotatingUntil !== null && Date.parse(rotatingUntil) > Date.now()
-  const rotation: Fact = ['Former secret signs until', <Time key="until" at={rotatingUntil} />]
+  const rotation: Fact = ['Previous secret valid until', <Time key="until" at={rotatingUntil} />]
   return [
     ['URL', <code key="url">{url}</code>],
     ['State', <EndpointState key="state" endpoint={endpoint} />],
