@@ -10,7 +10,7 @@ independentTest('says which endpoint is the slowest, and opens its charts', asyn
   const { page, context } = await openMetrics()
   const sentence = page.locator('.sentence')
   expect(await textOf(sentence)).toBe(
-    'The slowest endpoint with at least 10 requests is POST /api/auth/login/v1: p99 240 ms, p50 2 ms, in 200 requests.',
+    'The slowest endpoint with at least 10 requests is POST /api/auth/login/v1: p99 240 ms, p50 2 ms, over 200 requests.',
   )
   await sentence.getByRole('link').click()
   await card(page, 'Response time').waitFor()

@@ -49,7 +49,7 @@ const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
   },
   { name: 'Last seen', onPhone: 'line', field: 'lastSeenAt', format: (at) => at && asTimeAgo(at) },
   {
-    name: 'Platform and country',
+    name: 'Platform',
     onPhone: 'omitted',
     cell: ({ platform, country }) => placeName(platform, country) || null,
   },
