@@ -34,7 +34,7 @@ onSqlite('on PostgreSQL a restore needs an empty database: see copy.slow.ts')(
     expect(written.stdout).toContain('read back and verified')
     expect(((await stat(join(folder, 'first.tar'))).mode & 0o777).toString(8)).toBe('600')
     await register(server, 'after@example.com')
-    expect((await run(['restore', 'first.tar', '--yes'])).stderr).toContain('Another homeport')
+    expect((await run(['restore', 'first.tar', '--yes'])).stderr).toContain('Another Homeport')
     await server.stop()
 
     expect((await run(['restore', 'first.tar'])).stderr).toContain('Add --yes')
