@@ -89,7 +89,11 @@ export type Calls = ConsoleCalls<
 /** What each entry of the audit log says was done, by its name. */
 export const auditLabels: Record<string, string> = {
   ...Object.fromEntries(actions.map(({ name, label }) => [name, label])),
-  ...Object.fromEntries(lists.map(({ name }) => [`${name}.export-csv`, `Exported ${name} as CSV`])),
+  ...Object.fromEntries(
+    lists
+      .filter(({ isPersonal }) => isPersonal)
+      .map(({ name }) => [`${name}.export-csv`, `Exported ${name} as CSV`]),
+  ),
   ...merge(declared.map((feature) => feature.auditEvents)),
   'backups.download': 'Downloaded backup',
 }

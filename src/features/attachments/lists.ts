@@ -17,7 +17,7 @@ const storage = defineList({
   read: ({ fileUsage }: { fileUsage: FileUsage }) => fileUsage.read(),
   rows: (used) => used?.largest ?? [],
   userIds: ({ userId }) => [userId],
-  show: (used, names) => used && { ...used, names },
+  show: async (used, _needs, readNames) => used && { ...used, names: await readNames() },
   columns: {
     user_id: ({ userId }) => userId,
     user: ({ userId }, names) => names[userId],

@@ -17,7 +17,7 @@ type FoundPage = Awaited<ReturnType<EventSearch['find']>>
 type DetailedEvent = Awaited<ReturnType<EventSearch['withDetails']>>[number]
 /** Commands, which list up to a million events, read no bodies. */
 type ListedEvent = Omit<FoundPage['events'][number], 'id'> & Partial<DetailedEvent>
-type EventPage = Omit<FoundPage, 'events'> & { events: (ListedEvent & { plan?: string | null })[] }
+type EventPage = Omit<FoundPage, 'events'> & { events: ListedEvent[] }
 
 const events = defineList({
   name: 'events',
@@ -29,20 +29,23 @@ const events = defineList({
     after,
   }),
   isPersonal: true,
-  async read({ eventSearch, listPlans }: Needs, query, { reader }): Promise<EventPage> {
+  async read({ eventSearch }: Needs, query, { reader }): Promise<EventPage> {
     const filter = toEventFilter(query)
     if (reader === 'command') {
       const { events, ...page } = await eventSearch.find({ ...filter, maxScanned: Infinity })
       return { ...page, events: events.map(({ id: _row, ...event }) => event) }
     }
     const { events, ...page } = await eventSearch.find(filter)
-    const catalogue = await listPlans([])
-    const withDetails = await eventSearch.withDetails(events)
-    const plan = (event: (typeof withDetails)[number]) => findPlanTitle(event, catalogue)
-    return { ...page, events: withDetails.map((event) => ({ ...event, plan: plan(event) })) }
+    return { ...page, events: await eventSearch.withDetails(events) }
   },
   rows: ({ events }) => events,
   userIds: ({ appUserId }) => [appUserId],
+  async show({ events, ...page }, { listPlans }, readNames) {
+    const catalogue = await listPlans([])
+    const detailed = events as DetailedEvent[]
+    const withPlans = detailed.map((one) => ({ ...one, plan: findPlanTitle(one, catalogue) }))
+    return { ...page, events: withPlans, names: await readNames() }
+  },
   columns: {
     received: ({ receivedAt }) => receivedAt,
     occurred: ({ eventAt }) => eventAt,

@@ -11,7 +11,7 @@ const mostUsed = defineList({
   read: ({ usage }: { usage: Usage }, { limit }) => usage.listMostUsed(limit),
   rows: ({ name: limit, users }) => users.map((user) => ({ ...user, limit })),
   userIds: ({ userId }) => [userId],
-  show: (page, people) => ({ ...page, people }),
+  show: async (page, _needs, readNames) => ({ ...page, people: await readNames() }),
   columns: {
     limit: ({ limit }) => limit,
     user_id: ({ userId }) => userId,

@@ -57,8 +57,7 @@ async function answer(
   { request, server, params, body, set }: ActionRequest,
   { services, record, log, findBaseUrl }: ConsoleActionsDeps,
 ) {
-  const ids = Object.entries(params ?? {}).map(([name, id]) => [name, restoreDots(id)])
-  const input = { ...Object.fromEntries(ids), ...body }
+  const input = { ...readPathMembers(params), ...body }
   if (action.hasProgress) return progressReply({ request, server, set, log }, perform)
   disableIdleTimeout(request, server)
   const shown = await perform(() => {}, new AbortController().signal)
@@ -90,6 +89,11 @@ export function divide(members: Record<string, TSchema>, path: string) {
     params: closedObject(Object.fromEntries(inPath)),
     others: closedObject(Object.fromEntries(others)),
   }
+}
+
+/** The members of an input in the path of a request. */
+export function readPathMembers(params: Record<string, string> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(params).map(([name, id]) => [name, restoreDots(id)]))
 }
 
 export function hasMembers({ properties }: TObject): boolean {

@@ -1,8 +1,7 @@
 import type { Server } from 'bun'
 import { type AnyElysia, type Context, Elysia } from 'elysia'
 import type { Log } from '../../lib/log/log.ts'
-import { restoreDots } from '../../lib/text/path-segment.ts'
-import { divide, hasMembers } from '../actions/console-routes.ts'
+import { divide, hasMembers, readPathMembers } from '../actions/console-routes.ts'
 import type { ConsoleContext } from '../feature.ts'
 import { disableIdleTimeout } from '../http/body/connection-time.ts'
 import { allow, CONSOLE_API, findOperator } from '../http/console-guard.ts'
@@ -55,9 +54,10 @@ export function consoleLists(lists: readonly AnyList[], deps: ConsoleListsDeps) 
 }
 
 async function sendPage(list: AnyList, context: ListRequest, deps: ConsoleListsDeps) {
-  const { page, names } = await readPage(list, context, deps, 'page')
-  if (list.show) return data(await list.show(page, names, deps.services as never))
-  return data(list.userIds ? { ...(page as object), names } : page)
+  const page = await readPage(list, context, deps, 'page')
+  const readNames = () => findNames(list, page, deps)
+  if (list.show) return data(await list.show(page, deps.services as never, readNames))
+  return data(list.userIds ? { ...(page as object), names: await readNames() } : page)
 }
 
 /** Streams the whole list. Its first slice is read before, so that a refused filter is still an error reply. */
@@ -81,7 +81,8 @@ async function sendCsv(list: AnyList, context: ListRequest, deps: ConsoleListsDe
 
   async function readSlice(after?: string) {
     const slice = hasPages(list) ? { after, limit: ROWS_PER_SLICE } : {}
-    const { page, names } = await readPage(list, context, deps, 'file', slice)
+    const page = await readPage(list, context, deps, 'file', slice)
+    const names = await findNames(list, page, deps)
     const cells = Object.values(list.columns)
     return {
       rows: list.rows(page).map((row) => cells.map((cell) => cell(row as never, names))),
@@ -93,22 +94,23 @@ async function sendCsv(list: AnyList, context: ListRequest, deps: ConsoleListsDe
 async function readPage(
   list: AnyList,
   { request, server, params = {}, query }: ListRequest,
-  { services, findBaseUrl, findUserNames }: ConsoleListsDeps,
+  { services, findBaseUrl }: ConsoleListsDeps,
   reader: ListContext['reader'],
   slice: { after?: string | undefined; limit?: number } = {},
-): Promise<{ page: unknown; names: Names }> {
+): Promise<unknown> {
   disableIdleTimeout(request, server)
-  const ids = Object.entries(params).map(([name, id]) => [name, restoreDots(id)])
-  const page = await list.read(
-    services as never,
-    { ...Object.fromEntries(ids), ...query, ...slice } as never,
-    {
-      reader,
-      signal: request.signal,
-      role: findOperator(request).role,
-      baseUrl: findBaseUrl(request),
-    },
-  )
-  const { userIds } = list
-  return { page, names: userIds ? await findUserNames(list.rows(page).flatMap(userIds)) : {} }
+  return list.read(services as never, { ...readPathMembers(params), ...query, ...slice } as never, {
+    reader,
+    signal: request.signal,
+    role: findOperator(request).role,
+    baseUrl: findBaseUrl(request),
+  })
+}
+
+async function findNames(
+  { userIds, rows }: AnyList,
+  page: unknown,
+  { findUserNames }: ConsoleListsDeps,
+): Promise<Names> {
+  return userIds ? findUserNames(rows(page).flatMap(userIds)) : {}
 }

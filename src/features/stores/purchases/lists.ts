@@ -41,7 +41,7 @@ const purchases = defineList({
   },
   rows: ({ purchases }) => purchases,
   userIds: ({ userId }) => [userId],
-  show: async ({ purchases, next }, _names, { stores }) => ({
+  show: async ({ purchases, next }, { stores }) => ({
     purchases: await stores.withOwners(purchases),
     next,
   }),
