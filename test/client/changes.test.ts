@@ -73,7 +73,7 @@ describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
   })
 })
 
-test('a client that reconnects is told of the changes in between', async () => {
+test('a client that reconnects learns what has changed since', async () => {
   await using app = await createTestApp()
   await using server = serveApp(app)
   const { client, cut } = cuttingClient(server.url)
@@ -88,7 +88,7 @@ test('a client that reconnects is told of the changes in between', async () => {
   seen.stop()
 }, 60_000)
 
-test('a hidden page has no connection, and is told of the changes when it is shown again', async () => {
+test('a hidden page has no connection, and learns what has changed when it is shown again', async () => {
   await using app = await createTestApp()
   await using server = serveApp(app)
   const handlers = new Map<string, () => void>()

@@ -5,7 +5,7 @@ import { loadConsumers, type QueueWorld } from '../support/queues.ts'
 import { until } from '../support/until.ts'
 
 const HOUR = 3_600_000
-/** Stale billing work has no lease: each slice is a change of its own. */
+/** Stale billing work has no lease: each slice is a separate change. */
 const WITHOUT_LEASE = 'billing/feature.ts'
 const FEATURES = join(import.meta.dir, '../../src/features')
 const TESTS = join(import.meta.dir, '../features')

@@ -36,7 +36,7 @@ export async function countBuilt(asks: Record<string, Ask>) {
   for (const [name, ask] of Object.entries(asks)) {
     for (let count = 1; count <= 3; count++) await ask(count)
     const texts: string[][] = []
-    // A job may build a query meanwhile.
+    // A job may build a query at the same time.
     for (let count = 4; count <= 6; count++) {
       built.length = 0
       await ask(count)

@@ -64,7 +64,7 @@ const COMPARED = 'compared'
 
 /**
  * Copies the missing files to the file store of `to`, then compares the SHA-256 of every file. `folder`: of the files
- * on disk. Skips files deleted meanwhile. Throws `CommandError` when a file differs.
+ * on disk. Skips files that are deleted during the copy. Throws `CommandError` when a file differs.
  */
 export async function copyFiles(
   from: Files,

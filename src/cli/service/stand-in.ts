@@ -25,7 +25,7 @@ export function meetStandIn() {
   })
 }
 
-/** Its manager would take the exit for the end of the service; only systemd is told of a new main process. */
+/** A service manager other than systemd would treat the exit as the end of the service. */
 export function mustStandIn({ notifySocket }: Config): boolean {
   return process.pid === 1 || (notifySocket === null && !hasStandIn)
 }

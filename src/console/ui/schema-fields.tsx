@@ -137,7 +137,7 @@ function MemberField({ name, schema, value, onChange }: MemberProps) {
   )
 }
 
-/** Fields that belong on a line of their own. */
+/** Whether the field takes a whole line. */
 export function isWide({ items, field = {} }: MemberSchema): boolean {
   return field.rows !== undefined || (items !== undefined && choicesIn(items).length > 0)
 }

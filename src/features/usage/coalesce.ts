@@ -6,7 +6,7 @@ type Waiting<Item, Result> = {
 
 export type Settled<Result> = { value: Result } | { error: unknown }
 
-/** Runs one batch per key at a time; items that arrive meanwhile form the next. One result per item, in order. */
+/** Runs one batch per key at a time; items that arrive during a batch form the next. Returns one result per item, in order. */
 export function coalesce<Item, Result>(
   run: (items: Item[]) => Promise<Settled<Result>[]>,
   maxItems: number,

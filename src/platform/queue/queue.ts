@@ -8,7 +8,7 @@ import { type Capacity, createWorkers, type WorkersDeps } from './workers.ts'
 export type Leased<Item> = Item & { leasedUntil: Date }
 
 /**
- * `dueAt`: the next attempt or, unless `leasedUntil` has it, the lease's end: whoever changes it takes the item over.
+ * `dueAt`: the next attempt, or the end of the lease if there is no `leasedUntil`. A change of it takes the item over.
  */
 type QueueTable = SQLiteTable & { dueAt: AnySQLiteColumn; leasedUntil?: AnySQLiteColumn }
 

@@ -9,7 +9,7 @@ const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 const PLAIN = { env: 'test' }
 
 describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
-  test('usage follows the plan, and begins anew in the next month', async () => {
+  test('usage follows the plan, and starts over in the next month', async () => {
     await using app = await open()
     const { client } = clientOf(app, PLAIN)
     const { user } = await client.register(LOGIN)

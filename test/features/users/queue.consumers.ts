@@ -39,7 +39,7 @@ async function openOutbox(): Promise<QueueWorld> {
       }),
     attempts: () => attempts,
     failNext: () => void failures++,
-    // Nobody changes a message: it is made due again as `retryNow` does, and its next attempt counts.
+    // Messages never change: this makes one due again, as `retryNow` does, and its next attempt counts.
     change: async () => {
       const { outbox } = here.db.tables
       failures++

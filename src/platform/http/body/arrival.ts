@@ -1,6 +1,6 @@
 import { AppError } from '../../../lib/errors.ts'
 
-/** After `grace` seconds, a slower body than `bytesPerSecond()` throws `onLate()`. Both may change meanwhile. */
+/** After `grace` seconds, a slower body than `bytesPerSecond()` throws `onLate()`. Both may change while the body arrives. */
 type MinimumRate = {
   readonly grace: number
   bytesPerSecond: () => number

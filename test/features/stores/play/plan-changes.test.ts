@@ -49,7 +49,7 @@ test.each([['the new'], ['the old']])(
   },
 )
 
-test('queries the purchase that a new one replaces without a notification of its own', async () => {
+test('queries a replaced purchase even without a notification about it', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId, product: 'silver' })
