@@ -1,4 +1,4 @@
-/** Former words of commands, by which scripts still call them. */
+/** Earlier names of commands, which scripts may still use. */
 const CURRENT_WORDS: Record<string, string> = {
   'events reconcile': 'users refresh-purchases',
   'events retry': 'events replay-matching',

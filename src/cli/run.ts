@@ -56,7 +56,7 @@ export async function run(argv: string[]): Promise<number> {
   }
 }
 
-/** A server needs no other command, and registering all of them takes a twentieth of its start. */
+/** A server needs no other command, and registering all of them takes a twentieth of its startup time. */
 function neededFor([first = 'serve']: string[]): Command[] {
   return first === 'serve' ? commands.filter(({ name }) => name === first) : commands
 }

@@ -32,8 +32,8 @@ const CHUNK_BYTES = 1024 * 1024
 const CHECKSUM_BYTES = Bun.CryptoHasher.hash('sha256', '', 'hex').length
 
 /**
- * Creates a tar archive: `about`, the files, their SHA-256 sums, the signatures of `keys`, and a SHA-256 of it all. A
- * file is read when the archive's reader gets to it; one that shrank causes an error.
+ * Creates a tar archive: `about`, the files, their SHA-256 sums, the signatures of `keys`, and a SHA-256 of the whole.
+ * A file is read when the archive's reader gets to it; one that shrank causes an error.
  */
 export function packArchive(
   about: Omit<ArchiveInfo, 'format' | 'signedBy'>,

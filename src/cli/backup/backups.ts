@@ -25,7 +25,7 @@ export function findBackupPlace({ backupDir, backupS3, dataDir }: Config): Backu
   return typeof backupDir === 'string' ? backupDir : { ...backupDir, ...backupS3 }
 }
 
-/** The path of a backup, or of its place, as operators see it. */
+/** The path of a backup, or of its location, as operators see it. */
 export function formatBackupPath(place: BackupPlace, name = ''): string {
   return typeof place === 'string' ? join(place, name) : bucketPath(place, name)
 }
@@ -40,7 +40,7 @@ export function backupName(now: Date, isEncrypted: boolean): string {
   return `homeport-${timeStamp(now)}.tar${isEncrypted ? '.age' : ''}`
 }
 
-/** The backups in a place, newest first. Files with other names are ignored. Throws if a store does not answer. */
+/** The backups in a location, newest first. Files with other names are ignored. Throws if a store does not answer. */
 export async function listBackups(place: BackupPlace): Promise<StoredBackup[]> {
   const found = typeof place === 'string' ? await listFolder(place) : await listBucket(place)
   return found.filter(({ name }) => NAME.test(name)).toSorted((a, b) => (a.name < b.name ? 1 : -1))
@@ -76,7 +76,7 @@ function isPlausiblyDated({ at }: { at: Date }): boolean {
   return at.getTime() <= Date.now() + CLOCK_SLACK_MS
 }
 
-/** Removes all but the newest `keep` backups in a place. Returns the removed paths. */
+/** Removes all but the newest `keep` backups in a location. Returns the removed paths. */
 export async function removeOldBackups(place: BackupPlace, keep: number): Promise<string[]> {
   const old = (await listBackups(place)).filter(isPlausiblyDated).slice(keep)
   for (const { name, path } of old)

@@ -15,7 +15,7 @@ const PROGRESS_INTERVAL_MS = 300
 export function createConsoleBackups(config: Config): Backups {
   const { dataDir, backupSchedule, backupKey } = config
   const place = findBackupPlace(config)
-  /** A recipient encrypts, but does not decrypt. */
+  /** A recipient can encrypt but not decrypt. */
   const canDecrypt = backupKey !== null && !isRecipient(backupKey)
   const canVerify = (name: string) => canDecrypt || !name.endsWith('.age')
   /** Verification results since the server started. Every backup is also verified when it is written. */

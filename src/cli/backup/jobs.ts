@@ -15,7 +15,7 @@ import { type BackupPlace, findBackupPlace, formatBackupPath, newestBackup } fro
 const BACKUP_JOB = 'backup'
 /** A large backup can take hours. */
 const GRACE_MS = 6 * HOUR_MS
-/** How long the result of probing the place is cached. */
+/** How long the result of probing the backup location is cached. */
 const PROBE_INTERVAL_MS = 30_000
 /** A store may keep each version of the probe, and charges for listing. */
 const STORE_PROBE_INTERVAL_MS = HOUR_MS

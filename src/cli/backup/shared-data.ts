@@ -88,7 +88,7 @@ export async function scatterData(config: Config, folder: string, onProgress: On
     await to.setCopyUnfinished(false)
   } else if (filesUrl) await moveFiles()
 
-  /** Makes apps read everything again, because they may know later content than the backup. */
+  /** Makes apps read everything again, because they may have newer content than the backup. */
   async function recordRestore({ db }: Side) {
     const { userChanges, contentVersions } = db.tables
     await db.write(async (tx) => {

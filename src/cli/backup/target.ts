@@ -14,12 +14,12 @@ import {
 
 /** Names contain the time in whole seconds. */
 const NAME_RESOLUTION_MS = 1000
-/** Two backups at once take two; a store that replies to everything seems to have all. */
+/** Two backups at once need two names. A store that reports every name as taken must not cause an endless loop. */
 const MAX_NAMES_TAKEN = 3
 
 export type Target = { place: BackupPlace; name: string }
 
-/** A new name in the configured place or in the folder `out`, or the file `out`. Throws `UsageError` for a bad path. */
+/** A new name in the configured location or the folder `out`, or the file `out`. Throws `UsageError` for a bad path. */
 export async function chooseTarget(
   config: Config,
   out: string | null,
@@ -60,7 +60,7 @@ async function unusedName(place: BackupPlace, isEncrypted: boolean): Promise<Tar
   )
 }
 
-/** Asks before a file is replaced; only regular files are. Throws `UsageError` in scripts without `--yes`. */
+/** Asks before replacing a file, which must be a regular one. Throws `UsageError` in scripts without `--yes`. */
 export async function confirmReplacement(path: string, isConfirmed: boolean): Promise<string> {
   const found = await lstat(path).catch(() => null)
   if (found === null) return path
@@ -73,7 +73,7 @@ export async function confirmReplacement(path: string, isConfirmed: boolean): Pr
   return path
 }
 
-/** Inside the data directory, backups belong in `backups/`; all else belongs to the server. */
+/** Inside the data directory, backups belong in `backups/`; everything else belongs to the server. */
 async function assertOutsideDataDir(dataDir: string, path: string) {
   const place = relative(await realPath(dataDir), await realPath(path))
   const isInside = place !== '..' && !place.startsWith('../')

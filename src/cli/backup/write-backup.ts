@@ -27,7 +27,7 @@ type BackupOptions = {
   folder: string
   /** A file there is replaced once the new archive is complete and verified. */
   target: Target
-  /** Whether there was none when the backup began. One that was created since is not replaced. */
+  /** Whether no file was there when the backup began. A file created since then is not replaced. */
   isNew: boolean
   /** The key to encrypt with; null to write it unencrypted. */
   key: string | null
@@ -109,7 +109,7 @@ export function backupFolder(dataDir: string): string {
 
 /** Copies the database in a child process, and syncs the copy while it grows. */
 export async function copyDatabase(from: string, to: string, onProgress: OnProgress) {
-  // Set before it starts: it would keep copying for minutes.
+  // Set before the child starts, which would go on copying for minutes.
   const stop = () => {
     child.kill('SIGKILL')
     process.exit(EXIT.failed)

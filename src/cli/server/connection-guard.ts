@@ -22,7 +22,7 @@ const ADDRESS_DIVISOR = 4
 const CLOSE_DIVISOR = 4
 /** A connection used this recently counts as busy. */
 const BUSY_MS = 50
-/** A request or reply that has stood still for so long gives way to others. */
+/** A request or response that has stalled for this long gives way to others. */
 const SILENT_MS = 15_000
 /** Examining this many file descriptors takes about 70 ms. */
 const MAX_EXAMINED = 4096

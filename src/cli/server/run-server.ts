@@ -38,7 +38,7 @@ const STORAGE_ERRORS = new Map([
 /** How long we wait for a database server that is starting at the same time. */
 const DATABASE_START_MS = 30_000
 
-/** How often the files of the database are looked for without a change. */
+/** How often we check, without a change, that the database files are in place. */
 const PLACEMENT_CHECK_MS = 2_000
 
 /** State that lives as long as the process, even after a hand-over. */
@@ -157,7 +157,7 @@ export async function runServer(
     const successorExit = handover.successorExit()
     if (successorExit === null) return lingering
     if (mustStandIn(config)) return standIn(() => findServer(config), signals.isStopping())
-    // Its exit by an error must not have to wait for idle connections.
+    // An exit after an error must not wait for idle connections.
     return Promise.race([lingering, successorExit.then((code) => code || lingering)])
   }
   const storageError = STORAGE_ERRORS.get(reason)

@@ -66,7 +66,7 @@ function stopSignals({ logFile }: Config): StopSignals {
   return { first: first.promise, second: second.promise, isStopping: () => count > 0 }
 }
 
-/** Whether this process was started with SIGHUP ignored: the lowest bit of a hexadecimal mask. Only Linux tells. */
+/** Whether this process was started with SIGHUP ignored: the lowest bit of a hexadecimal mask. Linux only. */
 function ignoresHangUp(): boolean {
   try {
     const status = readFileSync('/proc/self/status', 'utf8')

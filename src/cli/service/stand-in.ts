@@ -30,7 +30,7 @@ export function mustStandIn({ notifySocket }: Config): boolean {
   return process.pid === 1 || (notifySocket === null && !hasStandIn)
 }
 
-/** Starts a server. The stand-in starts those of the servers that it has started, so that it learns how they end. */
+/** Starts a server; if a stand-in started this one, asks the stand-in to, so that it learns how the server ends. */
 export async function startNext(command: string[], config: Config): Promise<Next> {
   if (!hasStandIn) return spawn(command, mustStandIn(config))
   const started = Promise.withResolvers<number>()

@@ -47,7 +47,7 @@ export const upgrade: LocalCommand = {
     const executable = process.execPath
     assertNotInContainer(executable)
     const incoming = `${executable}.new`
-    // Before the try: its end removes the file.
+    // Before the `try`, whose `finally` removes the file.
     await assertNotUpgradeTarget(source, incoming)
     try {
       const signed = unsigned ? null : await readSignedFile(source)
@@ -195,7 +195,7 @@ function findSchema(config: Config) {
   })
 }
 
-/** A warning if the new version has migrated the database server: nothing shows it until the server ends. */
+/** A warning if the new version has migrated the database server: nothing else shows it until the server stops. */
 async function describeMigrated(config: Config): Promise<string> {
   if (config.databaseUrl === null) return ''
   const schema = await findSchema(config)

@@ -32,7 +32,7 @@ export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDe
   }
   return { load, obtain }
 
-  /** `isAsWanted`: by this authority for exactly these domains. Earlier versions did not store the authority. */
+  /** `isAsWanted`: issued by this authority for exactly these domains. Earlier versions did not store the authority. */
   async function load(): Promise<{ certificate: Certificate; isAsWanted: boolean } | null> {
     try {
       const [cert = '', key = '', names, authority = LETS_ENCRYPT] = JSON.parse(

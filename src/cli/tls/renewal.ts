@@ -49,7 +49,7 @@ export function keepCertificate({
   async function run() {
     const stored = await acme.load()
     current = stored?.certificate ?? null
-    // Another one is still better than none.
+    // One for other domains or by another authority is still better than none.
     let isAsWanted = stored?.isAsWanted ?? false
     if (current) use(current)
     while (!stopping.signal.aborted) {

@@ -4,13 +4,13 @@ import {
   uploadInParts,
 } from '../../../features/attachments/storage/s3/multipart.ts'
 
-/** A place for backups in an object store, with its credentials. */
+/** A backup location in an object store, with its credentials. */
 export type Bucket = S3Settings
 
 /** All our names begin like this; listing others could take long. */
 export const START = 'homeport-'
 const MIN_PART_BYTES = 16 * 1024 * 1024
-/** S3 takes 10,000; the rest is for what an archive adds to its content. */
+/** S3 allows 10,000; the rest leaves room for what an archive adds to its content. */
 const MAX_PARTS = 8_000
 
 /** Where a backup is, for operators: without the endpoint. */
