@@ -30,12 +30,12 @@ export type Feature = Declarations & {
 /** A feature's static declarations, available before it is created. */
 export type Declarations = {
   tables: (columns: Columns, users: UsersTable) => object
-  /** The commands that only read, and are no list. */
+  /** The commands that only read and are not lists. */
   commands: readonly DataCommand<never>[]
   actions?: readonly AnyAction[]
   /** What operators can list. */
   lists?: readonly AnyList[]
-  /** Labels of entries in the audit log that are no action, by their names; the target follows. */
+  /** Labels of audit log entries that are not actions, by name; the target follows. */
   auditEvents?: Record<string, string>
   conditions?: ConditionList
   /** What `/metrics` shows; each names the services that it reads. */

@@ -12,7 +12,7 @@ export function remoteKeys(url: string, lifetimeMs: number): JWTVerifyGetKey {
   let latest = 0
   return (header, token) => {
     const at = Date.now()
-    // After the clock was set back, jose would keep its keys until the clock is as late again.
+    // After the clock was set back, jose would keep its keys until the clock catches up.
     if (at < latest - COOLDOWN_MS) keys = createKeySet(url, lifetimeMs)
     latest = at
     return keys(header, token)

@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DAY_MS } from '../time/durations.ts'
 
-/** Names in DATA_DIR of the data that a return to a snapshot, and a restore, have replaced. */
+/** Names in DATA_DIR of the data that a rollback to a snapshot or a restore has replaced. */
 export const AFTER_MIGRATION = 'homeport.db.after-migration-'
 export const BEFORE_RESTORE = 'before-restore-'
 

@@ -21,7 +21,7 @@ function toCode(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => ALPHABET[byte % 32]).join('')
 }
 
-/** Accepts capitals, spaces, dashes, invisible characters, digits of any script, and Crockford's look-alike letters. */
+/** Accepts any case, spaces, dashes, invisible characters, digits of any script, and Crockford's look-alike letters. */
 export function plainCode(typed: string): string {
   return typed
     .normalize('NFKC')

@@ -14,17 +14,17 @@ type Action<
   Path extends string | null = string | null,
   Shown = unknown,
 > = {
-  /** `webhooks.rotate`: the name in the audit log, and with a space the command. */
+  /** Such as `webhooks.rotate`: the name in the audit log and, with a space for the dot, the command. */
   name: string
   summary: string
   /** For the audit log; the target follows. */
   label: string
-  /** The least role that may do it in the console; `stepUp` also requires a recent proof. */
+  /** The lowest role that may do it in the console; `stepUp` also requires a recent proof. */
   role: Role
   proof?: 'stepUp'
   /** All parameters: one flat, closed object, which every caller's input must match. */
   input: Input
-  /** The path below the console's API, of a POST; null if the console does not offer it. */
+  /** The path of its POST route below the console's API; null if the console does not offer it. */
   console: Path
   /** The texts of its button in the console. */
   form?: ActionForm
@@ -34,7 +34,7 @@ type Action<
   fileName?(outcome: Outcome): string
   /** The console's reply streams the progress. */
   hasProgress?: boolean
-  /** In bytes, of the console's request. */
+  /** The maximum size of the console's request, in bytes. */
   bodyLimit?: number
   work(needs: Needs, input: Static<Input>, context: ActionContext): Promise<Outcome>
   /** The audit entry; null if nothing was changed. */
@@ -43,10 +43,10 @@ type Action<
   show?(outcome: Outcome, needs: Needs): Shown
 }
 
-/** The texts of an action in the console. What it is done to follows `verb` and `done`. */
+/** The texts of an action in the console. The target follows `verb` and `done`. */
 type ActionForm = {
   verb: string
-  /** To confirm first. */
+  /** What the operator confirms first. */
   consequence?: string
   /** By default the label. */
   done?: string
@@ -55,7 +55,7 @@ type ActionForm = {
 }
 
 export type CommandForm<Needs, Input, Outcome, Report> = {
-  /** Its words, if they are not the name. */
+  /** The command's words, if they differ from the name. */
   words?: string
   /** The positional arguments in their order, each with its form in the help: `{ id: '<id>' }`. Other members are options. */
   arguments?: Partial<Record<Extract<keyof Input, string> | 'file', string>>
@@ -89,7 +89,7 @@ type ServerForm<Input, Outcome> = {
   query?: TObject
   body?: TObject
   reply: TSchema
-  /** Only this route has them. */
+  /** Statuses that only this route returns. */
   failures: number[]
   /** If the input is not the parameters and the body. */
   read?(sent: Record<string, unknown>): Input
@@ -113,7 +113,7 @@ export type ActionContext = {
 
 export type AnyAction = Action<never, TObject, unknown, unknown>
 
-/** The console's calls, by their paths: what they take, and what they reply. */
+/** The console's calls, by their paths: what they take and what they return. */
 export type ConsoleCalls<Declared> = {
   [One in Declared as PathOf<One>]: One extends Action<
     infer _Needs,
@@ -155,7 +155,7 @@ export async function performAction(
   return outcome
 }
 
-/** The author in histories, which name none for commands. */
+/** The author shown in histories; null for commands. */
 export function findAuthor({ name, door }: Caller): string | null {
   return door === 'command' ? null : name
 }

@@ -13,7 +13,7 @@ import { type AnyAction, performAction } from './action.ts'
 
 type Members = Record<string, TSchema>
 
-/** The commands that perform the actions which have one. */
+/** The commands of the actions that have one. */
 export function toCommands(actions: readonly AnyAction[]): DataCommand<never>[] {
   return actions.flatMap((action) => toCommand(action) ?? [])
 }

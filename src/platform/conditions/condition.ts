@@ -13,7 +13,7 @@ export type Condition = {
   limit: ({ above: number } | { below: number }) & { unit?: string }
 }
 
-/** Conditions by name, which is also that of the alert of Prometheus. */
+/** Conditions by name, which is also the name of the Prometheus alert. */
 export type ConditionList = Record<string, Condition>
 
 export function findLimit({ limit }: Condition): number {

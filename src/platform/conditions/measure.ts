@@ -23,7 +23,7 @@ export function lowest(name: string, { labels = {}, per = 1 }: Of = {}): Measure
   return { read: (m) => divide(m.lowest(name, labels), per), promql }
 }
 
-/** As `highest`, and in Prometheus also reported while there is none. */
+/** Like `highest`, but Prometheus also reports it while there is no value. */
 export function highestOrMissing(name: string, of: Of): Measure {
   const { read, promql } = highest(name, of)
   return { read, promql: (beyond) => `${promql(beyond)} or absent(${name})` }

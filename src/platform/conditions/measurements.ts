@@ -30,7 +30,7 @@ export function createMeasurements(readMetric: ReadMetric, now: () => Date) {
     return values.length === 0 ? null : Math.min(...values)
   }
 
-  /** How much a counter has grown in the last minutes, or since it was asked first. `part`: of a histogram. */
+  /** How much a counter has grown in the last minutes, or since it was first asked for. `part`: of a histogram. */
   async function increase(name: string, minutes: number, labels: Labels = {}, part?: string) {
     const at = now().getTime()
     const total = (await matching(name, labels, part)).reduce((sum, value) => sum + value, 0)

@@ -46,7 +46,7 @@ export function beginsWith(column: SQLiteColumn, prefix: string) {
   return and(gte(column, prefix), lt(column, `${prefix}\u{10ffff}`))
 }
 
-/** The rows with a value, for a filter that may not have it. */
+/** The rows with a value; undefined if the filter has none. */
 export function equals(column: SQLiteColumn, value: unknown): SQL | undefined {
   return value === undefined ? undefined : eq(column, value)
 }

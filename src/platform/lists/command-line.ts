@@ -14,7 +14,7 @@ const limit = t.Optional(
   }),
 )
 
-/** The commands that print the lists which have one. */
+/** The commands of the lists that have one. */
 export function toListCommands(lists: readonly AnyList[]): DataCommand<never>[] {
   return lists.flatMap((list) => toCommand(list) ?? [])
 }

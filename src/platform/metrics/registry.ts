@@ -24,7 +24,7 @@ export type RequestSeries = {
   sum: number
   /** Counts by `LIMITS`; the last one is for longer times. */
   buckets: number[]
-  /** How many a webhook refused although they were no delivery. */
+  /** How many requests a webhook refused that were not deliveries. */
   strays: number
 }
 
@@ -75,7 +75,7 @@ export function createRegistry() {
     return series
   }
 
-  /** Counts what is no request under `name`. */
+  /** Counts anything but a request under `name`. */
   function observe(name: string, { value, failure }: Observation) {
     addToTally(findTally(name), value, failure)
   }

@@ -35,7 +35,7 @@ function toValues({ labels, count, sum, buckets }: RequestSeries): MetricValue[]
 function countReplies({ requests }: Registry): Record<string, number> {
   const counts: Record<string, number> = startAtZero(['1xx', '2xx', '3xx', '4xx', '5xx'])
   for (const { labels, count } of requests()) {
-    // What a stranger sends to a webhook that is not set up is no error of the server.
+    // A stranger's request to a webhook that is not set up is not a server error.
     const isUnused = labels.code === 'webhook_not_configured'
     const group = isUnused ? '4xx' : `${Math.floor(labels.status / 100)}xx`
     counts[group] = (counts[group] ?? 0) + count
@@ -43,7 +43,7 @@ function countReplies({ requests }: Registry): Record<string, number> {
   return counts
 }
 
-/** A counter of the requests to the webhook at `route` by reply code; `stray` are those that were no delivery. */
+/** A counter of the requests to the webhook at `route` by reply code; `stray` are those that were not deliveries. */
 export function countDeliveries(
   help: string,
   route: string,

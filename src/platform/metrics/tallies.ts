@@ -21,7 +21,7 @@ export type Tallies = ReturnType<typeof createTallies>
 
 export const FINE = { span: 'tallies 5m', ms: 5 * MINUTE_MS } as const
 export const COARSE = { span: 'tallies 1h', ms: HOUR_MS } as const
-/** Names of what is no request begin so. */
+/** Names of anything but requests begin with this. */
 const OTHER_KINDS = /^(webhook|billing) /
 /** Figures of longer spans are summed up from hours. */
 const MAX_FINE_HOURS = 6
@@ -86,7 +86,7 @@ export function newTally(): RunningTally {
   return { count: 0, soft: 0, hard: 0, times: createHistogram() }
 }
 
-/** Null as `value` adds nothing to the times. */
+/** A null `value` adds nothing to the times. */
 export function addToTally(tally: RunningTally, value: number | null, failure: Failure) {
   tally.count++
   if (failure !== null) tally[failure]++

@@ -18,7 +18,7 @@ export type Publication = {
   differences: Difference[]
 }
 
-/** What a change has published as `version`, and the content before. */
+/** What a change published as `version`, and the previous content. */
 export type Change<Content> = { version: number; before: Content; content: Content }
 
 type PublishedDeps<Content> = {

@@ -1,6 +1,6 @@
 export type Pause = ReturnType<typeof createPause>
 
-/** A time of `ms` from now in which a queue claims nothing, for example because its provider limits requests. */
+/** A period of `ms` from now during which a queue claims nothing, for example because its provider limits requests. */
 export function createPause(ms: number, now: () => Date) {
   const until = now().getTime() + ms
   return { isInForce }

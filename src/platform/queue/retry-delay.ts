@@ -3,7 +3,7 @@ type Retries = {
   delays: readonly number[]
   /** After all further failures; null: none is retried. */
   thenMs?: number | null
-  /** Delays are up to this share longer, so that items do not return all at once. */
+  /** Delays are up to this share longer, so that items are not all retried at once. */
   jitter?: number
   /** How long the other side asks to wait. */
   atLeastMs?: number | null

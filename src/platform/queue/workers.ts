@@ -8,7 +8,7 @@ export type Capacity = {
   /** How many items with a key; none if nothing has changed for it. */
   countSlots: (key: string) => number
   busyKeys: string[]
-  /** Whether all keys are looked at: then claims are repeated until one finds nothing. */
+  /** Whether all keys are considered: then claims are repeated until one finds nothing. */
   isForAll: boolean
   signal: AbortSignal
 }
@@ -54,7 +54,7 @@ export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Ite
   let isStopped = false
   return { wake, wakeAfter, wakeAt, flush, run, stop, underWay }
 
-  /** Starts what is due, in the background. With `keys`, only items with these keys are looked for. */
+  /** Starts what is due, in the background. With `keys`, only items with these keys are claimed. */
   function wake(keys: string[] | null = null) {
     addWake(keys)
     claimDue().catch((err) => {

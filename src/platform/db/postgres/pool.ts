@@ -30,8 +30,8 @@ export function createPool({ url, max, deadline }: PoolOptions) {
   return { read, reserve, close: () => sql.close({ timeout: 0 }) }
 
   /**
-   * Runs an idempotent statement, again if the connection is lost. A slow one is cancelled, or it would wait for locks
-   * on.
+   * Runs an idempotent statement, again if the connection is lost. A slow one is cancelled, or it would go on waiting
+   * for locks.
    */
   async function read(query: string, params: unknown[]): Promise<unknown[][]> {
     const start = performance.now()

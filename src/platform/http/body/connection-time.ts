@@ -15,7 +15,7 @@ export function disableIdleTimeout(request: Request, server: Server<unknown> | n
 const MAX_SECONDS = 255
 /** The runtime checks timeouts every four seconds. */
 const RENEW_MS = 4_000
-/** A reader of a file may stand still for as long, and then for as long as an idle connection. */
+/** A file's reader may stall for this long, and then for as long as an idle connection. */
 const MAX_STILL_MS = 60_000
 
 /** A reply that is a file: the runtime would give its reader the shortest timeout. */

@@ -140,7 +140,7 @@ function clientKey(address: Address | null): string {
     .join(':')}::/64`
 }
 
-/** In capitals; null if there is none. */
+/** In upper case; null if there is none. */
 export type FindCountry = (request: Request) => string | null
 
 /** Any client can send `header`: only a trusted proxy's counts. `header` is null when no proxy sets one. */

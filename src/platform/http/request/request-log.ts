@@ -3,7 +3,7 @@ import type { Denial, DenialReason } from '../../../lib/errors.ts'
 import { createLineWriter, type Log } from '../../../lib/log/log.ts'
 import type { RequestLabels } from '../../metrics/registry.ts'
 
-/** `isStray`: a request to a webhook that is no delivery. */
+/** `isStray`: a request to a webhook that is not a delivery. */
 export type Requester = { id: string; userId: string | null; isStray: boolean }
 
 type RequestMetrics = {
