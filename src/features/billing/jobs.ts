@@ -80,7 +80,7 @@ export function billingJobs(deps: BillingJobsDeps): Job[] {
   ]
 }
 
-/** Three times a minute, so that other servers hear of an end of access soon. */
+/** Three times a minute, so that other servers soon learn when access ends. */
 async function announceEvery20Seconds(
   { announceDue }: Pick<AccessStates, 'announceDue'>,
   signal: AbortSignal,

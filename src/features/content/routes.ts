@@ -16,7 +16,7 @@ import { ContentVersions, type Faq, FaqReply } from './model.ts'
 import type { Content } from './service.ts'
 
 const VERSION_MAX_AGE_SECONDS = 30
-/** Asked for again each time: an app must not get older texts than the version that announced them. */
+/** Revalidated each time: an app must not get older texts than the version that announced them. */
 const FAQ_MAX_AGE_SECONDS = 0
 const tags = ['App']
 

@@ -10,7 +10,7 @@ import {
 import { negotiatePlans, PlanReply, translatePlans } from './model.ts'
 import type { Plans } from './service.ts'
 
-/** Asked for again each time, with its ETag, like all content that editors publish. */
+/** Revalidated each time by its ETag, like all content that editors publish. */
 const MAX_AGE_SECONDS = 0
 
 export function plansRoutes({ plans }: { plans: Plans }) {

@@ -14,7 +14,7 @@ import {
 } from './rules/resolution.ts'
 import type { Settings } from './service.ts'
 
-/** Asked for again each time: an app must not get older settings than the version that announced them. */
+/** Revalidated each time: an app must not get older settings than the version that announced them. */
 const MAX_AGE_SECONDS = 0
 
 export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings: Settings }) {

@@ -15,7 +15,7 @@ export type Consumption = {
   /** Negative to give back. */
   amount: number
   idempotencyKey?: string
-  /** Only asks; counts nothing. */
+  /** Only checks; counts nothing. */
   dryRun?: boolean
 }
 

@@ -24,7 +24,7 @@ export type Catalogue<Plan extends PurchasablePlan = PurchasablePlan> = {
 
 export type Offer = Pick<Purchase, 'priceId' | 'productId' | 'entitlementIds' | 'grant'>
 
-/** `lines`: the number of its active purchases; `customerId`: a customer of one. */
+/** `lines`: the number of its active purchases; `customerId`: a customer with one. */
 export type UnmatchedProduct = {
   productId: string | null
   priceId: string | null

@@ -21,7 +21,7 @@ export type CountedPurchase = {
 
 type CountedAtStore = CountedPurchase & { isOnPlayStore: boolean }
 
-/** In one read. A purchase has a few dozen; a corrupt one with more counts up to here. */
+/** Events read per purchase. A purchase has a few dozen; of a corrupt one with more, the rest is ignored. */
 const MAX_EVENTS = 2_000
 const MAX_SIBLINGS = 200
 /** How long the event loop may be blocked. */

@@ -213,7 +213,7 @@ export function createErasure(deps: ErasureDeps) {
     const text = JSON.stringify(JSON.parse(utf8(bytes)), (key, value) => {
       if (key === 'subscriber_attributes' || key === 'support') return undefined
       if (typeof value !== 'string') return value
-      // Apps may pass an account token to the App Store in capitals; the id of the event is in lower case.
+      // Apps may pass an account token to the App Store in upper case; the id of the event is in lower case.
       const id = [value, value.toLowerCase()].find((spelling) => names.has(spelling))
       return id === undefined ? value : toPseudonym(id)
     })

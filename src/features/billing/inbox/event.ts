@@ -43,7 +43,7 @@ export type BillingEvent = {
   isPaidBack: boolean
   /** What was paid, or for a refund paid back; null if the sender does not say. */
   paid: Money | null
-  /** What was paid back of `paid`, if only a part; set only in events from stores. */
+  /** How much of `paid` was refunded, if only a part; set only in events from stores. */
   paidBack: Money | null
   /** The country of the customer's store account, as two letters. */
   country: string | null
@@ -220,7 +220,7 @@ function readId(value: unknown): string | null {
   return shortText(Number.isSafeInteger(value) ? String(value) : value)
 }
 
-/** Apps may pass Homeport's own ids in capitals, as iOS writes them. Other ids stay as they are. */
+/** Apps may pass Homeport's own ids in upper case, as iOS writes them. Other ids stay as they are. */
 export function readAppUserId(value: unknown): string | null {
   const id = readId(value)
   const lowerCase = id?.toLowerCase() ?? ''

@@ -6,7 +6,7 @@ export function parsePurchaseKey(purchaseKey: string) {
   return { environment: environment as StoredEnvironment, transactionId: rest.join('|') }
 }
 
-/** The id in what an operator has typed: Google's order ids begin in capitals. */
+/** The id in what an operator has typed: Google's order ids begin with capital letters. */
 export function parseTransactionId(text: string): string {
   return text.trim().replace(/^gpa\./i, 'GPA.')
 }

@@ -29,7 +29,7 @@ export function applySnapshot(purchase: Purchase, event: OrderedEvent): Purchase
   const endedAt = findEnd(event, pastGrace)
   return {
     ...purchaseFromFirstEvent(event),
-    // Google does not name the start of a period that it was not asked about before; the provider may have.
+    // Google does not name the start of a period that it was not queried about before; the provider may have.
     purchasedAt: event.purchasedAt ?? (endsAlike(purchase, event) ? purchase.purchasedAt : null),
     periodType: event.periodType ?? (isSamePeriod ? purchase.periodType : null),
     price: price ?? sameProduct?.price ?? null,

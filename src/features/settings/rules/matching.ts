@@ -6,7 +6,7 @@ import type { Audience, Condition, Trait } from './conditions.ts'
 
 type ConditionName = keyof Condition
 
-/** A requester, and the name by which the users of a rollout are drawn. */
+/** A requester, and the name of the rollout, which decides who is included. */
 type Requester = Audience & { rollout: string }
 
 type Matcher<Wanted> = {

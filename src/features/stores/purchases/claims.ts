@@ -53,7 +53,7 @@ type Owner = Omit<Claim, 'eventId'>
 /** A stolen receipt is usually used soon after the purchase. */
 const MIN_AGE_MS = DAY_MS
 const MIN_TIME_BETWEEN_MOVES_MS = 30 * DAY_MS
-/** A purchase that guests hand on does not stay with anyone. */
+/** A purchase that guests pass on settles with nobody. */
 const MAX_MOVES_FROM_GUESTS_PER_DAY = 5
 
 export function createClaims(deps: ClaimsDeps) {

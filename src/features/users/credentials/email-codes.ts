@@ -33,7 +33,7 @@ type SubmittedCode = { requestToken: string; code: string }
 /** Keeps the chance of guessing a code of one account below 1 % in a year. */
 const WRONG_PER_ADDRESS: WindowRule = { name: 'email-code', max: 20, seconds: 24 * 60 * 60 }
 const PER_IP: WindowRule = { name: 'email-code-address', max: 'failures', seconds: 5 * 60 }
-/** Apart from the e-mails of `networkMailLimit`, so that codes do not use up the password resets of a network. */
+/** Separate from the e-mails of `networkMailLimit`, so that codes do not use up the password resets of a network. */
 const ALL_MAILS_PER_NETWORK: WindowRule = {
   name: 'code-mail-source',
   max: 'mails',
@@ -155,7 +155,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     ]
   }
 
-  /** Apart for a user's own device or network, so that a stranger does not keep the owner out. */
+  /** Separate for a user's own device or network, so that a stranger does not keep the owner out. */
   async function deriveAddressKey(emailKey: string, origin: AttemptOrigin): Promise<string> {
     const user = await accounts.findByEmail(db.read, emailKey)
     return (await knownOrigins.recognize(user?.id ?? '', origin)) ?? emailKey

@@ -19,7 +19,8 @@ export type KnownOrigins = ReturnType<typeof createKnownOrigins>
 const SIGNED_IN: WindowRule = { name: 'known-network', max: 1, seconds: (90 * DAY_MS) / 1000 }
 
 /**
- * Counts an owner's wrong attempts apart from strangers', who could keep the owner out. A device's name can be guessed.
+ * Counts an owner's wrong attempts separately from strangers', who could lock the owner out. A device's name can be
+ * guessed.
  */
 export function createKnownOrigins({ limits, devices, tokens }: KnownOriginsDeps) {
   return { remember, recognize }
@@ -30,7 +31,7 @@ export function createKnownOrigins({ limits, devices, tokens }: KnownOriginsDeps
 
   /**
    * Null for strangers. A token that the user once had identifies a device. Devices with ended sessions count together:
-   * an earlier holder of the account may have many tokens. On a known network, each known device counts apart, the
+   * an earlier holder of the account may have many tokens. On a known network, each known device counts separately, the
    * others together.
    */
   async function recognize(userId: string, { ip, device, token }: AttemptOrigin) {

@@ -15,7 +15,7 @@ export const RETRY_DELAYS_MS = [
   32 * HOUR_MS,
 ]
 
-/** Delays are up to this share longer, so that deliveries do not return all at once. */
+/** Delays are up to this share longer, so that deliveries are not all retried at once. */
 export const JITTER = 0.1
 export const MAX_RETRY_AFTER_MS = HOUR_MS
 
