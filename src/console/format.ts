@@ -107,7 +107,7 @@ export function currencyName(code: string): string {
   return CURRENCIES.of(code) ?? code
 }
 
-/** A user without a name and an address, told apart by the end of the id: ids of the same day begin alike. */
+/** A user without a name and an address, identified by the end of the id, because ids of the same day begin alike. */
 export function unnamedUser(id: string): string {
   return `User …${id.slice(-4)}`
 }

@@ -16,7 +16,7 @@ type Form = {
   entries?: () => Iterable<[string, unknown]>
 }
 
-/** The name and type of a file whose form does not tell them. */
+/** The name and type of a file whose form does not state them. */
 const PHONE_FILE = { name: 'file.jpg', type: 'image/jpeg', size: 0 }
 
 /** Headers in any form that `fetch` accepts. */

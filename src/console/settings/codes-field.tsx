@@ -49,7 +49,7 @@ export function CodesField(props: CodesProps) {
   const input = useRef<HTMLInputElement>(null)
   const remove = (code: string) => {
     onChange(codes.filter((other) => other !== code))
-    // An error about the removed code is solved.
+    // An error about the removed code is resolved.
     input.current?.dispatchEvent(new Event('input', { bubbles: true }))
     input.current?.focus()
   }

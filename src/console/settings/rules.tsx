@@ -127,7 +127,7 @@ type ValueProps = {
   onChange: (value: unknown) => void
 }
 
-/** A value of the type that it has first: yes or no, a number, or text. */
+/** A value that keeps its initial type: yes or no, a number, or text. */
 export function ValueField({ label, path, value, onChange }: ValueProps) {
   // An incomplete number is text until it is valid.
   const [isNumber] = useState(typeof value === 'number')

@@ -40,9 +40,9 @@ type ButtonProps<Path extends CallPath, Asked extends Member<Path>> = DeclaredPr
     input: Omit<InputOf<Path>, Asked>
     /** Members that a dialog asks for. */
     asks?: Asked[]
-    /** What its fields hold first. */
+    /** The initial values of its fields. */
     initial?: Values
-    /** The name of what it is done to. */
+    /** The name of its target. */
     target?: string
     /** Whether the button leaves the target out, because its place names it. */
     isShort?: boolean
@@ -129,7 +129,7 @@ type FormProps<Path extends CallPath> = DeclaredProps<Path> & {
   title?: string
   /** The name of its draft, such as `webhooks`. */
   screen: string
-  /** What an empty form has, if it is not empty. */
+  /** The initial values of the form, if it does not start empty. */
   initial?: Values
   /** Fills the form whenever it changes. */
   filled?: Values | null

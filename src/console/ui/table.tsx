@@ -178,7 +178,7 @@ function reversed(sort: string): string {
   return sort.startsWith('-') ? sort.slice(1) : `-${sort}`
 }
 
-/** The rows sorted in the browser, where the column of the order can do that; empty values are last. */
+/** The rows sorted in the browser, if the column they are sorted by allows it; empty values are last. */
 function sortRows<Row>(rows: Row[], columns: Column<Row>[], order: string): Row[] {
   const column = columns.find(({ sort }) => sort && readName(sort) === readName(order))
   if (column === undefined || ('cell' in column && !column.value)) return rows

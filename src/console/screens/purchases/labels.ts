@@ -50,7 +50,7 @@ export function claimName({ source, isClaimed, link }: Origin): string | null {
   return source === 'store' ? 'assigned at purchase, not yet claimed' : null
 }
 
-/** What a status is called, and its color. Access that has ended is no fault, so it is not red. */
+/** What a status is called, and its color. Access that has ended is not a fault, so it is not red. */
 export const ACCESS: Record<AccessStatus, [name: string, tone: Tone]> = {
   paying: ['Paying', 'good'],
   trial: ['Trial', 'good'],

@@ -13,7 +13,7 @@ import { USER_FILTERS, UserFilters } from './user-filters.tsx'
 
 type FoundUser = FoundUsers['users'][number]
 
-/** Of the server. */
+/** The server's page size. */
 const PAGE_SIZE = 50
 
 const SUBSCRIBED: FoundUser['status'][] = ['paying', 'trial', 'billing_issue', 'cancelled']
