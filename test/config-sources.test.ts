@@ -37,7 +37,7 @@ test('warns of quotes around a key with which data may be encrypted', () => {
   expect(warnings).toEqual([expect.stringMatching(/^BACKUP_KEY has quotes/)])
 })
 
-test('reads secrets from the files that variables name, and what overrides them', async () => {
+test('reads secrets from the files that variables name, unless a variable overrides them', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-secrets-'))
   const file = join(folder, 'secret')
   await Bun.write(file, 'smtps://user:secret@mail.example.com\n')
@@ -48,7 +48,7 @@ test('reads secrets from the files that variables name, and what overrides them'
   await rm(folder, { recursive: true })
 })
 
-test('takes what Kubernetes sets for a Service for no misspelled variable', () => {
+test('does not report the variables that Kubernetes sets for a Service as misspelled', () => {
   const links = { HOMEPORT_PORT: 'tcp://10.0.0.1:80', HOMEPORT_PORT_80_TCP: 'tcp://10.0.0.1:80' }
   expect(readConfig({}, { ...links, HOMEPORT_SERVICE_PORT: '80' }).misspelled).toEqual([])
 })

@@ -13,7 +13,7 @@ const MAX_P99_RATIO = 1.2
 /** Heartbeats are sent every 25 s. */
 const SETTLE_MS = 30_000
 
-/** Open streams of changes: their memory, their effect on other requests, and how fast all of them hear of a change. */
+/** Open streams of changes: their memory, their effect on other requests, and how fast all of them learn of a change. */
 export async function benchStreams(folders: readonly [string, string], tokens: readonly string[]) {
   const [busy, idle] = [
     await startHomeport(folders[0], PORTS[0]),

@@ -73,7 +73,7 @@ test.each([
   30_000,
 )
 
-test('a store that replies to everything takes no backup, and its owner cannot be read', async () => {
+test('a store that answers every request with 200 takes no backup, and its owner cannot be read', async () => {
   await using server = Bun.serve({ port: 0, fetch: () => new Response('') })
   const place = `s3://backups/prod?endpoint=${server.url.origin}`
   const config = readConfig({}, { BACKUP_DIR: place, FILES_URL: place, ...KEYS })

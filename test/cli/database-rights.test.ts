@@ -61,7 +61,7 @@ onPostgres('an empty database, a missing schema and a read-only role are explain
   expect(await refusal()).toContain('raise max_connections of the server, or the limit of the role')
 })
 
-/** A database of `postgres`, and what a start as another role says of it. */
+/** A database owned by `postgres`, and what a start as another role reports. */
 async function openAsRole(options: { isEmpty?: boolean } = {}) {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createTestDatabase(options))

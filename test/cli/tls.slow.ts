@@ -138,7 +138,7 @@ test('a stored certificate of another authority or for other domains is replaced
   await rm(folder, { recursive: true })
 }, 20_000)
 
-test('a console port that is in use is reported at the start, also with certificates', async () => {
+test('a console port that is in use is reported at the start, even with certificates', async () => {
   await using homeport = await installExecutable()
   using other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
   const { process } = await homeport.launch({

@@ -12,7 +12,7 @@ const PLAIN = { env: 'test' }
 const DAY_MS = 86_400_000
 
 describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
-  test('links in mails verify the address and reset the password, once and in time', async () => {
+  test('links in e-mails verify the address and reset the password, once and in time', async () => {
     await using app = await open()
     const { client } = clientOf(app, PLAIN)
     await client.register(LOGIN)

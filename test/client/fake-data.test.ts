@@ -117,7 +117,7 @@ test.each(STATES)('a purchase that is %s, with %d days left, reads the same', as
   }
 })
 
-test('omitted settings keep their values, also within a platform', async () => {
+test('omitted settings keep their values, even within a platform', async () => {
   const server = createFakeServer({
     settings: { ios: { latestVersion: '7.7.7' }, features: { newHome: true } },
   })

@@ -138,7 +138,7 @@ async function useEverything(client: Client, server: FakeServer) {
 
 type Use = (client: Client, server: FakeServer, user: { _id: string }) => Promise<void>
 
-/** What features have besides, in the `fake.requests.ts` beside their tests. */
+/** What features add, in the `fake.requests.ts` beside their tests. */
 async function loadUses(): Promise<Use[]> {
   const found = new Bun.Glob('../features/*/fake.requests.ts').scanSync(import.meta.dir)
   const modules = await Promise.all([...found].map((path) => import(path)))

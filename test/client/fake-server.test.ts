@@ -195,7 +195,7 @@ test('an upload reports its progress', async () => {
   expect([seen.length, seen.at(-1)]).toEqual([2, 1])
 })
 
-test('records the files of an upload, also those on a phone, whose content it cannot see', async () => {
+test('records the files of an upload, even those on a phone, whose content it cannot see', async () => {
   const server = createFakeServer()
   const { client } = await signedIn(server)
   const upload = async (file: UploadFile) => {

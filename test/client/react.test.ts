@@ -20,7 +20,7 @@ describe('useSession', () => {
     await hook.unmount()
   })
 
-  test('shows a changed profile, without a moment without one', async () => {
+  test('shows a changed profile, with no gap in between', async () => {
     const { client, ann, signIn } = openWorld()
     await signIn(ann)
     const hook = await renderHook(useSession, { client })

@@ -44,6 +44,6 @@ test.each([
   'export A=#secret',
   'A=a#b # comment',
   "A='abc#def",
-])('refuses %j, of which programs would lose a part', (text) => {
+])('refuses %j, part of which some programs would drop', (text) => {
   expect(parseDotEnv(text, ENVIRONMENT).faults.map(({ name }) => name)).toEqual(['A'])
 })

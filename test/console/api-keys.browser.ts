@@ -4,7 +4,7 @@ import { textOf } from '../support/console-browser.ts'
 
 const world = useConsole()
 
-browserTest('a key is not created without the limits that were meant', async () => {
+browserTest('a key is not created without the intended limits', async () => {
   const { page, context } = await world.open()
   await page.goto('/console/api-keys')
   await page.getByLabel('Name').fill('typo')
@@ -23,7 +23,7 @@ browserTest('a key is not created without the limits that were meant', async () 
 })
 
 browserTest(
-  'replaces an API key by one with the same rights, and both work until it is revoked',
+  'replaces an API key with one that has the same rights, and both work until it is revoked',
   async () => {
     const { page, context, faults } = await world.open()
     await page.goto('/console/api-keys')

@@ -8,7 +8,7 @@ const SESSION_OVER = 'Your session ended. Sign in to continue'
 
 const world = useConsole({ args: [] })
 
-independentTest('an ended session asks to sign in over the editor and publishes then', async () => {
+independentTest('an ended session asks to sign in over the editor, and then publishes', async () => {
   const ann = await addPasswordOperator(world.console, 'ann')
   const { page, context } = await world.openSignedOut()
   await openSignedIn(page, ann, 'settings')
@@ -78,7 +78,7 @@ independentTest('a draft survives a restart of the server', async () => {
   await context.close()
 })
 
-independentTest('restores the draft of a closed tab, over a newer version too', async () => {
+independentTest('restores the draft of a closed tab, even over a newer version', async () => {
   const { page, newPage, context } = await world.open()
   await show(page, 'plans')
   await press(page, 'Edit Pro (pro_month)')
@@ -149,7 +149,7 @@ independentTest('restores discarded changes with Undo until the next edit', asyn
   await context.close()
 })
 
-independentTest('two tabs keep a draft each', async () => {
+independentTest('two tabs each keep a draft', async () => {
   const { page: first, newPage, context } = await world.open()
   const second = await newPage()
   await show(first, 'settings')

@@ -25,7 +25,7 @@ independentTest('a header says on every tab what access a user has, and why', as
   await context.close()
 })
 
-independentTest('the header of test purchases stays about production', async () => {
+independentTest('the header shows production access even beside test purchases', async () => {
   const { page, context } = await world.open()
   const { users } = await world.ask('people?q=carla@example.com')
   await page.goto(`/console/people/${users[0].id}/subscription?environment=sandbox`)
@@ -94,7 +94,7 @@ independentTest(
   },
 )
 
-browserTest('a deleted file disappears from the list, also from a later page', async () => {
+browserTest('a deleted file disappears from the list, even from a later page', async () => {
   const server = { url: world.console.url }
   const { accessToken, user } = await register(server, 'many-files@example.com')
   for (let at = 0; at < 52; at++) await uploadText(server, accessToken, `file ${at}`)

@@ -72,7 +72,7 @@ browserTest('warns about a purchase that Google will refund, and lists it', asyn
   await context.close()
 })
 
-browserTest('shows a purchase at Google, and asks about it', async () => {
+browserTest('shows a purchase at Google, and refreshes it', async () => {
   const purchase = boughtBefore(1, 'play_product')
   await push(purchase)
   const { page, context, faults } = await world.open()
@@ -109,7 +109,7 @@ browserTest('shows a purchase at Google, and asks about it', async () => {
   await context.close()
 })
 
-browserTest('does not ask about a purchase that Google has forgotten', async () => {
+browserTest('does not query a purchase that Google has forgotten', async () => {
   const purchase = boughtBefore(1, 'forgotten_product')
   await push(purchase)
   const { page, context } = await world.open()

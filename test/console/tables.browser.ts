@@ -140,7 +140,7 @@ browserTest('the audit log is filtered by local days and links to its targets', 
   await context.close()
 })
 
-browserTest('the audit log speaks of titles, labels and languages', async () => {
+browserTest('the audit log uses titles, labels and languages', async () => {
   const { page, context } = await world.open()
   const { content: others } = await world.ask('faqs')
   for (const answer of ['By card.', 'In cash.']) {
@@ -155,7 +155,7 @@ browserTest('the audit log speaks of titles, labels and languages', async () => 
   await context.close()
 })
 
-browserTest('a row has two lines on a phone, and all of it opens its screen', async () => {
+browserTest('a row has two lines on a phone, and opens its screen wherever it is tapped', async () => {
   const { page, context } = await world.open({ viewport: { width: 375, height: 700 } })
   await show(page, 'people')
   const row = page.getByRole('row', { name: 'ann@example.com' })

@@ -26,7 +26,7 @@ const PATCHES = [
   ...['#a0a040', '#b06090', '#60a0a0'],
 ]
 const COLUMNS = 3
-/** Each patch covers a multiple of 4 samples in both directions, also in a grid of 2 × 2. */
+/** Each patch covers a multiple of 4 samples in both directions, even in a 2 × 2 grid. */
 const [PATCH_WIDTH, PATCH_HEIGHT] = [128, 96]
 const SIZE = { width: COLUMNS * PATCH_WIDTH, height: COLUMNS * PATCH_HEIGHT }
 

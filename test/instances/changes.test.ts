@@ -109,7 +109,7 @@ async function open(app: TestApp, token: string, lastEventId: string | null = nu
 }
 
 testInstances(
-  'an app that connects just after a publication hears of it once its instance returns the new value',
+  'an app that connects just after a publication learns of it once its instance returns the new value',
   async () => {
     await using instances = await createTestInstances()
     const { here, there } = instances

@@ -20,7 +20,7 @@ const READ = 'GET subscriptionsv2'
 const ACKNOWLEDGE = 'POST acknowledge'
 
 testInstances(
-  'two instances share the queue, and each purchase is asked about and acknowledged once',
+  'two instances share the queue, and each purchase is queried and acknowledged once',
   async () => {
     await using world = await createPlayInstances({ requestsPerSecond: 10 })
     const { here, there, api, store } = world
@@ -41,7 +41,7 @@ testInstances(
 )
 
 testInstances(
-  'a purchase that one instance is notified of is asked about once, by either',
+  'a purchase that one instance is notified of is queried once, by either',
   async () => {
     await using world = await createPlayInstances()
     const { here, there, api, store } = world

@@ -57,7 +57,7 @@ testInstances(
 )
 
 testInstances(
-  'an editor gets no former content with the version of a new publication',
+  'an editor never gets old content with the version of a new publication',
   async () => {
     await using instances = await createTestInstances()
     const { here, there } = instances

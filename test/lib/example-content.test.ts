@@ -6,7 +6,7 @@ import { describeExamples, isExample } from '../../src/lib/example-content.ts'
 import { createTestApp } from '../support/app.ts'
 import { signInOperator } from '../support/operator.ts'
 
-test('every plan of a new installation is an example, and each until its texts are edited', () => {
+test('every plan of a new installation counts as an example until its texts are edited', () => {
   expect(plans.filter((plan) => !isExample(plan))).toEqual([])
   const [free] = plans
   const own = { ...free, description: { en: 'For one app.', de: 'Für eine App.' } }
@@ -14,7 +14,7 @@ test('every plan of a new installation is an example, and each until its texts a
   expect(isExample({ ...free, price: 1, code: 'basic' })).toBe(true)
 })
 
-test('lists each setting until it is edited', () => {
+test('lists each example setting until it is edited', () => {
   const edited = { ...settings, supportEmail: 'help@acme.test', ios: { latestVersion: '2.0.0' } }
   const { supportEmail, playStoreLink, appStoreLink, termsUrl, privacyUrl } = settings
   const examples = { supportEmail, playStoreLink, appStoreLink, termsUrl, privacyUrl }

@@ -18,7 +18,7 @@ const EMAIL = `ann@${CANARY}.example`
 const DAY = 24 * 60 * 60 * 1000
 const abortAfter = AbortSignal.timeout
 
-test('deleting an account deletes its queued mails, but not those of other accounts', async () => {
+test('deleting an account deletes its queued e-mails, but not those of other accounts', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url, BASE_URL: 'https://a.example.com' })
   smtp.state.failing = true

@@ -157,7 +157,7 @@ async function findEmails(app: TestApp, text: string) {
   return (await find(app, text)).users.map(({ email }) => email)
 }
 
-test('finds users by the beginnings of the words in their names, also after a change', async () => {
+test('finds users by the beginnings of the words in their names, even after a change', async () => {
   await using app = await createTestApp()
   const named = async (email: string, name: string) => {
     const { user, accessToken } = await app.register(email)

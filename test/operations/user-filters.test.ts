@@ -77,7 +77,7 @@ describe('filters', () => {
     )
   })
 
-  test('scan a bounded number of users per page, and say how far they came', async () => {
+  test('scan a bounded number of users per page, and say how far they got', async () => {
     await using app = await createTestApp()
     await addUsers(app, 12_500)
     const browser = await signInOperator(app)
@@ -88,7 +88,7 @@ describe('filters', () => {
     expect((await browser.read('people?platform=ios&country=IS')).total).toBeNull()
   })
 
-  test('refuse values that mean nothing', async () => {
+  test('refuse invalid values', async () => {
     await using app = await createTestApp()
     const browser = await signInOperator(app)
     const invalid = [

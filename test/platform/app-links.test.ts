@@ -83,7 +83,7 @@ test('files that are not configured get 404', async () => {
 })
 
 test.each([{}, { APP_LINK_URL: 'https://api.example.com' }])(
-  'a mail has one link, which the app opens, and else a page: %j',
+  'an e-mail has one link, to the app or else to a page: %j',
   async (settings) => {
     await using smtp = await startSmtp()
     await using app = await createTestApp({ ...APPS, ...settings, SMTP_URL: smtp.url })

@@ -49,7 +49,7 @@ async function requests(app: TestApp): Promise<Record<string, Ask>> {
   }
 }
 
-/** What features answer often besides, in the `frequent.requests.ts` beside their tests. */
+/** What features often answer as well, in the `frequent.requests.ts` beside their tests. */
 async function loadFrequent(): Promise<Frequent[]> {
   const found = new Bun.Glob('../features/*/frequent.requests.ts').scanSync(import.meta.dir)
   const modules = await Promise.all([...found].map((path) => import(path)))

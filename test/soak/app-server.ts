@@ -9,7 +9,7 @@ export type AppServer = Awaited<ReturnType<typeof startAppServer>>
 const LIMIT = 'exports'
 const MAX = 1_000_000
 const EVENTS = 'user.created,user.updated,user.deleted,subscription.changed'
-/** Every so many webhooks, one is refused at first. */
+/** One in this many webhooks is refused at first. */
 const REFUSED_EVERY = 20
 /** How long webhooks may take after the load, in ms. */
 const DELIVERY_TIMEOUT = 300_000

@@ -24,7 +24,7 @@ export function createStreams(client: Client, users: Users) {
     await users.rename(user)
     while (!(await hears(stream, count))) {
       if (performance.now() - startedAt > TIMEOUT) {
-        client.problems.push(`${user.email} did not hear of a new name: ${stream?.names()}`)
+        client.problems.push(`${user.email} was not told of a new name: ${stream?.names()}`)
         return
       }
       await Bun.sleep(500)

@@ -21,8 +21,8 @@ export type Users = ReturnType<typeof createUsers>
 const PROFILE = '/api/user/profile/v1'
 
 /**
- * Users who register, sign in, change their names and delete their accounts. `emails` holds the
- * addresses of existing users; `expectedWebhooks` what the app's server must hear of all users: the type and the user's id.
+ * Users who register, sign in, change their names and delete their accounts. `emails` holds the addresses of existing
+ * users; `expectedWebhooks` what the app's server must learn of all users: the type and the user's id.
  */
 export function createUsers(client: Client) {
   const { problems, askWithRetries } = client

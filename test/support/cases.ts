@@ -1,6 +1,6 @@
 import { isOnPostgres } from './databases.ts'
 
-/** What a quick run on PostgreSQL leaves of the cases: only the queries differ there, not the rules. */
+/** The cases that a quick run on PostgreSQL keeps: only the queries differ there, not the rules. */
 const POSTGRES_SHARE = 1 / 3
 
 /** How many cases a test runs: a few, or all in the slow runs of `test/fault/all-cases.fault.ts`. */

@@ -16,7 +16,7 @@ export async function startEmailCodes(environment: Record<string, string> = {}) 
       app.ask('POST', CODE_PATH, { json: { email }, headers }),
     verify: (requestToken: string, code: string, extra: object = {}) =>
       app.ask('POST', `${CODE_PATH}/verify`, { json: { requestToken, code }, ...extra }),
-    /** Asks for a code and reads it from the mail. */
+    /** Asks for a code and reads it from the e-mail. */
     async code(email = EMAIL) {
       const { json } = await this.request(email)
       return { requestToken: json.response.requestToken, code: codeIn(await smtp.next(email)) }
@@ -28,7 +28,7 @@ export async function startEmailCodes(environment: Record<string, string> = {}) 
   }
 }
 
-/** The code in a mail; `none` without one. */
+/** The code in an e-mail; `none` without one. */
 export function codeIn({ text }: ReceivedMail): string {
   return /\b\d{6}\b/.exec(text)?.[0] ?? 'none'
 }

@@ -8,11 +8,11 @@ import { startIdentityProvider } from './identity-provider.ts'
 import { publishPlans } from './plans.ts'
 import { startSmtp, tokenIn } from './smtp.ts'
 
-/** A world in which tests read mails and decide what users have bought, and who they are at Google and Apple. */
+/** A world in which tests read e-mails and decide what users have bought, and who they are at Google and Apple. */
 type ScriptedWorld = World & {
-  /** The six digits in the next mail to an address that contains some. */
+  /** The six digits in the next e-mail to an address that contains some. */
   nextCode: (email: string) => Promise<string>
-  /** The token in the next mail to an address that contains one. */
+  /** The token in the next e-mail to an address that contains one. */
   nextToken: (email: string) => Promise<string>
   /** Sets the state of the user's purchase, whose period ends or ended at `end` (ms). */
   grant: (user: UserProfile, state: SubscriptionState, end: number) => Promise<void>

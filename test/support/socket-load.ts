@@ -12,7 +12,7 @@ export async function untilAnswering(path: string) {
   while (!(await askSocket(path).catch(() => null))?.ok) await Bun.sleep(POLL_MS)
 }
 
-/** Sends requests on old and new connections. The returned function stops, and tells what happened. */
+/** Sends requests on old and new connections. The returned function stops, and reports what happened. */
 export function loadSocket(path: string) {
   let isRunning = true
   let answered = 0

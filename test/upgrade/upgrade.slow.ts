@@ -50,7 +50,7 @@ test('killing the executable during its first start does not prevent the next', 
 }, 60_000)
 
 test.skipIf(!isOnPostgres)(
-  'PostgreSQL replies as the oldest version did',
+  'PostgreSQL gives the same responses as the oldest version did',
   async () => {
     await using homeport = await installExecutable()
     await using database = await createTestDatabase({ isEmpty: true })

@@ -8,7 +8,7 @@ import { isFeatureLeftOut } from '../support/left-out.ts'
 import { archives } from './archive.ts'
 import { findDifferences, openUpgraded, signInAgain, unpackArchive } from './compare.ts'
 
-test.each(archives)('today’s code replies as version %s did', async (name) => {
+test.each(archives)('today’s code gives the same responses as version %s did', async (name) => {
   const { dataDir, record } = await unpackArchive(name)
   await using app = await openUpgraded(dataDir, record)
   expect(await findDifferences(app, record)).toEqual([])

@@ -45,7 +45,7 @@ test('a clock that was ahead neither prevents an alert nor keeps it from being r
   expect(await it.pass(6)).toEqual(['Resolved: The disk is almost full'])
 })
 
-test('a condition that ends in time is not sent', async () => {
+test('an alert whose condition ends in time is not sent', async () => {
   await using it = await setUpAlerts()
   await it.alerts.set('disk-low', { threshold: 1e12 })
   await it.pass(8)

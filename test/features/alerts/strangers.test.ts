@@ -99,7 +99,7 @@ test('slow bodies cause no alert', async () => {
 test.each([
   ['without a token', undefined],
   ['with a wrong token', 'wrong'],
-])('a refused delivery %s alerts while none is accepted', async (_name, token) => {
+])('a refused delivery %s triggers an alert while none is accepted', async (_name, token) => {
   await using it = await setUp()
   expect(await it.send(BILLING, EVENT, token)).toBe(401)
   expect(await it.firing()).toEqual(['billing-refused'])
@@ -115,7 +115,7 @@ test('a refused delivery causes no alert once another has been accepted, unless 
   expect(await it.firing()).toEqual(['billing-refused'])
 })
 
-test('a delivery that is refused after an accepted one alerts', async () => {
+test('a delivery that is refused after an accepted one triggers an alert', async () => {
   await using it = await setUp()
   await it.send(BILLING, EVENT, WEBHOOK_TOKEN)
   expect(await it.firing(2)).toEqual([])

@@ -7,12 +7,12 @@ import { loadServerRequests } from '../../support/server-requests.ts'
 const requests = await loadServerRequests()
 const routes = await describedRoutes()
 
-test('every documented route of the server API has a request beside the tests of its feature', () => {
+test('every documented route of the server API has a test request from its feature', () => {
   expect(routes.map(({ name }) => name).toSorted()).toEqual(Object.keys(requests).toSorted())
   for (const { scope } of routes) expect(SCOPES).toContain(scope)
 })
 
-test.each(routes)('$name answers a key with the scope $scope only', async ({ name, scope }) => {
+test.each(routes)('$name accepts only a key with the scope $scope', async ({ name, scope }) => {
   await using app = await createTestApp({ WEBHOOKS_ALLOW_PRIVATE: 'on' })
   const { user, accessToken } = await app.register()
   const [method = '', pattern = ''] = name.split(' ')

@@ -29,7 +29,7 @@ test('processes an upload while others request more variants than the queue can 
   await settled
 })
 
-test('a user’s waiting images are limited to one upload’s number', async () => {
+test('a user can have no more images waiting than one upload may contain', async () => {
   await using queue = await makeQueue()
   let isStopped = false
   const refused: unknown[] = []

@@ -46,7 +46,7 @@ test.each<[string, Chunk[], number[]]>([
   }
 })
 
-test('converts greys of 16 bits with a profile', async () => {
+test('converts 16-bit greys with a profile', async () => {
   const grey = grayProfile(1)
   for (const bitDepth of [8, 16]) {
     const colour = await colourOf(withPngChunks(pixels([60], bitDepth), [profile(grey)]))

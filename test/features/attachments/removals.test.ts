@@ -62,7 +62,7 @@ test('a file that is deleted during the search for missing files is not reported
   expect(app.lines.filter((line) => line.includes('missing'))).toEqual([])
 })
 
-test('deleting a file that nobody has just opened does not wait for readers', async () => {
+test('deleting a file that was not just opened does not wait for readers', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const times: number[] = []

@@ -50,7 +50,7 @@ test('creates the cache folder again if an operator has removed it', async () =>
   expect(await (await files.open(key))?.file.text()).toBe('some text')
 })
 
-test('fetches a file whose length the store does not name', async () => {
+test('fetches a file whose length the store does not state', async () => {
   await using store = await startStore()
   const { key } = await store.keep('some text')
   store.s3.faults.isChunked = true

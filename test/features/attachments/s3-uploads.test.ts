@@ -75,7 +75,7 @@ test.each([
   30_000,
 )
 
-test('an idle server is not ready while its store takes no files', async () => {
+test('an idle server is not ready while its store accepts no files', async () => {
   await using s3 = await startS3({
     bucket: 'homeport',
     accessKeyId: 'id',

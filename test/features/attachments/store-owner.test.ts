@@ -95,7 +95,7 @@ onSqlite('copies a data directory')(
   },
 )
 
-testInstances('a copy by pg_dump does not sweep, also beside a stopped original', async () => {
+testInstances('a copy by pg_dump does not sweep, even beside a stopped original', async () => {
   await using setup = await startStore()
   const { s3, open } = setup
   await using database = await createTestDatabase()
@@ -132,7 +132,7 @@ test('detects a copy in the same place by its old token', async () => {
   expect(await app.services.storeOwner.state()).toMatchObject({ kind: 'owner' })
 })
 
-test('a search deletes a small share of all files, and logs and counts it', async () => {
+test('one run deletes only a small share of all files, and logs and counts each', async () => {
   await using setup = await startStore()
   const { s3, open, store } = setup
   const app = await open()
@@ -172,7 +172,7 @@ test('a file that cannot be deleted does not stop the deletion of others', async
   expect([orphans.countDeleted(), orphans.countUndeletable()]).toEqual([2, 0])
 })
 
-test('many files that cannot be deleted delay the others to the next search only', async () => {
+test('many files that cannot be deleted delay the others only until the next run', async () => {
   await using setup = await startStore()
   const { s3, open, store } = setup
   const app = await open()

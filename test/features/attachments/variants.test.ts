@@ -172,7 +172,7 @@ async function uploadPhoto(app: TestApp, token: string) {
   return json.response[0] as { url: string; key: string }
 }
 
-test('keeps the colors of an image of 16 bits with a profile', async () => {
+test('keeps the colours of a 16-bit image with a profile', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const [r, g, b] = [200, 60, 20]

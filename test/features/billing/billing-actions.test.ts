@@ -94,7 +94,7 @@ test('refreshing purchases of one user or of all is audited by counts', async ()
   )
 })
 
-test('purchases are not refreshed without a key of the provider', async () => {
+test('purchases are not refreshed without a key for the provider', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const { status, json } = await ann.ask('POST', 'people/bob/reconcile')

@@ -29,7 +29,7 @@ import { fault } from '../../support/fault.ts'
 const EVE = '01a1fecb-4162-75f8-b13e-d84fd1f88be2'
 const USERS = ['ann', 'bob', EVE]
 const IDS = [...USERS, '$anon-1', '$anon-2']
-/** The ids as events spell them: Homeport's own also in capitals. */
+/** The ids as events spell them: Homeport's own in upper case too. */
 const SPELLINGS = [...IDS, EVE.toUpperCase()]
 const TYPES = [
   'INITIAL_PURCHASE',

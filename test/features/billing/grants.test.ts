@@ -127,7 +127,7 @@ test('says that a purchase continues besides granted access to a better plan', a
   expect(await world.sentence()).toContain('Also has basic from the App Store: Renews on ')
 })
 
-test('a transfer of the billing provider moves no granted access', async () => {
+test('a transfer by the billing provider does not move granted access', async () => {
   await using world = await createWorld()
   const { app, userId, read } = world
   const bob = await app.register('bob@example.com')

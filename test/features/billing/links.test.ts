@@ -26,7 +26,7 @@ test('an anonymous purchase of the billing provider is linked, and its renewals 
   ])
 })
 
-test('undoing a link restores what the events say, also after a rebuild', async () => {
+test('undoing a link restores what the events say, even after a rebuild', async () => {
   await using world = await createWorld()
   const { app, userId, operator, productsOf } = world
   const bob = await app.register('bob@example.com')

@@ -42,7 +42,7 @@ test.each([
   expect(await app.services.db.read.$count(app.services.db.tables.subscriptions)).toBe(0)
 })
 
-test('lists a subscription once whose end the provider does not report', async () => {
+test('lists once a subscription whose end the provider does not report', async () => {
   const reported = {
     store: 'app_store',
     purchase_date: '2026-10-02T00:00:00Z',
@@ -73,7 +73,7 @@ test.each<[string, (id: string) => object]>([
   expect(await isActive(app, accessToken)).toBe(true)
 })
 
-test('a transfer to an id in capitals moves the purchase', async () => {
+test('a transfer to an id in upper case moves the purchase', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(2))
   const [ann, bob] = [await app.register(), await app.register('bob@example.com')]
@@ -95,7 +95,7 @@ test('ids of other backends keep their spelling', async () => {
   expect(await app.services.subscription.isKnown('user-1')).toBe(false)
 })
 
-test('a rebuild links what was stored under an id in capitals', async () => {
+test('a rebuild links what was stored under an id in upper case', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const { user, accessToken } = await app.register()
@@ -178,7 +178,7 @@ test('a transfer of more ids than are read is listed as failed', async () => {
   expect([outcome, error]).toEqual(['failed', expect.stringContaining('transferred_from')])
 })
 
-test('lifetime access that the provider grants until 2222 has a plausible clock', async () => {
+test('lifetime access granted until 2222 does not make the clock implausible', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   await deliver(app, {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createPlayWorld } from '../../support/play-store/world.ts'
 
-test('a user waits five seconds for Google at most', async () => {
+test('a user waits at most five seconds for Google', async () => {
   await using world = await createPlayWorld()
   const { api, store } = world
   api.delayMs = 6_000

@@ -171,7 +171,7 @@ test('a prepaid purchase without its expiration is corrected once', async () => 
   expect(await corrected()).toEqual([])
 })
 
-test('a report in whole seconds is not a difference', async () => {
+test('a report in whole seconds does not count as a difference', async () => {
   using provider = serveProvider(() => Response.json(reportOf(40, 1, 31)))
   await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
   app.clock.now = new Date(ms(40))

@@ -6,7 +6,7 @@ import { publishPlans } from '../../support/plans.ts'
 
 const PATH = '/api/user/subscription/v1'
 
-test('a plan with the base plan of a product goes before one with the product alone', async () => {
+test('a plan with the base plan of a product takes precedence over one with the product alone', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const { accessToken, user } = await app.register()

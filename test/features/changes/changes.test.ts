@@ -178,7 +178,7 @@ test('a guest’s stream ends in a merge, and the account’s stream gets the ch
   await streams[1].close()
 })
 
-test('a user has ten streams at most: the oldest one is closed', async () => {
+test('a user has at most ten streams: the oldest one is closed', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const streams = []

@@ -14,7 +14,7 @@ test.each([
   [RATES, 300],
   [VERSIONS, 30],
   [FAQS, 0],
-])('%s may be cached for %d s and replies 304 to a matching ETag', async (path, maxAge) => {
+])('%s may be cached for %d s and returns 304 for a matching ETag', async (path, maxAge) => {
   await using app = await createTestApp()
   const first = await app.ask('GET', path)
   expect(first.status).toBe(200)

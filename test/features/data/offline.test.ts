@@ -78,7 +78,7 @@ test('devices that follow the recipe for offline changes agree in the end', asyn
   await rm(folder, { recursive: true })
 }, 60_000)
 
-test('a change that is made while the document is only read is sent too', async () => {
+test('a change made while the document is being read is sent too', async () => {
   await using setup = await createDevice()
   const { recipe, client, hold } = setup
   const { reached, release } = hold('GET')

@@ -200,7 +200,7 @@ test('an idle session lasts 12 hours and is then no longer listed', async () => 
   expect((await ann.ask('GET', 'me')).status).toBe(401)
 })
 
-test('checking a session, as an open live log does, does not prolong it', async () => {
+test('checking a session, as an open live log does, does not extend it', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   app.clock.advance(11 * HOUR)

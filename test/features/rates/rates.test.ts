@@ -42,7 +42,7 @@ test('sends back the provider’s ETag, and keeps the rates on 304', async () =>
   expect(await app.services.rates.isDue()).toBe(false)
 })
 
-test('other rates of the same day are stored', async () => {
+test('different rates for the same day are stored', async () => {
   const [first, second] = [1.1, 1.11].map((USD) => ({
     base: 'EUR',
     date: '2026-07-07',
@@ -56,7 +56,7 @@ test('other rates of the same day are stored', async () => {
   expect(outcomes).toEqual(['stored', 'stored', 'unchanged'])
 })
 
-test('RATES_BASE sets the base currency, even if it is that of the provider', async () => {
+test('RATES_BASE sets the base currency, even if it is the provider’s', async () => {
   using feed = startFeed(() => new Response(ecbXml(NEXT, seeded)))
   for (const base of ['EUR', 'GBP', 'SAR']) {
     await using app = await createTestApp({ ...ECB, RATES_BASE: base, RATES_URL: feed.url })

@@ -105,7 +105,7 @@ test('a submitted transaction that left Family Sharing ends the access', async (
 })
 
 test.each([null, undefined, 'soon'])(
-  'a subscription of the App Store with the end %p gives no access and is listed as failed',
+  'an App Store subscription with the end %p gives no access and is listed as failed',
   async (expiresDate) => {
     await using world = await createWorld()
     const { app, store, token, userId, listSubscriptions } = world
@@ -122,7 +122,7 @@ test.each([null, undefined, 'soon'])(
 )
 
 test.each(['', 'soon', null])(
-  'a subscription of Google Play with the end %p gives no access and is listed as failed',
+  'a Google Play subscription with the end %p gives no access and is listed as failed',
   async (expiryTime) => {
     await using world = await createPlayWorld()
     const { store, userId } = world
@@ -137,14 +137,14 @@ test.each(['', 'soon', null])(
   },
 )
 
-test('finds the user by an account id in capitals at Google Play', async () => {
+test('finds the user by an upper-case account id from Google Play', async () => {
   await using world = await createPlayWorld()
   const { store, userId } = world
   await report(world, store.buy({ userId: userId.toUpperCase() }).notification)
   expect(await world.listSubscriptions()).toMatchObject([{ active: true }])
 })
 
-test('a message of Pub/Sub without data is accepted and listed as failed', async () => {
+test('a Pub/Sub message without data is accepted and listed as failed', async () => {
   await using world = await createPlayWorld()
   const reply = await world.ask({}, { hasNoData: true })
   expect(reply.status).toBe(200)

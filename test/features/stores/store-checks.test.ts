@@ -235,7 +235,7 @@ test('queries a one-time purchase, not the subscriptions of its customer', async
   expect(refunded).toMatchObject({ productId: 'lifetime', active: false })
 })
 
-test('a one-time purchase that Homeport does not know is found alone', async () => {
+test('a one-time purchase unknown to Homeport is found on its own', async () => {
   await using world = await createWorldWithApi()
   const { app, store, userId } = world
   const { user: other } = await app.register()

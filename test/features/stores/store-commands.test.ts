@@ -22,7 +22,7 @@ test('stores check says what to do about each missing setting', async () => {
   }
 })
 
-test('stores check tells whether Apple accepts the key for each app and environment', async () => {
+test('stores check says whether Apple accepts the key for each app and environment', async () => {
   await using world = await createWorldWithApi({ BASE_URL: URL })
   const { app, api } = world
   const { outcome, printed } = await typeCommand(app, 'stores check')
@@ -142,7 +142,7 @@ test('purchases link moves a purchase regardless of the policy, and purchases sh
   )
 })
 
-test('purchases refresh records what Apple reports now, also for the order number on a receipt', async () => {
+test('purchases refresh records what Apple reports now, even for the order number on a receipt', async () => {
   await using world = await createWorldWithApi()
   const { app, store, listSubscriptions } = world
   const bought = store.buy({ userId: world.userId })
@@ -207,7 +207,7 @@ test('purchases list leaves out a non-renewing subscription whose time has passe
   expect(printed).toContain('"status": "expired"')
 })
 
-test('purchases answer-refund tells Apple, with the consent of the customer only', async () => {
+test('purchases answer-refund tells Apple, only with the customer’s consent', async () => {
   await using world = await createWorldWithApi()
   const { app, store, api } = world
   const bought = store.buy({ userId: world.userId })

@@ -39,7 +39,7 @@ test('a guest regains a purchase that moved through another guest to an account'
   for (const token of [between.token, thief]) expect(await take(token)).toBe('refused')
 })
 
-test('a guest regains a purchase that two others have passed to each other', async () => {
+test('a guest regains a purchase that two others have passed back and forth', async () => {
   await using world = await createPurchase()
   const { app, take } = world
   const [owner, one, other] = [

@@ -53,7 +53,7 @@ test('a user who consents again regains the account whose only sign-in was Apple
   expect((await signIn(app, idp, { sub: ANN.sub })).user._id).toBe(ann.user._id)
 })
 
-test('e-mails to the private address stop and resume, also if the notifications arrive late', async () => {
+test('e-mails to the private address stop and resume, even if the notifications arrive late', async () => {
   using idp = await startIdentityProvider()
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url }, idp)

@@ -218,7 +218,7 @@ describe('an unverified account', () => {
   })
 })
 
-test('a code that could not be mailed in time is not mailed at all', async () => {
+test('a code that could not be e-mailed in time is not sent at all', async () => {
   await using it = await startEmailCodes()
   it.smtp.state.failing = true
   await it.request()
@@ -229,7 +229,7 @@ test('a code that could not be mailed in time is not mailed at all', async () =>
   expect([it.smtp.mails.length, await it.app.services.users.outbox.count()]).toEqual([0, 0])
 })
 
-test('the mail is in the language of the account, else of the request', async () => {
+test('the e-mail is in the language of the account, else of the request', async () => {
   await using it = await startEmailCodes()
   await it.request(EMAIL, { 'accept-language': 'de' })
   expect((await it.smtp.next(EMAIL)).text).toContain('Dein Code ist')

@@ -44,7 +44,7 @@ async function post(app: TestApp, path: string, body: object, { from, device, to
   return { status: reply.status, json: (await reply.json()) as Answer['json'] }
 }
 
-test("a stranger's wrong passwords do not keep the owner out of a network that signed in before", async () => {
+test("a stranger's wrong passwords do not lock the owner out on a network that signed in before", async () => {
   await using it = await setUp()
   for (let round = 0; round < 3; round++) {
     const statuses = []
@@ -56,7 +56,7 @@ test("a stranger's wrong passwords do not keep the owner out of a network that s
   }
 })
 
-test('a stranger stays locked out, also with the right password and after the owner has signed in', async () => {
+test('a stranger stays locked out, even with the right password and after the owner has signed in', async () => {
   await using it = await setUp()
   await it.failFive({ from: STRANGER })
   expect(await it.login({ from: HOME, device: PHONE })).toBe(200)
@@ -82,7 +82,7 @@ test('a token of the user identifies the owner on any network, even after it has
   expect(await it.login({ from: '203.0.113.3', token })).toBe(200)
 })
 
-test('tokens of ended sessions count together, and those of open sessions apart', async () => {
+test('tokens of ended sessions count together, and those of open sessions separately', async () => {
   await using it = await setUp()
   const signIn = async () => {
     const login = { email: EMAIL, password: PASSWORD }
@@ -108,7 +108,7 @@ test("a forged token, and another user's, prove nothing", async () => {
   for (const token of [foreign, forged]) expect(await it.login({ from: STRANGER, token })).toBe(429)
 })
 
-test('known devices on one network count apart, and all others together', async () => {
+test('known devices on one network count separately, and all others together', async () => {
   await using it = await setUp()
   for (const device of ['a', 'b', 'c', 'd', 'e'])
     expect(await it.login({ from: HOME, device }, 'wrong password')).toBe(401)

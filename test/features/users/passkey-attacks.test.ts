@@ -65,7 +65,7 @@ describe('a sign-in is refused', () => {
     ).toBe(401)
   })
 
-  test('the second time, also when both arrive at once', async () => {
+  test('the second time, even when both arrive at once', async () => {
     await using app = await createApp()
     const { passkey } = await addPasskey(app, (await app.register(EMAIL)).accessToken)
     const { json } = await app.ask('POST', `${PASSKEY_PATH}/sign_in/options`)
@@ -75,7 +75,7 @@ describe('a sign-in is refused', () => {
     expect([...statuses.toSorted(), (await send()).status]).toEqual([200, 401, 401])
   })
 
-  test('the second time, also with another spelling of the challenge', async () => {
+  test('the second time, even with another spelling of the challenge', async () => {
     await using app = await createApp()
     const { passkey } = await addPasskey(app, (await app.register(EMAIL)).accessToken)
     const { challenge } = (await app.ask('POST', `${PASSKEY_PATH}/sign_in/options`)).json.response

@@ -9,7 +9,7 @@ const EMAIL = 'ann@example.com'
 test.each([
   ['NFC', NFC, NFD],
   ['NFD', NFD, NFC],
-])('a password registered in %s signs in in either form', async (_form, registered, other) => {
+])('a password registered in %s works in either form', async (_form, registered, other) => {
   await using app = await createTestApp()
   const json = { email: EMAIL, password: registered }
   expect((await app.ask('POST', '/api/auth/register/v1', { json })).status).toBe(200)
@@ -43,7 +43,7 @@ test.each([
   },
 )
 
-test('the own password is accepted in either form', async () => {
+test('the current password is accepted in either form', async () => {
   await using app = await createTestApp()
   const json = { email: EMAIL, password: NFC }
   const { accessToken: token } = (await app.ask('POST', '/api/auth/register/v1', { json })).json

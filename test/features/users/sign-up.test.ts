@@ -71,7 +71,7 @@ describe.each(['off', 'invite'])('with SIGN_UP=%s', (mode) => {
     expect(await db.read.$count(db.tables.users)).toBe(0)
   })
 
-  test('an unknown address gets a mail without a code', async () => {
+  test('an unknown address gets an e-mail without a code', async () => {
     await using it = await setUp(mode)
     const { mail, hasCode, reply } = await signInByCode(it)
     expect([hasCode, reply.status]).toEqual([false, 401])
@@ -98,7 +98,7 @@ describe.each(['off', 'invite'])('with SIGN_UP=%s', (mode) => {
     expect([reply.status, reply.json.response.user._id]).toEqual([200, id])
   })
 
-  test('a guest from before cannot become an account', async () => {
+  test('an existing guest cannot become an account', async () => {
     await using it = await setUp(mode)
     const { accounts, signIn } = it.app.services.users
     const device = { name: 'ios', sealed: false, platform: null, country: null }
@@ -151,7 +151,7 @@ describe('an invitation', () => {
     expect((await register(it, EMAIL, tokenIn(mail))).status).toBe(403)
   })
 
-  test('has an https link beside that of the app, to a page that opens the app', async () => {
+  test('has an https link beside the app link, to a page that opens the app', async () => {
     await using it = await setUp('invite', { APP_LINK_URL: 'myapp://auth' })
     await it.invite()
     const mail = await it.smtp.next(EMAIL)

@@ -66,7 +66,7 @@ test('a verification does not undo an earlier change of address', async () => {
   expect((await directory.find(user._id)).email).toBe('new@example.com')
 })
 
-test('mails that an operator requests do not use up what the user may request', async () => {
+test('e-mails that an operator requests do not use up what the user may request', async () => {
   await using app = await createTestApp()
   await app.register('ann@example.com')
   const send = () => typeCommand(app, 'user send-verification', ['ann@example.com'])

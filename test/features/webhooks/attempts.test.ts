@@ -149,7 +149,7 @@ test('stores a reply of any bytes', async () => {
 test.each([
   [200, 500],
   [500, 4_000],
-])('of a long reply with status %i, %i characters are stored', async (status, length) => {
+])('a long response with status %i is stored up to %i characters', async (status, length) => {
   using receiver = startReceiver(() => new Response('x'.repeat(10_000), { status }))
   await using app = await createTestApp({ WEBHOOKS_ALLOW_PRIVATE: 'on' })
   const { webhooks, db } = app.services
@@ -220,7 +220,7 @@ test('says when the secret cannot be read, until it is rotated', async () => {
   verified(receiver.received[0] as never, secret)
 })
 
-test('the log has neither bodies nor secrets nor paths', async () => {
+test('the log contains neither bodies nor secrets nor paths', async () => {
   using receiver = startReceiver(() => new Response('reply-text', { status: 500 }))
   await using app = await createTestApp({ WEBHOOKS_ALLOW_PRIVATE: 'on', LOG_LEVEL: 'debug' })
   const { webhooks } = app.services

@@ -28,7 +28,7 @@ test('tries the next address when the first one does not answer', async () => {
   expect((await webhooks.test(endpoint.id)).duration).toBeLessThan(200)
 })
 
-test('names without an address that answers time out', async () => {
+test('times out if no address of the name answers', async () => {
   const [first, second] = ['127.0.0.3', '127.0.0.4']
   await using silent = await startSilent(first)
   await using _other = await startSilent(second, silent.port)
@@ -41,7 +41,7 @@ test('names without an address that answers time out', async () => {
 })
 
 test.each(['end', 'reset'])(
-  'sends again at once when an idle connection ends as the request comes: %s',
+  'sends again at once when an idle connection ends as the request is sent: %s',
   async (kind) => {
     await using receiver = await startClosing(kind)
     await using app = await createTestApp(ALLOWED)

@@ -57,7 +57,7 @@ test('the messages of a guest are erased with the account that the guest has sig
   expect(stored).toContain(`{\\"userId\\":\\"${guest.user._id}\\",\\"erased\\":true}`)
 })
 
-test('deleting an account erases thousands of messages, and those of its former guest by their own name', async () => {
+test('deleting an account erases thousands of messages, including those that name its former guest', async () => {
   await using app = await createTestApp(ALLOWED)
   const { user } = await app.register()
   const { db } = app.services

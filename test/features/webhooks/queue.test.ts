@@ -14,7 +14,7 @@ const DAY = 24 * HOUR
 const [CREATED] = sampleEvents('u1') as [WebhookEvent]
 const FAILS = () => new Response(null, { status: 500 })
 
-test('starts the first attempt without being asked, right after the commit', async () => {
+test('starts the first attempt on its own, right after the commit', async () => {
   using receiver = startReceiver()
   await using app = await createTestApp(ALLOWED)
   await addEndpoint(app, receiver.url)
@@ -38,7 +38,7 @@ test('endpoints that never reply do not delay another one', async () => {
   await until(() => dead.received.length === 19 * 8, 'not as many messages arrive')
 })
 
-test('a resent and a resumed delivery start without being asked', async () => {
+test('a resent and a resumed delivery start on their own', async () => {
   using receiver = startReceiver()
   await using app = await createTestApp(ALLOWED)
   const { id } = await addEndpoint(app, receiver.url)
@@ -204,7 +204,7 @@ test('delivers what a clock that was years ahead has scheduled', async () => {
   expect(receiver.received).toHaveLength(1)
 })
 
-test('removes an endpoint with its deliveries, also while an attempt is under way', async () => {
+test('removes an endpoint with its deliveries, even while an attempt is under way', async () => {
   const held = Promise.withResolvers<Response>()
   using receiver = startReceiver(() => held.promise)
   await using app = await createTestApp(ALLOWED)
@@ -250,7 +250,7 @@ test('lists deliveries by endpoint and state, page by page', async () => {
   expect(ids).toEqual(ids.toSorted().toReversed())
 })
 
-test('metrics count attempts by outcome and tell how long the oldest delivery waits', async () => {
+test('metrics count attempts by outcome and show how long the oldest delivery has waited', async () => {
   using receiver = startReceiver(FAILS)
   await using app = await createTestApp({ ...ALLOWED, METRICS_TOKEN: 'metrics-token' })
   const { id } = await addEndpoint(app, receiver.url)

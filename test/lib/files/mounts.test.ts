@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findMount } from '../../../src/lib/files/mounts.ts'
 
-test('finds the innermost mount of a path, by its real place', async () => {
+test('finds the innermost mount of a path, by its real path', async () => {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'homeport-mounts-')))
   await mkdir(join(folder, 'my data'))
   await mkdir(join(folder, 'my data-2'))

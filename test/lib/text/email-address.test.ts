@@ -79,7 +79,7 @@ test('treats full-width letters and international domains as the same account', 
   expect(json.response.user.email).toBe('ａｎｎ@exämple.com')
 })
 
-test('sends an unverified mailbox at most eight mails an hour, from all endpoints together', async () => {
+test('sends an unverified mailbox at most eight e-mails an hour, from all endpoints together', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url })
   for (let round = 0; round < 10; round++) {

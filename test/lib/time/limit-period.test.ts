@@ -78,7 +78,7 @@ test.each([
   },
 )
 
-test('the last hours of a purchase that does not renew begin no other month', () => {
+test('the last hours of a purchase that does not renew start no new month', () => {
   const startedAt = new Date('2026-01-15T22:00:00Z')
   const endsAt = new Date('2026-02-15T22:00:00Z')
   const now = new Date('2026-02-15T12:00:00Z')
@@ -87,7 +87,7 @@ test('the last hours of a purchase that does not renew begin no other month', ()
   expect([startOf(true), startOf(false)]).toEqual([day('2026-02-15'), day('2026-01-15')])
 })
 
-test('an early renewal after a trial begins no other month before it takes effect', () => {
+test('an early renewal after a trial starts no new month before it takes effect', () => {
   const firstStartedAt = new Date('2026-01-01T14:00:00Z')
   const renewed = new Date('2026-01-08T14:00:00Z')
   const endsAt = new Date('2026-02-08T14:00:00Z')
@@ -164,7 +164,7 @@ test.each([
   expect(periods[1]).toEqual(periods[0])
 })
 
-test('a month that is shorter by the change of clocks is not a week', () => {
+test('a month shortened by a clock change does not count as a week', () => {
   const purchasedAt = Date.parse('2026-02-15T08:00:00Z')
   const expiresAt = purchasedAt + 28 * 86_400_000 - 3_600_000
   const purchase = { startedAt: Date.parse('2025-12-08T08:00:00Z'), purchasedAt, expiresAt }

@@ -79,7 +79,7 @@ async function runTypicalWorkload(app: TestApp) {
   expect((await app.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
 }
 
-/** What features do besides, in the `workload.ts` beside their tests. */
+/** What features add, in the `workload.ts` beside their tests. */
 async function loadWorkloads(): Promise<((app: TestApp, userId: string) => Promise<void>)[]> {
   const found = new Bun.Glob('../../features/*/workload.ts').scanSync(import.meta.dir)
   const modules = await Promise.all([...found].map((path) => import(path)))

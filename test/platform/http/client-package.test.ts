@@ -11,7 +11,7 @@ beforeAll(async () => {
   await writeArchive(assetPath('client.tgz'), await packPackage(await buildClient()))
 })
 
-test('serves the package, and its integrity and install line stand in the API reference', async () => {
+test('serves the package, and its integrity and install line are in the API reference', async () => {
   await using app = await createTestApp({ BASE_URL: 'https://api.example.com' })
   const reply = await app.app.handle(new Request(`http://localhost${PATH}`))
   expect(reply.status).toBe(200)
@@ -29,7 +29,7 @@ test('serves the package, and its integrity and install line stand in the API re
   expect([manifest.name, manifest.version]).toEqual(['homeport-client', version])
 })
 
-test('an address names the version of the package, and that of another version is 404 with the reason', async () => {
+test('an address contains the version of the package, and with another version it returns 404 with the reason', async () => {
   await using app = await createTestApp()
   const etag = (await app.ask('HEAD', PATH)).headers.get('etag')
   const same = await app.ask('HEAD', `/client-${version}.tgz`)

@@ -182,7 +182,7 @@ test(`any thrown error gets the failure envelope without details ${fault(54)}`, 
   expect([status, body.includes('stack')]).toEqual([500, false])
 })
 
-test('a reply that the server gets wrong is not in the log', async () => {
+test('a response that does not match its schema is not logged', async () => {
   await using app = await createApp()
   app.expectErrors()
   const { accessToken: token } = await app.register(EMAIL)

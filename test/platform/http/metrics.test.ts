@@ -49,7 +49,7 @@ test('request metrics contain the route pattern and nothing about users', async 
   expect(text).not.toMatch(/path-of-mine|abcdefghij|@|token-of-nobody/)
 })
 
-test('exports metrics of changes, mails, rates, backups and the process', async () => {
+test('exports metrics of changes, e-mails, rates, backups and the process', async () => {
   const rates = { RATES_PROVIDER: 'ecb', RATES_URL: 'http://127.0.0.1:1' }
   await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token', ...rates })
   const value = (text: string, name: string) =>

@@ -80,7 +80,7 @@ test('errors on pages are pages, in the language of the browser', async () => {
   )
 })
 
-test('errors of the API stay JSON, also in a browser', async () => {
+test('errors of the API stay JSON, even in a browser', async () => {
   await using app = await createTestApp()
   const headers = { accept: 'text/html' }
   expectFailure(await app.ask('GET', '/api/user/profile/v1', { headers }), 401)

@@ -129,7 +129,7 @@ test('trusts the clock when started the next day or without a recorded time', ()
   }
 })
 
-test('a repair runs once when the clock is set back, also if that happened before the start', () => {
+test('a repair runs once when the clock is set back, even if that happened before the start', () => {
   const { pass, jump, take } = start()
   expect(pass(HOUR)).not.toContain('repair')
   jump(DAY)

@@ -164,7 +164,7 @@ test('limits registrations and guests to 100 an hour per IP address', async () =
   }
 })
 
-test('limits mails to 3 an hour per address, known or not', async () => {
+test('limits e-mails to 3 an hour per address, known or not', async () => {
   await using app = await createTestApp()
   await app.register('ann@example.com')
   for (const email of ['ann@example.com', 'nobody@example.com']) {

@@ -42,7 +42,7 @@ test('every list has one command', () => {
   expect(new Set(commands.map(({ name }) => name)).size).toBe(commands.length)
 })
 
-test('users are listed newest first, and by address behind a prefix', async () => {
+test('users are listed newest first, and for a prefix by address', async () => {
   await using app = await createTestApp()
   for (const email of ['zoe@example.com', 'ann@example.com', 'zac@example.com'])
     await app.register(email)

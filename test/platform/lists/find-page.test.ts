@@ -30,7 +30,7 @@ test('takes the source with the fewest rows, and stays with it', async () => {
   )
 })
 
-test('compares a bounded number of rows for a page, and says how far it came', async () => {
+test('compares a bounded number of rows for a page, and says how far it got', async () => {
   const last = (row: number) => row === 4_999
   const query = { sources: [count(5_000, { keeps: last })], limit: 5, maxScanned: 2_000 }
   const first = await findPage(query)

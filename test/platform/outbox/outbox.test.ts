@@ -33,7 +33,7 @@ test('the job does not wait for a mail server that never replies: a restart woul
   await outbox.flush()
 })
 
-test('retries a failed mail after a clock that was a year ahead is set back', async () => {
+test('retries a failed e-mail after a clock that was a year ahead is set back', async () => {
   await using app = await createTestApp()
   const { outbox } = app.services
   const tries: Date[] = []
@@ -45,7 +45,7 @@ test('retries a failed mail after a clock that was a year ahead is set back', as
   await app.register('ann@example.com')
   await outbox.flush()
   expect([tries.length, await outbox.count()]).toEqual([1, 1])
-  // The mail is not sent before its retry is due.
+  // The e-mail is not sent before its retry is due.
   app.clock.advance(-1)
   await outbox.flush()
   expect(tries).toHaveLength(1)

@@ -11,7 +11,7 @@ import { type Spoken, spokenByProvider, transactionOf } from './sources.ts'
 const clock = createClock()
 const store = createPlayStore(clock)
 
-/** Plays a flow on Google Play, where Google is asked after each step. Both sources report the same transactions. */
+/** Plays a flow on Google Play, where Google is queried after each step. Both sources report the same transactions. */
 export function playOnGoogle({ steps, events }: PlayFlow): Record<'billing' | 'store', Spoken[]> {
   const script = { store } as PlayScript
   const known = new Map<string, KnownItem[]>()

@@ -1,4 +1,4 @@
-/** Google's formats, `androidpublisher` v3, as far as the fake Play Store speaks them. */
+/** Google's formats, `androidpublisher` v3, as far as the fake Play Store supports them. */
 
 export const PACKAGE_NAME = 'com.example.app'
 export const DAY = 24 * 60 * 60 * 1000

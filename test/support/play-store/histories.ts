@@ -21,7 +21,7 @@ export async function playOnGooglePlay(setup: PlaySetup, histories: History[]) {
   return subscriptions
 }
 
-/** Runs the jobs that ask Google. */
+/** Runs the jobs that query Google. */
 export async function runPlayJobs({ services: { stores } }: TestApp) {
   await stores.play?.voided.catchUp()
   await stores.play?.queue.flush()

@@ -3,7 +3,7 @@ import type { createPlayWorld } from './world.ts'
 
 export type PlayWorld = Awaited<ReturnType<typeof createPlayWorld>>
 
-/** Waits until Google was asked about all purchases that are due. */
+/** Waits until all purchases that are due were queried at Google. */
 export async function drain({ app }: Pick<PlayWorld, 'app'>) {
   await app.services.stores.play?.queue.flush()
 }
@@ -13,12 +13,12 @@ export async function report(world: PlayWorld, ...notifications: (DeveloperNotif
   for (const notification of notifications) {
     await world.push(notification)
     await drain(world)
-    // Google is asked about a purchase at most once a millisecond.
+    // Google is queried about a purchase at most once a millisecond.
     world.app.clock.advance(1)
   }
 }
 
-/** Advances the clock, then asks Google about the purchases that are due by then. */
+/** Advances the clock, then queries Google about the purchases that are due by then. */
 export async function pass(world: PlayWorld, ms: number) {
   world.app.clock.advance(ms)
   await drain(world)

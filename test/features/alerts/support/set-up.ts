@@ -16,12 +16,12 @@ export async function setUpAlerts() {
     app,
     smtp,
     alerts,
-    /** Evaluates the rules once a minute. Returns the subjects of the mails that were sent. */
+    /** Evaluates the rules once a minute. Returns the subjects of the e-mails that were sent. */
     async pass(minutes: number) {
       for (let at = 0; at < minutes; at++) {
         app.clock.advance(MINUTE)
         await alerts.evaluate()
-        // A mail in flight would be sent again once the clock has passed its lease.
+        // An e-mail in flight would be sent again once the clock has passed its lease.
         await users.outbox.flush()
       }
       return smtp.mails

@@ -3,7 +3,7 @@ import { createTestApp } from '../../../support/app.ts'
 import { DAY, deliver, ms, purchase } from '../../../support/billing.ts'
 import { startReceiver } from '../../../support/receiver.ts'
 
-test('announces access again that a fast clock had ended', async () => {
+test('announces access again after a fast clock had ended it', async () => {
   using receiver = startReceiver()
   await using app = await createTestApp({ WEBHOOKS_ALLOW_PRIVATE: 'on' })
   app.clock.now = new Date(ms(1))
@@ -30,7 +30,7 @@ test('announces access again that a fast clock had ended', async () => {
   expect([state?.status, state?.changesAt]).toEqual(['paying', new Date(ms(30))])
 })
 
-test('a first comparison that was interrupted stays silent, also with other plans', async () => {
+test('a first comparison that was interrupted stays silent, even with other plans', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const { user } = await app.register()

@@ -176,7 +176,7 @@ describe('a product change on Google Play', () => {
     expect(await activeIn(app, [changed('ann')])).toBe(1)
   })
 
-  test('ends it also when the two ids turn out to be one customer', async () => {
+  test('ends it even when the two ids turn out to be one customer', async () => {
     await using app = await createFiguresApp()
     expect(await activeIn(app, [old, change, changed('$anon')])).toBe(2)
     const alias = { type: 'SUBSCRIBER_ALIAS', at: 12, app_user_id: 'ann', aliases: ['$anon'] }

@@ -131,7 +131,7 @@ test('counts events from before the figures existed, in the background', async (
   expect([progress, months.at(-1)?.new]).toEqual([{ counting: null, behindSince: null }, 120])
 })
 
-test('counts the purchases beside one with thousands of events', async () => {
+test('counts the other purchases while one has thousands of events', async () => {
   await using app = await createFiguresApp()
   const { db, figures } = app.services
   const { billingEvents } = db.tables

@@ -233,7 +233,7 @@ test.each([
   ['without line items', (purchase: object) => ({ ...purchase, lineItems: [] })],
   ['with an unknown state', (purchase: object) => ({ ...purchase, subscriptionState: 'NEW' })],
   ['that is not an object', () => []],
-])('a reply %s is recorded as failed, and asked for again', async (_name, change) => {
+])('a response %s is recorded as failed, and requested again', async (_name, change) => {
   await using world = await createPlayWorld()
   const { store, userId } = world
   const bought = store.buy({ userId })
@@ -264,7 +264,7 @@ test('a reply of 5 MB changes nothing, and the request is retried', async () => 
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
 
-test('a server that stops during a request repeats it after its start', async () => {
+test('a server that stops during a request repeats it after a restart', async () => {
   await using world = await createPlayWorld()
   const { app, api, store } = world
   api.delayMs = 100

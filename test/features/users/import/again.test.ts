@@ -41,7 +41,7 @@ test.each([
   await expect(imports.run(USERS, { ...GIVEN, ...missing })).rejects.toThrow(message)
 })
 
-test('notices a misspelt hash parameter', async () => {
+test('notices a misspelled hash parameter', async () => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   const hashConfig = imports.path('hash-config.txt')

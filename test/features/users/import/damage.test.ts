@@ -39,7 +39,7 @@ test('reads only the list of users of a Firebase export', async () => {
   expect([isFailure, outcome.imported, outcome.refused]).toEqual([false, 1, 0])
 })
 
-test('reports users whose id another system’s user has, and distinguishes systems by name', async () => {
+test('reports users whose id belongs to another system’s user, and distinguishes systems by name', async () => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   await imports.run([{ id: '1', email: 'ann@example.com' }])

@@ -124,7 +124,7 @@ test('imports rows of Supabase as CSV', async () => {
   })
 })
 
-test('a ban that has ended does not refuse a user', async () => {
+test('a user whose ban has ended is imported', async () => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   const row = (banned_until: string) => ({

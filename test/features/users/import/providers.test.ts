@@ -46,7 +46,7 @@ test('an address that Supabase confirmed automatically is imported as unverified
   expect([await isVerified('ann'), await isVerified('bob')]).toEqual([true, false])
 })
 
-test('what was typed around an address is removed', () => {
+test('invisible characters around an address are removed', () => {
   const draft = { email: '\u200ebob@example.com\n', emailVerified: true, identities: [] }
   expect(toUserRecord(draft, 'test', 1).email).toBe('bob@example.com')
 })

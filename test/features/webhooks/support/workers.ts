@@ -3,7 +3,7 @@ import { startReceiver } from '../../../support/receiver.ts'
 import { simulateDelay } from '../../../support/until.ts'
 
 /**
- * A receiver with some workers, which finishes a request also when its sender has given up. `processed` counts how often
+ * A receiver with some workers, which finishes a request even when its sender has given up. `processed` counts how often
  * each message was processed. While it is down, it answers 503.
  */
 export function startWorkers(workers: number, millisecondsOf: () => number) {
