@@ -31,10 +31,10 @@ type Document = {
   components: { schemas: Record<string, Schema> }
 }
 
-/** Operations of other servers, and those that do not reply with JSON but are files or pages. */
+/** Operations of other servers, and those that do not respond with JSON but are files or pages. */
 const NOT_FOR_APPS = /^(receive|readKeys$|readFile$)/
 
-/** The table of the fake server: the operations that apps call, one a line, with examples where it replies with them. */
+/** The table of the fake server: the operations that apps call, one per line, with the examples that it returns. */
 export async function describeOperations(): Promise<string> {
   const document = await readDocument()
   const find = (schema: Schema = {}): Schema =>

@@ -57,7 +57,7 @@ function describeBackup({ newestAt, isScheduled, fault }: Status['backup']): str
   return isScheduled ? newest : `${newest}, BACKUP_SCHEDULE is not set`
 }
 
-/** The reply to `/ready`, over the data directory's socket: another server might be using the port. */
+/** The response to `/ready`, over the data directory's socket: another server might be using the port. */
 export const readinessCommand = dataCommand({
   name: 'readiness',
   summary: 'Used by health',

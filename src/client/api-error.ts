@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../lib/errors.ts'
 
-/** Errors that the client itself detects: no reply, an untrusted reply, or a device failure. */
+/** Errors that the client itself detects: no response, an untrusted response, or a device failure. */
 type ClientCode =
   | 'network_error'
   | 'timeout'
@@ -18,7 +18,7 @@ type ClientCode =
 export type ErrorDetail = { path: string; message: string }
 
 type Failure = {
-  /** The HTTP status of the reply; 0 if there was none. */
+  /** The HTTP status of the response; 0 if there was none. */
   status: number
   /** Newer servers may return codes that this client does not know. */
   code: ErrorCode | ClientCode | (string & {})
@@ -28,14 +28,14 @@ type Failure = {
   requestId?: string
   /** Seconds to wait before trying again, if the server said so. */
   retryAfter?: number
-  /** Whether the server itself sent the error: in sealed mode an intermediary can send a plain reply. */
+  /** Whether the server itself sent the error: in sealed mode an intermediary can send a plain response. */
   isGenuine?: boolean
   cause?: unknown
 }
 
 /** The error that every function of the client throws. */
 export class ApiError extends Error {
-  /** The HTTP status of the reply; 0 if there was none. */
+  /** The HTTP status of the response; 0 if there was none. */
   readonly status: number
   /** A machine-readable error code; newer servers may return codes that this client does not know. */
   readonly code: Failure['code']
@@ -45,7 +45,7 @@ export class ApiError extends Error {
   readonly requestId: string | null
   /** Seconds to wait before trying again, if the server said so. */
   readonly retryAfter: number | null
-  /** Whether the server itself sent the error: in sealed mode an intermediary can send a plain reply. */
+  /** Whether the server itself sent the error: in sealed mode an intermediary can send a plain response. */
   readonly isGenuine: boolean
 
   constructor(failure: Failure) {

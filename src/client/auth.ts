@@ -133,7 +133,7 @@ export function createAuth(deps: AuthDeps) {
     return result as ReplyOf<'post', P>
   }
 
-  /** Signs out on this device at once, whatever the server replies. */
+  /** Signs out on this device at once, whatever the server responds. */
   async function logout(options?: CallOptions): Promise<ReplyOf<'post', typeof LOGOUT>> {
     const kept = await session.read().catch(() => null)
     const forgotten = session.forget('signed_out')
@@ -161,7 +161,7 @@ export function createAuth(deps: AuthDeps) {
   }
 
   /**
-   * If the reply is lost and the server then refuses the session, the account was deleted, unless the session was
+   * If the response is lost and the server then refuses the session, the account was deleted, unless the session was
    * refreshed in between.
    */
   async function deleteProfile(options?: CallOptions): Promise<ReplyOf<'delete', typeof PROFILE>> {

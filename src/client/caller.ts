@@ -20,12 +20,12 @@ export type Envelope = { code: string; response?: unknown; message?: string; nex
 
 /** Delays in ms before a read that failed on the network is retried. */
 const RETRY_DELAYS_MS = [300, 1_000]
-/** If the reply asks for a longer wait, the request is not retried automatically. */
+/** If the response asks for a longer wait, the request is not retried automatically. */
 const MAX_RETRY_AFTER_SECONDS = 5
 
 export type Caller = ReturnType<typeof createCaller>
 
-/** Turns calls into requests, and replies into envelopes or `ApiError`s. */
+/** Turns calls into requests, and responses into envelopes or `ApiError`s. */
 export function createCaller(
   send: Send,
   commonHeaders: () => Record<string, string>,
@@ -106,7 +106,7 @@ function parseEnvelope({ text }: Reply): Partial<Envelope> {
   }
 }
 
-/** Whether Homeport sent the reply: a captive portal, for example, can return the same status. */
+/** Whether Homeport sent the response: a captive portal, for example, can return the same status. */
 function isSuccess(envelope: Partial<Envelope>, method: string): envelope is Envelope {
   const { code, response, message } = envelope
   const hasData = typeof response === 'object' && response !== null
@@ -127,7 +127,7 @@ function toFailure(
     message:
       isFailure && typeof message === 'string'
         ? message
-        : `The server answered ${status} with a reply that cannot be read.`,
+        : `The server answered ${status} with a response that cannot be read.`,
     ...(Array.isArray(details) ? { details } : {}),
     ...(typeof requestId === 'string' ? { requestId } : {}),
     ...(retryAfter === null ? {} : { retryAfter }),

@@ -97,7 +97,7 @@ function withTrimmedAddress(input: unknown) {
   return { ...(input as object), email: trimmed }
 }
 
-/** Returns the data of a reply, or its message if it has no data. */
+/** Returns the data of a response, or its message if it has no data. */
 export function unwrap<M extends Method, P extends string>(reply: Envelope): ReplyOf<M, P> {
   const { code: _code, response, ...message } = reply
   return (response === undefined ? message : response) as ReplyOf<M, P>

@@ -95,7 +95,7 @@ export type UserExport = AccountExport &
   ChangesExport
 
 /**
- * Homeport for an app: a function per endpoint. Each returns the data of the reply or throws an `ApiError`, or a
+ * Homeport for an app: a function per endpoint. Each returns the data of the response or throws an `ApiError`, or a
  * TypeError if its input is missing. Every function may throw `network_error`, `timeout`, `aborted`, `reply_invalid`,
  * `storage_failed` and `rate_limited`; those for signed-in users may throw `unauthenticated`: `isSignedIn` then says
  * whether the session has ended.

@@ -31,7 +31,7 @@ type ModelData = {
   '/api/user/subscription/v1': Subscription
 }
 
-/** A route's reply: its data, or its message if it has no data. */
+/** A route's response: its data, or its message if it has no data. */
 export type ReplyOf<M extends Method, P extends string> = P extends keyof ModelData
   ? ModelData[P]
   : Route<M, P> extends { response: { 200: infer Reply } }

@@ -25,7 +25,7 @@ const FRESHNESS_MS = 300_000
 const RESEND_WINDOW_MS = 60_000
 /** A clock reading that took longer is too inaccurate. */
 const MAX_CLOCK_ROUND_TRIP_MS = 10_000
-/** A public endpoint: its sealed reply contains the server's time. */
+/** A public endpoint: its sealed response contains the server's time. */
 const CLOCK_PATH = '/api/user/content_version/v1'
 
 /** Sends sealed requests. This module contains the cryptography, so it is loaded only when needed. */
@@ -37,8 +37,8 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
   return sendSealed
 
   /**
-   * Seals again for another key or clock, once each. A plain reply reports these, which an intermediary can forge after
-   * the request was executed: every attempt has the same id, and the time must come from a sealed reply.
+   * Seals again for another key or clock, once each. A plain response reports these, which an intermediary can forge
+   * after the request was executed: every attempt has the same id, and the time must come from a sealed response.
    */
   async function sendSealed(request: Request): Promise<Reply> {
     const id = newMessageId()
@@ -97,7 +97,7 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
     if (!reply.header('content-type')?.startsWith('application/jose')) {
       if (status >= 400) return { ...reply, isGenuine: false, sealedAt: null }
       const text =
-        'The reply is not sealed: it comes from an intermediary between the app and the server.'
+        'The response is not sealed: it comes from an intermediary between the app and the server.'
       throw new ApiError({ status, code: 'reply_not_sealed', message: text })
     }
     const { sealedAt, ...opened } = await openReply(reply.text, status, expectation)

@@ -14,7 +14,7 @@ type Content = {
   body: Uint8Array<ArrayBuffer>
 }
 
-/** The values that the reply must match. */
+/** The values that the response must match. */
 type Expectation = { jti: string; replyKey: Uint8Array }
 
 const NEWLINE = 10
@@ -58,7 +58,7 @@ export function newMessageId(): string {
   return base64url.encode(crypto.getRandomValues(new Uint8Array(16)))
 }
 
-/** Opens the reply to one request, and refuses any other reply. `sealedAt` is in ms. */
+/** Opens the response to one request, and refuses any other response. `sealedAt` is in ms. */
 export async function openReply(
   message: string,
   status: number,
@@ -70,12 +70,12 @@ export async function openReply(
     const line = JSON.parse(new TextDecoder().decode(plaintext.subarray(0, end)))
     const isReply =
       protectedHeader.typ === 'res+jwe' && protectedHeader['kid'] === jti && line.v === 1
-    if (!isReply || line.jti !== jti || line.status !== status) throw new Error('wrong reply')
+    if (!isReply || line.jti !== jti || line.status !== status) throw new Error('wrong response')
     const { cty } = protectedHeader
     const sealedAt = line.iat * 1000
     return { contentType: cty ?? null, body: plaintext.subarray(end + 1), sealedAt }
   } catch (cause) {
-    const text = 'The reply is not the one that the server sealed for this request.'
+    const text = 'The response is not the one that the server sealed for this request.'
     throw new ApiError({ status, code: 'reply_invalid', message: text, cause })
   }
 }

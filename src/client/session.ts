@@ -34,7 +34,7 @@ type Slot = { isOurs: boolean; kept: StoredSession | null }
 const KEY = 'homeport.session'
 /** How long before its expiry an access token is replaced. */
 const EXPIRY_MARGIN_MS = 30_000
-/** The server repeats a lost reply. Together they outlast the 5 s in which a second use may be another process's. */
+/** The server repeats a lost response. Together they outlast the 5 s in which a second use may be another process's. */
 const RETRY_DELAYS_MS = [500, 2_000, 3_000]
 
 export type SessionKeeper = ReturnType<typeof createSessionKeeper>
@@ -46,7 +46,7 @@ export function createSessionKeeper(deps: SessionDeps) {
   let refreshing: Promise<StoredSession> | null = null
   let lastChange: Promise<unknown> = Promise.resolve()
   const signIns = new Set<Promise<unknown>>()
-  /** The access token of a deletion that got no reply; true once the server has refused that token. */
+  /** The access token of a deletion that got no response; true once the server has refused that token. */
   const deletion = { token: null as string | true | null }
   return {
     deletion,
@@ -187,7 +187,7 @@ function toSession({ isOurs, kept }: Slot): StoredSession | null {
   return isOurs && typeof kept?.refreshToken === 'string' ? kept : null
 }
 
-/** Returns the session or challenge in the reply to a sign-in. Throws `reply_invalid` for anything else. */
+/** Returns the session or challenge in the response to a sign-in. Throws `reply_invalid` for anything else. */
 export function readSession({ response }: Envelope): SignInResult {
   const { accessToken, refreshToken, expiresIn, user, challengeToken } = (response ?? {}) as Record<
     string,
@@ -199,7 +199,7 @@ export function readSession({ response }: Envelope): SignInResult {
     typeof expiresIn === 'number' &&
     typeof (user as Session['user'] | undefined)?._id === 'string'
   if (isSession || typeof challengeToken === 'string') return response as SignInResult
-  const message = 'The server replied without a session.'
+  const message = 'The server's response has no session.'
   throw new ApiError({ status: 200, code: 'reply_invalid', message })
 }
 
@@ -222,7 +222,7 @@ export function sessionEnded(cause: unknown): ApiError {
   return new ApiError({ status: 401, code: 'session_ended', message, cause })
 }
 
-/** Whether a retry may help: no reply, a server error, or a refresh by another process. */
+/** Whether a retry may help: no response, a server error, or a refresh by another process. */
 function isTransient(error: unknown): boolean {
   return (
     error instanceof ApiError &&

@@ -14,7 +14,7 @@ export type PageInput = {
   after?: string
 }
 
-/** The language of a reply. */
+/** The language of a response. */
 export type LanguageInput = {
   /** A language tag, used instead of the client's language. */
   lang?: string

@@ -13,7 +13,7 @@ type RawRequest = {
 /** Called with each piece of an event stream as it arrives. */
 export type OnText = (text: string) => void
 
-/** A received reply. `isStream`: it was an event stream, which has ended. */
+/** A received response. `isStream`: it was an event stream, which has ended. */
 export type RawReply = {
   status: number
   text: string
@@ -126,7 +126,7 @@ function isEventStream(header: RawReply['header']): boolean {
   return header('content-type')?.startsWith('text/event-stream') ?? false
 }
 
-/** Whether `fetch` passes on a reply as it arrives. */
+/** Whether `fetch` passes on a response as it arrives. */
 function canFetchStreams(): boolean {
   return typeof Response === 'function' && 'body' in Response.prototype
 }

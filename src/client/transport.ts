@@ -10,12 +10,12 @@ export type Request = {
   token: string | null
   contentType: string | null
   body: Uint8Array<ArrayBuffer> | FormData | null
-  /** Never sealed, if the reply is an event stream. */
+  /** Never sealed, if the response is an event stream. */
   onText?: OnText | undefined
   deadline: Deadline
 }
 
-/** An opened reply. `isGenuine`: the server sealed it, or sealing is off. */
+/** An opened response. `isGenuine`: the server sealed it, or sealing is off. */
 export type Reply = RawReply & { isGenuine: boolean }
 
 export type Send = (request: Request) => Promise<Reply>

@@ -16,9 +16,9 @@ import type {
 import type { CallOptions, Message } from './shared-types.ts'
 import type { AuthChange } from './tabs.ts'
 
-/** The reply to the deletion of an account. */
+/** The response to the deletion of an account. */
 export type DeletedAccount = Message & {
-  /** Subscriptions that continue at their stores; absent if there are none, or if the reply was lost. */
+  /** Subscriptions that continue at their stores; absent if there are none, or if the response was lost. */
   activeSubscriptions?: ActiveSubscription[]
 }
 
@@ -107,7 +107,7 @@ export type UserFunctions = {
   /** Changes the fields in `changes` and returns the whole profile. Throws `validation_failed`. */
   changeProfile: (changes: ProfileChanges, options?: CallOptions) => Promise<UserProfile>
   /**
-   * Permanently deletes the account and all its data. Call it again if the reply was lost. Stores keep charging for
+   * Permanently deletes the account and all its data. Call it again if the response was lost. Stores keep charging for
    * `activeSubscriptions`: tell the user where to cancel.
    */
   deleteProfile: (options?: CallOptions) => Promise<DeletedAccount>

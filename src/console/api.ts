@@ -5,13 +5,13 @@ const API = '/console/api/'
 const PROOF_MAX_AGE_MS = 9 * 60_000
 
 const UNREADABLE =
-  'The reply could not be read. If it was a change, it may have been made: check before you repeat it.'
+  'The response could not be read. If it was a change, it may have been made: check before you repeat it.'
 const CUT_OFF =
   'The connection was lost. The action may have stopped or may still be running: check before you repeat it.'
 /** A network that has died must not keep old data on the screen. */
 const READ_TIMEOUT_MS = 60_000
 
-/** An error reply from the server, or status 0 if it could not be reached. */
+/** An error response from the server, or status 0 if it could not be reached. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -62,7 +62,7 @@ export function send<T>(path: string, body: unknown = {}): Promise<T> {
   return call<T>('POST', path, body)
 }
 
-/** Sends a request whose reply reports progress, line by line, before its result. */
+/** Sends a request whose response reports progress, line by line, before its result. */
 export async function sendWithProgress<Progress, T>(
   path: string,
   body: unknown,

@@ -40,7 +40,7 @@ export type ErrorDetail = { path: string; message: string }
 type DenialCode = 'unauthenticated' | 'token_expired' | 'invalid_credentials'
 export type NonDenialCode = Exclude<ErrorCode, DenialCode>
 
-/** Why a request was answered with 401, for the log and the metrics; the reply does not say why. */
+/** Why a request was answered with 401, for the log and the metrics; the response does not say why. */
 export const DENIAL_REASONS = [
   'missing',
   'malformed',
@@ -97,7 +97,7 @@ export class AppError extends Error {
   }
 }
 
-/** Also used for resources that the caller may not see: the reply must not distinguish the two cases. */
+/** Also used for resources that the caller may not see: the response must not distinguish the two cases. */
 export function notFound(): AppError {
   return new AppError('not_found', 'Not found.')
 }
@@ -131,7 +131,7 @@ export function accountDeleted(userId: string): AppError {
 
 /** A change of credentials needs a code, because two-factor is on. */
 export function codeRequired(): AppError {
-  return new AppError('two_factor_required', 'Enter the code of your authenticator app.')
+  return new AppError('two_factor_required', 'Enter the code from your authenticator app.')
 }
 
 /** `userId`: the user or operator whose code was expected. */

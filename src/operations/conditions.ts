@@ -16,21 +16,21 @@ const NOT_FILES = { route: '!/api/user/attachments.*|/files/.*' }
 
 export const SERVER_CONDITIONS = {
   errors: {
-    title: 'Many replies are server errors',
+    title: 'Many responses are server errors',
     advice:
       'The log has a warning for each, with its requestId. "homeport doctor" helps to find the cause.',
     severity: 'page',
     minutes: 5,
     measure: share('homeport_http_replies_total', 5, { class: '5xx' }),
-    limit: { above: 1, unit: '% of replies' },
+    limit: { above: 1, unit: '% of responses' },
   },
   slow: {
-    title: 'Replies take longer than half a second',
+    title: 'Responses take longer than half a second',
     advice: 'See the requests in the live log of the console.',
     severity: 'warn',
     minutes: 10,
     measure: shareOver(DURATIONS, 0.5, 10, NOT_FILES),
-    limit: { above: 1, unit: '% of replies' },
+    limit: { above: 1, unit: '% of responses' },
   },
   'disk-low': {
     title: 'The disk is almost full',

@@ -34,14 +34,14 @@ import { actions, plainPaths, serverTags, tags, translations } from './declarati
 import type { Services } from './services.ts'
 
 const description = `Sign in under \`/api/auth\` and send the access token as \`Authorization: Bearer <token>\`.
-Every reply is \`{ code, response }\` or \`{ code, message }\`; every failure is \`{ code, message, requestId, details? }\`.
+Every response body is \`{ code, response }\` or \`{ code, message }\`; every failure is \`{ code, message, requestId, details? }\`.
 Every request accepts the headers \`env\`, \`device\`, \`timezone\` and \`Accept-Language\`, described in \`x-common-headers\`: set them once, as default headers of your client.
-If the \`env\` header is anything other than \`test\`, requests and replies are sealed (JWE); these schemas then describe the sealed content.`
+If the \`env\` header is anything other than \`test\`, requests and responses are sealed (JWE); these schemas then describe the sealed content.`
 
 const serverAbout = {
   title: 'Homeport server API',
   description: `For the app’s other servers. Send an API key as \`Authorization: Bearer hp_…\`; \`x-scope\` names the scope that an operation requires.
-Replies have the same form as those for apps, except token introspection, which follows RFC 7662.`,
+Responses have the same form as those for apps, except token introspection, which follows RFC 7662.`,
   tags: serverTags,
 }
 

@@ -12,7 +12,7 @@ import { type Intersection, merge } from './merge.ts'
 type Created = ReturnType<Extract<(typeof FEATURES)[number], Feature>['create']>
 type RoutesOf<Parts> = Parts extends { routes: (context: never) => infer App } ? App : never
 
-/** The documented routes by path and method, with the types of their requests and replies. */
+/** The documented routes by path and method, with the types of their requests and responses. */
 export type Routes = Intersection<RoutesOf<Created>['~Routes']>
 
 const builtTables = new Map<Columns, Tables>()

@@ -56,7 +56,7 @@ async function unusedName(place: BackupPlace, isEncrypted: boolean): Promise<Tar
     await Bun.sleep(NAME_RESOLUTION_MS)
   }
   throw new CommandError(
-    `${formatBackupPath(place)} says that every name is taken: check that it is a store that keeps what it is given.`,
+    `${formatBackupPath(place)} reports every name as taken: check that it is a store that keeps what is stored in it.`,
   )
 }
 

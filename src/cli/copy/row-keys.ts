@@ -26,5 +26,5 @@ export async function describeMissing(config: Config, missing: string[]): Promis
   if (left.length === 0) return null
   const shown = left.slice(0, 20).join(', ')
   const more = left.length > 20 ? ` and ${left.length - 20} more` : ''
-  return `${left.length} files that the database names are missing: ${shown}${more}.`
+  return `${left.length} files that the database refers to are missing: ${shown}${more}.`
 }

@@ -153,14 +153,14 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
 
   async function store() {
     const error = await probeStore(config).catch(({ cause }) => cause)
-    if (error) return failed('the object store at FILES_URL takes no files', error.message)
+    if (error) return failed('the object store at FILES_URL accepts no files', error.message)
     // A server of an older version does not report it.
     const problem = state?.storeProblem ?? null
     if (problem !== null) return failed('the object store has several users', problem)
     const exposed = describeInsecureStore(config)
     return exposed === null
-      ? ok('the object store at FILES_URL takes files')
-      : warning('the object store at FILES_URL takes files over http', exposed)
+      ? ok('the object store at FILES_URL accepts files')
+      : warning('the object store at FILES_URL accepts files over http', exposed)
   }
 }
 

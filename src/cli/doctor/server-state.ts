@@ -69,7 +69,7 @@ export async function checkBackup(config: Config, server: ServerState | null): P
   if (isOld) return warning(text, 'Over two days old: run "homeport backup".')
   const risks = [
     ...((await isOnSameDisk(config, place))
-      ? ['on the disk of DATA_DIR, which they are lost with']
+      ? ['on the same disk as DATA_DIR']
       : []),
     ...(isStore && !isSecureInTransit(new URL(place.endpoint)) ? ['sent over http'] : []),
     ...(newest.path.endsWith('.age') ? [] : ['not encrypted']),

@@ -25,7 +25,7 @@ const NAME = 'homeport.sock'
 const RISK = '?risk'
 /** Names the operator. It is trusted: only the user that runs the server can open the socket. */
 const USER = 'operator-user'
-/** The reply of every server version to an unknown command. */
+/** The response of every server version to an unknown command. */
 const UNKNOWN_COMMAND = 'no such command'
 const MAX_INPUT_BYTES = 16 * 1024 * 1024
 
@@ -116,7 +116,7 @@ export async function sendToServer(
     throw new AppError(
       'unavailable',
       isHanging
-        ? 'The server did not reply within a minute: see its log, or restart it.'
+        ? 'The server did not respond within a minute: see its log, or restart it.'
         : 'The server did not finish the command: see its log.',
     )
   }

@@ -65,7 +65,7 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
 
   /**
    * The parser takes a trailer for another request and refuses it. Parsing what has arrived first, and then closing the
-   * connection, makes ours the only reply.
+   * connection, makes ours the only response.
    */
   async function answerChunked(handle: Handle, request: Request): Promise<Response> {
     const { signal } = request
@@ -114,7 +114,7 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
     }
   }
 
-  /** Open connections get one more reply each. Idle ones close no sooner than usual: a request may be on its way. */
+  /** Open connections get one more response each. Idle ones close no sooner than usual: a request may be on its way. */
   function retire(onEnd = () => {}) {
     isRetired = true
     setTimeout(() => {
@@ -136,7 +136,7 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
     if (!isRetired) listening?.setAccepting(isAccepting)
   }
 
-  /** The number of requests that this process itself is answering, including replies being sent. */
+  /** The number of requests that this process itself is answering, including responses being sent. */
   function inFlight(): number {
     return (server?.pendingRequests ?? 0) - forwarding - discarding
   }
@@ -153,7 +153,7 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
 
 /** How long requests in flight may take after the signal to stop. */
 const DRAIN_TIMEOUT_MS = 10_000
-/** Leaves time for tasks after a reply, such as writing its log line. */
+/** Leaves time for tasks after a response, such as writing its log line. */
 const AFTER_REPLIES_MS = 5
 
 /** Lets requests in flight finish. Cuts them off after `limit` ms, or when `secondSignal` resolves. */

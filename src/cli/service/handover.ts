@@ -14,7 +14,7 @@ import { type Next, startNext } from './stand-in.ts'
 /** How long the next process waits for the data: requests in flight take up to ten seconds. */
 const LOCK_TIMEOUT_MS = 30_000
 const LOCK_RETRY_MS = 10
-/** Leaves time to send the reply before the server stops. */
+/** Leaves time to send the response before the server stops. */
 const AFTER_REPLY_MS = 50
 /** How often we ask whether the next process is serving yet. */
 const SUCCESSOR_POLL_MS = 50

@@ -10,7 +10,7 @@ type AcmeDeps = {
   folder: string
   directoryUrl: string
   domains: string[]
-  /** The replies to requests for `/.well-known/acme-challenge/<token>` on port 80, by token. */
+  /** The responses to requests for `/.well-known/acme-challenge/<token>` on port 80, by token. */
   challenges: Map<string, string>
 }
 
@@ -70,10 +70,10 @@ export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDe
     return certificate
   }
 
-  /** acme-client fails with a TypeError when there is no reply. */
+  /** acme-client fails with a TypeError when there is no response. */
   function explainFailure(cause: unknown): never {
     if (!(cause instanceof TypeError)) throw cause
-    throw new Error(`${new URL(directoryUrl).host} does not reply: check the network and DNS.`, {
+    throw new Error(`${new URL(directoryUrl).host} does not respond: check the network and DNS.`, {
       cause,
     })
   }

@@ -133,7 +133,7 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
   let running: Promise<void> | null = null
   /** Whether the value has changed since the running read began. */
   let isOutdated = false
-  /** Increases when the session changes: replies to earlier reads are not shown. */
+  /** Increases when the session changes: responses to earlier reads are not shown. */
   let era = 0
   let failures = 0
   let retry: ReturnType<typeof setTimeout> | undefined

@@ -139,7 +139,7 @@ function Editor<T>(props: EditorWithBase<T>) {
       const hasFields = refusal.status === 422 && refusal.details.length > 0
       if (refusal.status !== 409 && !hasFields) throw refusal
       const live = hasFields ? null : await read<Edition<T>>(kind)
-      // Equal content is ours, and the reply to the first request was lost.
+      // Equal content is ours, and the response to the first request was lost.
       const isPublished = live !== null && differencesBetween(content, live.content).every(isNewId)
       if (!isPublished) {
         if (live === null) setError(refusal)

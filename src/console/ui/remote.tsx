@@ -26,7 +26,7 @@ export function useRemote<T>(
     data: null,
     error: null,
   })
-  /** The latest path, and the number of reads: only the reply to the last one is shown. */
+  /** The latest path, and the number of reads: only the response to the last one is shown. */
   const latest = useRef({ path, reads: 0 })
   latest.current.path = path
   const load = async () => {

@@ -37,7 +37,7 @@ const remove = defineAction({
 const claim = defineAction({
   name: 'files.claim',
   summary:
-    'Make the store at FILES_URL that of this database, and delete files without a row there',
+    'Make this database the owner of the store at FILES_URL, and delete files without a row there',
   label: 'Claimed the store of',
   role: 'owner',
   input: closedObject({}),
@@ -46,7 +46,7 @@ const claim = defineAction({
   audit: ({ kind }) => ({ target: 'files', after: { kind } }),
   command: {
     risk: async () =>
-      'From now on this server deletes files from its store, and no other does: continue only if no other database names them. Files without a row are kept for 30 more days.',
+      'From now on this server, and no other, deletes files from the store: continue only if no other database uses them. Files without a row are kept for 30 more days.',
     print: () => 'This database owns its store of files.',
   },
 })

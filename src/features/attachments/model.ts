@@ -69,7 +69,7 @@ const failure = (description: string) => ({
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
 })
 
-/** The replies from file URLs, for OpenAPI. */
+/** The responses from file URLs, for OpenAPI. */
 export const FileResponses = {
   200: { description: 'The whole file', ...bytes },
   206: { description: 'The requested range', ...bytes },

@@ -38,7 +38,7 @@ export function attachmentTables(columns: Columns, users: UsersTable) {
     (t) => [index('variants_original').on(t.original)],
   )
 
-  /** Replies to uploads, for retries. */
+  /** Responses to uploads, for retries. */
   const uploadRetries = table(
     'upload_retries',
     {

@@ -63,7 +63,7 @@ export function createAttachments(deps: AttachmentsDeps) {
 
   /**
    * Stores all or none, and empties the staging folder. A retry of the same upload with `retryKey` gets the first
-   * reply.
+   * response.
    */
   async function store(
     userId: string,

@@ -8,7 +8,7 @@ import { DELIVERY_CODES, WEBHOOK_PATH } from './model.ts'
 
 export const billingMetrics: MetricList<{ eventSearch: EventSearch; registry: Registry }> = {
   homeport_billing_deliveries_total: countDeliveries(
-    'Deliveries from the billing provider, by reply code',
+    'Deliveries from the billing provider, by response code',
     WEBHOOK_PATH,
     DELIVERY_CODES,
   ),

@@ -94,7 +94,7 @@ function send(reply: Reply, set: Context['set']) {
   return data(reply)
 }
 
-/** Covers the whole reply. Conditions compare only the part before the dot. */
+/** Covers the whole response. Conditions compare only the part before the dot. */
 function toEtag({ version, serverVersion }: Reply): string {
   return `"${version}.${serverVersion}"`
 }

@@ -1,7 +1,7 @@
 import { fetchBounded, readTextCapped } from '../../lib/net/bounded-fetch.ts'
 import type { RateSet } from './model.ts'
 
-/** The validators of the last reply, for a conditional request. */
+/** The validators of the last response, for a conditional request. */
 type Validators = { etag: string | null; lastModified: string | null }
 
 export type FetchOutcome =
@@ -40,11 +40,11 @@ export async function fetchRates(
     if (response.status === 304) return { kind: 'unchanged' }
     if (response.status !== 200) {
       await response.body?.cancel()
-      return { kind: 'failed', reason: `the provider replied with ${response.status}` }
+      return { kind: 'failed', reason: `the provider responded with ${response.status}` }
     }
     const body = await readTextCapped(response, MAX_BODY_BYTES)
     if (body === null)
-      throw new FeedError('the reply is too long, or compressed although the request forbids it')
+      throw new FeedError('the response is too long, or compressed although the request forbids it')
     const set = feed.parse(body)
     return {
       kind: 'fetched',

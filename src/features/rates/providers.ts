@@ -116,7 +116,7 @@ function parseXml(body: string): Xml {
   try {
     return Bun.XML.parse(body) as Xml
   } catch {
-    throw new FeedError('the reply is not XML')
+    throw new FeedError('the response is not XML')
   }
 }
 
@@ -125,9 +125,9 @@ function parseJson(body: string): Record<string, unknown> {
   try {
     value = JSON.parse(body)
   } catch {
-    throw new FeedError('the reply is not JSON')
+    throw new FeedError('the response is not JSON')
   }
-  if (value === null || typeof value !== 'object') throw new FeedError('the reply is not an object')
+  if (value === null || typeof value !== 'object') throw new FeedError('the response is not an object')
   return value as Record<string, unknown>
 }
 
@@ -141,7 +141,7 @@ function elements(from: unknown, ...path: string[]): Xml[] {
 
 function attribute(element: Xml | undefined, name: string): string {
   const value = element?.[`@${name}`]
-  if (typeof value !== 'string') throw new FeedError(`the reply has no attribute "${name}"`)
+  if (typeof value !== 'string') throw new FeedError(`the response has no attribute "${name}"`)
   return value
 }
 

@@ -14,7 +14,7 @@ const HOURS = { per: 3_600 }
 
 export const storeMetrics: MetricList<Needs> = {
   homeport_app_store_deliveries_total: countDeliveries(
-    'Notifications from the App Store, by reply code',
+    'Notifications from the App Store, by response code',
     APP_STORE_PATH,
     [...DELIVERY_CODES, 'forbidden'],
   ),
@@ -33,7 +33,7 @@ export const storeMetrics: MetricList<Needs> = {
     ({ stores }) => stores.health.isKeyRefused(),
   ),
   homeport_play_deliveries_total: countDeliveries(
-    'Notifications from Google Play, by reply code',
+    'Notifications from Google Play, by response code',
     PLAY_PATH,
     DELIVERY_CODES,
   ),

@@ -66,7 +66,7 @@ export function storeRoutes(deps: StoreRoutesDeps) {
         operationId: 'receiveAppStoreNotification',
         summary: 'Receive an App Store notification',
         description:
-          'For Apple only: the notification must be signed by the App Store and concern one of this server’s apps. Replies 200 once it is stored durably, with the code `ok`, `duplicate` or `ignored`.',
+          'For Apple only: the notification must be signed by the App Store and concern one of this server’s apps. Returns 200 once it is stored durably, with the code `ok`, `duplicate` or `ignored`.',
         requestBody: {
           required: true,
           content: { 'application/json': { schema: AppStoreNotification as object } },

@@ -57,7 +57,7 @@ export function storeTables(columns: Columns) {
       mark: text().notNull(),
       /** Until then, one instance is asking. */
       leasedUntil: ms().notNull(),
-      /** Attempts without a reply, or without news that are due. */
+      /** Attempts without a response, or without news that are due. */
       attempts: int().notNull(),
       /** How often Google had no record of the purchase. */
       misses: int().notNull(),

@@ -86,7 +86,7 @@ export const ConsumptionReply = createDataSchema(
       ...state,
       repeated: t.Boolean({
         description:
-          'true if this repeats the reply to an earlier request with the same `idempotencyKey`; do not deliver again',
+          'true if this repeats the response to an earlier request with the same `idempotencyKey`; do not deliver again',
         examples: [false],
       }),
     },

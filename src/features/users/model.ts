@@ -38,7 +38,7 @@ const password = (description: string, example = 'correct horse battery') =>
 const Password = password('used as typed, in any Unicode normalization form')
 /** Users without a password must have signed in recently instead. */
 const OwnPassword = t.Optional(
-  password('used as typed; users without one must have signed in in the last ten minutes'),
+  password('used as typed; users without one must have signed in within the last ten minutes'),
 )
 const NewPassword = password('8 to 256 characters, and not a common one', 'a better one of mine')
 const mailToken = t.String({
@@ -60,7 +60,7 @@ const Code = t.String({
 export const SecondFactor = t.Optional(
   t.String({
     maxLength: 40,
-    description: 'needed if two-factor is on: a code of the authenticator app, or a recovery code',
+    description: 'needed if two-factor is on: a code from the authenticator app, or a recovery code',
     examples: ['123456'],
   }),
 )
@@ -103,7 +103,7 @@ export const EmailCodeBody = closedObject({ email: Email })
 export const EmailCodeAnswerBody = closedObject({
   requestToken: t.String({
     maxLength: 100,
-    description: 'from the reply to the request for the code',
+    description: 'from the response to the request for the code',
     examples: ['m1qk5vJ0x7t2w9r4c8b6n3z1h5f7d2s4'],
   }),
   code: t.String({ maxLength: 40, description: 'six digits', examples: ['123456'] }),
@@ -208,7 +208,7 @@ export const TwoFactorChallenge = closedObject(
   'the first step is done; a code is needed',
 )
 
-/** Both replies in one object, for generators without `oneOf`. */
+/** Both responses in one object, for generators without `oneOf`. */
 const SimpleSignInReply = createDataSchema(
   closedObject(
     {
@@ -237,7 +237,7 @@ export const SignInReply = createUnionModel(
       'the second step is needed',
     ),
   },
-  { title: 'SignInReply', description: 'told apart by `code`', simple: SimpleSignInReply },
+  { title: 'SignInReply', description: 'distinguished by `code`', simple: SimpleSignInReply },
 )
 
 export const EmailCodeReply = closedObject(

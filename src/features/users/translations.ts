@@ -52,7 +52,7 @@ export const userGerman: Sentences = {
   'The passkey is removed. Other devices are signed out.':
     'Der Passkey ist entfernt. Andere Geräte sind abgemeldet.',
   'Sign in again to confirm that it is you.': 'Melde dich neu an, um zu zeigen, dass du es bist.',
-  'Enter the code of your authenticator app.': 'Gib den Code deiner Authenticator-App ein.',
+  'Enter the code from your authenticator app.': 'Gib den Code deiner Authenticator-App ein.',
   'New accounts need an invitation.': 'Für ein neues Konto brauchst du eine Einladung.',
   'New accounts are not accepted.': 'Neue Konten sind zurzeit nicht möglich.',
   'The id token was not accepted: sign in with the provider again.':

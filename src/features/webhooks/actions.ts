@@ -112,14 +112,14 @@ const test = defineAction({
     path: `${PATH}/:id/test`,
     operationId: 'testWebhookEndpoint',
     summary: 'Send a test event to an endpoint',
-    description: 'Waits for the reply of the endpoint, at most ten seconds.',
+    description: 'Waits at most ten seconds for the endpoint's response.',
     reply: TestReply,
     failures: [404, 507],
   },
   command: {
     arguments: { id: '<id>' },
     print: ({ status, fault, duration }) =>
-      fault ?? `Delivered: the endpoint replied ${status} in ${duration} ms.`,
+      fault ?? `Delivered: the endpoint returned ${status} in ${duration} ms.`,
     isFailure: ({ fault }) => fault !== null,
   },
 })

@@ -20,7 +20,7 @@ type Needs = {
 }
 
 const REASONS: Record<Failure, string> = {
-  gone: 'It replied 410 Gone.',
+  gone: 'It returned 410 Gone.',
   failing: 'Every attempt of the last five days has failed.',
 }
 

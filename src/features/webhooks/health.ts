@@ -113,7 +113,7 @@ export const webhookConditions: ConditionList = {
   },
   'webhooks-late': {
     title: 'Webhook deliveries are late',
-    advice: 'An endpoint replies too slowly for its number of events.',
+    advice: 'An endpoint responds too slowly for its number of events.',
     severity: 'warn',
     minutes: 10,
     measure: highest('homeport_webhook_queue_age_seconds', { per: 60 }),

@@ -85,7 +85,7 @@ export const webhookLists = [endpoints, deliveries]
 
 const show = dataCommand({
   name: 'webhooks show',
-  summary: 'Show a webhook delivery: its request, and the reply to each attempt',
+  summary: 'Show a webhook delivery: its request, and the response to each attempt',
   arguments: '<delivery>',
   input: ([id = '']) => id,
   work: ({ webhooks }: Needs, id: string) => webhooks.deliveries.show(id),
@@ -96,7 +96,7 @@ const show = dataCommand({
       body,
       `State: ${state}`,
       ...log.map(({ at, duration, status, fault, reply }) =>
-        [at, `${duration} ms`, status ?? 'no reply', fault ?? '', JSON.stringify(reply)].join('\t'),
+        [at, `${duration} ms`, status ?? 'no response', fault ?? '', JSON.stringify(reply)].join('\t'),
       ),
     ].join('\n'),
 })

@@ -30,7 +30,7 @@ export function createRetention({ db, now }: RetentionDeps) {
       for (const batch of chunk(theirs, MESSAGES_PER_UPDATE)) {
         const ids = batch.map(({ id }) => id)
         await tx.update(webhookMessages).set({ data }).where(inArray(webhookMessages.id, ids))
-        // A receiver may quote the message in its reply.
+        // A receiver may quote the message in its response.
         const deliveries = tx
           .select({ id: webhookDeliveries.id })
           .from(webhookDeliveries)

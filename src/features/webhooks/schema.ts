@@ -79,9 +79,9 @@ export function webhookTables(columns: Columns) {
         .notNull()
         .references(() => webhookDeliveries.id, { onDelete: 'cascade' }),
       at: ms().notNull(),
-      /** Milliseconds until the end of the reply. */
+      /** Milliseconds until the end of the response. */
       duration: int().notNull(),
-      /** Null if there was no reply. */
+      /** Null if there was no response. */
       status: int(),
       /** Why it failed, in a sentence; null after a success. */
       fault: text(),

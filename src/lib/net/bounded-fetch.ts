@@ -5,7 +5,7 @@ export type BoundedRequest = Omit<BunFetchRequestInit, 'signal' | 'headers'> & {
 }
 
 /**
- * Requests an uncompressed reply within `timeoutMs`, by default without redirects. Read the body with `readTextCapped`.
+ * Requests an uncompressed response within `timeoutMs`, by default without redirects: see `readTextCapped`.
  */
 export function fetchBounded(
   url: string,
@@ -21,7 +21,7 @@ export function fetchBounded(
   })
 }
 
-/** The body of a reply as text; null when it exceeds `limit` bytes or is compressed. */
+/** The body of a response as text; null when it exceeds `limit` bytes or is compressed. */
 export async function readTextCapped(response: Response, limit: number): Promise<string | null> {
   return (await readBytesCapped(response, limit))?.toString('utf8') ?? null
 }

@@ -23,7 +23,7 @@ const MSG_NOSIGNAL = 0x4000
 const EVENT_DATA_AT = process.arch === 'x64' ? 4 : 8
 const LIBRARIES = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1']
 
-/** `isAnswered`: nothing arrived since the last reply. `idleMs`: since data was last sent or received. */
+/** `isAnswered`: nothing arrived since the last response. `idleMs`: since data was last sent or received. */
 export type Connection = { fd: number; peer: Uint8Array; isAnswered: boolean; idleMs: number }
 
 /** A listening socket. `close` leaves open connections alone. */

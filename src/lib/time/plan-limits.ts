@@ -28,7 +28,7 @@ export function limitsByName(plan: Limits): Record<string, number | null> {
   return { ...listStandardLimits(plan), ...plan.limits }
 }
 
-/** Plans in replies list every limit in `limits`. */
+/** Plans in responses list every limit in `limits`. */
 export function periodsByName({ limits = {}, limitPeriods = {} }: PlanWithLimits) {
   // A limit may have the name of an inherited member, such as `constructor`.
   const formatPeriod = (name: string) =>

@@ -32,14 +32,14 @@ type Action<
   server?: ServerForm<Static<Input>, Outcome>
   /** The console downloads the outcome as a file with this name, by GET. */
   fileName?(outcome: Outcome): string
-  /** The console's reply streams the progress. */
+  /** The console's response streams the progress. */
   hasProgress?: boolean
   /** The maximum size of the console's request, in bytes. */
   bodyLimit?: number
   work(needs: Needs, input: Static<Input>, context: ActionContext): Promise<Outcome>
   /** The audit entry; null if nothing was changed. */
   audit(outcome: Outcome, input: Static<Input>): AuditDetails | null
-  /** The reply to the console; the outcome by default. */
+  /** The response to the console; the outcome by default. */
   show?(outcome: Outcome, needs: Needs): Shown
 }
 
@@ -93,9 +93,9 @@ type ServerForm<Input, Outcome> = {
   failures: number[]
   /** If the input is not the parameters and the body. */
   read?(sent: Record<string, unknown>): Input
-  /** The data of the reply; that of `show` by default. */
+  /** The data of the response; that of `show` by default. */
   show?(outcome: Outcome): unknown
-  /** The whole reply, if it is more than data. */
+  /** The whole response, if it is more than data. */
   toReply?(outcome: Outcome): unknown
 }
 

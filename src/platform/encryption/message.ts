@@ -20,7 +20,7 @@ const RequestHead = closedObject({
   ath: t.Union([t.String(), t.Null()]),
   /** The access token, unless it is in the Authorization header. */
   at: t.Optional(t.String({ pattern: '^[!-~]+$' })),
-  /** The key for the reply: 256 bits, base64url, used once. */
+  /** The key for the response: 256 bits, base64url, used once. */
   rk: t.String({ pattern: '^[\\w-]{43}$' }),
 })
 type RequestHead = Static<typeof RequestHead>
@@ -99,7 +99,7 @@ async function decrypt(
   return (await compactDecrypt(jwe, key, DECRYPT_OPTIONS)).plaintext
 }
 
-/** Seals a reply with the key from its request: RFC 7516, `dir` and A256GCM. */
+/** Seals a response with the key from its request: RFC 7516, `dir` and A256GCM. */
 export async function sealReply(
   { jti, rk }: RequestHead,
   reply: { status: number; body: Uint8Array; contentType: string | null },

@@ -43,7 +43,7 @@ const GC_THRESHOLD_BYTES = 1024 * 1024
 /** How many sealed requests per IP address may fail in ten minutes: each one leaves a row behind. */
 const MAX_FAILURES = 3_000
 
-/** Opens requests before routing and seals replies. A request refused before its route gets a plain reply. */
+/** Opens requests before routing and seals responses. A request refused before its route gets a plain response. */
 export function encryption(deps: EncryptionDeps) {
   const { isRequired, plainPaths, findIp, log, now } = deps
   const { isUpload, admitUpload, open } = createOpener(deps)
@@ -130,7 +130,7 @@ export function encryption(deps: EncryptionDeps) {
     return new Response(sealed, { status, headers: sealed ? sealedHeaders(headers) : headers })
   }
 
-  /** The reply to a failed claim is plain, because the request is not executed. */
+  /** The response to a failed claim is plain, because the request is not executed. */
   async function claimOnce(request: Request, claim: () => Promise<void>) {
     try {
       failures.countFailure(request, findIp(request, server))
@@ -151,7 +151,7 @@ export function encryption(deps: EncryptionDeps) {
     return OPEN_PATHS.test(path) || FILES.test(path) || plainPaths.includes(path)
   }
 
-  /** Bun itself would send a plain reply for an error that no hook handles. */
+  /** Bun itself would send a plain response for an error that no hook handles. */
   async function answer(handle: Handle, request: Request): Promise<Response> {
     try {
       return await handle(request)

@@ -121,7 +121,7 @@ export function consoleGuard({ checkSession, baseUrl, findIp, now }: ConsoleGuar
     return request.headers.get('origin') ?? baseUrl ?? readOwnOrigin(request)
   }
 
-  /** Whether another site's page caused this read. It cannot see the reply, but an export would enter the audit log. */
+  /** Whether another site's page caused this read. It cannot see the response, but an export would be audited. */
   function isFromOtherSite({ headers }: Request): boolean {
     const site = headers.get('sec-fetch-site')
     return site !== null && site !== 'same-origin' && site !== 'none'

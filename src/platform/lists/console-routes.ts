@@ -60,7 +60,7 @@ async function sendPage(list: AnyList, context: ListRequest, deps: ConsoleListsD
   return data(list.userIds ? { ...(page as object), names: await readNames() } : page)
 }
 
-/** Streams the whole list. Its first slice is read before, so that a refused filter is still an error reply. */
+/** Streams the whole list. Its first slice is read before, so that a refused filter is still an error response. */
 async function sendCsv(list: AnyList, context: ListRequest, deps: ConsoleListsDeps) {
   const { request, params, query, set } = context
   const { record, now, log } = deps

@@ -22,7 +22,7 @@ type List<Needs, Query extends TObject, Page, Row> = {
   rows(page: Page): Row[]
   /** The ids in a row that may belong to users, for their names. */
   userIds?(row: Row): (string | null)[]
-  /** The reply to the console; by default the page, with the names of its users. */
+  /** The response to the console; by default the page, with the names of its users. */
   show?(page: Page, needs: Needs, readNames: () => Promise<Names>): unknown
   /** The console shows it as a part of another page, so only the file has a route. */
   isPart?: boolean

@@ -2,7 +2,7 @@ import { DENIAL_REASONS, type DenialReason } from '../../lib/errors.ts'
 import type { TallySet } from './schema.ts'
 import { addToTally, type Failure, newTally, type RunningTally, toStored } from './tallies.ts'
 
-/** `route` is the route pattern, `code` the code of the reply, if any. */
+/** `route` is the route pattern, `code` the code of the response, if any. */
 export type RequestLabels = { method: string; route: string; status: number; code: string }
 
 /** An attempt of a webhook or a billing event. */

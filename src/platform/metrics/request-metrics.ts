@@ -4,11 +4,11 @@ import { LIMITS, type Registry, type RequestSeries, startAtZero } from './regist
 export const requestMetrics: MetricList<{ registry: Registry }> = {
   homeport_http_request_duration_seconds: {
     type: 'histogram',
-    help: 'Time from the request, without the arrival of a JSON body, to its reply; by method, route pattern, status and code of the reply',
+    help: 'Time from the request, without the arrival of a JSON body, to its response; by method, route pattern, status and code of the response',
     read: ({ registry }) => registry.requests().flatMap(toValues),
   },
   homeport_http_replies_total: counter(
-    'Replies, by status class such as 2xx',
+    'Responses, by status class such as 2xx',
     ({ registry }) => countReplies(registry),
     'class',
   ),
@@ -43,7 +43,7 @@ function countReplies({ requests }: Registry): Record<string, number> {
   return counts
 }
 
-/** A counter of the requests to the webhook at `route` by reply code; `stray` are those that were not deliveries. */
+/** A counter of the requests to the webhook at `route` by response code; `stray` are those that were not deliveries. */
 export function countDeliveries(
   help: string,
   route: string,

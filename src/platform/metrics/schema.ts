@@ -7,7 +7,7 @@ export type HistoryDb = Db<ReturnType<typeof historyTables>>
 /** The traffic of an instance in a minute or an hour. Response times in ms, memory in bytes. */
 export type Sample = {
   requests: number
-  /** Replies with status 500 and above. */
+  /** Responses with status 500 and above. */
   errors: number
   p50: number
   p99: number
@@ -23,9 +23,9 @@ export type Sample = {
 /** What was counted under one name: requests to an endpoint, attempts of a webhook, or billing events. */
 export type Tally = {
   count: number
-  /** Replies 4xx, attempts that are repeated, or conflicting events. */
+  /** 4xx responses, attempts that are repeated, or conflicting events. */
   soft: number
-  /** Replies 5xx, deliveries given up, or events that could not be applied. */
+  /** 5xx responses, deliveries given up, or events that could not be applied. */
   hard: number
   /** Response times in ms; of billing events the delays in seconds. */
   times: Buckets

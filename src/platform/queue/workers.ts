@@ -33,7 +33,7 @@ export type WorkersDeps<Item> = {
   log: Log
 }
 
-/** Long enough for the reply to be sent, so that its timing does not reveal whether there is anything to do. */
+/** Long enough for the response to be sent, so that its timing does not reveal whether there is anything to do. */
 const WAKE_DELAY_MS = 2
 /** What is due later is left to the job that wakes all queues every minute. */
 const MAX_TIMER_MS = MINUTE_MS

@@ -123,7 +123,7 @@ function byUrgency(a: RuleState, b: RuleState): number {
   return Number(b.firedAt !== null) - Number(a.firedAt !== null)
 }
 
-/** `1 event`, `1.5 hours`, `2% of replies` or `82.1 GB free`. */
+/** `1 event`, `1.5 hours`, `2% of responses` or `82.1 GB free`. */
 function amount(value: number, unit: string): string {
   if (unit === 'MB free') return `${bytes(value * 1e6)} free`
   const rounded = Math.round(value * 10) / 10

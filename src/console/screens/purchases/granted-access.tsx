@@ -25,7 +25,7 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
   const known = facts?.entitlements ?? []
   const isUnknown = facts !== null && entitlementId !== '' && !known.includes(entitlementId)
   const listId = useId()
-  // Sent again after a lost reply, the same request gives access once.
+  // Sent again after a lost response, the same request gives access once.
   const [{ idempotencyKey, at }, setRequest] = useState({ idempotencyKey: '', at: 0 })
   const until = computeEnd(duration, date, at)
   return (

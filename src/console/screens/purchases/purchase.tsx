@@ -184,7 +184,7 @@ function whyRefreshUnavailable(details: SupportDetails, store: string | null) {
 
 type Stored = Pick<FoundPurchase, 'state' | 'atGoogle'>
 
-/** Whether a store's reply has changed nothing that this page shows. */
+/** Whether a store's response has changed nothing that this page shows. */
 function isSame(before: Stored, after: Stored | undefined): boolean {
   const isAcknowledged = (one?: Stored) => (one?.atGoogle?.unacknowledgedSince ?? null) === null
   return (

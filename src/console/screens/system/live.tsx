@@ -121,7 +121,7 @@ function useLiveLines(isPaused: boolean) {
     }
     source.onerror = () => {
       setState('connecting')
-      // The browser stops reconnecting if a proxy replied instead of the server.
+      // The browser stops reconnecting if a proxy responded instead of the server.
       if (source.readyState === EventSource.CLOSED) retry = setTimeout(reconnect, RETRY_MS)
     }
     source.onmessage = ({ data }) => waiting.push({ key: nextKey++, line: JSON.parse(data) })

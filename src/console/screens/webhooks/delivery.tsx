@@ -9,7 +9,7 @@ import { DeliveryState } from './parts.tsx'
 type Delivery = ReplyOf<Deliveries['show']>
 type Attempt = Delivery['log'][number]
 
-/** One delivery: its request, and the reply to each attempt. */
+/** One delivery: its request, and the response to each attempt. */
 export function DeliveryScreen({ id }: { id: string }) {
   const delivery = useRemote<Delivery>(`deliveries/${id}`)
   return (
@@ -86,13 +86,13 @@ function AttemptDetails({ attempt, number }: { attempt: Attempt; number: number 
           [
             'Status',
             <Badge key="status" tone={fault === null ? 'good' : 'bad'}>
-              {status ?? 'no reply'}
+              {status ?? 'no response'}
             </Badge>,
           ],
           ...(fault === null ? [] : [['Error', fault] as [string, string]]),
         ]}
       />
-      {reply !== '' && <Body name={`Reply to attempt ${number}`} text={reply} />}
+      {reply !== '' && <Body name={`Response to attempt ${number}`} text={reply} />}
     </>
   )
 }

@@ -30,7 +30,7 @@ export const RESTORED = 'restored'
 export const CACHE_FOLDER = 'cache'
 /** The size limit of uploads and variants. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024
-/** A reply opens its file only when it is sent, and can then read it to the end: enough for a busy machine. */
+/** A response opens its file only when it is sent, and can then read it to the end: enough for a busy machine. */
 const READ_START_DELAY_MS = 100
 
 /** In folders by the first letter of the key. */

@@ -180,7 +180,7 @@ export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
     try {
       return text === null ? null : JSON.parse(text)
     } catch {
-      const reason = `${key} in the object store is not what homeport wrote: check that FILES_URL is a store that keeps what it is given`
+      const reason = `${key} in the object store is not what homeport wrote: check that FILES_URL is a store that keeps what is stored in it`
       throw storeUnavailable(new StoreError(reason, false))
     }
   }

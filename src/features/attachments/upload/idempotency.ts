@@ -7,15 +7,15 @@ import type { Row } from './prepare-upload.ts'
 
 type StoredFile = Pick<Row, 'key' | 'type' | 'fileName' | 'itemType'>
 
-/** Records the reply, in the transaction that stores the files. */
+/** Records the response, in the transaction that stores the files. */
 export type RecordReply = (tx: Tx, rows: Row[]) => Promise<void>
 
 export type IdempotencyStore = ReturnType<typeof createIdempotencyStore>
 
 const LIFETIME_MS = DAY_MS
-/** Stored replies per user; a phone retries an upload long before it sends this many others. */
+/** Stored responses per user; a phone retries an upload long before it sends this many others. */
 const MAX_PER_USER = 100
-/** Limits the deletions per upload: an earlier version kept any number of replies. */
+/** Limits the deletions per upload: an earlier version kept any number of responses. */
 const MAX_DROPPED_AT_ONCE = 50
 
 type Running = { fingerprint: string; stored: Promise<StoredFile[]> }

@@ -158,7 +158,7 @@ export function createEventInbox(deps: EventInboxDeps) {
     if (signed !== undefined) await signedRecords.keep(tx, id, signed)
     if (!hasEffect) return 'ignored'
     const { transactionId } = event
-    // Sent together, because each reply of a distant server takes a while.
+    // Sent together, because each response from a distant server takes a while.
     await Promise.all([
       purchaseKey === null ? null : transactions.add(tx, { transactionId, purchaseKey }),
       foldEvent(tx, { ...event, orderedAt }, id),

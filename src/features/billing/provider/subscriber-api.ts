@@ -53,17 +53,17 @@ export function createSubscriberApi(url: string, apiKey: string): ReadSubscriber
         await response.body?.cancel()
         const { status } = response
         const isGeneral = status >= 500 || GENERAL_STATUSES.includes(status)
-        return { failed: `the provider replied with ${status}`, isGeneral }
+        return { failed: `the provider responded with ${status}`, isGeneral }
       }
       body = await readTextCapped(response, MAX_BODY_BYTES)
     } catch {
       return { failed: 'the provider is unreachable', isGeneral: true }
     }
-    if (body === null) return { failed: 'the reply is too long', isGeneral: false }
+    if (body === null) return { failed: 'the response is too long', isGeneral: false }
     try {
       return readReport(JSON.parse(body))
     } catch {
-      return { failed: 'the reply is invalid', isGeneral: false }
+      return { failed: 'the response is invalid', isGeneral: false }
     }
   }
 }

@@ -15,7 +15,7 @@ export const REFRESHES = {
 /** While the store has no news. */
 const OVERDUE = { delays: [10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS], thenMs: DAY_MS }
 
-/** For a purchase that should change at `expectedAt`; `attempts`: replies since then without news. */
+/** For a purchase that should change at `expectedAt`; `attempts`: responses since then without news. */
 export function computeRefresh(expectedAt: number, attempts: number, now: number): number {
   return expectedAt > now ? expectedAt : now + retryDelay(attempts, OVERDUE)
 }

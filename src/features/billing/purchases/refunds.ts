@@ -35,7 +35,7 @@ function isOfOtherOrder({ stated }: Purchase, event: OrderedEvent): boolean {
   return stated !== null && stated.transactionId !== event.transactionId
 }
 
-/** Google's replies never mention refunds. */
+/** Google's responses never mention refunds. */
 export function isRefundByOrder(event: OrderedEvent): boolean {
   return isRefund(event) && event.store === 'PLAY_STORE' && event.transactionId !== null
 }

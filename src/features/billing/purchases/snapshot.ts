@@ -9,7 +9,7 @@ export function applySnapshot(purchase: Purchase, event: OrderedEvent): Purchase
     purchase.startedAt,
     event.startedAt ?? event.purchasedAt ?? event.orderedAt,
   )
-  // Google's reply describes the present, and does not say when the period began.
+  // Google's response describes the present, and does not say when the period began.
   const isCurrentState = event.store === 'PLAY_STORE'
   if (!isCurrentState && isDistinctEarlierPeriod(purchase, event)) return { ...purchase, startedAt }
   const { price, entitlementIds, billingIssueAt, unsubscribedAt } = event

@@ -56,7 +56,7 @@ export function webhookRoutes({ eventInbox, tokens, signingSecret, now }: Webhoo
           security: [{ webhook: [] }],
           summary: 'Receive a billing event',
           description:
-            'For the billing provider only, with its own token. Replies 200 once the event is stored durably, with the code `ok`, `duplicate` or `ignored`.',
+            'For the billing provider only, with its own token. Returns 200 once the event is stored durably, with the code `ok`, `duplicate` or `ignored`.',
           requestBody: {
             required: true,
             content: { 'application/json': { schema: BillingDelivery as object } },
@@ -89,7 +89,7 @@ export function webhookRoutes({ eventInbox, tokens, signingSecret, now }: Webhoo
   }
 }
 
-/** Records a delivery and replies to it. A full disk returns 503, like any other storage failure: the sender retries. */
+/** Records a delivery. A full disk returns 503, like any other storage failure: the sender retries. */
 export async function receiveDelivery(
   eventInbox: Pick<EventInbox, 'receive'>,
   delivery: Delivery,

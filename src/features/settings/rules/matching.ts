@@ -31,7 +31,7 @@ const MATCHERS: { [Name in ConditionName]-?: Matcher<NonNullable<Condition[Name]
   ),
   belowVersion: versionMatcher(
     (difference) => difference < 0,
-    (wanted) => `below ${wanted}`,
+    (wanted) => `a version below ${wanted}`,
   ),
   maxVersion: versionMatcher(
     (difference) => difference <= 0,
@@ -77,7 +77,7 @@ export function explainMatch(when: Condition, requester: Requester): string {
     const isFulfilled = isMet(wanted, requester)
     const known = fact(requester, wanted, isFulfilled)
     const wished = isFulfilled ? null : wish(wanted)
-    return { isFulfilled, text: wished === null ? known : `${known}, the rule wants ${wished}` }
+    return { isFulfilled, text: wished === null ? known : `${known}, the rule requires ${wished}` }
   })
   const failed = checked.filter(({ isFulfilled }) => !isFulfilled)
   const texts = (failed.length > 0 ? failed : checked).map(({ text }) => text)

@@ -15,8 +15,8 @@ type Reason =
   | 'rejected'
 
 const SENTENCES: Record<Reason, string> = {
-  unreachable: 'Apple cannot be reached, or its reply is not readable.',
-  unreadable: "Apple's reply is not signed as expected.",
+  unreachable: 'Apple cannot be reached, or its response is not readable.',
+  unreadable: "Apple's response is not signed as expected.",
   refused_key:
     'Apple refuses the key. Check APP_STORE_ISSUER_ID, APP_STORE_KEY_ID and APP_STORE_KEY_FILE: the key must be an In-App Purchase key that is not revoked. In production, Apple also refuses every key until a version of the app has been released.',
   unknown: 'Apple has no record of this transaction.',

@@ -40,7 +40,7 @@ export function createAppleApi({ key, urls, now }: AppleApiDeps) {
     return refusals.size > 0 && refusals.values().every((isRefused) => isRefused)
   }
 
-  /** The JSON of a reply; an empty object if it has none. `path` starts with `/inApps/`. */
+  /** The JSON of a response; an empty object if it has none. `path` starts with `/inApps/`. */
   async function call(
     path: string,
     { environment, bundleId, method = 'GET', body }: AppleCall,

@@ -6,7 +6,7 @@ import { appleEvent, SNAPSHOT } from './event.ts'
 import { type AppleDocument, checkContent, readEnvironment } from './notification.ts'
 import type { VerifyToken } from './token.ts'
 
-/** From a reply of Apple's API, or submitted by an app; the tokens are signed. */
+/** From a response of Apple's API, or submitted by an app; the tokens are signed. */
 export type SignedPurchase = { transaction: unknown; renewal?: unknown; status?: number }
 
 /** The same signed data gives the same id. Throws `AppleTokenError`. */

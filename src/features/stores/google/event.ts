@@ -7,7 +7,7 @@ import { PlayApiError } from './api/api-error.ts'
 import { type PushDocument, pushEvent } from './push/notification.ts'
 
 /**
- * A reply about one product. It has neither the period's start nor what changed, so the document adds both. Times in
+ * A response about one product. It has neither the period's start nor what changed, so the document adds both. Times in
  * ms.
  */
 export type SnapshotDocument = {
@@ -15,7 +15,7 @@ export type SnapshotDocument = {
   /** SHA-256 of the purchase token. */
   tokenHash: string
   askedAt: number
-  /** When the reply counts, if the clock was ahead at an earlier one. */
+  /** When the response counts, if the clock was ahead at an earlier one. */
   orderedAt?: number
   type: string
   /** The key of the purchase without its environment. */
@@ -48,7 +48,7 @@ type UnreadableDocument = { unreadable: Json; tokenHash: string; askedAt: number
 
 type PlayDocument = SnapshotDocument | RefundDocument | PushDocument | UnreadableDocument
 
-/** Throws `PlayApiError` for a reply that `readAnswer` refuses. */
+/** Throws `PlayApiError` for a response that `readAnswer` refuses. */
 export function playEvent(document: PlayDocument): BillingEvent {
   if ('notification' in document) return pushEvent(document)
   if ('voided' in document) return refundEvent(document)
@@ -62,7 +62,7 @@ function toSnapshotEvent(document: SnapshotDocument): BillingEvent {
   const at = document.orderedAt ?? askedAt
   const answer = parseReply(document.kind, document.reply)
   const named = answer.items.find((one) => one.productId === productId) ?? answer.items[0]
-  // The reply describes only the other products.
+  // The response describes only the other products.
   const item = isRemoved ? undefined : named
   const { state, environment } = answer
   const isInGrace = state === 'IN_GRACE_PERIOD'

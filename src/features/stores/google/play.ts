@@ -101,7 +101,7 @@ export function createPlay(deps: PlayDeps) {
     const known = await purchases.find(tx, hashToken(changed.purchaseToken))
     const isWaiting = known === null || known.unacknowledgedSince !== null
     const urgency = isWaiting ? URGENCY.waiting : URGENCY.changed
-    // Until Google has replied, a notification is more reliable than what the app submitted.
+    // Until Google has responded, a notification is more reliable than what the app submitted.
     const isConfirmed = known !== null && known.items.length > 0
     const purchase = isConfirmed
       ? { ...known, purchaseToken: changed.purchaseToken }

@@ -6,7 +6,7 @@ import { redactForLog } from './api/json.ts'
 import type { PlayReply } from './api/play-store.ts'
 import { playEvent, type SnapshotDocument } from './event.ts'
 
-/** After the last reply. Times in ms. */
+/** After the last response. Times in ms. */
 export type KnownItem = Pick<PlayItem, 'productId' | 'orderId' | 'nextProductId' | 'quantity'> & {
   line: string
   state: PlayState
@@ -19,7 +19,7 @@ export type KnownItem = Pick<PlayItem, 'productId' | 'orderId' | 'nextProductId'
 type SnapshotInput = PlayReply & {
   answer: PlayAnswer
   askedAt: number
-  /** When the reply counts: later than all replies before it. */
+  /** When the response counts: later than all responses before it. */
   orderedAt: number
   packageName: string
   tokenHash: string
@@ -154,7 +154,7 @@ const TYPES: Partial<Record<PlayState, string>> = {
   CANCELLED: 'REFUND',
 }
 
-/** What happened since the last reply. Of several changes, the history shows only the last one. */
+/** What happened since the last response. Of several changes, the history shows only the last one. */
 function chooseType(before: KnownItem | undefined, item: PlayItem, { state }: PlayAnswer): string {
   if (state !== 'ACTIVE') {
     return before?.state === state ? 'HOMEPORT_RECONCILED' : (TYPES[state] ?? 'HOMEPORT_RECONCILED')

@@ -34,9 +34,9 @@ type PlaySubmissionsDeps = {
   log: Log
 }
 
-/** How long a reply is reused for further submissions. */
+/** How long a response is reused for further submissions. */
 const FRESH_MS = 10 * MINUTE_MS
-/** How long a claim waits for Google to reply, and for a purchase to be paid. */
+/** How long a claim waits for Google to respond, and for a purchase to be paid. */
 const CHECKING_MS = 72 * HOUR_MS
 const PENDING_MS = 30 * DAY_MS
 const MAX_UNKNOWN = 5_000

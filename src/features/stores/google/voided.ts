@@ -28,7 +28,7 @@ const HORIZON_MS = 29 * DAY_MS
 /** A refund may appear late. */
 const OVERLAP_MS = DAY_MS
 
-/** Records refunds and chargebacks, which no reply about a purchase mentions. */
+/** Records refunds and chargebacks, which no response about a purchase mentions. */
 export function createVoided(deps: VoidedDeps) {
   const { db, play, purchases, packages, storeApps, eventInbox, now } = deps
   return { record, catchUp }

@@ -36,12 +36,12 @@ const RefundAnswer = closedObject({
 
 const refresh = defineAction({
   name: 'purchases.refresh',
-  summary: 'Ask the store about a purchase now',
+  summary: 'Refresh a purchase from its store now',
   label: 'Refreshed purchase',
   role: 'operator',
   input: closedObject(Purchase),
   console: 'purchases/:id/ask',
-  form: { verb: 'Ask the store' },
+  form: { verb: 'Refresh from the store' },
   work: ({ stores }: Needs, { id }) => stores.actions.refresh(id),
   audit: (purchases, { id }) => ({
     target: id,

@@ -63,7 +63,7 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     if (leased === null)
       throw new AppError(
         'unavailable',
-        'The server is asking about this purchase already. Try again in a minute.',
+        'This purchase is already being refreshed. Try again in a minute.',
       )
     await play.queue.refreshNow(leased).catch((error) => {
       throw asReply(error)

@@ -9,7 +9,7 @@ type StoreSnapshotsDeps = { db: StoresDb; eventInbox: Pick<EventInbox, 'recordOn
 
 export type StoreSnapshots = ReturnType<typeof createStoreSnapshots>
 
-/** The stores' replies to our queries. */
+/** The stores' responses to our queries. */
 export function createStoreSnapshots({ db, eventInbox }: StoreSnapshotsDeps) {
   const { billingEvents } = db.tables
   const { bodyHash, orderedAt } = billingEvents

@@ -52,7 +52,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
   const { knownOrigins, outbox, limits, key, now } = deps
   return { request, mailFor, signInWith, prove, listLimits, deriveCode }
 
-  /** Queues the e-mail with a code. The reply and its timing are the same whether the account exists or not. */
+  /** Queues the e-mail with a code. The response and its timing are the same whether the account exists or not. */
   async function request(
     email: string,
     locale: string,

@@ -19,8 +19,7 @@ export type KnownOrigins = ReturnType<typeof createKnownOrigins>
 const SIGNED_IN: WindowRule = { name: 'known-network', max: 1, seconds: (90 * DAY_MS) / 1000 }
 
 /**
- * Counts an owner's wrong attempts separately from strangers', who could lock the owner out. A device's name can be
- * guessed.
+ * Counts an owner's wrong attempts separately: strangers could lock the owner out. A device's name can be guessed.
  */
 export function createKnownOrigins({ limits, devices, tokens }: KnownOriginsDeps) {
   return { remember, recognize }

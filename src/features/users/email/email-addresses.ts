@@ -143,7 +143,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     })
   }
 
-  /** Queues a password reset. The reply takes as long for unknown addresses as for known ones. */
+  /** Queues a password reset. The response takes as long for unknown addresses as for known ones. */
   async function requestReset(email: string, ip: string) {
     await reserveMailLimit(email, ip)
     const handling = { priority: PRIORITY.reset, userId: null, source: ip }

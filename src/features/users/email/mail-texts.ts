@@ -68,11 +68,11 @@ const ENGLISH: Record<MailKind, Text> = {
   },
   'deletion-code': {
     subject: 'Your code to delete your account',
-    body: 'Your code is %s. Whoever enters it deletes your account for good. It works for 10 minutes, and only on the page where you asked for it. Never share it. If you did not ask for it, ignore this e-mail.',
+    body: 'Your code is %s. Entering it permanently deletes your account. It works for 10 minutes, and only on the page where you asked for it. Never share it. If you did not ask for it, ignore this e-mail.',
   },
   'no-account': {
     subject: 'There is no account with this address',
-    body: 'Someone, hopefully you, asked for a code for the address %s, but it has no account. If you have an account, sign in with the address that you used then. If this was not you, ignore this e-mail.',
+    body: 'Someone, hopefully you, asked for a code for the address %s, but it has no account. If you have an account, use the address that you signed up with. If this was not you, ignore this e-mail.',
   },
   invitation: {
     subject: 'You are invited',

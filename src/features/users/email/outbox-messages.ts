@@ -2,7 +2,7 @@ import type { Outbox } from '../../../platform/outbox/outbox.ts'
 import type { CodePurpose } from '../credentials/one-time-tokens.ts'
 import type { MailKind } from './mail-texts.ts'
 
-/** Forgotten passwords and codes are queued so that replies take as long for unknown addresses. */
+/** Forgotten passwords and codes are queued so that responses take as long for unknown addresses. */
 type UserMessage =
   /** An e-mail to a user. `link` and `detail` fill it in; `page` is the same link for browsers. */
   | {

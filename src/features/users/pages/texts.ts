@@ -13,7 +13,7 @@ const ENGLISH = {
     'Your profile, files and sessions will be deleted immediately and cannot be restored.',
   kept: 'Records of your purchases stay without your name and address: they belong to our accounts. Our logs keep the number of your account, but no name or address, for up to {audit} days. Backups contain your data until they are replaced, after about {backups} days.',
   otherWays:
-    'You have no password? Leave it empty and ask for a code by e-mail. If your account has no e-mail address, delete it in the app.',
+    'No password? Leave it empty and request a code by e-mail. If your account has no e-mail address, delete it in the app.',
   sendCode: 'E-mail me a code',
   codeSent:
     'If there is an account with this address, a code is on its way. It works for 10 minutes.',

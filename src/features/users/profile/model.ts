@@ -150,7 +150,7 @@ export const DeletionReply = closedObject(
     activeSubscriptions: t.Optional(t.Array(Subscription, { description })),
   },
   'AccountDeletion',
-  'the reply to the deletion of an account',
+  'the response to the deletion of an account',
 )
 
 export function deletionReply(activeSubscriptions: ActiveSubscription[]) {

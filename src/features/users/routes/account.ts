@@ -98,7 +98,7 @@ export function accountRoutes({ users, findIp, signedIn }: UserRoutesDeps) {
           operationId: 'forgotPassword',
           summary: 'Request a password reset',
           description:
-            'Sends an e-mail with a link if the account exists. The reply is always the same.',
+            'Sends an e-mail with a link if the account exists. The response is always the same.',
         },
       },
     )

@@ -27,7 +27,7 @@ export function emailCodeRoutes({ users, signedIn, ...origins }: UserRoutesDeps)
           operationId: 'requestEmailCode',
           summary: 'Send a sign-in code by e-mail',
           description:
-            'Sends six digits to the address. They work for ten minutes, for five attempts and only together with the `requestToken` of this reply. Earlier codes keep working. The reply is the same whether the account exists or not.',
+            'Sends six digits to the address. They work for ten minutes, for five attempts and only together with the `requestToken` of this response. Earlier codes keep working. The response is the same whether the account exists or not.',
         },
       },
     )

@@ -158,7 +158,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           operationId: 'receiveAppleAccountNotification',
           summary: 'Receive a notification of Sign in with Apple',
           description:
-            'For Apple only: the notification must be signed by Apple for one of `APPLE_CLIENT_IDS`. `consent-revoked` and `account-delete` unlink the Apple account and end the user’s sessions; `email-disabled` and `email-enabled` stop and resume e-mails to the private address. Replies 200 with the code `ok`, `duplicate` or `ignored`.',
+            'For Apple only: the notification must be signed by Apple for one of `APPLE_CLIENT_IDS`. `consent-revoked` and `account-delete` unlink the Apple account and end the user’s sessions; `email-disabled` and `email-enabled` stop and resume e-mails to the private address. Returns 200 with the code `ok`, `duplicate` or `ignored`.',
           requestBody: {
             required: true,
             content: { 'application/json': { schema: AppleAccountNotification as object } },
@@ -196,7 +196,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           operationId: 'refresh',
           summary: 'Exchange the refresh token',
           description:
-            'Each use replaces the refresh token. Store the new token before you use it. If the reply is lost, send the same token again to get the same successor. 409: another process of the app has just refreshed this session; read the tokens that it stored. A session ends after 60 days without use, and 365 days after the sign-in; a guest’s session ends only after 60 days without use.',
+            'Each use replaces the refresh token. Store the new token before you use it. If the response is lost, send the same token again to get the same successor. 409: another process of the app has just refreshed this session; read the tokens that it stored. A session ends after 60 days without use, and 365 days after the sign-in; a guest’s session ends only after 60 days without use.',
         },
       },
     )

@@ -56,7 +56,7 @@ export function twoFactorRoutes({ users: { twoFactor }, signedIn }: UserRoutesDe
           operationId: 'confirmTwoFactor',
           summary: 'Turn two-factor on',
           description:
-            'Returns the recovery codes. If the reply is lost, send the same code again within five minutes.',
+            'Returns the recovery codes. If the response is lost, send the same code again within five minutes.',
         },
       },
     )

@@ -140,7 +140,7 @@ export function createSessions(deps: SessionsDeps) {
   }
 
   /**
-   * A client that missed the reply can repeat a used token, until 60 s after its successor was first used. Later the
+   * A client that missed the response can repeat a used token, until 60 s after its successor was first used. Later the
    * token counts as stolen and the session ends, even if two tokens in a row were repeated after their successor was
    * used; within 5 s of that use, two processes may have refreshed at once, so the token is only refused. A guest
    * cannot sign in again, so its token works until its successor was used for a refresh.

@@ -14,7 +14,7 @@ import type { SessionEndings } from './session-endings.ts'
 import type { Sessions, TokenGrant } from './sessions.ts'
 import { ACCESS_TOKEN_TTL_SECONDS, notSignedIn, type Tokens } from './tokens.ts'
 
-/** Where a request comes from. `baseUrl`: the base of file URLs in the reply. */
+/** Where a request comes from. `baseUrl`: the base of file URLs in the response. */
 export type RequestOrigin = AttemptOrigin & { device: DeviceAt; baseUrl: string }
 
 /** A device and its address, if that is known. */
@@ -84,7 +84,7 @@ export function createSignIn(deps: SignInDeps) {
     if (guest) await mergeGuest(tx, guest.id, userId)
   }
 
-  /** The reply for a sign-in result, after the commit. */
+  /** The response for a sign-in result, after the commit. */
   async function toSignInReply(result: SignInResult, baseUrl: string) {
     if ('grant' in result)
       return { code: 'ok', response: await toSessionReply(result.grant, baseUrl) }
@@ -133,7 +133,7 @@ export function createSignIn(deps: SignInDeps) {
     return sessions.open(tx, user, device)
   }
 
-  /** The reply with a session's tokens, after the commit. */
+  /** The response with a session's tokens, after the commit. */
   async function toSessionReply(grant: TokenGrant, baseUrl: string) {
     return {
       accessToken: tokens.mintAccess(grant),

@@ -52,7 +52,7 @@ export function createAppleGrants({ teamId, keyId, privateKey, url }: AppleKeys,
     })
     if (reply.ok) return reply
     await reply.body?.cancel()
-    throw new Error(`Apple replied to ${path} with ${reply.status}`)
+    throw new Error(`Apple responded to ${path} with ${reply.status}`)
   }
 
   async function clientSecret(clientId: string): Promise<string> {

@@ -37,7 +37,7 @@ type TwoFactorDeps = {
 
 export type TwoFactor = ReturnType<typeof createTwoFactor>
 
-/** How long a confirmation can be repeated after its reply was lost. */
+/** How long a confirmation can be repeated after its response was lost. */
 const CONFIRM_RETRY_MS = 5 * MINUTE_MS
 const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', max: 10, seconds: 15 * 60 }
 /** Keeps the chance of guessing a code near 2 % in a year for a thief who knows the password. */
@@ -78,7 +78,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     return { secret, otpauthUrl, qrSvg: renderSVG(otpauthUrl) }
   }
 
-  /** Ends the other sessions. Recovery codes are derived, so a client that missed the reply gets the same ones. */
+  /** Ends the other sessions. Recovery codes are derived, so a client that missed the response gets the same ones. */
   async function confirm(userId: string, sessionId: string, typed: string): Promise<string[]> {
     const code = plainCode(typed)
     const reservation = await reserve(userId, typed)

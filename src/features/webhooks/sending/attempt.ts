@@ -30,7 +30,7 @@ export const OUTCOMES = [
 
 type Outcome = (typeof OUTCOMES)[number]
 
-/** `fault` is null after a success; `status` is null if there was no reply. */
+/** `fault` is null after a success; `status` is null if there was no response. */
 export type AttemptResult = {
   at: Date
   duration: number
@@ -102,7 +102,7 @@ export function createAttempt(deps: AttemptDeps): Attempt {
     } catch (error) {
       if (timeout.aborted) {
         const seconds = timeoutMs / 1000
-        return end('timeout', `No complete reply within ${seconds} seconds.`, { status })
+        return end('timeout', `No complete response within ${seconds} seconds.`, { status })
       }
       return end(...describeError(error, endpoint.url), { status })
     }
@@ -120,7 +120,7 @@ export function createAttempt(deps: AttemptDeps): Attempt {
   }
 
   /**
-   * Uses the address that replied last, probably on its open connection. A receiver that closes it has not read the
+   * Uses the address that responded last, probably on its open connection. A receiver that closes it has not read the
    * request, which is sent again on a new one.
    */
   async function connect({ urls, ...target }: Target, request: Request): Promise<Response> {
@@ -175,10 +175,10 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
 
 function classifyReply(status: number): [outcome: Outcome, fault: string | null] {
   if (status >= 200 && status < 300) return ['delivered', null]
-  if (status === 410) return ['gone', 'The endpoint replied 410 Gone, so it was disabled.']
+  if (status === 410) return ['gone', 'The endpoint returned 410 Gone, so it was disabled.']
   if (status >= 300 && status < 400)
-    return ['redirected', `The endpoint replied ${status}. Redirects are not followed.`]
-  return ['refused', `The endpoint replied ${status}.`]
+    return ['redirected', `The endpoint returned ${status}. Redirects are not followed.`]
+  return ['refused', `The endpoint returned ${status}.`]
 }
 
 function readCode(error: unknown): string {

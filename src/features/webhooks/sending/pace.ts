@@ -4,7 +4,7 @@ type Pace = {
   /** Requests at a time; the whole part counts. */
   limit: number
   delivered: number
-  /** The shortest and the longest of the last replies, in ms. */
+  /** The shortest and the longest of the last responses, in ms. */
   fastest: number
   slowest: number
   /** By `performance.now()`. */
@@ -13,7 +13,7 @@ type Pace = {
 
 /** At once, to one endpoint. Times the maximum number of endpoints it stays below Bun's limit of 256 requests. */
 const MAX_LIMIT = 8
-/** How much of a longest or shortest reply is remembered after the next one. */
+/** How much of a longest or shortest response is remembered after the next one. */
 const DECAY = 0.98
 /** A failure that a busy or broken receiver causes, rather than the message. */
 const isOverload = ({ outcome, status }: AttemptResult) =>
@@ -21,7 +21,7 @@ const isOverload = ({ outcome, status }: AttemptResult) =>
 
 /**
  * A receiver keeps working on requests that timed out, and the next ones would wait behind them: after time-outs it gets a
- * pause, then one request, then more while its replies stay fast.
+ * pause, then one request, then more while its responses stay fast.
  */
 export function createPaces(timeoutMs: number) {
   const paces = new Map<string, Pace>()
@@ -41,7 +41,7 @@ export function createPaces(timeoutMs: number) {
       if (result.outcome === 'delivered') adapt(pace, result.duration)
       else if (result.outcome === 'timeout') {
         pace.limit = 1
-        // At most twice the time that the receiver takes for a request, judging by its replies since.
+        // At most twice the time that the receiver takes for a request, judging by its responses since.
         const needed = (2 * timeoutMs) / Math.max(2, pace.delivered - deliveredBefore)
         pace.resumesAt = Math.max(pace.resumesAt, performance.now()) + needed
       } else if (isOverload(result)) pace.limit = Math.max(1, pace.limit / 2)

@@ -22,7 +22,7 @@ type ResultsDeps = {
 
 export type Results = ReturnType<typeof createResults>
 
-/** Characters of a reply that are stored. A receiver may reply to each of a great many events with a whole page. */
+/** Characters of a response that are stored. A receiver may answer each of a great many events with a whole page. */
 const MAX_STORED_REPLY_CHARS = { delivered: 500, failed: 4_000 }
 const DISABLED_AFTER_MS = 5 * DAY_MS
 /** Longer than any delay between two attempts. After such a pause, a failure begins a new streak. */

@@ -93,14 +93,14 @@ export const TestReply = createDataSchema(
       delivery: id('of the delivery'),
       duration: integer({ description: 'how long the attempt took, in ms', examples: [120] }),
       status: nullable(
-        integer({ description: 'the status of the reply', examples: [204] }),
-        'the status of the reply; null if there was none',
+        integer({ description: 'the status of the response', examples: [204] }),
+        'the status of the response; null if there was none',
       ),
       fault: nullable(
-        t.String({ description: 'what went wrong', examples: ['The reply took too long.'] }),
+        t.String({ description: 'what went wrong', examples: ['The response took too long.'] }),
         'what went wrong; null if the event was delivered',
       ),
-      reply: t.String({ description: 'the beginning of the reply', examples: ['ok'] }),
+      reply: t.String({ description: 'the beginning of the response', examples: ['ok'] }),
     },
     'WebhookTest',
     'the result of a test event',

@@ -22,7 +22,7 @@ type Pools = { reads: Pool; changes: Pool }
 const DEADLINE_MS = 3_000
 /** A slot further ahead was claimed while a clock was wrong; it would block every run until then. */
 const MAX_SLOT_AHEAD_MS = HOUR_MS
-/** A later slot replaces an earlier one; each is claimed once. A claim whose reply was lost may be repeated. */
+/** A later slot replaces an earlier one; each is claimed once. A claim whose response was lost may be repeated. */
 const CLAIM = `INSERT INTO timer_runs (name, slot, claim) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET slot = excluded.slot, claim = excluded.claim
 WHERE timer_runs.slot < excluded.slot OR timer_runs.slot > excluded.slot + ${MAX_SLOT_AHEAD_MS}

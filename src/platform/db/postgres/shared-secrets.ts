@@ -29,7 +29,7 @@ export function createSharedSecrets(pool: Pool, key: Uint8Array) {
       },
       async replace(text) {
         const [row] = await pool.read(REPLACE, [name, seal(key, text), versions.get(name)])
-        // No row: another instance was first, or the reply to our own change was lost.
+        // No row: another instance was first, or the response to our own change was lost.
         const kept = row ? { text, version: Number(row[0]) } : await find(name)
         if (kept?.text !== text)
           throw new AppError('conflict', 'Another instance has just changed the keys. Try again.')

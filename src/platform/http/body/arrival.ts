@@ -7,7 +7,7 @@ type MinimumRate = {
   onLate?: () => Error
 }
 
-/** In seconds. Phones in a tunnel pause for a minute or two. Proxies must wait longer, to pass on our reply. */
+/** In seconds. Phones in a tunnel pause for a minute or two. Proxies must wait longer, to pass on our response. */
 const MAX_PAUSE = 150
 export const PATIENT_RATE = { grace: MAX_PAUSE, bytesPerSecond: () => 240 }
 /** More stalled bodies than this would fill the memory: each then gets only the contended grace, in seconds. */

@@ -18,7 +18,7 @@ const RENEW_MS = 4_000
 /** A file's reader may stall for this long, and then for as long as an idle connection. */
 const MAX_STILL_MS = 60_000
 
-/** A reply that is a file: the runtime would give its reader the shortest timeout. */
+/** A response that is a file: the runtime would give its reader the shortest timeout. */
 export function allowReaderPauses(request: Request) {
   files.add(request)
 }

@@ -1,17 +1,17 @@
 import { withTimeout } from '../../../lib/concurrency/with-timeout.ts'
 import { hasUnreadBody, readChunks } from './body.ts'
 
-/** A reply waits this long for the rest of its request, so that most connections can stay open. */
+/** A response waits this long for the rest of its request, so that most connections can stay open. */
 const MAX_WAIT_MS = 100
 /** After that, the rest is discarded within these bounds. */
 const MAX_DISCARD_MS = 120_000
-/** A proxy that has the reply may send no more, and wait for the end of the connection. */
+/** A proxy that has the response may send no more, and wait for the end of the connection. */
 const MAX_PAUSE_MS = 2_000
 const MAX_DISCARDED_BYTES = 128 * 1024 * 1024
 
 /**
- * Reads on before closing, or a client that is still sending would get a reset instead of the reply (RFC 9112 §9.6). If
- * much is missing, a refusal announces the close. `onEnd`: nothing more is read.
+ * Reads on before closing, or a client that is still sending would get a reset instead of the response (RFC 9112 §9.6).
+ * If much is missing, a refusal announces the close. `onEnd`: nothing more is read.
  */
 export async function replyAfterBody(
   request: Request,
@@ -24,7 +24,7 @@ export async function replyAfterBody(
   await withTimeout(end, MAX_WAIT_MS, () => new Error('a long body')).catch(() => {})
   if (!hasUnreadBody(request) || reply.status < 400) return reply
   const content = await reply.bytes()
-  // The runtime closes the connection at the end of the reply: the client gets its content before.
+  // The runtime closes the connection at the end of the response: the client gets its content before.
   const stream = new ReadableStream<Uint8Array>({
     async start(controller) {
       controller.enqueue(content)

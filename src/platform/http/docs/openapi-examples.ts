@@ -19,7 +19,7 @@ const FAILURES: Record<string, [code: string, message: string]> = {
   '507': ['insufficient_storage', 'The server has no space left. Try again later.'],
 }
 
-/** The content of a reply, with an example of an error of this status. */
+/** The content of a response, with an example of an error of this status. */
 export function withFailureExample(
   status: string,
   content: Record<string, Node>,

@@ -17,7 +17,7 @@ const COMMON_HEADERS: Record<string, Node> = {
   Env: {
     name: 'env',
     ...optional(
-      '`test`, empty or absent: plain JSON. Any other word: requests and replies are sealed',
+      '`test`, empty or absent: plain JSON. Any other word: requests and responses are sealed',
       'test',
       {
         pattern: '^[A-Za-z0-9_-]{1,32}$',
@@ -70,7 +70,7 @@ const REQUEST_HEADERS: Record<string, Node> = {
   IfMatch: {
     name: 'If-Match',
     ...optional(
-      'the `ETag` of the reply that a change is based on, or `*`: the server answers 412 if the content has changed since',
+      'the `ETag` of the response that a change is based on, or `*`: the server answers 412 if the content has changed since',
       '"RBNvo1WzZ4oRRq0W9-hknp.RBNvo1WzZ4oRRq0W9-hknp"',
     ),
   },
@@ -84,7 +84,7 @@ const REQUEST_HEADERS: Record<string, Node> = {
   IfNoneMatch: {
     name: 'If-None-Match',
     ...optional(
-      'the `ETag` of a cached reply: the server answers 304 if it has not changed. Leave it out if your client treats 304 as an error',
+      'the `ETag` of a cached response: the server answers 304 if it has not changed. Leave it out if your client treats 304 as an error',
       '"k3v9qw1x5c7b2n4m6j8h0g"',
     ),
   },
@@ -102,7 +102,7 @@ const RESPONSE_HEADERS: Record<string, Node> = {
   },
   WwwAuthenticate: text('the authentication scheme', 'Bearer'),
   ETag: text('changes with the content', '"k3v9qw1x5c7b2n4m6j8h0g"'),
-  CacheControl: text('how long the reply may be cached', 'public, max-age=300'),
+  CacheControl: text('how long the response may be cached', 'public, max-age=300'),
   ContentLanguage: text('the language of the texts', 'en'),
 }
 
@@ -123,8 +123,8 @@ export function headerParameters(names: string[]): Node[] {
 }
 
 /**
- * The headers of a reply with `status`. `isCached`: whether the endpoint is public and cached; `hasTexts`: whether the
- * data of its reply has texts in a language. Messages and failures have them anyway.
+ * The headers of a response with `status`. `isCached`: whether the endpoint is public and cached; `hasTexts`: whether
+ * the data of its response has texts in a language. Messages and failures have them anyway.
  */
 export function responseHeaders(
   status: string,

@@ -9,7 +9,7 @@ import {
 } from './openapi-headers.ts'
 
 type Node = Record<string, unknown>
-/** The plugin puts the title and description of a reply's schema next to its content. */
+/** The plugin puts the title and description of a response's schema next to its content. */
 type Response = {
   description?: string
   title?: string
@@ -105,7 +105,7 @@ export function normalizeOpenApi(
 function simplify(document: OpenApi): OpenApi {
   return JSON.parse(JSON.stringify(document), (_key, node) => {
     const simple = node?.['x-simple']
-    // The plugin repeats the schema's title on the reply, which would name the simple schema after the original.
+    // The plugin repeats the schema's title on the response, which would name the simple schema after the original.
     return simple && node.content ? { content: node.content } : (simple ?? node)
   })
 }
@@ -153,7 +153,7 @@ function withHeaders(operation: Operation): Operation {
   } as Operation
 }
 
-/** Whether a reply is a sentence for the user, without data. */
+/** Whether a response is a sentence for the user, without data. */
 function isMessage(response: unknown): boolean {
   return JSON.stringify(response ?? {}).includes('"message"')
 }

@@ -22,7 +22,7 @@ export function createTranslator(byLanguage: Record<string, Sentences>) {
     return find(sentence, language) ?? sentence
   }
 
-  /** Translates all sentences of a reply, or none when one of them has no translation. */
+  /** Translates all sentences of a response, or none when one of them has no translation. */
   function translateAll(
     sentences: string[],
     request: Request,
@@ -41,7 +41,7 @@ export function createTranslator(byLanguage: Record<string, Sentences>) {
   }
 }
 
-/** Translates the messages of replies without data into the language of the request. */
+/** Translates the messages of responses without data into the language of the request. */
 export function translatedReplies({ translateAll }: Pick<Translator, 'translateAll'>) {
   return new Elysia({ name: 'translated-replies' }).onAfterHandle(
     { as: 'scoped' },

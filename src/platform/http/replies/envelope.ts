@@ -116,7 +116,7 @@ export const Message = closedObject(
     message: t.String({ description: 'a sentence for users', examples: ['Done.'] }),
   },
   'Message',
-  'a reply without data',
+  'a response without data',
 )
 
 const FailureDetail = closedObject(
@@ -148,7 +148,7 @@ export const Failure = closedObject(
     details: t.Optional(t.Array(FailureDetail, { description: 'the invalid fields' })),
   },
   'Failure',
-  'the body of every error reply',
+  'the body of every error response',
 )
 
 /** For success, and each failure status that the route can return; any can return 503. */

@@ -30,9 +30,9 @@ type ErrorsDeps = {
   appName: string
 }
 
-/** Their replies are always pages. */
+/** Their responses are always pages. */
 const PAGES = /^\/(auth|account)\//
-/** Routes that reply with JSON, even to a browser that shows one of them. */
+/** Routes that respond with JSON, even to a browser that shows one of them. */
 const INTERFACES = /^\/(console\/)?api\//
 
 /** Turns thrown errors into the envelope, or a page for browsers. Add it first, so that it covers every route. */
@@ -83,11 +83,11 @@ function isForBrowser(request: Request): boolean {
   return !INTERFACES.test(path) && (request.headers.get('accept')?.includes('text/html') ?? false)
 }
 
-/** The message of an error about a reply contains the whole reply, with tokens and addresses: names only the field. */
+/** The message of a response error contains the whole response, with tokens and addresses: names only the field. */
 function withoutReply(error: unknown): unknown {
   if (!(error instanceof ValidationError)) return error
   const { path, message } = error.valueError ?? {}
-  return new Error(`the reply does not match its schema at ${path}: ${message}`)
+  return new Error(`the response does not match its schema at ${path}: ${message}`)
 }
 
 type AllowedMethods = (path: string) => string[]

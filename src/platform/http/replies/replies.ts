@@ -13,7 +13,7 @@ export const cached = { 'x-cached': true }
 /** Marks a route whose data has texts in the language of the request, for the API docs. */
 export const localized = { 'x-texts': true }
 
-/** A rendered reply, cached until its content changes. `compressed` keeps what clients have asked for. */
+/** A rendered response, cached until its content changes. `compressed` keeps what clients have asked for. */
 type PublicReply = { body: string; etag: string; compressed?: Map<string, Uint8Array> }
 
 /** By our preference. */
@@ -25,7 +25,7 @@ const COMPRESSORS: Record<string, (body: Uint8Array) => Uint8Array> = {
 }
 /** A higher one takes ten times as long. */
 const BROTLI_QUALITY = 5
-/** A shorter reply fits into one packet. */
+/** A shorter response fits into one packet. */
 const MIN_COMPRESSED_LENGTH = 1_000
 const ENCODING_LIMIT = 200
 const PROXY_SUFFIX = /^-{1,2}(gzip|br|zstd|deflate)"$/
@@ -41,7 +41,7 @@ export function createPublicCache<T extends object>(
     const known = replies.get(value)?.get(variant)
     if (known) return known
     const byVariant = replies.get(value) ?? new Map<string, PublicReply>()
-    // Clients can choose variants, so the number of cached replies is bounded.
+    // Clients can choose variants, so the number of cached responses is bounded.
     if (byVariant.size >= MAX_REPLIES_PER_VALUE) byVariant.clear()
     const reply = encode(render(value, variant))
     replies.set(value, byVariant.set(variant, reply))
@@ -55,7 +55,7 @@ function encode(response: unknown): PublicReply {
 }
 
 /**
- * Replies 200, or 304 when the client has the body. `maxAge` in seconds; `language`: if negotiated; `isPrivate`: for
+ * Returns 200, or 304 when the client has the body. `maxAge` in seconds; `language`: if negotiated; `isPrivate`: for
  * one user or device.
  */
 export function sendPublic(

@@ -22,7 +22,7 @@ const HSTS = 'max-age=31536000'
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/** Sets the id and the security headers of every reply, logs one line per request, and measures it. */
+/** Sets the id and the security headers of every response, logs one line per request, and measures it. */
 export function observe({ log, metrics, isTls }: ObserveDeps) {
   const logRequest = createLineWriter(log)
   return new Elysia({ name: 'observe' })
@@ -70,7 +70,7 @@ export function observe({ log, metrics, isTls }: ObserveDeps) {
     })
 }
 
-/** The code of a reply in the envelope; empty for others. */
+/** The code of a response in the envelope; empty for others. */
 function readCode(reply: unknown): string {
   const { code } = (reply ?? {}) as { code?: unknown }
   return typeof code === 'string' ? code : ''

@@ -17,7 +17,7 @@ export function isWithoutHost({ url }: Request): boolean {
 
 export type FromProxy = (request: Request) => boolean
 
-/** The base of URLs in replies: `baseUrl`, or the request's origin. */
+/** The base of URLs in responses: `baseUrl`, or the request's origin. */
 export function createBaseUrlReader(
   baseUrl: string | null,
   isFromProxy: FromProxy,

@@ -31,7 +31,7 @@ const SEND_BUFFER_BYTES = 4 * 1024 * 1024
 const MIN_BYTES_PER_MS = 250
 /** Errors that a retry may resolve. */
 const TRANSIENT = /^(408|429) |BadDigest$|RequestTimeout$|OperationAborted$|SlowDown$/
-/** A reply to HEAD does not say whether the object or the bucket is missing. */
+/** A response to HEAD does not say whether the object or the bucket is missing. */
 const NOT_FOUND = /^(GET|DELETE) NoSuchKey$|^HEAD /
 const MAX_ERROR_BYTES = 16 * 1024
 /** A store may take long to join the parts of a large object. */
@@ -41,7 +41,7 @@ const MAX_REPLY_BYTES = 4 * 1024 * 1024
 const PIECE_BYTES = 8 * 1024 * 1024
 const ERROR_PATTERN = /<Code>([^<]*)(?:.*?<Message>([^<]*))?/s
 
-/** Retries transient failures twice, then throws `unavailable` with the store's reply as the cause. */
+/** Retries transient failures twice, then throws `unavailable` with the store's response as the cause. */
 export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }: S3Settings) {
   const s3 = new Bun.S3Client(account)
   const folder = prefix === '' ? '' : `${prefix}/`
@@ -78,7 +78,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
       const etag = reply && readEtag(reply)
       if (etag === md5.toString('hex')) return etag
       if (reply && etag && isEncrypted(reply) && (await isStored(reply, watch))) return etag
-      throw new StoreError(`S3 replied to PUT ${key} with success, but not with its ETag`, false)
+      throw new StoreError(`S3 responded to PUT ${key} with success, but not with its ETag`, false)
     })
   }
 
@@ -176,7 +176,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     return call('GET', '', { uploads: '', delimiter: '/', prefix: folder + start })
   }
 
-  /** The text of the reply to a request with parameters; that of the bucket if `key` is empty. */
+  /** The text of the response to a request with parameters; that of the bucket if `key` is empty. */
   function call(
     method: 'POST' | 'DELETE' | 'GET',
     key: string,
@@ -189,7 +189,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
         (reply && (await readTextCapped(reply, MAX_REPLY_BYTES).catch(throwStoreError))) ?? ''
       if (!text.includes('<Error>')) return text
       // The completion of an upload reports an error after its status.
-      throw new StoreError(`S3 replied to ${method} ${key} with 200 ${readError(text).code}`, true)
+      throw new StoreError(`S3 responded to ${method} ${key} with 200 ${readError(text).code}`, true)
     })
   }
 
@@ -219,7 +219,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     const text = (await readTextCapped(reply, MAX_ERROR_BYTES).catch(throwStoreError)) ?? ''
     const { code, reason } = readError(text)
     if (status === 404 && NOT_FOUND.test(`${method} ${code}`)) return null
-    const message = `S3 replied to ${method} ${key} with ${status} ${code} ${reason}`.trimEnd()
+    const message = `S3 responded to ${method} ${key} with ${status} ${code} ${reason}`.trimEnd()
     throw new StoreError(message, status >= 500 || TRANSIENT.test(`${status} ${code}`))
   }
 }

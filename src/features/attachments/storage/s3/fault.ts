@@ -1,4 +1,4 @@
-/** What to set, by the store's reply; the first match counts. */
+/** What to set, by the store's response; the first match counts. */
 const ADVICE: [RegExp, string][] = [
   [
     /RequestTimeTooSkewed|Request has expired|not yet valid/,

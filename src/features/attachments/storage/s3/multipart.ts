@@ -44,7 +44,7 @@ export async function listUnfinishedUploads(client: S3Client, start: string) {
   }))
 }
 
-/** Joins the parts, and makes sure that the store has joined them: its reply may be lost, or not mean it. */
+/** Joins the parts, and makes sure that the store has joined them: its response may be lost, or not mean it. */
 async function complete(
   client: S3Client,
   key: string,
@@ -67,7 +67,7 @@ async function complete(
   const stored = await client.head(key).catch(() => null)
   if (etag !== '' && stored?.size === bytes && stored.etag === etag) return
   if (failure !== null) throw failure
-  const message = `S3 replied to POST ${key} with success, but does not have the object`
+  const message = `S3 responded to POST ${key} with success, but does not have the object`
   throw storeUnavailable(new StoreError(message, false))
 }
 

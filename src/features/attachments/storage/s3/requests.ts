@@ -52,7 +52,7 @@ export async function withRetries<T>(
   }
 }
 
-/** The store's reply is the cause. */
+/** The store's response is the cause. */
 export function storeUnavailable(cause: StoreError): AppError {
   const options = { retryAfterSeconds: 5, cause }
   return new AppError('unavailable', 'The storage is unavailable. Try again in a moment.', options)

@@ -40,7 +40,7 @@ export type PlayItem = {
   quantity: number
 }
 
-/** A reply of Google's about a purchase. Times in ms. */
+/** Google's response about a purchase. Times in ms. */
 export type PlayAnswer = {
   kind: PurchaseKind
   state: PlayState
@@ -69,7 +69,7 @@ const CANCEL_REASONS: Record<string, string> = {
   replacementCancellation: 'UNSUBSCRIBE',
 }
 
-/** Throws `PlayApiError` for a reply without a known state or without items. */
+/** Throws `PlayApiError` for a response without a known state or without items. */
 export function parseReply(kind: PurchaseKind, reply: Json): PlayAnswer {
   const answer = kind === 'subscription' ? parseSubscription(reply) : parseProduct(reply)
   if (answer.items.length === 0) throw new PlayApiError('unreadable')
@@ -124,7 +124,7 @@ function parseItems(lineItems: Json[]): PlayItem[] {
         ids.find((id, other) => other !== at && (id === next || id.startsWith(`${next}:`))) ?? next,
       periodType,
       price: price['currencyCode'] === 'USD' ? parseUnits(price) : null,
-      // The price of an introductory or prorated period is not in the reply.
+      // The price of an introductory or prorated period is not in the response.
       paid:
         periodType === 'NORMAL' && !isProrated(item)
           ? money(price['currencyCode'], parseUnits(price))
@@ -198,7 +198,7 @@ function parseState(value: unknown, prefix: string): PlayState {
   return state
 }
 
-/** Converts a reply of the older call `products` to the format of `productsv2`. */
+/** Converts a response from the older call `products` to the format of `productsv2`. */
 export function convertToProductsV2(reply: Json, productId: string): Json {
   const { purchaseState, acknowledgementState, consumptionState, purchaseType } = reply
   return {

@@ -17,7 +17,7 @@ type Reason =
 
 const SENTENCES: Record<Reason, string> = {
   unreachable: 'Google cannot be reached.',
-  unreadable: "Google's reply has no known state of the purchase.",
+  unreadable: "Google's response has no known state of the purchase.",
   refused_key:
     'Google refuses the service account. Enable the Google Play Android Developer API in its project, and invite its e-mail in Play Console → Users and permissions with "View financial data" and "Manage orders and subscriptions". New permissions take 24 to 48 hours to work.',
   unknown: 'Google has no record of this purchase.',

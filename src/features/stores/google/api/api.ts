@@ -30,7 +30,7 @@ export function createPlayApi({ account, url, tokenUrl, now }: PlayApiDeps) {
   let isRefused = false
   return { call, isKeyRefused: () => isRefused }
 
-  /** The JSON of a reply. `path` follows `applications/`. A stale access token is renewed once. */
+  /** The JSON of a response. `path` follows `applications/`. A stale access token is renewed once. */
   async function call(
     path: string,
     { body, signal }: { body?: object; signal?: AbortSignal | undefined } = {},

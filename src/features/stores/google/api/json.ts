@@ -27,7 +27,7 @@ export function time(value: unknown): number | null {
 /** The latest time that a `Date` can represent. */
 const MAX_DATE_MS = 8.64e15
 
-/** Personal data in Google's replies, apart from the account id that the app passed. */
+/** Personal data in Google's responses, apart from the account id that the app passed. */
 const PERSONAL = new Set([
   'subscribeWithGoogleInfo',
   'reasonUserInput',

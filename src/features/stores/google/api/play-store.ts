@@ -62,7 +62,7 @@ export function createPlayStore(api: PlayApi) {
 
   /**
    * Google refunds an unacknowledged purchase after three days. `userId`: for a purchase outside the app, in later
-   * replies.
+   * responses.
    */
   async function acknowledge(purchase: PlayPurchase, productId: string, userId: string | null) {
     const [bareId = ''] = productId.split(':')
@@ -106,7 +106,7 @@ function isUnknown(error: unknown): boolean {
   return error instanceof PlayApiError && error.reason === 'unknown'
 }
 
-/** The tag differs in every reply. */
+/** The tag differs in every response. */
 function withoutTag({ etag: _etag, ...reply }: Json): Json {
   return reply
 }

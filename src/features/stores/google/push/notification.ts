@@ -11,7 +11,7 @@ export type Push = {
   /** Null in a notification that cannot be read. */
   packageName: string | null
   changed: { purchaseToken: string; kind: PurchaseKind | null; productId: string | null } | null
-  /** The refund of an order: Google's replies about a purchase do not mention it. */
+  /** The refund of an order: Google's responses about a purchase do not mention it. */
   voided: { orderId: string; isPartial: boolean; at: number } | null
 }
 

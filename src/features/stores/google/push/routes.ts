@@ -64,7 +64,7 @@ export function playRoutes(deps: PlayRoutesDeps) {
           operationId: 'receivePlayNotification',
           summary: 'Receive a Google Play notification',
           description:
-            'For Pub/Sub only, with a token of the configured service account. Replies 200 once the notification is stored durably; the server then queries Google about the purchase. Codes: `ok`, `duplicate` or `ignored`.',
+            'For Pub/Sub only, with a token of the configured service account. Returns 200 once the notification is stored durably; the server then queries Google about the purchase. Codes: `ok`, `duplicate` or `ignored`.',
           requestBody: {
             required: true,
             content: { 'application/json': { schema: PlayPush as object } },

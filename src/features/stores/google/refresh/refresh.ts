@@ -34,10 +34,10 @@ export type RefreshPurchase = ReturnType<typeof createPurchaseRefresh>
 /** In these states a purchase is paid for, so it can be acknowledged. */
 const ACKNOWLEDGEABLE = ['ACTIVE', 'IN_GRACE_PERIOD', 'CANCELED', 'ON_HOLD', 'PAUSED', 'PURCHASED']
 
-/** How many times an acknowledgement waits for the reply about the purchase that this one replaces. */
+/** How many times an acknowledgement waits for the response about the purchase that this one replaces. */
 const MAX_OWNER_ATTEMPTS = 5
 
-/** Queries a leased purchase, records the reply, and acknowledges the purchase. */
+/** Queries a leased purchase, records the response, and acknowledges the purchase. */
 export function createPurchaseRefresh(deps: PurchaseRefreshDeps) {
   const { db, play, purchases, pendingClaims, claims, eventInbox, snapshots, now } = deps
   const { acknowledgement } = deps
@@ -102,7 +102,7 @@ export function createPurchaseRefresh(deps: PurchaseRefreshDeps) {
     // Google no longer names the former purchase once this one is acknowledged.
     const linkedHash = linkedToken === null ? purchase.linkedHash : hashToken(linkedToken)
     const linked = linkedHash === null ? null : await purchases.find(tx, linkedHash)
-    // A clock that was ahead must not make this reply older than the last one.
+    // A clock that was ahead must not make this response older than the last one.
     const lastAt = await Promise.all(
       known.map((item) => snapshots.latestAt(tx, 'play_store', toPurchaseKey(item))),
     )
