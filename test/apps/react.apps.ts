@@ -59,7 +59,7 @@ test('queries follow the server and the session', async () => {
 })
 `
 
-/** Renders the account of the page, and uploads a picture whose first reply is lost. */
+/** Renders the account of the page, and uploads a picture whose first response is lost. */
 const ACCOUNT_TEST = `
 import { fireEvent, render, screen } from '@testing-library/react'
 import { createClient } from 'homeport-client'

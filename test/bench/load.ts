@@ -63,7 +63,7 @@ async function generate(load: Load): Promise<LoadResult> {
       socket: {
         open: send,
         data(socket, chunk) {
-          // After the head only the length is counted, so that large replies are not copied.
+          // After the head only the length is counted, so that large responses are not copied.
           if (missing === null) {
             head = head.length === 0 ? Buffer.from(chunk) : Buffer.concat([head, chunk])
             const size = replySize(head)
@@ -126,7 +126,7 @@ async function readRequests(file: string): Promise<Buffer[]> {
   return requests.map((text) => Buffer.from(text))
 }
 
-/** The length of the reply at the start of `bytes`, or null if its head is incomplete. */
+/** The length of the response at the start of `bytes`, or null if its head is incomplete. */
 export function replySize(bytes: Buffer): number | null {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd < 0) return null

@@ -49,7 +49,7 @@ test('the wait for a connection is part of the latency', async () => {
   expect(all.max).toBeGreaterThan(190)
 })
 
-test('requests without a 200 or 304 reply count as failed', async () => {
+test('requests without a 200 or 304 response count as failed', async () => {
   let count = 0
   const server = serve(async () => {
     const status = [200, 304, 503][count++]
@@ -61,7 +61,7 @@ test('requests without a 200 or 304 reply count as failed', async () => {
   expect(failed).toBe(2)
 })
 
-test('a reply is complete once its length or its last chunk has arrived', () => {
+test('a response is complete once its length or its last chunk has arrived', () => {
   const reader = createReplyReader()
   const take = (text: string) => {
     const reply = reader.take(Buffer.from(text))

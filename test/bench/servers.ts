@@ -96,7 +96,7 @@ function toRunningServer(server: Subprocess, port: number, readyAfter: number): 
   return { port, pid: server.pid, readyAfter, stop }
 }
 
-/** Retries until the reply is successful, which means the server is up. */
+/** Retries until the response is successful, which means the server is up. */
 export async function waitUntilOk(url: string) {
   for (let tries = 0; tries < 5_000; tries++) {
     const reply = await fetch(url).catch(() => null)

@@ -63,7 +63,7 @@ async function timeSignIn(): Promise<number> {
   return performance.now() - start
 }
 
-/** Returns a function that stops the flood and waits for its last reply. */
+/** Returns a function that stops the flood and waits for its last response. */
 function startFlood(): () => Promise<unknown> {
   const replies: Promise<unknown>[] = []
   const timer = setInterval(() => replies.push(post('login', WRONG, 401)), 1000 / WRONG_PER_SECOND)

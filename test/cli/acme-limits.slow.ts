@@ -6,7 +6,7 @@ import { axios } from 'acme-client'
 import { createAcme } from '../../src/cli/tls/acme.ts'
 import { yieldToEventLoop } from '../support/until.ts'
 
-test('an endless reply from a certificate authority is read only up to a limit', async () => {
+test('an endless response from a certificate authority is read only up to a limit', async () => {
   let sent = 0
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   const chunk = Buffer.alloc(2 ** 20, 32)

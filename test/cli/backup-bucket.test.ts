@@ -82,7 +82,7 @@ test('a failed upload leaves neither an object nor parts', async () => {
   expect(await listBackups(store.bucket)).toEqual([])
 }, 60_000)
 
-test('an upload survives damaged parts and a lost reply', async () => {
+test('an upload survives damaged parts and a lost response', async () => {
   await using store = await startBackupBucket()
   const { s3 } = store
   s3.faults.corrupt = 1

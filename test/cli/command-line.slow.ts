@@ -115,7 +115,7 @@ test.skipIf(process.getuid?.() !== 0).each(['health', 'restart'])(
 test('a command unknown to the running server asks the operator to restart it', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'homeport-older-'))
   await mkdir(dataDir, { recursive: true })
-  // Servers of every version send this reply to an unknown command.
+  // Servers of every version send this response to an unknown command.
   await using _older = Bun.serve({
     unix: join(dataDir, 'homeport.sock'),
     fetch: () => Response.json({ error: { code: 'not_found', message: 'no such command' } }),

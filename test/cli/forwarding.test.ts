@@ -66,7 +66,7 @@ async function openHandover(handle: (request: Request) => Promise<Response>) {
   }
 }
 
-/** Sends a chunked body while the server accepts it, and returns the head of the reply. */
+/** Sends a chunked body while the server accepts it, and returns the head of the response. */
 function postChunked(port: number, header: string, megabytes: number): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   const socket = connect(port, '127.0.0.1')

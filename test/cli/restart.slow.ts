@@ -101,7 +101,7 @@ test.skipIf(!isOnPostgres)(
   30_000,
 )
 
-test('a connection opened before a restart gets one more reply, from the new process, and is closed', async () => {
+test('a connection opened before a restart gets one more response, from the new process, and is closed', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ KEEP_ALIVE_SECONDS: '60' })
   const { accessToken } = await register(server, 'ann@example.com')

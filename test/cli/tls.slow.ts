@@ -150,7 +150,7 @@ test('a console port that is in use is reported at the start, even with certific
   expect(await process.exited).toBe(1)
 })
 
-test('an authority with an endless reply is retried after a deadline', async () => {
+test('an authority with an endless response is retried after a deadline', async () => {
   await using authority = await startAuthority(endlessReply, 300)
   await until(() => authority.tries() >= 2, 'the authority is not asked again')
   expect(authority.renewal.isFailing()).toBe(true)
@@ -168,7 +168,7 @@ test('the server stops at once while it waits for an authority', async () => {
   await authority.renewal.stop()
 })
 
-/** An authority with one reply to everything, and a renewal that gives up after `deadline` ms. */
+/** An authority with one response to everything, and a renewal that gives up after `deadline` ms. */
 async function startAuthority(reply: () => Response, deadline: number) {
   let tries = 0
   const authority = Bun.serve({

@@ -12,13 +12,13 @@ test.each<[string, string[]]>([
   ['in one packet', [`${HEAD}${BODY}0\r\n${TRAILER}`]],
   ['without announcing it', [`${UNANNOUNCED}${BODY}0\r\n${TRAILER}`]],
   ['in the last packet', [HEAD, BODY, `0\r\n${TRAILER}`]],
-])('a request with a trailer %s gets one reply, and is not carried out', async (_how, packets) => {
+])('a request with a trailer %s gets one response, and is not carried out', async (_how, packets) => {
   await using server = serve()
   expect(repliesIn(await server.send(packets))).toEqual(['400'])
   expect(server.bodies).toEqual([])
 })
 
-test('a trailer after the body does not change its single reply', async () => {
+test('a trailer after the body does not change its single response', async () => {
   await using server = serve()
   for (const packets of [
     [HEAD, BODY, '0\r\n', TRAILER],
@@ -34,19 +34,19 @@ test('a chunked request without a trailer is carried out', async () => {
   expect(server.bodies).toEqual(['abc', 'abc'])
 })
 
-test('a chunked request that is refused before its body is read gets one reply', async () => {
+test('a chunked request that is refused before its body is read gets one response', async () => {
   await using server = serve(() => new Response('refused', { status: 401 }))
   for (const packets of [[`${HEAD}${BODY}0\r\n${TRAILER}`], [HEAD, `${BODY}0\r\n${TRAILER}`]]) {
     expect(repliesIn(await server.send(packets))).toHaveLength(1)
   }
 })
 
-/** The status of each reply. */
+/** The status of each response. */
 function repliesIn(bytes: string): string[] {
   return [...bytes.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status = '']) => status)
 }
 
-/** A server whose replies go through our socket. `handle`: instead of reading the body. */
+/** A server whose responses go through our socket. `handle`: instead of reading the body. */
 function serve(handle?: () => Response) {
   const socket = createServingSocket('app', 5)
   const bodies: string[] = []

@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test'
 import { describeForOperator } from '../../src/cli/unavailable.ts'
 import { startStore } from '../support/s3-store.ts'
 
-const REPLY = 'The storage is unavailable. S3 replied to'
+const REPLY = 'The storage is unavailable. S3 responded to'
 
-test('commands show the reply of an object store and which setting to change', async () => {
+test('commands show the response from an object store and which setting to change', async () => {
   await using store = await startStore()
   expect(await messageOf(store.files({ bucket: 'wrong' }).open('a'))).toBe(
     `${REPLY} GET a with 404 NoSuchBucket Injected error NoSuchBucket: create the bucket, or correct FILES_URL or BACKUP_DIR.`,
@@ -28,7 +28,7 @@ test.each([
   [400, 'ExpiredToken', 'renew S3_SESSION_TOKEN'],
   [503, 'SlowDown', 'the store limits requests'],
 ])(
-  'explains which setting to change after the reply %i %s of an object store',
+  'explains which setting to change after the response %i %s of an object store',
   async (status, code, advice) => {
     await using server = Bun.serve({
       port: 0,

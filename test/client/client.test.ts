@@ -130,7 +130,7 @@ describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
     expect(network.seen.filter((path) => path.includes('refresh'))).toHaveLength(1)
   })
 
-  test('a refresh whose reply is lost is retried and does not sign the user out', async () => {
+  test('a refresh whose response is lost is retried and does not sign the user out', async () => {
     await using app = await open()
     const { client, network, signedOut } = clientOf(app, { env })
     await client.register(LOGIN)
@@ -175,7 +175,7 @@ describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
     expect(signedOut.times).toBe(1)
   })
 
-  test('a late reply for one user neither affects the next user nor signs them out', async () => {
+  test('a late response for one user neither affects the next user nor signs them out', async () => {
     await using app = await open()
     const { client, network, signedOut } = clientOf(app, { env })
     await clientOf(app, { env }).client.register({ ...LOGIN, email: 'bob@example.com' })

@@ -15,7 +15,7 @@ afterEach(() => {
   delete globals['XMLHttpRequest']
 })
 
-/** Answers requests with `replies` in turn: a status, no reply, or 503 with Retry-After: 60. */
+/** Answers requests with `replies` in turn: a status, no response, or 503 with Retry-After: 60. */
 function startServer(...replies: (number | 'silence' | 'later')[]) {
   const requested: string[] = []
   const server = Bun.serve({

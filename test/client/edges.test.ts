@@ -9,7 +9,7 @@ const PLAIN = { env: 'test' }
 
 describe.each(BACKENDS)('$name:', ({ open }) => {
   test.each([200, 401, 409, 429, 503])(
-    'logout succeeds on the device even if an intermediary replies %d',
+    'logout succeeds on the device even if an intermediary returns %d',
     async (status) => {
       await using app = await open()
       const { client, network } = clientOf(app, PLAIN)
@@ -34,7 +34,7 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     expect(await other.listSessions()).toHaveLength(1)
   })
 
-  test('repeating a deletion whose reply was lost succeeds', async () => {
+  test('repeating a deletion whose response was lost succeeds', async () => {
     await using app = await open()
     const { client, network } = clientOf(app, PLAIN)
     await client.register(LOGIN)

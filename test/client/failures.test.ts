@@ -33,7 +33,7 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     expect(await client.deleteProfile()).toEqual({ message: 'The account is deleted.' })
   })
 
-  test('a deletion whose reply was lost is confirmed after an attempt that was not sent', async () => {
+  test('a deletion whose response was lost is confirmed after an attempt that was not sent', async () => {
     await using app = await open()
     const { client, network } = clientOf(app, PLAIN)
     await client.register(LOGIN)
@@ -48,7 +48,7 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     expect(await client.deleteProfile()).toEqual({ message: 'The account is deleted.' })
   })
 
-  test('a deletion whose reply was lost is confirmed after another call has ended the session', async () => {
+  test('a deletion whose response was lost is confirmed after another call has ended the session', async () => {
     await using app = await open()
     const { client, network } = clientOf(app, PLAIN)
     const reasons: string[] = []
@@ -109,7 +109,7 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     await expect(client.deleteProfile()).rejects.toMatchObject({ code: 'unauthenticated' })
   })
 
-  test('the session of a guest does not end while a reply to their sign-in is on its way', async () => {
+  test('the session of a guest does not end while a response to their sign-in is on its way', async () => {
     await using app = await open()
     const { client, network, signedOut } = clientOf(app, PLAIN)
     const { user } = await client.startAsGuest()

@@ -9,8 +9,8 @@ const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 const PLAIN = { env: 'test' }
 const MINUTE = 60_000
 
-describe.each(BACKENDS)('$name: while a reply is on its way', ({ open }) => {
-  /** Holds back the replies to requests for a path until `release`, or loses them at `lose`. */
+describe.each(BACKENDS)('$name: while a response is on its way', ({ open }) => {
+  /** Holds back the responses to requests for a path until `release`, or loses them at `lose`. */
   function hold(network: ReturnType<typeof clientOf>['network'], path: string) {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const reached = Promise.withResolvers<void>()

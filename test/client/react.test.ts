@@ -123,7 +123,7 @@ describe('useSubscription', () => {
     await session.unmount()
   })
 
-  test('ignores a late reply for the previous user', async () => {
+  test('ignores a late response for the previous user', async () => {
     const { client, server, ann, bob, signIn } = openWorld()
     server.grantSubscription(ann)
     await signIn(ann)

@@ -28,7 +28,7 @@ describe.each(SERVERS)('$name:', ({ env, open }) => {
     expect((await client.listAttachments()).attachments).toHaveLength(1)
   })
 
-  test('an upload whose reply is lost is not stored twice', async () => {
+  test('an upload whose response is lost is not stored twice', async () => {
     await using app = await open()
     const { client, network } = await signedIn(app, { env })
     const files = [{ name: 'a.txt', data: new TextEncoder().encode('once') }]

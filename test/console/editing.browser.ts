@@ -260,7 +260,7 @@ async function questions(): Promise<string[]> {
 async function readApp(path: string, headers: Record<string, string> = {}) {
   const language = { 'Accept-Language': 'pt-BR' }
   const reply = await fetch(world.console.url + path, { headers: { ...language, ...headers } })
-  // biome-ignore lint/suspicious/noExplicitAny: replies of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: responses of every shape
   return ((await reply.json()) as { response: any }).response
 }
 

@@ -235,7 +235,7 @@ independentTest('the checklist names what is left to set up until it is dismisse
   await context.close()
 })
 
-independentTest('replays no events of another filter than the one that was counted', async () => {
+independentTest('does not replay events of a filter other than the one that was counted', async () => {
   const { page, context } = await world.open()
   await show(page, 'events?outcome=applied')
   await page.getByLabel('Type').selectOption('RENEWAL')

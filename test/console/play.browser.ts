@@ -127,7 +127,7 @@ browserTest('does not query a purchase that Google has forgotten', async () => {
   await context.close()
 })
 
-browserTest('asks the store that an order number belongs to', async () => {
+browserTest('queries the store that an order number belongs to', async () => {
   const { page, context } = await world.open()
   await page.goto('/console/purchases/M123')
   await page.getByRole('button', { name: 'Refresh from App Store' }).waitFor()

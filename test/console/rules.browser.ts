@@ -32,7 +32,7 @@ browserTest('previews and publishes a custom setting with a rule', async () => {
   ])
   expect(await preview('2.2.9', 'pt-BR')).toEqual([
     'newPaywall: no',
-    'Rule 1 did not match: version is 2.2.9, the rule wants 2.3.0 or newer.',
+    'Rule 1 did not match: version is 2.2.9, the rule requires 2.3.0 or newer.',
     'The default value applies.',
   ])
   expect((await preview('2.3.1', 'de')).at(0)).toBe('newPaywall: no')
@@ -64,7 +64,7 @@ browserTest('publishes a minimum version for 20% of people in Germany', async ()
   expect(await explanationOf(page, 'iOS supported version')).toEqual([
     'iOS supported version: 1.0.0',
     expect.stringMatching(
-      /^Rule 1 did not match: country is AT, the rule wants DE(; 20% does not include .*)?\.$/,
+      /^Rule 1 did not match: country is AT, the rule requires DE(; 20% does not include .*)?\.$/,
     ),
     'The default value applies.',
   ])
@@ -211,6 +211,6 @@ async function explanationOf(page: Page, name: string): Promise<string[]> {
 async function readApp(path: string, headers: Record<string, string> = {}) {
   const language = { 'Accept-Language': 'pt-BR' }
   const reply = await fetch(world.console.url + path, { headers: { ...language, ...headers } })
-  // biome-ignore lint/suspicious/noExplicitAny: replies of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: responses of every shape
   return ((await reply.json()) as { response: any }).response
 }

@@ -141,7 +141,7 @@ browserTest('lists unclaimed and doubled purchases', async () => {
   await context.close()
 })
 
-browserTest('asks the App Store about a purchase whose notification was lost', async () => {
+browserTest('queries the App Store about a purchase whose notification was lost', async () => {
   const { originalTransactionId: id, refund } = store.buy({ product: 'lost_product' })
   const { page, context } = await world.open()
   await page.goto(`/console/purchases/${id}`)
@@ -206,7 +206,7 @@ async function submit(email: string, signedTransaction: string) {
   expect(response.results[0].outcome).toBe('known')
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: replies of every shape
+// biome-ignore lint/suspicious/noExplicitAny: responses of every shape
 async function post(path: string, body: unknown, token?: string): Promise<any> {
   const reply = await fetch(world.console.url + path, {
     method: 'POST',

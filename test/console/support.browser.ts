@@ -59,7 +59,7 @@ browserTest('an action that is running cannot be cancelled', async () => {
   await context.close()
 })
 
-browserTest('a grant whose reply was lost is given once when it is sent again', async () => {
+browserTest('a grant whose response was lost is given once when it is sent again', async () => {
   const { page, context } = await world.open()
   await page.goto(await subscriptionOf('bob@example.com'))
   await waitUntilLoaded(page)

@@ -6,7 +6,7 @@ import { routeEnvironment } from '../support/routes.ts'
 
 const COUNT = 50_000
 
-test(`${COUNT} corrupted requests from the OpenAPI document get no 5xx and only documented replies ${fault(58)}`, async () => {
+test(`${COUNT} corrupted requests from the OpenAPI document get no 5xx and only documented responses ${fault(58)}`, async () => {
   await using app = await createTestApp({
     ...routeEnvironment,
     RATE_LIMITS: 'off',

@@ -129,7 +129,7 @@ test('an instance that freezes blocks the other one for at most ten seconds', as
   await Promise.all(busy)
 }, 60_000)
 
-/** Delivers the next event of a user's purchase. Returns the status of the reply. */
+/** Delivers the next event of a user's purchase. Returns the status of the response. */
 async function deliver(url: string, user: number, step: number): Promise<number> {
   const at = 1_783_000_000_000 + user * 1_000_000 + step
   const event = {
@@ -152,7 +152,7 @@ async function deliver(url: string, user: number, step: number): Promise<number>
 }
 
 /**
- * Causes `fault` under load. The servers must recover in time, reply correctly and lose no data.
+ * Causes `fault` under load. The servers must recover in time, respond correctly and lose no data.
  */
 async function underLoad(
   { urls, postgres, databaseUrl, filesDir }: TwoInstances,

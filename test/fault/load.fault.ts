@@ -74,7 +74,7 @@ test(`resetting the password of a known and of an unknown address takes the same
     const reply = await post(server, 'password', { email: `${name}@example.com` }, '/forgot')
     expect(reply.status).toBe(200)
   }
-  // Let work after the reply finish before the next request is timed.
+  // Let work after the response finish before the next request is timed.
   const { known, unknown } = await compareTimes(300, ask, 15)
   console.log(`59: known ${known.toFixed(3)} ms, unknown ${unknown.toFixed(3)} ms`)
   expect(Math.abs(known - unknown)).toBeLessThan(0.2)

@@ -11,7 +11,7 @@ const REQUESTS = 100_000
 const CONCURRENCY = 32
 /** The server releases memory after being idle for a while. */
 const QUIET_MS = 45_000
-/** A setting that differs by client; replies that contain one are cached by content. */
+/** A setting that differs by client; responses that contain one are cached by content. */
 const GREETING = { value: 'hi', rules: [{ when: { percent: 50 }, value: 'hello' }] }
 
 test.each([

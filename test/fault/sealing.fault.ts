@@ -104,7 +104,7 @@ test(`sealed uploads of 10 MiB are stored; a gigabyte is refused; memory is boun
       headers: { env: 'production', 'content-type': 'application/jose' },
       body: gigabyte(length),
     }).catch(() => null)
-    // Bun may close the connection before everything is sent; then there is no reply to read.
+    // Bun may close the connection before everything is sent; then there is no response to read.
     if (reply) expect(reply.status).toBe(length === null ? 400 : 413)
   }
   const { peak } = await stopWatching()

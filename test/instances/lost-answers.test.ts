@@ -7,14 +7,14 @@ import { startLossyProxy } from '../support/lossy-proxy.ts'
 import { simulateDelay } from '../support/until.ts'
 
 testInstances(
-  'a retried upload is complete when the reply to its first commit was lost',
+  'a retried upload is complete when the response to its first commit was lost',
   async () => {
     await using lossy = await createLossyApp()
     const { app, proxy } = lossy
     const { accessToken: token } = await app.register()
     const send = () =>
       uploadBody(app, token, 'x', 'text/plain', 'supportTicket', { 'idempotency-key': 'k' })
-    // The first use of a session writes to the database: do that before the proxy drops replies.
+    // The first use of a session writes to the database: do that before the proxy drops responses.
     await app.ask('GET', '/api/user/profile/v1', { token })
     await app.services.outbox.flush()
     proxy.dropReplyTo('COMMIT')
@@ -28,7 +28,7 @@ testInstances(
   },
 )
 
-testInstances('does not repeat a change when the reply to its commit is lost', async () => {
+testInstances('does not repeat a change when the response to its commit is lost', async () => {
   await using lossy = await createLossyApp()
   const { app, proxy } = lossy
   const { db } = app.services
@@ -51,7 +51,7 @@ testInstances('repeats a change when its connection is lost before the commit', 
   expect(user.email).toBe('ann@example.com')
 })
 
-testInstances('a scheduled job still runs when the reply to its claim is lost', async () => {
+testInstances('a scheduled job still runs when the response to its claim is lost', async () => {
   await using lossy = await createLossyApp()
   const { app, proxy } = lossy
   const slot = new Date()
@@ -63,7 +63,7 @@ testInstances('a scheduled job still runs when the reply to its claim is lost', 
   expect(claims).toContain(true)
 })
 
-testInstances('reports rotated keys even when the reply to the rotation is lost', async () => {
+testInstances('reports rotated keys even when the response to the rotation is lost', async () => {
   await using lossy = await createLossyApp()
   const { app, proxy } = lossy
   const ring = app.services.encryptionKeys
@@ -74,7 +74,7 @@ testInstances('reports rotated keys even when the reply to the rotation is lost'
   expect(ring.published()[0]?.kid).not.toBe(before?.kid)
 })
 
-/** A test app that reaches its database through a proxy that can drop replies. */
+/** A test app that reaches its database through a proxy that can drop responses. */
 async function createLossyApp() {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await createTestDatabase())

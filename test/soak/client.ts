@@ -1,5 +1,5 @@
-/** `status` is 0 without a reply. */
-// biome-ignore lint/suspicious/noExplicitAny: replies of every shape
+/** `status` is 0 without a response. */
+// biome-ignore lint/suspicious/noExplicitAny: responses of every shape
 export type Reply = { status: number; json: any; bytes: Uint8Array; tag: string }
 
 export type Request = {
@@ -56,7 +56,7 @@ export function createClient(url: string) {
     }
   }
 
-  /** The first conclusive reply; `isRepeated` means an earlier attempt may have taken effect. */
+  /** The first conclusive response; `isRepeated` means an earlier attempt may have taken effect. */
   async function askWithRetries(request: Request): Promise<Reply & { isRepeated: boolean }> {
     const startedAt = performance.now()
     for (let pause = FIRST_PAUSE, isRepeated = false; ; pause *= 2, isRepeated = true) {

@@ -9,7 +9,7 @@ type Parts = { client: Client; users: Users; billing: Billing; appServer: AppSer
 export type Comparisons = Awaited<ReturnType<typeof verifyAcknowledged>>
 
 /**
- * Compares all acknowledged writes with the database, the disk and the server's replies: nothing
+ * Compares all acknowledged writes with the database, the disk and the server's responses: nothing
  * may be lost, duplicated or added. Stops the server at the end.
  */
 export async function verifyAcknowledged(world: World, allUsers: User[], parts: Parts) {

@@ -69,7 +69,7 @@ export function createUsers(client: Client) {
     if (succeeded(reply, 'a sign-in')) storeTokens(user, reply)
   }
 
-  /** After a lost reply, retries with the same token, as an app does. */
+  /** After a lost response, retries with the same token, as an app does. */
   async function refresh(user: User) {
     const json = { refreshToken: user.refreshToken }
     const reply = await askWithRetries({ method: 'POST', path: '/api/auth/refresh/v1', json })

@@ -24,7 +24,7 @@ export type Ask = {
   headers?: Record<string, string>
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: replies of every shape
+// biome-ignore lint/suspicious/noExplicitAny: responses of every shape
 export type Answer = { status: number; headers: Pick<Headers, 'get'>; text: string; json: any }
 
 /** How requests are sent: plain, or sealed the way the client seals them. */

@@ -16,7 +16,7 @@ afterAll(() => {
   SQLiteSyncDialect.prototype.sqlToQuery = sqlToQuery
 })
 
-/** E-mails are sent after the reply. */
+/** E-mails are sent after the response. */
 const OF_MAILS = /"outbox" (where|set)|outbox.*limit|"mail_disabled"/
 
 /** A request, which is sent for the time `count`. */

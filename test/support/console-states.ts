@@ -71,7 +71,7 @@ export async function endSession(page: Page) {
   await page.getByRole('dialog').waitFor()
 }
 
-/** Serves the replies of `metricsReplies`, because a test cannot wait for real ones. */
+/** Serves the responses of `metricsReplies`, because a test cannot wait for real ones. */
 export async function drawCharts(page: Page) {
   const { traffic, endpoints, endpoint } = metricsReplies(Date.now())
   const serve = (path: string, reply: (earlier: string[]) => unknown) =>

@@ -83,7 +83,7 @@ export function useConsole({
   }
 
   /** Calls the console's API as `olga`; fails unless it answers 200. */
-  // biome-ignore lint/suspicious/noExplicitAny: replies of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: responses of every shape
   async function ask(path: string, json?: unknown): Promise<any> {
     const { console, cookie } = world()
     return (await console.ask(path, json, { cookie })).response
@@ -131,7 +131,7 @@ export async function startConsole({ args = [], environment = {} }: StartOptions
     return { cookie: await setUpOperator(url, token) }
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: replies of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: responses of every shape
   async function ask(path: string, json?: unknown, headers = {}): Promise<any> {
     const reply = await sendToConsole(url, path, json, headers)
     if (reply.status !== 200) throw new Error(`${path}: ${reply.status} ${await reply.text()}`)

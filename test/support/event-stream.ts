@@ -3,7 +3,7 @@ export type StreamEvent = { name: string; id: string | null }
 
 const PATH = '/api/user/changes/v1'
 
-/** Opens a user's stream of changes through `ask`, which sends a request and returns its reply. */
+/** Opens a user's stream of changes through `ask`, which sends a request and returns its response. */
 export async function openStream(
   ask: (request: Request) => Response | Promise<Response>,
   token: string,

@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value'
 import { Failure } from '../../src/platform/http/replies/envelope.ts'
 import type { Answer, TestApp } from './app.ts'
 
-/** Expects an error reply in the standard format with `status`. */
+/** Expects an error response in the standard format with `status`. */
 export function expectFailure(answer: Answer, status: number) {
   expect([answer.status, answer.text]).toEqual([status, answer.text])
   expect(answer.headers.get('content-type')).toStartWith('application/json')

@@ -1,4 +1,4 @@
-/** A rates provider on loopback; `reply` creates its replies. */
+/** A rates provider on loopback; `reply` creates its responses. */
 export function startFeed(reply: (request: Request) => Response | Promise<Response>) {
   const requestHeaders: Headers[] = []
   const server = Bun.serve({

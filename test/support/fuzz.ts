@@ -58,7 +58,7 @@ const TYPES = [
 
 /**
  * Sends `count` requests, generated from the OpenAPI document and then corrupted: anonymous, as a signed-in user,
- * and as the billing provider. `faults` are replies with 5xx, and those that the document does not describe.
+ * and as the billing provider. `faults` are responses with 5xx, and those that the document does not describe.
  */
 export async function fuzz(app: TestApp, count: number, seed: number): Promise<Outcome> {
   const random = randomFrom(seed)
@@ -191,7 +191,7 @@ function operationsOf({ paths }: Json): Operation[] {
   )
 }
 
-/** Returns a function that compares a reply with its description and returns the fault, or null. */
+/** Returns a function that compares a response with its description and returns the fault, or null. */
 function createChecker({ components }: Json) {
   const ajv = new Ajv({ strict: false, validateFormats: false })
   ajv.addSchema({ $id: 'document', components })

@@ -16,7 +16,7 @@ export function createLogLines() {
 
   /**
    * Resolves with the line that is the `times`th to match a pattern, or to have these fields, once it is written: the
-   * line of a request follows its reply, and the request has been measured then, too.
+   * line of a request follows its response, and the request has been measured then, too.
    */
   async function logged(wanted: RegExp | Fields, times = 1): Promise<Fields> {
     const late = Promise.withResolvers<never>()

@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A proxy between an instance and the database at `url` that can drop the reply to a statement. */
+/** A proxy between an instance and the database at `url` that can drop the response to a statement. */
 export async function startLossyProxy(url: string) {
   const target = new URL(url)
   const [host, port] = [target.hostname, Number(target.port)]
@@ -36,7 +36,7 @@ export async function startLossyProxy(url: string) {
   target.port = String((proxy.address() as { port: number }).port)
   return { url: target.href, dropReplyTo, [Symbol.dispose]: dispose }
 
-  /** Closes the connection instead of replying to the next statement that contains `text`. */
+  /** Closes the connection instead of responding to the next statement that contains `text`. */
   function dropReplyTo(text: string) {
     phrase = text
   }

@@ -21,7 +21,7 @@ export async function messagesFor(app: TestApp) {
   const { seal, headOf, patchName } = createSealer(publicKey, () => app.clock.now)
   return { publicKey, seal, headOf, patchName, post, get }
 
-  /** Delivers a message in the body. `X-Request-Id` is fixed, so that replies can be compared. */
+  /** Delivers a message in the body. `X-Request-Id` is fixed, so that responses can be compared. */
   function post(method: string, path: string, message: Ask['body'] | string, options: Ask = {}) {
     const headers = { ...fixedHeaders, 'content-type': 'application/jose', ...options.headers }
     return app.ask(method, path, { ...options, body: message as string, headers })

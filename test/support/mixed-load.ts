@@ -13,7 +13,7 @@ const REQUEST_TIMEOUT = 60_000
 
 /**
  * Sends reads and writes of every kind from `clients` concurrent clients to random `urls`, until stopped.
- * `problems` collects incorrect replies, and those other than 200 and 503.
+ * `problems` collects incorrect responses, and those other than 200 and 503.
  */
 export async function startMixedLoad(urls: string[], clients: number) {
   const acknowledged = { events: [] as string[], emails: [] as string[], keys: [] as string[] }

@@ -10,10 +10,10 @@ export type Served = {
   clock: Clock
 }
 
-/** How an intermediary changes a request or its reply. */
+/** How an intermediary changes a request or its response. */
 export type Interceptor = {
   request?: (request: Request) => Request | Promise<Request>
-  /** Throwing simulates a lost reply. */
+  /** Throwing simulates a lost response. */
   reply?: (reply: Response, request: Request) => Response | Promise<Response>
 }
 
@@ -80,7 +80,7 @@ export async function codeOf(call: Promise<unknown>): Promise<string> {
   return (await failureOf(call)).code ?? 'ok'
 }
 
-/** An unsealed reply. */
+/** An unsealed response. */
 export function plainReply(body: unknown, status = 200): Response {
   return new Response(JSON.stringify(body), { status })
 }

@@ -21,7 +21,7 @@ export async function openConnection(port: number, isTls = false) {
   return { socket, closed, received: () => text, write: (part: string) => socket.write(part) }
 }
 
-/** Sends a raw request head, whose lines must end with CRLF, and returns the reply. */
+/** Sends a raw request head, whose lines must end with CRLF, and returns the response. */
 export async function rawRequest(port: number, head: string): Promise<string> {
   const { socket, closed, received, write } = await openConnection(port)
   const hasHead = new Promise<void>((resolve) => {

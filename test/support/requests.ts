@@ -6,7 +6,7 @@ export function requesterFor({ url }: Server) {
   return async (method: string, path: string, init: RequestInit = {}) => {
     const reply = await fetch(url + path, { ...init, method })
     const isJson = reply.headers.get('content-type')?.startsWith('application/json')
-    // biome-ignore lint/suspicious/noExplicitAny: replies of every shape
+    // biome-ignore lint/suspicious/noExplicitAny: responses of every shape
     const body: any = isJson ? await reply.json() : await reply.text()
     return { status: reply.status, body }
   }

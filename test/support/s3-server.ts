@@ -35,7 +35,7 @@ const NO_FAULTS = {
   refuses: null as null | string,
   /** Uploads get 200 but are not stored. */
   forgets: false,
-  /** The completion of an upload in parts reports an error, stores nothing, or loses its reply. */
+  /** The completion of an upload in parts reports an error, stores nothing, or loses its response. */
   completion: null as null | 'fails' | 'forgets' | 'cut',
   /** The ETag of objects in a bucket that encrypts with KMS. */
   kms: null as null | string,
@@ -43,7 +43,7 @@ const NO_FAULTS = {
   isChunked: false,
   /** Keys that begin with this may not be deleted, as with a lock. */
   locked: null as null | string,
-  /** Sends endless replies with this status and these headers. */
+  /** Sends endless responses with this status and these headers. */
   endless: null as null | { status: number; headers: Record<string, string> },
 }
 /** A client that reads more than this has no limit. */
@@ -51,7 +51,7 @@ const ENDLESS_BYTES = 256 * 1024 * 1024
 
 /**
  * An in-memory S3 store on loopback with path-style URLs, which checks signatures. It uses node:http,
- * because a reply of `Bun.serve` cannot declare a larger Content-Length than it sends.
+ * because a response of `Bun.serve` cannot declare a larger Content-Length than it sends.
  */
 export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
   const objects = new Map<string, Stored>()

@@ -27,7 +27,7 @@ export function startRecordingProxy(target: string) {
   })
   return {
     url: `http://127.0.0.1:${server.port}`,
-    /** All requests and replies so far. */
+    /** All requests and responses so far. */
     text: () => recorded.join('\n'),
     [Symbol.asyncDispose]: () => server.stop(true),
   }

@@ -60,7 +60,7 @@ export async function addData(
     return session
   }
 
-  /** Returns the replies to the uploads. */
+  /** Returns the responses to the uploads. */
   async function addProfiles() {
     const profile = { name: 'Zoë 🚢', locale: 'pt-BR', timezone: 'Europe/Berlin', currency: 'EUR' }
     const json = { profile, onboardingCompleted: true }
@@ -207,7 +207,7 @@ function formWith(name: string, type: string, bytes: Uint8Array<ArrayBuffer>): F
   return form
 }
 
-/** The paths of all files that the replies mention. */
+/** The paths of all files that the responses mention. */
 function urlsIn(replies: unknown[]): string[] {
   const urls = JSON.stringify(replies).match(/https:\/\/api\.example\.com\/files\/[^"\\]+/g) ?? []
   return [...new Set(urls.map((found) => found.slice(BASE_URL.length)))]

@@ -29,7 +29,7 @@ export type Acknowledged = { events: number; uploads: number; sent: number }
 /** A client for one stack's API. */
 export type Client = {
   port: number
-  /** Builds a request; its reply updates the state that later requests need. */
+  /** Builds a request; its response updates the state that later requests need. */
   createExchange: (kind: Kind) => Exchange
   /** Gives every session a fresh token; call it before a step. */
   renew: () => Promise<void>
@@ -65,7 +65,7 @@ export function encodeRequest(method: string, path: string, options: RequestOpti
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body ?? Buffer.alloc(0)])
 }
 
-/** Sends a request outside the load; throws unless the reply's status is `expected`. */
+/** Sends a request outside the load; throws unless the response's status is `expected`. */
 export async function ask<T>(
   port: number,
   method: string,

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'bun'
 import { createReplyReader, type Reply } from './reply-reader.ts'
 
-/** A request's bytes, and the callback for its reply: null if the connection broke. */
+/** A request's bytes, and the callback for its response: null if the connection broke. */
 export type Exchange = { bytes: Uint8Array; accept: (reply: Reply | null) => void }
 
 type Connection = { socket: Socket<undefined>; current: Exchange | null; unsent: Uint8Array }

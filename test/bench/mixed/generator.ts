@@ -11,7 +11,7 @@ import { createPocketBaseClient } from './pocketbase-client.ts'
  */
 export type Step = { rate: number; seconds: number; warmUp: number; seed: number; only?: Kind }
 
-/** The requests to a generator, and its replies. */
+/** The requests to a generator, and its responses. */
 type GeneratorRequest = { world: World; apiName: ApiName } | { step: Step } | { check: true }
 export type Checked = { faults: string[] } & ReturnType<Client['acknowledged']>
 type GeneratorReply = { ready: true } | { result: StepResult } | { checked: Checked }

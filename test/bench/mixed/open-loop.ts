@@ -10,7 +10,7 @@ export type StepResult = {
   /** All requests except the slow kinds: sign-ins and images. */
   light: Latencies
   kinds: Record<Kind, Latencies>
-  /** Counts of replies other than 200 and 304; `none` counts requests without a reply. */
+  /** Counts of responses other than 200 and 304; `none` counts requests without a response. */
   failures: Record<string, number>
   failed: number
   /** The generator's own delay in ms, 99th percentile. */
@@ -22,9 +22,9 @@ type StepOptions = {
   /** Requests due before this time, in ms, are sent but not counted. */
   warmUp: number
   pool: ConnectionPool
-  /** Builds a request right before it is sent, and receives the reply. */
+  /** Builds a request right before it is sent, and receives the response. */
   createExchange: (kind: Kind) => Exchange
-  /** How long to wait for replies after the last request was due, in ms. */
+  /** How long to wait for responses after the last request was due, in ms. */
   replyTimeout: number
 }
 

@@ -1,11 +1,11 @@
-/** A complete reply. `body` is the raw bytes without chunk framing. */
+/** A complete response. `body` is the raw bytes without chunk framing. */
 export type Reply = { status: number; body: Buffer }
 
 const HEAD_END = '\r\n\r\n'
 const LINE_END = '\r\n'
 
 /**
- * Collects the bytes of one connection and returns a reply once it is complete, null until then. It
+ * Collects the bytes of one connection and returns a response once it is complete, null until then. It
  * supports `Content-Length` and chunks, and does not copy large bodies at every piece.
  */
 export function createReplyReader() {

@@ -9,7 +9,7 @@ export type Case = {
   request: () => string | Promise<string>
   /** Measured requests per server; see `REQUESTS`. */
   requests?: number
-  /** Receives the body of each reply. */
+  /** Receives the body of each response. */
   onReply?: (body: string) => void
   /** Whether the request reads random pages of the file, which are not cached after a start. */
   isScattered?: boolean

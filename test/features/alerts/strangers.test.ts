@@ -29,7 +29,7 @@ async function setUp(environment: Record<string, string> = {}) {
       const headers = { 'content-type': 'application/json', ...authorization }
       const reply = await fetch(server.url + path, { method: 'POST', headers, body })
       sent++
-      // Requests are measured after the reply.
+      // Requests are measured after the response.
       while ((await this.count('homeport_http_replies_total')) < sent) await yieldToEventLoop()
       return reply.status
     },
@@ -71,7 +71,7 @@ test.each([
   }
 })
 
-test('replies to a sender that withholds its body, without an alert', async () => {
+test('responds to a sender that withholds its body, without an alert', async () => {
   await using it = await setUp()
   const head = `POST ${BILLING} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n`
   const port = Number(new URL(it.server.url).port)

@@ -29,7 +29,7 @@ test(`no file name or key gives access to anything outside the files folder ${fa
   }
 })
 
-test(`replies 404 to requests for another user’s files ${fault(76)}`, async () => {
+test(`returns 404 to requests for another user’s files ${fault(76)}`, async () => {
   await using app = await createTestApp()
   const owner = await app.register()
   const { accessToken: token } = await app.register()

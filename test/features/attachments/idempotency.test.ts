@@ -3,7 +3,7 @@ import { createIdempotencyStore } from '../../../src/features/attachments/upload
 import type { Row } from '../../../src/features/attachments/upload/prepare-upload.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 
-test('returns the stored reply if another instance stores the same upload first', async () => {
+test('returns the stored response if another instance stores the same upload first', async () => {
   await using app = await createTestApp()
   const upload = await storeConcurrently(app, 'the same', 'the same')
   expect(upload).toMatchObject([{ key: 'first.txt' }])

@@ -45,7 +45,7 @@ test(`parallel uploads cannot exceed the quota together ${fault(115)}`, async ()
   expect(await filesOf(app)).toHaveLength(3)
 })
 
-test('a repeated idempotency key returns the first reply and stores nothing', async () => {
+test('a repeated idempotency key returns the first response and stores nothing', async () => {
   await using app = await createTestApp()
   const { accessToken: token, user } = await app.register()
   const send = (key: string, as = token) =>
@@ -75,7 +75,7 @@ test('a repeated idempotency key returns the first reply and stores nothing', as
   expect(late.json.response[0].key).not.toBe(first.json.response[0].key)
 })
 
-test('keeps the replies to the last 100 uploads of a user', async () => {
+test('keeps the responses to the last 100 uploads of a user', async () => {
   await using app = await createTestApp()
   for (let at = 0; at < 2; at++) await app.register()
   const { db } = app.services

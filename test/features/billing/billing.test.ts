@@ -21,7 +21,7 @@ test('acknowledges, stores and deduplicates every event type of every store', as
   expect((await app.services.eventSearch.find({ outcome: 'failed' })).events).toEqual([])
 })
 
-test('replies `ok` to an event that affects access, and `ignored` to test events and unknown types', async () => {
+test('returns `ok` to an event that affects access, and `ignored` to test events and unknown types', async () => {
   await using app = await createTestApp()
   const codes: Record<string, string> = {}
   // `constructor` is a property of every object.
@@ -201,7 +201,7 @@ test(`refuses a body of 10 MB by its length, without reading it ${fault(88)}`, a
   expect(pulled).toBeLessThan(3)
 })
 
-test(`never replies 5xx, or 200 without a row, to a random body ${fault(89)}`, async () => {
+test(`never returns 5xx, or 200 without a row, to a random body ${fault(89)}`, async () => {
   await using app = await createTestApp()
   const fields = [
     'id type event_timestamp_ms app_user_id aliases original_app_user_id transferred_from transferred_to',

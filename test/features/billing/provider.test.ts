@@ -67,7 +67,7 @@ test.each([
   ['a status of 404', () => new Response('{}', { status: 404 })],
   ['invalid JSON', () => new Response('x')],
   ['a body of over a megabyte', () => new Response(`"${'x'.repeat(1024 * 1024)}"`)],
-])('a reply with %s is a failure', async (_name, reply) => {
+])('a response with %s is a failure', async (_name, reply) => {
   using provider = serveProvider(reply)
   await using app = await startApp(provider.url)
   await deliver(app, purchase('ann'))
@@ -86,7 +86,7 @@ test.each<[string, EventFixture[], number, boolean]>([
     false,
   ],
   ['was ended by an event', [lifecycle('ann', 'EXPIRATION', 30, { purchased_day: 0 })], 35, false],
-])('decides whether to ask about a purchase that %s: %#', async (_name, later, day, isAsked) => {
+])('decides whether to query a purchase that %s: %#', async (_name, later, day, isAsked) => {
   using provider = serveReport({ [PRODUCT]: REPORT })
   await using app = await startApp(provider.url)
   for (const event of [purchase('ann'), ...later]) await deliver(app, event)

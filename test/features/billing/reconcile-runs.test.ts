@@ -63,7 +63,7 @@ test('a run that stops reports it, and the next one continues there', async () =
   expect(asked).toEqual([2, 3, 0, 1].map(customerAt))
 })
 
-test('customers whose replies cannot be read do not stop a run', async () => {
+test('customers whose responses cannot be read do not stop a run', async () => {
   using provider = serveProvider(() => new Response('{'))
   await using app = await startWithOverdue(7, provider.url)
   const report = await app.services.reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))

@@ -83,7 +83,7 @@ async function buyAsAnn(app: TestApp) {
   return { ann, bob }
 }
 
-/** The provider's reply on a day: a subscription that was bought and ends on these days. */
+/** The provider's response on a day: a subscription that was bought and ends on these days. */
 function reportOf(day: number, purchased: number, expires: number) {
   return {
     request_date_ms: ms(day),

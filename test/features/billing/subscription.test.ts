@@ -161,7 +161,7 @@ test('deleting an account pseudonymizes earlier and later events and keeps the p
     id: 'later',
   })
   const { db } = app.services
-  // On a slow machine the fold continues after the reply.
+  // On a slow machine the fold continues after the response.
   await app.services.backlog.flush()
   const everything = JSON.stringify([
     await log(app),
@@ -180,7 +180,7 @@ test('deleting an account pseudonymizes earlier and later events and keeps the p
   expect(report.changed).toEqual([])
 })
 
-test(`keeps an event that cannot be folded, replies 200 and retries it without blocking others ${fault(98)}`, async () => {
+test(`keeps an event that cannot be folded, returns 200 and retries it without blocking others ${fault(98)}`, async () => {
   await using app = await startAt(1)
   app.expectErrors()
   const { accessToken, user } = await app.register()

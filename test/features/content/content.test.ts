@@ -120,7 +120,7 @@ test.each([
   ['en', 'Free', 'fr'],
   ['en', 'Free', '*'],
   ['en', 'Free', LONG_HEADER],
-])('the reply is in %s, with the plan name %s', async (language, name, header) => {
+])('the response is in %s, with the plan name %s', async (language, name, header) => {
   await using app = await createTestApp()
   const { json, headers } = await app.ask('GET', PLANS, { headers: { 'accept-language': header } })
   expect(json.response[0].name).toBe(name)

@@ -90,7 +90,7 @@ test('a change made while the document is being read is sent too', async () => {
   expect((await client.readData()).data).toEqual({ theme: 'light' })
 })
 
-test('a change on another device is read although an older reply arrives after its event', async () => {
+test('a change on another device is read although an older response arrives after its event', async () => {
   await using setup = await createDevice()
   const { recipe, client, hold } = setup
   const { reached, release } = hold('GET')
@@ -147,7 +147,7 @@ test('a document that arrives after another user has signed in is not shown to t
   expect((await ofDevice.readData()).data).toEqual({ theme: 'dark' })
 })
 
-/** A device with the recipe. `hold` keeps the reply to its next request with a method back until `release` is called. */
+/** A device with the recipe. `hold` holds back the response to its next request with a method until `release`. */
 async function createDevice() {
   const app = await createTestApp({ RATE_LIMITS: 'off' })
   const { fetch } = networkTo(app)

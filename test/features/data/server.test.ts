@@ -32,7 +32,7 @@ test('server data is written by keys with versions, and the app reads it', async
   expect(replaced.json.response).toMatchObject({ data: { mine: true }, serverData: { score: 2 } })
 })
 
-test('the replies with server data document their ETag', async () => {
+test('the responses with server data document their ETag', async () => {
   await using app = await createTestApp()
   const { paths } = (await app.ask('GET', '/docs/server/json')).json
   for (const operation of Object.values(paths['/api/server/users/v1/{id}/data'])) {

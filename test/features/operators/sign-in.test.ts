@@ -98,7 +98,7 @@ test('a recovery code works once in place of a code, in any case and with separa
   expect((await signIn(app, ann, typed)).status).toBe(200)
 })
 
-test('every failed sign-in gets the same reply', async () => {
+test('every failed sign-in gets the same response', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   await app.services.operators.accounts.add('not set up', 'owner')

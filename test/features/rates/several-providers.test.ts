@@ -58,7 +58,7 @@ describe('several providers', () => {
     app.clock.now = new Date('2026-07-20T12:00:00Z')
     expect(await refresh(app)).toEqual({
       outcome: 'failed',
-      reason: 'ecb: the provider replied with 500',
+      reason: 'ecb: the provider responded with 500',
     })
     const { rates, updatedAt } = await served(app)
     expect([updatedAt, rates['JPY'], rates['TWD']]).toEqual(['2026-07-20T00:00:01.000Z', 1, 32])
@@ -71,7 +71,7 @@ describe('several providers', () => {
     ['no date', erApi({ time_last_update_unix: undefined })],
     ['no rates', erApi({ rates: undefined })],
   ] as const) {
-    test(`a reply of open-er-api with ${what} changes nothing`, async () => {
+    test(`a response from open-er-api with ${what} changes nothing`, async () => {
       const { app, stop } = await start(ecb, () => Response.json(reply))
       expect(await refresh(app)).toMatchObject({
         reason: expect.stringMatching(/^open-er-api: /),

@@ -224,7 +224,7 @@ test('a file with rules is imported, listed in words and explained by commands',
   const explained = await typeCommand(app, 'settings explain', [], options)
   expect(explained.printed.split('\n')).toEqual([
     'ios.supportedVersion=1.0.0',
-    expect.stringMatching(/^ {2}Rule 1 did not match: country is AT, the rule wants DE/),
+    expect.stringMatching(/^ {2}Rule 1 did not match: country is AT, the rule requires DE/),
     '  The default value applies.',
     `Warning: ${warning}`,
   ])

@@ -20,7 +20,7 @@ const ALL_HEADERS = {
 }
 
 describe('without a condition', () => {
-  test('the reply is byte-identical for every client', async () => {
+  test('the response is byte-identical for every client', async () => {
     await using app = await createTestApp({ COUNTRY_HEADER: 'CF-IPCountry' })
     const { accessToken: token } = await app.register()
     const body = JSON.stringify({ code: 'ok', response: seed })
@@ -44,7 +44,7 @@ describe('without a condition', () => {
     expect([text, headers.get('etag')]).toEqual([plain.text, plain.headers.get('etag')])
   })
 
-  test('the reply is the original one again once a condition is removed', async () => {
+  test('the response is the original one again once a condition is removed', async () => {
     await using app = await createTestApp()
     const before = await app.ask('GET', PATH)
     await publish(app, HALF)
@@ -80,7 +80,7 @@ test.each<[When, string, string]>([
   [{ percent: 100 }, 'Authorization, Device-Id', 'private'],
   [{ platform: 'ios', languages: ['pt'] }, 'App-Platform, Accept-Language', 'public'],
   [{ percent: 100, platform: 'ios' }, 'App-Platform, Authorization, Device-Id', 'private'],
-])('with the condition %j the reply varies by %s and is %s', async (when, vary, cache) => {
+])('with the condition %j the response varies by %s and is %s', async (when, vary, cache) => {
   await using app = await createTestApp()
   await publish(app, { own: { value: 'all', rules: [{ when, value: 'some' }] } })
   const matching = await app.ask('GET', PATH, { headers: ALL_HEADERS })
@@ -197,7 +197,7 @@ test('uses the user id on all devices, and the device id only without a session'
   expect(await ask(accessToken, device)).toBe(!isUserIn)
 })
 
-test('replies 304 to the ETag of its own variant, not to that of another', async () => {
+test('returns 304 to the ETag of its own variant, not to that of another', async () => {
   await using app = await createTestApp()
   await publish(app, HALF)
   const asks = [true, false].map((isIncluded) => ({ 'device-id': deviceInHalf(isIncluded) }))

@@ -17,7 +17,7 @@ test.each<[number, string, (store: AppStore) => unknown]>([
   [401, 'unauthenticated', (store) => withTransaction(store, { environment: 'Sandbox' })],
   [401, 'unauthenticated', (store) => withTransaction(store, { originalTransactionId: '1' })],
 ])(
-  'replies %i %s to an invalid notification and records nothing (%#)',
+  'returns %i %s for an invalid notification and records nothing (%#)',
   async (status, code, make) => {
     await using world = await createWorld()
     const { app, store } = world
@@ -39,7 +39,7 @@ test('refuses a notification whose transaction is signed by another chain', asyn
   expect([status, json.code]).toEqual([401, 'unauthenticated'])
 })
 
-test('replies webhook_not_configured while APP_STORE_APPS is not set', async () => {
+test('returns webhook_not_configured while APP_STORE_APPS is not set', async () => {
   await using app = await createTestApp()
   const reply = await app.ask('POST', PATH, { json: { signedPayload: 'x' } })
   expect([reply.status, reply.json.code, reply.headers.get('retry-after')]).toEqual([

@@ -47,7 +47,7 @@ test('a confirmation link is valid for 24 hours, and a new one replaces it', asy
   expect((await post(app, 'email/v1/verify', { token: second })).status).toBe(401)
 })
 
-test(`a reset request gets the same reply for any address; its link works once ${fault(59)}`, async () => {
+test(`a reset request gets the same response for any address; its link works once ${fault(59)}`, async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const { accessToken, refreshToken } = await app.register('ann@example.com')

@@ -60,7 +60,7 @@ describe('the deletion page', () => {
     expect(await it.app.services.accounts.exists(user._id)).toBe(false)
   })
 
-  test('replies the same for an unknown address, whose owner learns that there is no account', async () => {
+  test('gives the same response for an unknown address, whose owner learns that there is no account', async () => {
     await using it = await startDeletion()
     const known = await it.requestCode('bob@example.com')
     expect([known.status, known.requestToken]).toEqual([200, expect.stringMatching(/.{43}/)])

@@ -58,7 +58,7 @@ describe('floods are limited', () => {
 })
 
 describe('a stranger learns nothing', () => {
-  test('from the reply, which is the same for unknown addresses', async () => {
+  test('from the response, which is the same for unknown addresses', async () => {
     await using it = await startEmailCodes()
     await it.app.register(EMAIL)
     const known = await it.request(EMAIL)
@@ -72,7 +72,7 @@ describe('a stranger learns nothing', () => {
     expect(shape(unknown)).toEqual(shape(known))
   })
 
-  test('from the work before the reply, which is the same for unknown addresses', async () => {
+  test('from the work before the response, which is the same for unknown addresses', async () => {
     await using it = await startEmailCodes({ SIGN_UP: 'off' })
     it.app.services.users.outbox.deliverWith(async () => {})
     const { db } = it.app.services

@@ -65,7 +65,7 @@ test('links accounts only by an address that both sides have verified', async ()
 })
 
 const HASH = new Bun.CryptoHasher('sha256').update('n-1').digest('hex')
-/** The nonces in an id token and of the app, and the replies without and with `SOCIAL_NONCE=required`. */
+/** The nonces in an id token and of the app, and the responses without and with `SOCIAL_NONCE=required`. */
 const NONCES = [
   ['google', { nonce: 'n-1' }, 'n-1', 200, 200],
   ['google', { nonce: HASH }, 'n-1', 200, 200],
@@ -149,7 +149,7 @@ test.each(['google', 'oidc'] as const)(
   },
 )
 
-test('reports a provider that is not set up, and replies 503 if one does not answer', async () => {
+test('reports a provider that is not set up, and returns 503 if one does not answer', async () => {
   await using plain = await createTestApp()
   const missing = await social(plain, 'google', 'x')
   expect([missing.status, missing.json.details[0].path]).toEqual([422, 'provider'])

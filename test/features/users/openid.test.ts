@@ -159,7 +159,7 @@ const REFUSED: [name: string, reply: (url: string) => Response | Promise<Respons
 ]
 
 test.each(REFUSED)(
-  'replies 503 for a discovery document with %s, and tries again',
+  'returns 503 for a discovery document with %s, and tries again',
   async (_, reply) => {
     using idp = await startIdentityProvider()
     await using app = await createTestApp(idp.openId, idp)

@@ -106,7 +106,7 @@ test('API errors are in the language of the phone if there is a translation', as
   expect((await ask('fr')).json.message).toBe('The password must have 8 characters or more.')
 })
 
-test('a reply is in one language, whether it is a success, an error or its details', async () => {
+test('a response is in one language, whether it is a success, an error or its details', async () => {
   await using app = await createTestApp(BASE)
   const headers = { 'accept-language': 'de' }
   const ask = async (method: string, path: string, json?: unknown, token = '') => {

@@ -207,7 +207,7 @@ test('a time zone stored in lower case has IANA’s spelling wherever it is read
   expect((await profile.read(user._id, '')).profile.timezone).toBe(timezone)
 })
 
-test('accepts what it replied, and refuses other values of read-only fields', async () => {
+test('accepts what it returned, and refuses other values of read-only fields', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const uploaded = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'publicAsset')

@@ -4,7 +4,7 @@ import { createAppleGrants } from '../../../src/features/users/social/apple-gran
 import { createTestApp } from '../../support/app.ts'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
 
-test('an endless reply from a provider is read only up to the limit for keys', async () => {
+test('an endless response from a provider is read only up to the limit for keys', async () => {
   using idp = await startIdentityProvider()
   const idToken = await idp.mint('google', { sub: 'g-1' })
   const json = { provider: 'google', idToken }
@@ -17,7 +17,7 @@ test('an endless reply from a provider is read only up to the limit for keys', a
   }
 })
 
-test('an endless reply from Apple is read only up to the limit for a grant', async () => {
+test('an endless response from Apple is read only up to the limit for a grant', async () => {
   using idp = await startIdentityProvider()
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
   const keys = {

@@ -46,7 +46,7 @@ test('limits how often a session can be refreshed', async () => {
   expect((await refresh(app, next.json.response.refreshToken)).status).toBe(429)
 })
 
-test(`a phone that lost the reply gets the same successor after 10 minutes ${fault(71)}`, async () => {
+test(`a phone that lost the response gets the same successor after 10 minutes ${fault(71)}`, async () => {
   await using app = await createTestApp()
   const { refreshToken } = await app.register()
   const lost = await refresh(app, refreshToken)
@@ -152,7 +152,7 @@ test('two processes that always refresh at the same time stay signed in', async 
   expect((await refresh(app, refreshToken)).status).toBe(200)
 })
 
-test('a phone that loses the reply to every refresh is never signed out', async () => {
+test('a phone that loses the response to every refresh is never signed out', async () => {
   await using app = await createTestApp()
   let { refreshToken } = await app.register()
   for (let round = 0; round < 10; round++) {

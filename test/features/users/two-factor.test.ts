@@ -200,7 +200,7 @@ test(`turning two-factor on or off ends the other sessions ${fault(73)}`, async 
   expect((await login(app)).json.code).toBe('ok')
 })
 
-test('repeating a confirmation with its code returns the same reply for five minutes', async () => {
+test('repeating a confirmation with its code returns the same response for five minutes', async () => {
   await using app = await createTestApp()
   const { token, code, recoveryCodes } = await enable(app)
   const confirm = (typed: string) =>

@@ -40,7 +40,7 @@ test.each([301, 302, 303, 307, 308])(
     using target = startReceiver()
     using receiver = startReceiver(() => Response.redirect(target.url, status))
     const { fault } = await attemptAt(receiver.url)
-    expect(fault).toBe(`The endpoint replied ${status}. Redirects are not followed.`)
+    expect(fault).toBe(`The endpoint returned ${status}. Redirects are not followed.`)
     expect([receiver.received.length, target.received.length]).toEqual([1, 0])
   },
 )
@@ -82,7 +82,7 @@ test('the name lookup may take as long as the whole attempt', async () => {
   const names = [Promise.resolve(['127.0.0.1'])]
   const slow = () => names.shift() ?? new Promise<string[]>(() => {})
   const { fault, duration } = await attemptAt(`https://${NAME}/`, { resolve: slow, timeoutMs: 200 })
-  expect(fault).toBe('No complete reply within 0.2 seconds.')
+  expect(fault).toBe('No complete response within 0.2 seconds.')
   expect(duration).toBeWithin(150, 10_000)
 })
 
@@ -105,12 +105,12 @@ test.each(SLOW)(`gives up on %s ${fault(148)}`, async (_name, beginning, status)
   await listening.promise
   const { port } = server.address() as { port: number }
   const result = await attemptAt(`http://127.0.0.1:${port}/`, { timeoutMs: 300 })
-  expect(result).toMatchObject({ status, fault: 'No complete reply within 0.3 seconds.' })
+  expect(result).toMatchObject({ status, fault: 'No complete response within 0.3 seconds.' })
   expect(result.duration).toBeWithin(250, 10_000)
   server.close()
 })
 
-test(`reads 64 KiB of a reply and cancels the rest ${fault(148)}`, async () => {
+test(`reads 64 KiB of a response and cancels the rest ${fault(148)}`, async () => {
   let isCancelled = false
   const chunk = new TextEncoder().encode('é'.repeat(8_000))
   const endless = () =>
@@ -127,10 +127,10 @@ test(`reads 64 KiB of a reply and cancels the rest ${fault(148)}`, async () => {
   const { fault, reply, duration } = await attemptAt(receiver.url)
   expect([fault, Buffer.byteLength(reply)]).toEqual([null, 64 * 1024])
   expect(duration).toBeLessThan(5_000)
-  await until(() => isCancelled, 'the rest of the reply is read')
+  await until(() => isCancelled, 'the rest of the response is read')
 })
 
-test(`does not inflate a compressed reply ${fault(148)}`, async () => {
+test(`does not inflate a compressed response ${fault(148)}`, async () => {
   const bomb = gzipSync(Buffer.alloc(50_000_000))
   const headers = { 'content-encoding': 'gzip' }
   using receiver = startReceiver(() => new Response(bomb, { headers }))
@@ -140,7 +140,7 @@ test(`does not inflate a compressed reply ${fault(148)}`, async () => {
   expect(receiver.received[0]?.headers['accept-encoding']).toBe('identity')
 })
 
-test('stores a reply of any bytes', async () => {
+test('stores a response with any bytes', async () => {
   const bytes = new Uint8Array([65, 0, 255, 0xc3, 66])
   using receiver = startReceiver(() => new Response(bytes))
   expect((await attemptAt(receiver.url)).reply).toBe('A\uFFFD\uFFFD\uFFFDB')

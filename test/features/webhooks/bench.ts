@@ -12,7 +12,7 @@ const CHECKS = 20_000
 
 type Services = Awaited<ReturnType<typeof openData>>['services']
 
-/** Events for two endpoints, one of which never replies; and what an event costs that no endpoint wants. */
+/** Events for two endpoints, one of which never responds; and what an event costs that no endpoint wants. */
 export async function bench(dataDir: string) {
   const config = readConfig(
     {},

@@ -24,7 +24,7 @@ test('tries the next address when the first one does not answer', async () => {
   const { fault, duration } = await webhooks.test(endpoint.id)
   expect(fault).toBeNull()
   expect(duration).toBeWithin(200, 4_000)
-  // The address that has replied comes first.
+  // The address that has responded comes first.
   expect((await webhooks.test(endpoint.id)).duration).toBeLessThan(200)
 })
 
@@ -37,7 +37,7 @@ test('times out if no address of the name answers', async () => {
   const { webhooks } = app.services
   const url = `http://${NAME}:${silent.port}/`
   const { endpoint } = await webhooks.endpoints.add({ url, events: ['all'] })
-  expect((await webhooks.test(endpoint.id)).fault).toBe('No complete reply within 0.7 seconds.')
+  expect((await webhooks.test(endpoint.id)).fault).toBe('No complete response within 0.7 seconds.')
 })
 
 test.each(['end', 'reset'])(

@@ -62,7 +62,7 @@ test.each(EVENTS)('retries %s after a failure, with the same id and body', async
   const shown = await webhooks.deliveries.show(failed?.id ?? '')
   expect(shown.state).toBe('delivered')
   expect(shown.log.map(({ status, reply, fault }) => [status, reply, fault])).toEqual([
-    [503, 'not now', 'The endpoint replied 503.'],
+    [503, 'not now', 'The endpoint returned 503.'],
     [200, 'thanks', null],
   ])
 })

@@ -8,7 +8,7 @@ import { startWorkers } from './support/workers.ts'
 
 const ALLOWED = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
 const HOUR = 3_600_000
-/** Replies of 10 to 40 % of the time-out, as of 1 to 4 s in production. */
+/** Responses of 10 to 40 % of the time-out, as of 1 to 4 s in production. */
 const TIMEOUT_MS = 400
 const [CREATED] = sampleEvents('u1') as [WebhookEvent]
 

@@ -106,7 +106,7 @@ async function storedText({ services: { db } }: TestApp): Promise<string> {
   return JSON.stringify(await db.read.select().from(db.tables.webhookMessages))
 }
 
-test('a reply that quotes a message is not kept when the user is deleted during the attempt', async () => {
+test('a response that quotes a message is not kept when the user is deleted during the attempt', async () => {
   const { promise: deleted, resolve } = Promise.withResolvers<void>()
   using echo = startReceiver(async ({ body }) => {
     await deleted

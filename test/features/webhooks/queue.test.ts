@@ -24,7 +24,7 @@ test('starts the first attempt on its own, right after the commit', async () => 
   expect((receiver.received[0]?.at ?? 0) - committedAt).toBeLessThan(SECOND)
 })
 
-test('endpoints that never reply do not delay another one', async () => {
+test('endpoints that never respond do not delay another one', async () => {
   using dead = startReceiver(() => new Promise<Response>(() => {}))
   using alive = startReceiver()
   await using app = await createTestApp(ALLOWED, { webhookSending: { timeoutMs: 5_000 } })
@@ -57,7 +57,7 @@ test('a resent and a resumed delivery start on their own', async () => {
   await until(() => receiver.received.length === 4, 'not as many messages arrive')
 })
 
-test('the job starts what is due without waiting for replies', async () => {
+test('the job starts what is due without waiting for responses', async () => {
   using dead = startReceiver(() => new Promise<Response>(() => {}))
   await using app = await createTestApp(ALLOWED)
   await addEndpoint(app, dead.url)

@@ -23,7 +23,7 @@ test('every webhook command works, and every change is audited', async () => {
   expect(listed.printed).toBe(`${id}\tenabled\t${receiver.url}\tuser.created,test\tCRM`)
   expect(JSON.stringify(listed.outcome)).not.toContain('secret')
   const tested = await typeCommand(app, 'webhooks test', [id])
-  expect(tested.printed).toMatch(/^Delivered: the endpoint replied 204 in \d+ ms\.$/)
+  expect(tested.printed).toMatch(/^Delivered: the endpoint returned 204 in \d+ ms\.$/)
   verified(receiver.received[0] as never, added.outcome.secret)
   await typeCommand(app, 'webhooks disable', [id])
   expect((await typeCommand(app, 'webhooks list')).printed).toContain('disabled (operator)')
@@ -60,7 +60,7 @@ test('a failed test says why', async () => {
   await using app = await createTestApp(ALLOWED)
   const added = await typeCommand(app, 'webhooks add', [receiver.url], { events: 'all' })
   const { printed, outcome } = await typeCommand(app, 'webhooks test', [added.outcome.endpoint.id])
-  expect(printed).toBe('The endpoint replied 401.')
+  expect(printed).toBe('The endpoint returned 401.')
   expect(outcome).toMatchObject({ status: 401, reply: 'no' })
 })
 
@@ -73,7 +73,7 @@ test('unknown ids and wrong options are refused', async () => {
   await expect(wrong).rejects.toThrow('--state must be one of')
 })
 
-test('the console manages endpoints and shows each attempt with its reply', async () => {
+test('the console manages endpoints and shows each attempt with its response', async () => {
   using receiver = startReceiver(() => new Response('busy', { status: 503 }))
   await using app = await createTestApp(ALLOWED)
   const ann = await signInOperator(app)
@@ -94,7 +94,7 @@ test('the console manages endpoints and shows each attempt with its reply', asyn
       at: app.clock.now.toISOString(),
       duration: expect.any(Number),
       status: 503,
-      fault: 'The endpoint replied 503.',
+      fault: 'The endpoint returned 503.',
       reply: 'busy',
     },
   ])

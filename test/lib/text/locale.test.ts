@@ -36,7 +36,7 @@ test.each([
   '+05:60',
   'GMT+',
   `a${'b'.repeat(70)}`,
-])('%p is no time zone', (name) => expect(asTimezone(name)).toBe(null))
+])('%p is not a time zone', (name) => expect(asTimezone(name)).toBe(null))
 
 test.each([
   ['de_DE', 'de-DE'],
@@ -61,4 +61,4 @@ test.each([
   'ann@example.com',
   '.UTF-8',
   `de_${'x'.repeat(40)}`,
-])('%p is no language', (tag) => expect(asLocale(tag)).toBe(null))
+])('%p is not a language', (tag) => expect(asLocale(tag)).toBe(null))

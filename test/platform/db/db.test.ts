@@ -104,7 +104,7 @@ test(`64 concurrent increments of one number lose nothing ${fault(17)}`, async (
   expect(await db.read.select().from(contentVersions)).toMatchObject([{ version: 65 }])
 })
 
-test(`waits for another process's lock, then replies 503, without blocking reads ${fault(16)}`, async () => {
+test(`waits for another process's lock, then returns 503, without blocking reads ${fault(16)}`, async () => {
   const { db, path, put, names } = await openTestDb()
   using foreign = new Database(path)
   foreign.run('BEGIN IMMEDIATE')

@@ -5,7 +5,7 @@ import { clientOf, type Interceptor, plainReply, signedIn } from '../../support/
 
 const HOUR = 60 * 60 * 1000
 
-test(`the client refuses replies that were not sealed for its request ${fault(129)}`, async () => {
+test(`the client refuses responses that were not sealed for its request ${fault(129)}`, async () => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app)
   const other = await signedIn(app)
@@ -21,8 +21,8 @@ test(`the client refuses replies that were not sealed for its request ${fault(12
   await other.client.readProfile()
   const [ownReply, foreignReply] = earlier as [Response, Response]
   const forgeries: [string, string, NonNullable<Interceptor['reply']>][] = [
-    ['reply_invalid', 'an earlier reply to this client', () => copyOf(ownReply)],
-    ['reply_invalid', 'a reply to another client', () => copyOf(foreignReply)],
+    ['reply_invalid', 'an earlier response to this client', () => copyOf(ownReply)],
+    ['reply_invalid', 'a response to another client', () => copyOf(foreignReply)],
     [
       'reply_invalid',
       'another status',
@@ -52,7 +52,7 @@ test(`the client refuses replies that were not sealed for its request ${fault(12
   expect((await client.readProfile()).loginType).toBe('email')
 })
 
-test(`a plain reply from an attacker on the network does not sign the user out ${fault(127)}`, async () => {
+test(`a plain response from an attacker on the network does not sign the user out ${fault(127)}`, async () => {
   await using app = await createTestApp()
   const { client, network, signedOut } = await signedIn(app)
   const lie = { code: 'unauthenticated', message: 'Signed out.', requestId: 'x' }
@@ -66,7 +66,7 @@ test(`a plain reply from an attacker on the network does not sign the user out $
   expect(signedOut.times).toBe(0)
 })
 
-test(`a forged reply does not make the client repeat a request that was carried out ${fault(127)}`, async () => {
+test(`a forged response does not make the client repeat a request that was carried out ${fault(127)}`, async () => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app)
   const lies: [code: string, message: string, hours: number][] = [
@@ -118,7 +118,7 @@ test.each(CHANGED_ENVS)(
         return new Request(url, { method, headers, body })
       },
     }
-    // Without a token the request is not refused, so the client must detect the plain reply.
+    // Without a token the request is not refused, so the client must detect the plain response.
     const isPlain = env === null || env === '' || env === 'test'
     const outcome = await client.readAppSettings().catch((error) => error)
     expect(outcome.code).toBe(isPlain ? 'reply_not_sealed' : 'malformed_request')

@@ -93,14 +93,14 @@ test(`no request fails if the clock jumps during a key rotation ${fault(128)}`, 
   }
 })
 
-test(`ignores a server time from a slow reply ${fault(128)}`, async () => {
+test(`ignores a server time from a slow response ${fault(128)}`, async () => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app)
   network.interceptor = {
     async reply(reply, { method, url }) {
       if (method === 'PATCH') return plainReply({ code: 'encryption_stale', message: '' }, 400)
       if (!url.includes('content_version')) return reply
-      // The reply takes five minutes.
+      // The response takes five minutes.
       app.clock.advance(299_000)
       return reply
     },

@@ -32,7 +32,7 @@ test(`refuses a message with any character changed, always with the same body ${
   }
 }, 60_000)
 
-test(`every invalid message gets the same reply ${fault(121, 130)}`, async () => {
+test(`every invalid message gets the same response ${fault(121, 130)}`, async () => {
   await using app = await createTestApp()
   const { seal, get, post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register()
@@ -105,7 +105,7 @@ test(`every invalid message gets the same reply ${fault(121, 130)}`, async () =>
   }
 })
 
-test(`the reply to a message for an unknown key names the key set ${fault(124)}`, async () => {
+test(`the response to a message for an unknown key names the key set ${fault(124)}`, async () => {
   await using app = await createTestApp()
   const { seal, get } = await messagesFor(app)
   const names = [

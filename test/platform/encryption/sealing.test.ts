@@ -195,7 +195,7 @@ test(`with sealing required, serves only paths without secrets in plain ${fault(
   expect((await app.ask('GET', SETTINGS)).status).toBe(200)
 })
 
-test('sealed replies have no ETag and are not cached, and HEAD has no sealed body', async () => {
+test('sealed responses have no ETag and are not cached, and HEAD has no sealed body', async () => {
   await using app = await createTestApp()
   const { seal, get } = await messagesFor(app)
   const plain = await app.ask('GET', SETTINGS)
@@ -223,7 +223,7 @@ test('seals the errors of a route, but not those before it', async () => {
   }
 })
 
-test(`seals the reply to any thrown error ${fault(54)}`, async () => {
+test(`seals the response to any thrown error ${fault(54)}`, async () => {
   await using app = await createTestApp({}, { mode: 'sealed' })
   app.expectErrors()
   const thrown = [new Error('CANARY'), 'CANARY', null, undefined]

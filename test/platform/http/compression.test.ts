@@ -55,7 +55,7 @@ test.each(['"a"', '"a-"', '"a--"'])('the tag %s matches with the suffix of a pro
   expect(etagMatches(etag.replace(/"$/, '-other"'), etag)).toBe(false)
 })
 
-test('short, personal and sealed replies are not compressed', async () => {
+test('short, personal and sealed responses are not compressed', async () => {
   await using app = await createTestApp()
   await using served = serveApp(app)
   const { accessToken: token } = await app.register()

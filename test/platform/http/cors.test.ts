@@ -6,7 +6,7 @@ const ORIGIN = 'https://app.example.com'
 const PROFILE = '/api/user/profile/v1'
 const SETTINGS = '/api/user/app_settings/v1'
 
-test('a listed origin may send requests and read replies and errors', async () => {
+test('a listed origin may send requests and read responses and errors', async () => {
   await using app = await createTestApp({ CORS_ORIGINS: `https://other.example.com,${ORIGIN}` })
   const asked = await preflight(app, ORIGIN)
   expect(asked.status).toBe(204)
@@ -49,7 +49,7 @@ test('sends no CORS headers without configured origins', async () => {
   expect((await preflight(app, ORIGIN)).status).toBe(405)
 })
 
-test(`browsers can read sealed replies, even with sealing required ${fault(127)}`, async () => {
+test(`browsers can read sealed responses, even with sealing required ${fault(127)}`, async () => {
   const required = { CORS_ORIGINS: ORIGIN, PAYLOAD_ENCRYPTION: 'required' }
   await using app = await createTestApp(required, { mode: 'sealed' })
   expect((await preflight(app, ORIGIN)).status).toBe(204)

@@ -170,7 +170,7 @@ test('every operation of the app and of its servers documents that the database 
   }
 })
 
-test('every operation documents a 200 reply', async () => {
+test('every operation documents a 200 response', async () => {
   await using app = await createTestApp()
   const { json } = await app.ask('GET', '/docs/json')
   for (const [path, item] of Object.entries(json.paths as Record<string, Record<string, Schema>>)) {

@@ -73,7 +73,7 @@ test.each([
   ['OPTIONS', '/api/user/app_settings/v1', 405, 'GET, HEAD'],
   ['POST', '/files/x', 405, 'GET, HEAD'],
   ['GET', '/api/webhooks/billing/v1', 405, 'POST'],
-])(`%s %s replies %d ${fault(57)}`, async (method, path, status, allow) => {
+])(`%s %s returns %d ${fault(57)}`, async (method, path, status, allow) => {
   await using app = await createTestApp()
   const answer = await app.ask(method, path)
   expectFailure(answer, status)
@@ -88,7 +88,7 @@ test.each([
   ['prod', 400],
   ['TEST', 400],
   ['test', 200],
-])('the header env: %s replies %d', async (env, status) => {
+])('the header env: %s returns %d', async (env, status) => {
   await using app = await createTestApp()
   const answer = await app.ask('GET', '/api/user/app_settings/v1', { headers: { env } })
   expect(answer.status).toBe(status)
@@ -232,7 +232,7 @@ test(`logs one JSON line per request, whatever the path contains ${fault(144)}`,
   expect(lines[0]?.trimEnd()).not.toMatch(/[\u0000-\u001f]/)
 })
 
-test('logs replies of 500 and above as warnings, but not others', async () => {
+test('logs responses of 500 and above as warnings, but not others', async () => {
   await using app = await createTestApp({ MIN_FREE_BYTES: String(2 ** 52) })
   const { accessToken: token } = await app.register()
   const path = '/api/user/attachments/v1?type=supportTicket'

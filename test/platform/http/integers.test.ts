@@ -32,7 +32,7 @@ test('numbers that apps cannot read are refused with the reason', async () => {
     expect(plans.publish([{ ...plan, [field]: 10_000_000_000 }])).rejects.toMatchObject(refused)
 })
 
-test('replies with the largest number that apps can read for larger stored ones', async () => {
+test('returns the largest number that apps can read for larger stored ones', async () => {
   await using app = await createTestApp()
   const { db, settings, plans } = app.services
   const { settings: table, plans: planTable } = db.tables

@@ -3,8 +3,8 @@ import { openConnection } from '../../support/raw-request.ts'
 import { until } from '../../support/until.ts'
 
 /**
- * When a second request arrives before the reply to the first, Bun 1.4 closes the connection
- * without a reply, although it carries out the first. `docs/deployment.md` describes this for
+ * When a second request arrives before the response to the first, Bun 1.4 closes the connection
+ * without a response, although it carries out the first. `docs/deployment.md` describes this for
  * operators. When this test fails, Bun has fixed it: remove that paragraph.
  */
 test('the runtime still drops a connection that pipelines requests', async () => {

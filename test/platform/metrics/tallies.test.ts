@@ -196,7 +196,7 @@ async function nextMinute({ clock }: TestApp, recorder: Pick<Recorder, 'flush'>)
   await recorder.flush()
 }
 
-/** Requests are counted shortly after their reply. */
+/** Requests are counted shortly after their response. */
 async function untilCounted({ services: { recorder } }: TestApp, count: number) {
   const areCounted = async () => {
     await recorder.flush()

@@ -69,7 +69,7 @@ export async function startServer(settings: Record<string, string>) {
     child = await spawn()
   }
 
-  /** The status of the reply; 0 if the server did not answer. */
+  /** The status of the response; 0 if the server did not answer. */
   async function post(path: string, json: unknown, token?: string): Promise<number> {
     try {
       const reply = await fetch(child.url + path, {

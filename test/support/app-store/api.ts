@@ -12,7 +12,7 @@ const PAGE_SIZE = 20
 
 type Window = { startDate: number; endDate: number }
 
-/** A reply that replaces the next ones. */
+/** A response that replaces the next ones. */
 type Fault = {
   status: number
   errorCode?: number
@@ -33,7 +33,7 @@ export function serveAppStoreApi(store: AppStore, now: () => Date) {
   const consumptions: { transactionId: string; body: unknown }[] = []
   /** Faults of the next requests, first to last; null for a request that succeeds. */
   const faults: (Fault | null)[] = []
-  /** While it is on, every request fails. Every reply waits for `held`. */
+  /** While it is on, every request fails. Every response waits for `held`. */
   const outage = { isOn: false, held: null as Promise<void> | null }
   const server = Bun.serve({
     port: 0,

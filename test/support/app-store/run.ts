@@ -6,7 +6,7 @@ import { createAppStore } from './app-store.ts'
 /**
  * `bun run app-store`: a fake App Store to try Homeport with. It writes the settings for the server into
  * `app-store.env` and answers on APP_STORE_PORT (4920): `POST /buy?user=<id>`, then `/renew`, `/cancel` and `/refund`. Each sends
- * the notification to the server and replies with the signed transaction.
+ * the notification to the server and responds with the signed transaction.
  */
 const PORT = Number(process.env['APP_STORE_PORT'] ?? 4920)
 const SERVER = process.env['HOMEPORT_URL'] ?? 'http://localhost:3000'

@@ -48,7 +48,7 @@ export async function listSubscriptions(
   }))
 }
 
-/** Delivers a notification and returns the code of the reply. */
+/** Delivers a notification and returns the code of the response. */
 export async function deliver(app: TestApp, { body }: Notification): Promise<string> {
   const reply = await app.ask('POST', PATH, { json: body })
   expect([reply.status, reply.json.message]).toEqual([200, expect.any(String)])
@@ -91,7 +91,7 @@ export async function submit(app: TestApp, token: string, signed: string[], take
   return submitPurchases(app, token, purchases, takeOver)
 }
 
-/** Submits purchases of any store, and returns the reply. */
+/** Submits purchases of any store, and returns the response. */
 export async function submitPurchases(
   app: TestApp,
   token: string,

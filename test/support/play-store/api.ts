@@ -37,9 +37,9 @@ export function servePlayApi(store: PlayStore, now: () => Date) {
     keyFaults: [] as (Fault | null)[],
     /** Every request to the API fails. */
     isDown: false,
-    /** How long a reply waits, after its request has taken effect. */
+    /** How long a response waits, after its request has taken effect. */
     delayMs: 0,
-    /** Replies also wait for this. */
+    /** Responses also wait for this. */
     held: null as Promise<void> | null,
     hasProductsV2: true,
     /** The most requests that read the same purchase at the same time. */

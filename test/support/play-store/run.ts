@@ -6,7 +6,7 @@ import { createPlayStore } from './play-store.ts'
 /**
  * `bun run play-store`: a fake Play Store to try Homeport with. It writes the settings for the server into
  * `play-store.env` and answers on PLAY_STORE_PORT (4921): `POST /buy?user=<id>`, then `/renew`, `/cancel`, `/pause`,
- * `/resume`, `/hold` and `/refund`. Each sends the notifications to the server and replies with the purchase token.
+ * `/resume`, `/hold` and `/refund`. Each sends the notifications to the server and responds with the purchase token.
  */
 const PORT = Number(process.env['PLAY_STORE_PORT'] ?? 4921)
 const SERVER = process.env['HOMEPORT_URL'] ?? 'http://localhost:3000'

@@ -35,13 +35,13 @@ export async function createPlayWorld(settings: Record<string, string> = {}) {
     },
   }
 
-  /** Delivers a notification and returns the whole reply. */
+  /** Delivers a notification and returns the whole response. */
   function ask(notification: object, overrides: PushOverrides = {}) {
     const pushed = api.pushOf(notification, overrides)
     return app.ask('POST', PLAY_PATH, pushed)
   }
 
-  /** Delivers a notification and returns the code of the reply. A pending purchase has none. */
+  /** Delivers a notification and returns the code of the response. A pending purchase has none. */
   async function push(
     notification: DeveloperNotification | null,
     overrides: PushOverrides = {},

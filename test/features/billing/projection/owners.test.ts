@@ -91,7 +91,7 @@ test('a rebuild reports and repairs a wrong owner', async () => {
   expect(await customerIds(app)).toEqual([ANN])
 })
 
-test('refreshes stale purchases after the reply', async () => {
+test('refreshes stale purchases after the response', async () => {
   const foldingSizes = { checkpointEvery: 2, sliceEvents: 2, maxReplayed: 32 }
   await using app = await createTestApp({}, { foldingSizes })
   app.clock.now = new Date(ms(400))

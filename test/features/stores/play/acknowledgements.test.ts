@@ -39,7 +39,7 @@ test.each([500, 409, 400, 404])(
   },
 )
 
-test('an acknowledgement whose reply was lost counts as done', async () => {
+test('an acknowledgement whose response was lost counts as done', async () => {
   await using world = await createPlayWorld()
   const { app, api, store, userId } = world
   app.expectErrors()

@@ -34,7 +34,7 @@ test.each([12 * 60 * MINUTE, 365 * DAY])(
   },
 )
 
-test('a revocation counts although the clock was four minutes ahead at the last reply', async () => {
+test('a revocation counts although the clock was four minutes ahead at the last response', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId })

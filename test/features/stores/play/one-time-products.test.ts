@@ -76,7 +76,7 @@ test('a submitted token without its kind may be a subscription or a product', as
   ])
 })
 
-test('a reply of the older call without times is read', async () => {
+test('a response from the older call without times is read', async () => {
   await using world = await createPlayWorld()
   const { api, store, userId } = world
   api.hasProductsV2 = false

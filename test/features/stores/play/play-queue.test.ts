@@ -88,7 +88,7 @@ test('an app that Google refuses does not delay the purchases of others', async 
   expect(asked).toHaveLength(10)
 })
 
-test('drops a reply if its process was frozen while another one queried Google', async () => {
+test('drops a response if its process was frozen while another one queried Google', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   await report(world, store.buy({ userId }).notification)
@@ -202,7 +202,7 @@ test('a notification that arrives during a request causes another request', asyn
   await world.push(bought.schedulePause())
   const drained = drain(world)
   await until(() => api.asked.length > asked, 'Google is not asked')
-  // The reply under way does not know of the cancellation yet.
+  // The response under way does not know of the cancellation yet.
   app.clock.advance(1000)
   await world.push(bought.cancel())
   await drained
@@ -251,7 +251,7 @@ test.each([
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active', willRenew: false }])
 })
 
-test('a reply of 5 MB changes nothing, and the request is retried', async () => {
+test('a response of 5 MB changes nothing, and the request is retried', async () => {
   await using world = await createPlayWorld()
   const { store, userId } = world
   const bought = store.buy({ userId })

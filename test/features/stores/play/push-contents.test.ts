@@ -10,7 +10,7 @@ import { createPlayWorld, PLAY_PATH } from '../../../support/play-store/world.ts
 
 const common = { version: '1.0', packageName: PACKAGE_NAME, eventTimeMillis: '1790000000000' }
 
-test('queries Google after a notification, and the reply gives access', async () => {
+test('queries Google after a notification, and the response gives access', async () => {
   await using world = await createPlayWorld()
   const { api, store, userId } = world
   const bought = store.buy({ userId })
@@ -90,7 +90,7 @@ test('a repeated push is a duplicate, and the same notification under another id
   await world.push(notification, { messageId: '1' })
   await drain(world)
   app.clock.advance(1)
-  // The first reply said that the purchase was not acknowledged.
+  // The first response said that the purchase was not acknowledged.
   await report(world, notification)
   expect(await world.push(notification, { messageId: '1' })).toBe('duplicate')
   const states = async () =>

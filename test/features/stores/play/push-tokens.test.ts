@@ -120,7 +120,7 @@ test('an address whose pushes are refused 300 times has to wait', async () => {
 test.each([
   ['PLAY_PUSH_ACCOUNT', ['PLAY_PUSH_ACCOUNT']],
   ['PLAY_PACKAGES', ['PLAY_PUSH_ACCOUNT', 'PLAY_PACKAGES', 'PLAY_SERVICE_ACCOUNT_FILE']],
-])('replies webhook_not_configured without %s', async (name, missing) => {
+])('returns webhook_not_configured without %s', async (name, missing) => {
   await using world = await createPlayWorld()
   const settings = Object.entries(world.api.environment)
   const others = settings.filter(([setting]) => !missing.includes(setting))

@@ -75,7 +75,7 @@ async function ask({ url }: Server, token: string, path: string, json?: object) 
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     ...(json ? { body: JSON.stringify(json) } : {}),
   })
-  // biome-ignore lint/suspicious/noExplicitAny: replies of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: responses of every shape
   const body: any = await reply.json()
   if (reply.status !== 200) throw new Error(`${path}: ${JSON.stringify(body)}`)
   return body
