@@ -199,7 +199,7 @@ export function readSession({ response }: Envelope): SignInResult {
     typeof expiresIn === 'number' &&
     typeof (user as Session['user'] | undefined)?._id === 'string'
   if (isSession || typeof challengeToken === 'string') return response as SignInResult
-  const message = 'The server's response has no session.'
+  const message = "The server's response has no session."
   throw new ApiError({ status: 200, code: 'reply_invalid', message })
 }
 

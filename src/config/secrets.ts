@@ -45,7 +45,7 @@ const FILES = {
     breaks: 'access tokens become invalid at once, and apps refresh them',
     isValid: async (content) => areKeyPairs(JSON.parse(content)),
   },
-  'refresh-token.key': symmetric(1, 'devices that lost the response to a refresh must sign in again'),
+  'refresh-token.key': symmetric(1, 'devices that lost a refresh response must sign in again'),
   'file-url.key': symmetric(1, 'URLs of private files become invalid'),
   'seal.key': symmetric(
     2,

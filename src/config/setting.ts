@@ -18,7 +18,7 @@ type Options = {
   shown?: string
   /** The page of the documentation that says more, such as `sign-in.md#nonces`. */
   page?: string
-  /** Former names, which are read too. */
+  /** Earlier names, which are read too. */
   aliases?: string[]
   /** For tests: left out of the reference. */
   isInternal?: boolean

@@ -93,7 +93,7 @@ export function App() {
           </button>
         </main>
       )}
-      {/* A proof by the next operator must not complete what the former one has begun. */}
+      {/* A proof by the next operator must not complete what the previous one has begun. */}
       <ProofDialog key={me.value?.name} />
     </>
   )

@@ -129,11 +129,11 @@ test('a stored certificate of another authority or for other domains is replaced
   })
   const options = { folder, directoryUrl: acme.url, domains: [DOMAIN], challenges }
   await createAcme(options).obtain()
-  const isAsWanted = async (changes: Partial<typeof options>) =>
-    (await createAcme({ ...options, ...changes }).load())?.isAsWanted
-  expect(await isAsWanted({})).toBe(true)
-  expect(await isAsWanted({ directoryUrl: 'https://acme.example/directory' })).toBe(false)
-  expect(await isAsWanted({ domains: ['other.example'] })).toBe(false)
+  const isAsConfigured = async (changes: Partial<typeof options>) =>
+    (await createAcme({ ...options, ...changes }).load())?.isAsConfigured
+  expect(await isAsConfigured({})).toBe(true)
+  expect(await isAsConfigured({ directoryUrl: 'https://acme.example/directory' })).toBe(false)
+  expect(await isAsConfigured({ domains: ['other.example'] })).toBe(false)
   await server.stop(true)
   await rm(folder, { recursive: true })
 }, 20_000)

@@ -12,11 +12,14 @@ test.each<[string, string[]]>([
   ['in one packet', [`${HEAD}${BODY}0\r\n${TRAILER}`]],
   ['without announcing it', [`${UNANNOUNCED}${BODY}0\r\n${TRAILER}`]],
   ['in the last packet', [HEAD, BODY, `0\r\n${TRAILER}`]],
-])('a request with a trailer %s gets one response, and is not carried out', async (_how, packets) => {
-  await using server = serve()
-  expect(repliesIn(await server.send(packets))).toEqual(['400'])
-  expect(server.bodies).toEqual([])
-})
+])(
+  'a request with a trailer %s gets one response, and is not carried out',
+  async (_how, packets) => {
+    await using server = serve()
+    expect(repliesIn(await server.send(packets))).toEqual(['400'])
+    expect(server.bodies).toEqual([])
+  },
+)
 
 test('a trailer after the body does not change its single response', async () => {
   await using server = serve()

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { describeForOperator } from '../../src/cli/unavailable.ts'
 import { startStore } from '../support/s3-store.ts'
 
-const REPLY = 'The storage is unavailable. S3 responded to'
+const REPLY = 'The storage is unavailable. S3 answered'
 
 test('commands show the response from an object store and which setting to change', async () => {
   await using store = await startStore()

@@ -44,7 +44,7 @@ independentTest('readers are not offered actions that they may not take', async 
   await context.close()
 })
 
-independentTest('an invitation opened in a signed-in tab asks which operator to continue as', async () => {
+independentTest('an invitation opened in a signed-in tab asks whom to continue as', async () => {
   const { page, context } = await world.open()
   await page.goto('/console')
   await waitUntilLoaded(page)
@@ -109,7 +109,7 @@ independentTest('signing out in one tab covers the others', async () => {
   await context.close()
 })
 
-independentTest('a proof by the next operator does not complete the previous one’s action', async () => {
+independentTest('a new operator’s proof does not complete the previous one’s action', async () => {
   const [fay, gil] = await Promise.all(
     ['fay', 'gil'].map((name) => addPasswordOperator(world.console, name)),
   )

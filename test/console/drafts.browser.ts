@@ -8,7 +8,7 @@ const SESSION_OVER = 'Your session ended. Sign in to continue'
 
 const world = useConsole({ args: [] })
 
-independentTest('an ended session asks to sign in over the editor, and then publishes', async () => {
+independentTest('an ended session asks to sign in over the editor, then publishes', async () => {
   const ann = await addPasswordOperator(world.console, 'ann')
   const { page, context } = await world.openSignedOut()
   await openSignedIn(page, ann, 'settings')

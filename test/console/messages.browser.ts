@@ -235,7 +235,7 @@ independentTest('the checklist names what is left to set up until it is dismisse
   await context.close()
 })
 
-independentTest('does not replay events of a filter other than the one that was counted', async () => {
+independentTest('replays only events of the filter that was counted', async () => {
   const { page, context } = await world.open()
   await show(page, 'events?outcome=applied')
   await page.getByLabel('Type').selectOption('RENEWAL')

@@ -155,7 +155,7 @@ browserTest('the audit log uses titles, labels and languages', async () => {
   await context.close()
 })
 
-browserTest('a row has two lines on a phone, and opens its screen wherever it is tapped', async () => {
+browserTest('a row has two lines on a phone, and tapping it opens its screen', async () => {
   const { page, context } = await world.open({ viewport: { width: 375, height: 700 } })
   await show(page, 'people')
   const row = page.getByRole('row', { name: 'ann@example.com' })

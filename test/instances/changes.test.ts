@@ -36,7 +36,7 @@ testInstances('after a settings event, every instance returns the new settings',
   const { accessToken: token } = await here.register()
   const streams = [await open(here, token), await open(there, token)]
   for (const version of ['2.0.0', '2.1.0']) {
-    // Both have just cached the former settings.
+    // Both have just cached the old settings.
     for (const { services } of [here, there]) await services.settings.read()
     const seen = streams.map(({ events }) => events.length)
     await here.services.settings.set({ 'ios.latestVersion': version })

@@ -48,7 +48,7 @@ testInstances(
     const { here, there } = instances
     const read = () => there.services.content.readVersions()
     const before = await read()
-    // Both have just cached the former questions.
+    // Both have just cached the old questions.
     for (const { services } of [here, there]) await services.content.readFaqs()
     await here.services.content.publish([])
     expect((await read()).faqs).toBe(before.faqs + 1)

@@ -25,7 +25,7 @@ test('a rebuild derives purchases from events that were stored before purchases'
   expect(await app.services.db.read.$count(subscriptions)).toBe(4)
 })
 
-test('finds an audit entry by its former and current names', async () => {
+test('finds an audit entry by its earlier and current names', async () => {
   const { dataDir, record } = await unpackArchive('27')
   const former = [
     ['user verify', 'users.verify'],

@@ -68,9 +68,7 @@ export async function checkBackup(config: Config, server: ServerState | null): P
   const isOld = Date.now() - newest.at.getTime() > OLD_BACKUP_MS
   if (isOld) return warning(text, 'Over two days old: run "homeport backup".')
   const risks = [
-    ...((await isOnSameDisk(config, place))
-      ? ['on the same disk as DATA_DIR']
-      : []),
+    ...((await isOnSameDisk(config, place)) ? ['on the same disk as DATA_DIR'] : []),
     ...(isStore && !isSecureInTransit(new URL(place.endpoint)) ? ['sent over http'] : []),
     ...(newest.path.endsWith('.age') ? [] : ['not encrypted']),
   ]

@@ -141,7 +141,7 @@ export async function runServer(
   stack.defer(() => clearInterval(watching))
   const checking = new AbortController()
   stack.defer(() => checking.abort())
-  // After a move to a database server, the data directory still has the former database.
+  // After a move to a database server, the data directory still has the old database.
   const damaged =
     config.databaseUrl === null ? [waitForDamage(databasePath(config), checking.signal)] : []
   await notifier.ready()

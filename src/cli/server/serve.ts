@@ -6,7 +6,7 @@ import type { Log } from '../../lib/log/log.ts'
 import type { LocalCommand } from '../command.ts'
 import { isUnreachable } from '../data/open-data.ts'
 import { createNotifier } from '../service/notify.ts'
-import { meetStandIn } from '../service/stand-in.ts'
+import { detectStandIn } from '../service/stand-in.ts'
 import { isServing } from './command-socket.ts'
 import { runServer, type StopSignals } from './run-server.ts'
 import { createServerLog, isTextLog } from './server-log.ts'
@@ -24,7 +24,7 @@ export const serve: LocalCommand = {
   run: async (loadConfig, { demo, takeover }) => {
     const config = loadConfig()
     const signals = stopSignals(config)
-    meetStandIn()
+    detectStandIn()
     const liveLines = createLiveLines()
     const log = await createServerLog(config, liveLines)
     const failed = catchUnhandledErrors(log)

@@ -1,6 +1,6 @@
 import { yieldToEventLoop } from '../../lib/concurrency/yield-to-event-loop.ts'
 import type { Log } from '../../lib/log/log.ts'
-import { captureListening, type ListeningSocket, sendAround } from '../../lib/net/sockets.ts'
+import { captureListening, type ListeningSocket, sendRaw } from '../../lib/net/sockets.ts'
 import { hasUnreadBody } from '../../platform/http/body/body.ts'
 import { awaitBody, keepConnection } from '../../platform/http/body/connection-time.ts'
 import { replyAfterBody } from '../../platform/http/body/unread-body.ts'
@@ -60,7 +60,7 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
     if (expected === null || expected === CONTINUE || expected.toLowerCase() !== CONTINUE)
       return true
     if (request.url.startsWith('https:') || server === null) return false
-    return sendAround('HTTP/1.1 100 Continue\r\n\r\n', server.port ?? 0, server.requestIP(request))
+    return sendRaw('HTTP/1.1 100 Continue\r\n\r\n', server.port ?? 0, server.requestIP(request))
   }
 
   /**

@@ -17,7 +17,7 @@ let lastExitCode = 0
 let hasStandIn = false
 
 /** Learns whether the parent stands in for this process. It then ends with its parent, as nothing else would find it. */
-export function meetStandIn() {
+export function detectStandIn() {
   process.on('message', (message) => {
     if (message !== GREETING) return
     hasStandIn = true

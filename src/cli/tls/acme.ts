@@ -32,14 +32,14 @@ export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDe
   }
   return { load, obtain }
 
-  /** `isAsWanted`: issued by this authority for exactly these domains. Earlier versions did not store the authority. */
-  async function load(): Promise<{ certificate: Certificate; isAsWanted: boolean } | null> {
+  /** `isAsConfigured`: issued by this authority for exactly these domains. Early versions did not store it. */
+  async function load(): Promise<{ certificate: Certificate; isAsConfigured: boolean } | null> {
     try {
       const [cert = '', key = '', names, authority = LETS_ENCRYPT] = JSON.parse(
         await readFile(paths.cert, 'utf8'),
       )
-      const isAsWanted = String(names) === String(domains) && authority === directoryUrl
-      return { certificate: parseCertificate(cert, key), isAsWanted }
+      const isAsConfigured = String(names) === String(domains) && authority === directoryUrl
+      return { certificate: parseCertificate(cert, key), isAsConfigured }
     } catch {
       return null
     }

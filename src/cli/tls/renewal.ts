@@ -50,12 +50,12 @@ export function keepCertificate({
     const stored = await acme.load()
     current = stored?.certificate ?? null
     // One for other domains or by another authority is still better than none.
-    let isAsWanted = stored?.isAsWanted ?? false
+    let isAsConfigured = stored?.isAsConfigured ?? false
     if (current) use(current)
     while (!stopping.signal.aborted) {
-      const obtained = current && isAsWanted && !isDue(current) ? null : await obtain()
+      const obtained = current && isAsConfigured && !isDue(current) ? null : await obtain()
       current = obtained ?? current
-      isAsWanted ||= obtained !== null
+      isAsConfigured ||= obtained !== null
       const retry = waits.retries[Math.min(failures, waits.retries.length) - 1]
       await pause(retry ?? waits.check, stopping.signal)
     }

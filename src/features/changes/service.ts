@@ -72,7 +72,7 @@ export function createChanges(deps: ChangesDeps) {
     tx.afterCommit(() => deliverToAll(kind, changeId))
   }
 
-  /** An app that asks at once must not get the former value from the cache of another instance. */
+  /** An app that asks at once must not get the old value from the cache of another instance. */
   function deliverToAll(kind: string, changeId: string) {
     if (!db.isShared) return streams.deliverToAll(kind, changeId)
     // The database is polled more often than that.
@@ -131,7 +131,7 @@ export function createChanges(deps: ChangesDeps) {
       const rows = await changesFor.execute({ userId: session.userId })
       for (const row of rows) {
         const isRecent = readIdTime(row.changeId) > readIdTime(changeId) - OVERLAP_MS
-        // The app may still read the former value from a cache, and needs the event after that.
+        // The app may still read the old value from a cache, and needs the event after that.
         if (db.isShared && row.userId === null && isRecent) deliverToAll(row.kind, row.changeId)
         else streams.catchUp(stream, row)
       }

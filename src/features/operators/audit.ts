@@ -121,7 +121,7 @@ export function listUserIds({ target, before, after }: Entry): (string | null)[]
   return ids.map((id) => (typeof id === 'string' ? id : null))
 }
 
-/** Former names of actions, by which saved views and scripts still filter. */
+/** Earlier names of actions, which saved views and scripts may still use as filters. */
 const CURRENT_NAMES: Record<string, string> = {
   'events.reconcile': 'users.refresh-purchases',
   'events.replay-many': 'events.replay-matching',

@@ -55,7 +55,7 @@ export function checkRateSet(
 
   const isSameBase = set.baseCode === stored.baseCode
   if (!isSameBase && !(set.baseCode in stored.rates))
-    return rejected(`the former rates do not include its base ${set.baseCode}`)
+    return rejected(`the previous rates do not include its base ${set.baseCode}`)
   const last = isSameBase ? stored : rebase(stored, set.baseCode)
   const held = isSameBase ? heldBefore : null
   if (set.date < last.date) return rejected('it is older than the current rates')

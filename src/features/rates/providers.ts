@@ -127,7 +127,7 @@ function parseJson(body: string): Record<string, unknown> {
   } catch {
     throw new FeedError('the response is not JSON')
   }
-  if (value === null || typeof value !== 'object') throw new FeedError('the response is not an object')
+  if (value === null || typeof value !== 'object') throw new FeedError('the response has no object')
   return value as Record<string, unknown>
 }
 

@@ -60,7 +60,7 @@ const Code = t.String({
 export const SecondFactor = t.Optional(
   t.String({
     maxLength: 40,
-    description: 'needed if two-factor is on: a code from the authenticator app, or a recovery code',
+    description: 'needed if two-factor is on: an authenticator code, or a recovery code',
     examples: ['123456'],
   }),
 )

@@ -112,7 +112,7 @@ const test = defineAction({
     path: `${PATH}/:id/test`,
     operationId: 'testWebhookEndpoint',
     summary: 'Send a test event to an endpoint',
-    description: 'Waits at most ten seconds for the endpoint's response.',
+    description: 'Waits at most ten seconds for the endpoint’s response.',
     reply: TestReply,
     failures: [404, 507],
   },
@@ -160,7 +160,7 @@ const enable = defineAction({
 
 const rotate = defineAction({
   name: 'webhooks.rotate',
-  summary: 'Replace the secret of a webhook endpoint; the former one also signs for 24 hours',
+  summary: 'Replace the secret of a webhook endpoint; the previous one also signs for 24 hours',
   label: 'Rotated the secret of webhook endpoint',
   role: 'operator',
   proof: 'stepUp',

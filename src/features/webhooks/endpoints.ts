@@ -30,7 +30,7 @@ export type Endpoint = ReturnType<typeof toEndpoint>
 
 /** With eight requests to each, all endpoints together stay below Bun's limit of 256 requests. */
 const MAX_ENDPOINTS = 20
-/** How long the former secret still signs after a rotation. */
+/** How long the previous secret still signs after a rotation. */
 const ROTATION_MS = DAY_MS
 /** Repeated rotations must not make the header of signatures too long. */
 const MAX_FORMER_SECRETS = 3
@@ -122,7 +122,7 @@ export function createEndpoints(deps: EndpointsDeps) {
     })
   }
 
-  /** Former secrets sign for a day, so that the receiver can be changed without a gap. */
+  /** Previous secrets sign for a day, so that the receiver can be changed without a gap. */
   async function rotate(id: string) {
     const secret = newSecret()
     const sealed = seal(sealKey, secret)
@@ -212,7 +212,7 @@ function toEndpoint(row: WebhooksDb['tables']['webhookEndpoints']['$inferSelect'
     disabledAt: row.disabledAt?.toISOString() ?? null,
     /** Why it is disabled: `operator`, `gone` or `failing`. */
     disabledReason,
-    /** Until then a former secret also signs. */
+    /** Until then a previous secret also signs. */
     rotatingUntil: row.formerSecretUntil?.toISOString() ?? null,
   }
 }

@@ -48,7 +48,7 @@ export function createRetention({ db, now }: RetentionDeps) {
     await tx.update(webhookMessages).set({ userId }).where(eq(webhookMessages.userId, guestId))
   }
 
-  /** Deletes messages after 30 days with their deliveries and attempts, and former secrets that have expired. */
+  /** Deletes messages after 30 days with their deliveries and attempts, and previous secrets that have expired. */
   async function clearOld(signal?: AbortSignal) {
     const at = now()
     const oldest = new Date(at.getTime() - KEPT_MS)

@@ -70,7 +70,7 @@ export function createSendingIdleReader(port: number, peer: Peer | null): () => 
 }
 
 /** Sends bytes to a peer around the runtime. Returns false where that is not possible. */
-export function sendAround(text: string, port: number, peer: Peer | null): boolean {
+export function sendRaw(text: string, port: number, peer: Peer | null): boolean {
   const fd = connectionTo(port, peer)
   const bytes = Buffer.from(text)
   if (fd === undefined) return false

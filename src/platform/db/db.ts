@@ -17,8 +17,7 @@ export type Tx = Pick<
   /** Runs a part whose failure rolls back only that part. Returns its error, or null on success. */
   attempt: (work: () => Promise<void>) => Promise<unknown>
   /**
-   * Runs once per `key`, at the end of the change. It must read only from `tx`: a part that added it may be rolled
-   * back.
+   * Runs once per `key`, at the end of the change. It must read only from `tx`: a part that added it may be rolled back.
    */
   beforeCommit: (key: string, work: (tx: Tx) => Promise<void>) => void
   /** Runs `effect` after the commit; never when the change, or the attempt around it, is rolled back. */

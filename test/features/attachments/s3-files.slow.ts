@@ -52,7 +52,7 @@ test('fails at once with the store’s error code if the access key or bucket is
   await using store = await startStore()
   const files = store.files({ secretAccessKey: 'wrong' })
   expect(await causeOf(files.open('a'))).toStartWith(
-    'S3 responded to GET a with 403 SignatureDoesNotMatch',
+    'S3 answered GET a with 403 SignatureDoesNotMatch',
   )
   expect(store.s3.requests.GET).toBe(1)
   const listing = Array.fromAsync(files.list())

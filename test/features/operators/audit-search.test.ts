@@ -3,7 +3,7 @@ import { createTestApp } from '../../support/app.ts'
 import { typeCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 
-test('finds an action by its current and former names', async () => {
+test('finds an action by its current and earlier names', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const { user } = await app.register('bob@example.com')

@@ -35,7 +35,11 @@ test.each<[Condition, string, string]>([
     'version is 3.1, the rule requires 3.2 or newer',
     'version is unknown, the rule requires 3.2 or newer',
   ],
-  [{ minVersion: '3.1.0' }, 'version is 3.1', 'version is unknown, the rule requires 3.1.0 or newer'],
+  [
+    { minVersion: '3.1.0' },
+    'version is 3.1',
+    'version is unknown, the rule requires 3.1.0 or newer',
+  ],
   [
     { belowVersion: '3.1' },
     'version is 3.1, the rule requires a version below 3.1',

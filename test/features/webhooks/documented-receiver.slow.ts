@@ -21,7 +21,7 @@ test.skipIf(NODE === null)(
     await webhooks.flush()
     const { deliveries } = await webhooks.deliveries.list({ state: 'delivered' })
     expect(deliveries).toHaveLength(sampleEvents('u1').length)
-    // The receiver does not know the new secrets. Three former ones still sign.
+    // The receiver does not know the new secrets. Three previous ones still sign.
     for (const status of [204, 204, 204, 401]) {
       await webhooks.endpoints.rotate(endpoint.id)
       expect((await webhooks.test(endpoint.id)).status).toBe(status)

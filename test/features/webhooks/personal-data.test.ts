@@ -80,7 +80,7 @@ test('deleting an account erases thousands of messages, including those that nam
   )
 })
 
-test('messages are deleted after 30 days, with deliveries, attempts and former secrets', async () => {
+test('messages are deleted after 30 days, with deliveries, attempts and previous secrets', async () => {
   using receiver = startReceiver()
   await using app = await createTestApp(ALLOWED)
   const { webhooks, db } = app.services

@@ -17,7 +17,7 @@ export type Files = {
   list: () => AsyncIterable<{ key: string; storedAt: Date }>
   /** Deletes copies that `filterStored` leaves out, as another instance removed the files; all on the local disk. */
   sweepCopies: (filterStored: (keys: string[]) => Promise<Set<string>>) => Promise<void>
-  /** For a restore into a database server: later files have no row in it, but perhaps in the former database. */
+  /** For a restore into a database server: later files have no row in it, but perhaps in the old database. */
   recordRestore: () => Promise<void>
   restoredAt: () => Promise<Date | null>
   /** Throws `unavailable` unless files can be read and stored. */

@@ -108,7 +108,7 @@ export function createAttempt(deps: AttemptDeps): Attempt {
     }
   }
 
-  /** The current secret first, then the former ones that are valid. A secret whose seal key is lost is left out. */
+  /** The current secret first, then the previous ones that are valid. A secret whose seal key is lost is left out. */
   function listSecrets(endpoint: Delivery['endpoint'], at: Date): string[] {
     return [endpoint.secret, ...listFormerSecrets(endpoint, at)].flatMap((one) => {
       try {

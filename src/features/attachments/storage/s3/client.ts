@@ -78,7 +78,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
       const etag = reply && readEtag(reply)
       if (etag === md5.toString('hex')) return etag
       if (reply && etag && isEncrypted(reply) && (await isStored(reply, watch))) return etag
-      throw new StoreError(`S3 responded to PUT ${key} with success, but not with its ETag`, false)
+      throw new StoreError(`S3 answered PUT ${key} with success, but not with its ETag`, false)
     })
   }
 
@@ -189,7 +189,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
         (reply && (await readTextCapped(reply, MAX_REPLY_BYTES).catch(throwStoreError))) ?? ''
       if (!text.includes('<Error>')) return text
       // The completion of an upload reports an error after its status.
-      throw new StoreError(`S3 responded to ${method} ${key} with 200 ${readError(text).code}`, true)
+      throw new StoreError(`S3 answered ${method} ${key} with 200 ${readError(text).code}`, true)
     })
   }
 
@@ -219,7 +219,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     const text = (await readTextCapped(reply, MAX_ERROR_BYTES).catch(throwStoreError)) ?? ''
     const { code, reason } = readError(text)
     if (status === 404 && NOT_FOUND.test(`${method} ${code}`)) return null
-    const message = `S3 responded to ${method} ${key} with ${status} ${code} ${reason}`.trimEnd()
+    const message = `S3 answered ${method} ${key} with ${status} ${code} ${reason}`.trimEnd()
     throw new StoreError(message, status >= 500 || TRANSIENT.test(`${status} ${code}`))
   }
 }

@@ -67,7 +67,7 @@ async function complete(
   const stored = await client.head(key).catch(() => null)
   if (etag !== '' && stored?.size === bytes && stored.etag === etag) return
   if (failure !== null) throw failure
-  const message = `S3 responded to POST ${key} with success, but does not have the object`
+  const message = `S3 answered POST ${key} with success, but does not have the object`
   throw storeUnavailable(new StoreError(message, false))
 }
 
