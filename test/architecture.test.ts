@@ -204,7 +204,7 @@ test('queries are awaited with execute(); only db/ uses get, all and run', () =>
 
 /** Combinators of schemas and settings, and verbs. */
 const NAMED_LIKE_NOUNS =
-  /^(create\w+|(one|oneModel|list|reply|rules)Of|notSignedIn|(meet|must|s)\w*tandIn)$/
+  /^(create\w+|(one|oneModel|list|reply|rules)Of|notSignedIn|(detect|must|s)\w*tandIn)$/
 
 test('exported functions are named by verbs, not by …Of and …In', () => {
   const names = files

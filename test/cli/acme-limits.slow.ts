@@ -40,7 +40,7 @@ test('an unreachable certificate authority is named', async () => {
   const directoryUrl = 'https://127.0.0.1:1/directory'
   const acme = createAcme({ folder, directoryUrl, domains: ['a.example'], challenges: new Map() })
   try {
-    await expect(acme.obtain()).rejects.toThrow('127.0.0.1:1 does not reply')
+    await expect(acme.obtain()).rejects.toThrow('127.0.0.1:1 does not respond')
   } finally {
     Object.assign(axios.defaults, { acmeSettings })
     await rm(folder, { recursive: true })

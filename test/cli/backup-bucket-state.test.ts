@@ -77,7 +77,7 @@ test('a store that answers every request with 200 takes no backup, and its owner
   await using server = Bun.serve({ port: 0, fetch: () => new Response('') })
   const place = `s3://backups/prod?endpoint=${server.url.origin}`
   const config = readConfig({}, { BACKUP_DIR: place, FILES_URL: place, ...KEYS })
-  await expect(chooseTarget(config, null, true, true)).rejects.toThrow('every name is taken')
+  await expect(chooseTarget(config, null, true, true)).rejects.toThrow('every name as taken')
   await using app = await createTestApp({ FILES_URL: place, ...KEYS })
   const failure = await app.services.storeOwner.state().catch((error: Error) => error)
   expect((failure as Error).cause).toMatchObject({ message: expect.stringContaining('FILES_URL') })

@@ -56,7 +56,7 @@ const FOR_DEVELOPERS = [
   'is not set up',
   'must be a whole number from … to …',
   'must be one of …',
-  'must be a duration such as month, 3 months, year, P1Y, P30D or lifetime',
+  'must be a duration such as month, 3 months, P1Y, P30D or lifetime',
   'must be text of at most 20 characters',
   'must be text of at most 64 characters',
   'must have a part with a file name',

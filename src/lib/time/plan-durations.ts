@@ -1,7 +1,6 @@
 import { addMonths, DAY_MS } from './durations.ts'
 
-export const DURATION_RULE =
-  'must be a duration such as month, 3 months, year, P1Y, P30D or lifetime'
+export const DURATION_RULE = 'must be a duration such as month, 3 months, P1Y, P30D or lifetime'
 
 const WORDS = /^(\d{1,3})?\s*(day|week|month|quarter|year)(?:s|ly)?$/
 /** ISO 8601, as stores write it. */

@@ -42,7 +42,7 @@ Bun.serve({
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(notification.body),
     })
-    console.log(`${pathname}: the server replied ${reply.status} ${await reply.text()}`)
+    console.log(`${pathname}: the server answered ${reply.status} ${await reply.text()}`)
     return new Response(bought.signedTransaction())
   },
 })

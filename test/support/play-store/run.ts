@@ -55,7 +55,7 @@ async function deliver(path: string, notification: object) {
     headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
     body: JSON.stringify(json),
   })
-  console.log(`${path}: the server replied ${reply.status} ${await reply.text()}`)
+  console.log(`${path}: the server answered ${reply.status} ${await reply.text()}`)
 }
 
 /** The notifications about a change; null if there is nothing to change. */
