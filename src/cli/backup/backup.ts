@@ -29,7 +29,7 @@ type Outcome = WriteResult & {
   fingerprint: string | null
   seconds: number
   removed: string[]
-  /** Names files that the database names but that are missing. */
+  /** Names files that the database refers to but that are missing. */
   problem: string | null
 }
 

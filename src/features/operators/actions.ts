@@ -67,7 +67,7 @@ const reset = defineAction({
   },
   work: async (needs: Needs, { name }, { caller }) => {
     const url = requireConsole(needs)
-    const by = caller.door === 'console' ? caller.name : undefined
+    const by = caller.via === 'console' ? caller.name : undefined
     return createLink(url, await needs.operators.accounts.reset(name, by), needs)
   },
   audit: ({ name }) => ({ target: name }),

@@ -16,7 +16,7 @@ const refresh = defineAction({
   async work({ rates }: { rates: Rates }, _input, { caller }) {
     const outcome = await rates.refresh(AbortSignal.timeout(REFRESH_TIMEOUT_MS))
     // The console shows the reason itself.
-    if ('reason' in outcome && caller.door === 'command')
+    if ('reason' in outcome && caller.via === 'command')
       throw new AppError('unavailable', `The rates were not refreshed: ${outcome.reason}.`)
     return outcome
   },

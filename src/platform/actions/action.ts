@@ -100,7 +100,7 @@ type ServerForm<Input, Outcome> = {
 }
 
 /** Who performs an action: an operator's name, an API key's, or the machine's user. */
-export type Caller = { name: string; door: 'console' | 'command' | 'server' }
+export type Caller = { name: string; via: 'console' | 'command' | 'server' }
 
 export type ActionContext = {
   caller: Caller
@@ -156,6 +156,6 @@ export async function performAction(
 }
 
 /** The author shown in histories; null for commands. */
-export function findAuthor({ name, door }: Caller): string | null {
-  return door === 'command' ? null : name
+export function findAuthor({ name, via }: Caller): string | null {
+  return via === 'command' ? null : name
 }

@@ -39,7 +39,7 @@ function toCommand(action: AnyAction): DataCommand<never> | null {
         services,
         check(schema, input, 'arguments'),
         {
-          caller: { name: user, door: 'command' },
+          caller: { name: user, via: 'command' },
           signal: new AbortController().signal,
           onProgress: () => {},
           baseUrl: '',

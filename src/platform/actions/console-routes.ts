@@ -69,7 +69,7 @@ async function answer(
     onProgress: ActionContext['onProgress'],
     signal: AbortSignal,
   ): Promise<unknown> {
-    const caller = { name: findOperator(request).name, door: 'console' } as const
+    const caller = { name: findOperator(request).name, via: 'console' } as const
     const context = { caller, signal, onProgress, baseUrl: findBaseUrl(request) }
     const outcome = await performAction(action, services, input, context, (entry) =>
       record(request, entry),

@@ -50,7 +50,7 @@ async function answer(
     services,
     read ? read(sent) : sent,
     {
-      caller: { name: `API key ${findCaller(request).key}`, door: 'server' },
+      caller: { name: `API key ${findCaller(request).key}`, via: 'server' },
       signal: new AbortController().signal,
       onProgress: () => {},
       baseUrl: findBaseUrl(request),

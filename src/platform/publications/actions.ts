@@ -87,7 +87,7 @@ export function toPublishing(
   { base, note = '' }: Static<typeof Reason>,
   { caller }: Pick<ActionContext, 'caller'>,
 ): Publishing {
-  if (caller.door === 'console' && base === undefined) throw invalidField('base', 'is required')
+  if (caller.via === 'console' && base === undefined) throw invalidField('base', 'is required')
   return { author: findAuthor(caller), note, base }
 }
 

@@ -129,8 +129,8 @@ const revokeAccess = defineAction({
 })
 
 /** Commands also take the e-mail address of the user. */
-async function findUserId({ findIdByEmail }: Needs, id: string, { door }: ActionContext['caller']) {
-  return (door === 'command' ? await findIdByEmail(id) : null) ?? id
+async function findUserId({ findIdByEmail }: Needs, id: string, { via }: ActionContext['caller']) {
+  return (via === 'command' ? await findIdByEmail(id) : null) ?? id
 }
 
 async function explainAccess(

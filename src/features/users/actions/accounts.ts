@@ -36,7 +36,7 @@ const create = defineAction({
   input: NewServerUser,
   console: null,
   async work({ serverUsers }: Needs, input, { caller, baseUrl }) {
-    const isGenerated = caller.door === 'command' && input.password === undefined
+    const isGenerated = caller.via === 'command' && input.password === undefined
     const password = isGenerated ? { password: crypto.randomUUID() } : {}
     const account = await serverUsers
       .create({ ...input, ...password })
@@ -165,7 +165,7 @@ const remove = defineAction({
   form: { verb: 'Delete', consequence: 'This cannot be undone.', done: 'Deleted' },
   async work({ users, deleteAccount }: Needs, input, { caller }) {
     const account = await findUser(users, input.id, caller)
-    if (caller.door === 'console' && input.confirm !== (account.email ?? account.id)) {
+    if (caller.via === 'console' && input.confirm !== (account.email ?? account.id)) {
       throw new AppError('validation_failed', 'Nothing was deleted.', {
         details: [{ path: 'confirm', message: 'must be the account’s e-mail address or id' }],
       })
@@ -206,9 +206,8 @@ function findExportedId({ user }: Record<string, unknown>): string {
 }
 
 /** The default message addresses the owner of the e-mail address. */
-function rethrowFor({ door }: Caller, error: unknown): never {
-  if (door !== 'command' || !(error instanceof AppError) || error.code !== 'email_taken')
-    throw error
+function rethrowFor({ via }: Caller, error: unknown): never {
+  if (via !== 'command' || !(error instanceof AppError) || error.code !== 'email_taken') throw error
   throw new AppError(
     error.code,
     'An account with this e-mail address already exists: see "homeport users show <email>".',

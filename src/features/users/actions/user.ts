@@ -13,6 +13,6 @@ export const ofServers = { scope: 'users:write', tag: 'Users' } as const
 export const USERS = '/users/v1'
 
 /** Finds a user; throws `not_found`. Servers name users by id only. */
-export function findUser({ directory }: Users, idOrEmail: string, { door }: Caller) {
-  return door === 'server' ? directory.findById(idOrEmail) : directory.find(idOrEmail)
+export function findUser({ directory }: Users, idOrEmail: string, { via }: Caller) {
+  return via === 'server' ? directory.findById(idOrEmail) : directory.find(idOrEmail)
 }
