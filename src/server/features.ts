@@ -163,6 +163,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
   }
   const billing = billingFeature.create(platform, {
     ...aboutUsersAndPlans,
+    signingKeys: platform.signingKeys,
     eventReaders: storeEventReaders,
     onApplied: (tx, provider, event) => stores.services.stores.scheduleCheck(tx, provider, event),
     findClaimant: (key) => stores.services.stores.claims.findClaimant(key),

@@ -1,6 +1,8 @@
 import { Elysia, type TSchema } from 'elysia'
+import type { KeyRing } from '../../lib/crypto/key-ring.ts'
 import type { Feature, Platform, RouteContext, ServerContext } from '../../platform/feature.ts'
 import { byForeignKey, nothing } from '../../platform/user-table.ts'
+import { createProofs } from './access/proof.ts'
 import type { PlanLike } from './access/subscription.ts'
 import { billingActions } from './actions.ts'
 import { type BillingNeeds, createBillingParts } from './billing.ts'
@@ -26,6 +28,7 @@ type Needs<Plan extends PlanLike> = BillingNeeds<Plan> & {
   findUser: (appUserId: string) => Promise<unknown>
   isUser: (id: string) => Promise<boolean>
   storeSupport: () => StoreSupport
+  signingKeys: KeyRing
 }
 
 export const billingFeature = {
@@ -60,6 +63,7 @@ export const billingFeature = {
         subscriptionRoutes({
           planSchema: needs.planSchema,
           subscription,
+          signProof: createProofs(needs.signingKeys, now),
           showsSandbox,
           signedIn,
         }).use(

@@ -82,6 +82,16 @@ export const SubscriptionQuery = t.Object({
   ...LanguageQuery.properties,
 })
 
+export const OwnSubscriptionQuery = t.Object({
+  ...SubscriptionQuery.properties,
+  proof: t.Optional(
+    t.Boolean({
+      description: 'adds a signed `proof` of access, which an app can check without a connection',
+      examples: [true],
+    }),
+  ),
+})
+
 const Entitlement = closedObject(
   {
     id: text('the id at the billing provider, such as `pro`', 'pro'),
@@ -183,6 +193,12 @@ export function createSubscriptionReply<Plan extends TSchema>(Plan: Plan) {
         'the plan of the best active purchase, else the plan `free`, else null',
       ),
       limits: nullable(Limits, 'the limits of the plan; null if there is no plan'),
+      proof: t.Optional(
+        text(
+          'what the user has access to, signed (JWS), if the request asked for it',
+          'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIwMWExIn0.c2lnbmF0dXJl',
+        ),
+      ),
     },
     'Subscription',
     'what a user has paid for',

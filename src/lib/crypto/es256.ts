@@ -13,7 +13,11 @@ export function toPrivateKey(jwk: JWK): KeyObject {
 }
 
 /** ES256 (RFC 7518) on this thread in 0.1 ms: jose would wait in a thread pool that password hashes can occupy. */
-export function signJwt(header: { typ: string; kid: string }, payload: object, jwk: JWK): string {
+export function signJwt(
+  header: { typ: string; kid: string; jwk?: JWK },
+  payload: object,
+  jwk: JWK,
+): string {
   const text = `${encode({ alg: 'ES256', ...header })}.${encode(payload)}`
   const signature = sign('sha256', Buffer.from(text), {
     key: toPrivateKey(jwk),

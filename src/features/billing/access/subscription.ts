@@ -14,8 +14,10 @@ import {
   findPaidPlan,
   type PurchasablePlan,
 } from './plan-matching.ts'
+import type { ProvenAccess } from './proof.ts'
 
 export type PlanLike = PurchasablePlan & {
+  _id: string
   name: string
   price: number
   currency: string
@@ -56,12 +58,13 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     .prepare()
   return { read, readPlan, readForExport, hasAccessSince, isKnown, findCustomer }
 
-  /** A user's subscription, and the language of its texts. `wanted`: languages, best first. */
+  /** A user's subscription, the language of its texts, and what to prove. `wanted`: languages, best first. */
   async function read(userId: string, environment: Environment, wanted: string[]) {
-    const { purchases, plan, language } = await assess(userId, environment, wanted)
+    const { purchases, plan, catalogue, language } = await assess(userId, environment, wanted)
+    const entitlements = computeEntitlements(purchases)
     const subscription = {
       environment,
-      entitlements: computeEntitlements(purchases).map(({ id, active, purchase }) => ({
+      entitlements: entitlements.map(({ id, active, purchase }) => ({
         id,
         active,
         expiresAt: isoTime(purchase.effectiveEnd),
@@ -79,7 +82,17 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
       plan,
       limits: plan && listStandardLimits(plan),
     }
-    return { subscription, language }
+    const endsAt = findPaidPlan(purchases, catalogue)?.purchase.effectiveEnd ?? null
+    const active = entitlements.filter((entitlement) => entitlement.active)
+    const access: ProvenAccess = {
+      userId,
+      environment,
+      entitlements: Object.fromEntries(
+        active.map(({ id, purchase }) => [id, purchase.effectiveEnd]),
+      ),
+      plan: plan && { id: plan._id, code: plan.code, endsAt },
+    }
+    return { subscription, access, language }
   }
 
   /** A user's plan in production, and the purchase that gives it; null for none. */

@@ -4,13 +4,15 @@ import { varyBy } from '../../../platform/http/cors.ts'
 import { wantedLanguages } from '../../../platform/http/language/local-text.ts'
 import { createDataSchema, data, responses } from '../../../platform/http/replies/envelope.ts'
 import { localized } from '../../../platform/http/replies/replies.ts'
+import type { ProvenAccess } from '../access/proof.ts'
 import type { PlanLike, Subscription } from '../access/subscription.ts'
 import { checkEnvironment } from '../environment.ts'
-import { createSubscriptionReply, SubscriptionQuery } from '../model.ts'
+import { createSubscriptionReply, OwnSubscriptionQuery } from '../model.ts'
 
 type SubscriptionRoutesDeps = {
   planSchema: TSchema
   subscription: Pick<Subscription<PlanLike>, 'read'>
+  signProof: (access: ProvenAccess) => string
   showsSandbox: boolean
   signedIn: ReturnType<typeof authenticate>
 }
@@ -18,6 +20,7 @@ type SubscriptionRoutesDeps = {
 export function subscriptionRoutes({
   planSchema,
   subscription,
+  signProof,
   showsSandbox,
   signedIn,
 }: SubscriptionRoutesDeps) {
@@ -30,11 +33,12 @@ export function subscriptionRoutes({
       const read = await subscription.read(session.userId, environment, wanted)
       set.headers['content-language'] = read.language
       varyBy(set, 'Accept-Language')
-      return data(read.subscription)
+      const proof = query.proof ? { proof: signProof(read.access) } : {}
+      return data({ ...read.subscription, ...proof })
     },
     {
       signedIn: true,
-      query: SubscriptionQuery,
+      query: OwnSubscriptionQuery,
       response: responses(
         createDataSchema(createSubscriptionReply(planSchema)),
         400,
