@@ -71,7 +71,7 @@ test('there are no circular imports', () => {
   expect(cycles).toEqual([])
 })
 
-test('the client imports only types from the server, and no packages but three', () => {
+test('the client imports almost only types from the server, and few packages', () => {
   const client = files.filter(({ path }) => path.startsWith('client/'))
   expect(client.length).toBeGreaterThan(5)
   const foreign = client.flatMap(({ path, text }) => {
@@ -80,8 +80,16 @@ test('the client imports only types from the server, and no packages but three',
     const pattern = `^(?!\\.)|\\.\\./(${rooms}config|platform|features|operations|server)/`
     return valuesFrom(text, new RegExp(pattern)).map((name) => `${dirname(path)}: ${name}`)
   })
-  const packages = ['client/react: react', 'client: @simplewebauthn/browser', 'client: jose']
-  expect([...new Set(foreign)].toSorted()).toEqual(packages)
+  const allowed = [
+    'client/react: react',
+    'client/testing: @noble/curves/nist.js',
+    'client: ../lib/text/merge-patch.ts',
+    'client: @noble/curves/nist.js',
+    'client: @noble/hashes/sha2.js',
+    'client: @simplewebauthn/browser',
+    'client: jose',
+  ]
+  expect([...new Set(foreign)].toSorted()).toEqual(allowed)
 })
 
 test('the console imports only types from the server, and values only from lib/', () => {
@@ -216,7 +224,7 @@ test('exported functions are named by verbs, not by …Of and …In', () => {
 })
 
 /** A commit that needs more raises it, and says why. Style sheets do not count. */
-const MAX_SOURCE_LINES = 84_400
+const MAX_SOURCE_LINES = 85_500
 
 test('no file has more than 300 lines', () => {
   const long = [...files, ...testFiles()].filter(({ text }) => text.split('\n').length > LINE_LIMIT)

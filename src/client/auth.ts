@@ -3,16 +3,16 @@ import type { Call, Caller, Envelope } from './caller.ts'
 import { type Calls, unwrap } from './calls.ts'
 import type { Deadline, RunCall } from './deadline.ts'
 import type { Session, UserProfile } from './models.ts'
-import type { InputOf, PathOf, ReplyOf, RouteFunction } from './routes.ts'
+import type { PathOf, ReplyOf, RouteFunction } from './routes.ts'
+import type { SessionKeeper } from './session.ts'
 import {
   alreadySignedInError,
   isSessionEnded,
   isTokenRefused,
   readSession,
-  type SessionKeeper,
   sessionEnded,
   tokenLostError,
-} from './session.ts'
+} from './session-replies.ts'
 import type { CallOptions } from './shared-types.ts'
 
 type AuthDeps = {
@@ -20,20 +20,17 @@ type AuthDeps = {
   calls: Calls
   session: SessionKeeper
   runCall: RunCall
-  exchangeRefreshToken: RefreshExchange
+  exchangeRefreshToken: (refreshToken: string) => Promise<Session>
   /** Starts one guest at a time across all tabs that share the storage. */
   exclusively: (work: () => Promise<Session>) => Promise<Session>
   now: () => number
 }
 
-type Tokens = Pick<Session, 'accessToken' | 'refreshToken'>
+/** Which guests a sign-in takes over. */
+export type GuestOptions = { guestsOnly?: boolean; keepsGuestId?: boolean }
 
-type RefreshExchange = (refreshToken: string) => Promise<Session>
-
-const REFRESH = '/api/auth/refresh/v1'
-const LOGOUT = '/api/auth/logout/v1'
 const PROFILE = '/api/user/profile/v1'
-const SIGNED_OUT = 'Signed out on this device.'
+const LOGOUT = '/api/auth/logout/v1'
 const DELETED = { message: 'The account is deleted.' }
 
 /** A guest who signs in keeps their data. */
@@ -41,7 +38,7 @@ export function createAuth(deps: AuthDeps) {
   const { call, calls, session, runCall, exchangeRefreshToken, exclusively, now } = deps
   const { perform, withToken } = calls
   let starting: Promise<Session> | null = null
-  return { signInAt, signInWithGuestAt, startAsGuest, logout, deleteProfile }
+  return { signInAt, signInWithGuestAt, startAsGuest, endSession, deleteProfile }
 
   function startAsGuest(options?: CallOptions): Promise<ReplyOf<'post', '/api/auth/guest/v1'>> {
     return runCall(options, () => {
@@ -67,7 +64,7 @@ export function createAuth(deps: AuthDeps) {
    */
   function signInWithGuestAt<P extends string>(
     path: P & PathOf<'post', P>,
-    { guestsOnly = false, keepsGuestId = false } = {},
+    { guestsOnly = false, keepsGuestId = false }: GuestOptions = {},
   ): RouteFunction<'post', P> {
     return (...args) =>
       perform(args, ['json'], async (content) => {
@@ -133,18 +130,11 @@ export function createAuth(deps: AuthDeps) {
     return result as ReplyOf<'post', P>
   }
 
-  /** Signs out on this device at once, whatever the server responds. */
-  async function logout(options?: CallOptions): Promise<ReplyOf<'post', typeof LOGOUT>> {
-    const kept = await session.read().catch(() => null)
-    const forgotten = session.forget('signed_out')
-    // A storage that fails must not keep the server from ending the session.
-    await forgotten.catch(() => {})
-    const reply = kept === null ? { message: SIGNED_OUT } : await endSession(kept, options)
-    await forgotten
-    return reply
-  }
-
-  async function endSession(kept: Tokens, options?: CallOptions) {
+  /** Ends a session that this device has forgotten. Returns null if that cannot be known. */
+  async function endSession(
+    kept: Pick<Session, 'accessToken' | 'refreshToken'>,
+    options?: CallOptions,
+  ) {
     try {
       const envelope = await runCall(options, (deadline) => {
         const sendRequest = (token: string) => call('post', LOGOUT, token, { deadline })
@@ -156,7 +146,7 @@ export function createAuth(deps: AuthDeps) {
       return unwrap<'post', typeof LOGOUT>(envelope)
     } catch (error) {
       if ((error as ApiError).code === 'aborted') throw error
-      return { message: SIGNED_OUT }
+      return null
     }
   }
 
@@ -187,14 +177,4 @@ export function createAuth(deps: AuthDeps) {
       throw error
     }
   }
-}
-
-/** Shared by all callers: no caller's signal or timeout cancels it. */
-export function createRefreshExchange(call: Caller, runCall: RunCall): RefreshExchange {
-  return (refreshToken) =>
-    runCall({}, async (deadline) => {
-      const json: InputOf<'post', typeof REFRESH>[0] = { refreshToken }
-      const envelope = await call('post', REFRESH, null, { json, deadline })
-      return readSession(envelope) as ReplyOf<'post', typeof REFRESH>
-    })
 }

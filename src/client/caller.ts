@@ -1,8 +1,8 @@
 import { ApiError } from './api-error.ts'
 import { utf8 } from './bytes.ts'
 import { type Deadline, sleep } from './deadline.ts'
+import type { OnText } from './fetch.ts'
 import type { Body } from './form.ts'
-import type { OnText } from './transmit.ts'
 import type { Reply, Send } from './transport.ts'
 
 /** The content of a call: a query, and a body as JSON or as bytes. */
@@ -13,6 +13,8 @@ export type Call = {
   headers?: Record<string, string>
   /** Receives an event stream; the call returns when it ends. */
   onText?: OnText
+  /** Receives the headers of each response. */
+  onHeaders?: (header: Reply['header']) => void
   deadline: Deadline
 }
 
@@ -35,7 +37,7 @@ export function createCaller(
     method: string,
     path: string,
     token: string | null,
-    { query, json, content, headers, onText, deadline }: Call,
+    { query, json, content, headers, onText, onHeaders, deadline }: Call,
   ): Promise<Envelope> {
     const body = content ?? (json === undefined ? null : jsonBody(json))
     const sendRequest = async () => {
@@ -49,6 +51,7 @@ export function createCaller(
         onText,
         deadline,
       })
+      onHeaders?.(reply.header)
       if (reply.isStream) return { code: 'ok' }
       const envelope = parseEnvelope(reply)
       if (reply.status < 400 && isSuccess(envelope, method)) return envelope

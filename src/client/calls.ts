@@ -1,7 +1,8 @@
 import type { Call, Caller, Envelope } from './caller.ts'
 import type { RunCall } from './deadline.ts'
 import type { InputPlace, Method, PathOf, ReplyOf, RouteFunction } from './routes.ts'
-import { isTokenRefused, type SessionKeeper } from './session.ts'
+import type { SessionKeeper } from './session.ts'
+import { isTokenRefused } from './session-replies.ts'
 import type { CallOptions } from './shared-types.ts'
 
 type CallsDeps = {

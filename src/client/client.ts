@@ -1,15 +1,21 @@
 import type { AppFunctions } from './app-data.ts'
-import type { AttachmentFunctions, UploadInput } from './attachments.ts'
-import { createAuth, createRefreshExchange } from './auth.ts'
+import type { Upload } from './attachment-calls.ts'
+import type { AttachmentFunctions } from './attachments.ts'
+import type { GuestOptions } from './auth.ts'
 import type { BillingFunctions } from './billing.ts'
-import { randomHex } from './bytes.ts'
-import { createCaller } from './caller.ts'
+import { type Caller, createCaller } from './caller.ts'
 import { createCalls, unwrap } from './calls.ts'
-import { createChanges } from './changes.ts'
-import { type AppContext, contextHeaders } from './context-headers.ts'
-import type { DataCondition, DataFunctions } from './data.ts'
+import { contextHeaders } from './context-headers.ts'
+import type { DataCondition, DataFunctions, DataSync, DataSyncOptions } from './data.ts'
 import { DEFAULT_TIMEOUT_MS, type RunCall, withDeadline } from './deadline.ts'
-import { encodeUpload } from './form.ts'
+import {
+  forgetKept,
+  KEPT_NAMES,
+  type Kept,
+  type KeptFunctions,
+  type KeptName,
+  type KeptValues,
+} from './kept-values.ts'
 import type {
   AccountExport,
   AttachmentExport,
@@ -20,16 +26,19 @@ import type {
   UsageExport,
 } from './models.ts'
 import { normalizeBaseUrl, openTransport } from './open-transport.ts'
+import type { ClientOptions } from './options.ts'
+import { createParts } from './parts.ts'
 import type { PasskeyFunctions } from './passkeys.ts'
-import type { InputOf, ReplyOf, SameAsRoutes } from './routes.ts'
-import { createSessionKeeper, userChanged } from './session.ts'
-import type { CallOptions } from './shared-types.ts'
-import { createMemoryStorage, type Storage } from './storage.ts'
+import { createRefreshExchange } from './refresh-exchange.ts'
+import type { InputOf, PathOf, ReplyOf, RouteFunction, SameAsRoutes } from './routes.ts'
+import { createSessionKeeper } from './session.ts'
+import type { CallOptions, LanguageInput } from './shared-types.ts'
+import { createMemoryStorage } from './storage.ts'
 import type { StoreFunctions } from './stores.ts'
 import { createAuthChanges, withTabLock } from './tabs.ts'
-import { createTransmit, type Fetch } from './transmit.ts'
+import { createTransmit } from './transmit.ts'
 import type { UsageFunctions } from './usage.ts'
-import type { ChangeFunctions } from './user-changes.ts'
+import type { Change, ChangeFunctions } from './user-changes.ts'
 import type { UserFunctions } from './users.ts'
 
 export type { ErrorCode } from '../lib/errors.ts'
@@ -40,7 +49,9 @@ export type * from './billing.ts'
 export type { AppContext } from './context-headers.ts'
 export type * from './data.ts'
 export type { Progress } from './deadline.ts'
+export type { Kept, KeptFunctions, KeptName, KeptValues } from './kept-values.ts'
 export type * from './models.ts'
+export type { ClientOptions } from './options.ts'
 export type * from './passkeys.ts'
 export type { CallOptions, Message, PageInput } from './shared-types.ts'
 export type { Storage } from './storage.ts'
@@ -51,39 +62,11 @@ export type * from './usage.ts'
 export type * from './user-changes.ts'
 export type * from './users.ts'
 
-/** The options of `createClient`; only `baseUrl` is required. */
-export type ClientOptions = {
-  /** The server's address, such as `https://api.example.com`. */
-  baseUrl: string
-  /** `test` (the default) sends plain JSON; any other word, such as `production`, seals payloads. */
-  env?: string | null
-  /** Thumbprints of the server keys to trust, as `homeport keys list` prints them. */
-  pinnedKeys?: string[]
-  /** Where to keep the session; in memory by default. */
-  storage?: Storage | undefined
-  /** A name by which users recognize this device. */
-  device?: string
-  /** The installed app, for settings that depend on it. `isUpdateRequired` takes the same object. */
-  app?: AppContext
-  /** Languages as in `Accept-Language`; the platform's by default. */
-  language?: string
-  /** Milliseconds until a call fails with `timeout`; 30,000 by default, `Infinity` for no limit. For an upload: milliseconds without progress, times the number of files. */
-  timeout?: number
-  /** Called when the server has ended the session. */
-  onSignedOut?: () => void
-  /** Replaces the platform's `fetch`, for example in tests. */
-  fetch?: Fetch
-  /** Replaces the platform's clock in tests. Returns ms since 1970. */
-  now?: () => number
-}
-
 const ATTACHMENTS = '/api/user/attachments/v1'
 const PASSKEYS = '/api/auth/passkey/v1'
 const DATA = '/api/user/data/v1'
-
-/** The query of an upload, and the options that only the client uses. */
-type Upload = InputOf<'post', typeof ATTACHMENTS>[0] &
-  Pick<UploadInput, 'files' | 'idempotencyKey' | 'onProgress'>
+const LOGOUT = '/api/auth/logout/v1'
+const LOAD_RETRY_MS = 5_000
 
 /** All data that the server stores about a user. */
 export type UserExport = AccountExport &
@@ -108,6 +91,7 @@ export type Client = UserFunctions &
   StoreFunctions &
   UsageFunctions &
   AppFunctions &
+  KeptFunctions &
   ChangeFunctions &
   ExportFunctions
 
@@ -122,12 +106,18 @@ type ExportFunctions = {
  */
 export function createClient(options: ClientOptions): Client {
   const { storage = createMemoryStorage(), now = Date.now, timeout = DEFAULT_TIMEOUT_MS } = options
-  const { fetch, onSignedOut, pinnedKeys } = options
+  const { offlineStorage = storage, fetch, onSignedOut, pinnedKeys } = options
   const baseUrl = normalizeBaseUrl(options.baseUrl)
   // Build tools turn an unset variable into one of these words.
   const env = /^(null|undefined)?$/.test(options.env ?? '') ? 'test' : String(options.env)
   const send = openTransport({ baseUrl, env, pinnedKeys }, createTransmit(fetch), now)
-  const call = createCaller(send, () => contextHeaders(options), now)
+  const request = createCaller(send, () => contextHeaders(options), now)
+  /** Reads go through the part that keeps responses; without it they only lack that. */
+  const call: Caller = async (method, path, token, content) => {
+    const name = method === 'get' && KEPT_NAMES.get(path)
+    const kept = name && (await parts.kept().catch(() => null))
+    return kept ? kept.fetch(name, path, token, content) : request(method, path, token, content)
+  }
   const runCall: RunCall = (call, work) =>
     withDeadline({ signal: call?.signal, timeout: call?.timeout ?? timeout }, work)
   const sharedName = `homeport.session ${baseUrl}`
@@ -141,34 +131,30 @@ export function createClient(options: ClientOptions): Client {
     baseUrl,
     exclusively: (work) => withTabLock(sharedName, work),
     exchangeRefreshToken,
-    onChange: authChanges.announce,
+    onChange: (state) => {
+      authChanges.announce(state)
+      return forgetKept(offlineStorage, state.userId)
+    },
     now,
   })
   const calls = createCalls({ call, session, runCall })
   const { asUser, asUserIfAny, withoutToken, withToken } = calls
-  const { signInAt, signInWithGuestAt, startAsGuest, logout, deleteProfile } = createAuth({
-    call,
-    calls,
-    session,
-    runCall,
-    exchangeRefreshToken,
-    exclusively: (work) => withTabLock(`${sharedName} guest`, work),
-    now,
-  })
   if (onSignedOut) authChanges.listen(({ reason }) => reason === 'session_ended' && onSignedOut())
+  const parts = createParts({
+    ...{ baseUrl, env, timeout, now, fetch, request, call, calls, session, runCall, sharedName },
+    storage: offlineStorage,
+    signingKeys: options.signingKeys,
+    exchangeRefreshToken,
+    onAuthChange: authChanges.listen,
+    functions: () => functions,
+  })
 
   const functions = {
     isSignedIn: async () => (await session.read()) !== null,
     accessToken: (options?: CallOptions) =>
       runCall(options, async () => (await session.readFresh()).accessToken),
     onAuthChange: authChanges.listen,
-    onChange: createChanges({
-      call,
-      withToken,
-      session,
-      runCall,
-      onAuthChange: authChanges.listen,
-    }),
+    onChange: followChanges,
 
     register: signInWithGuestAt('/api/auth/register/v1', { keepsGuestId: true }),
     login: signInWithGuestAt('/api/auth/login/v1', { guestsOnly: true }),
@@ -184,11 +170,9 @@ export function createClient(options: ClientOptions): Client {
     addPasskey: asUser('post', PASSKEYS, 'json'),
     renamePasskey: asUser('patch', PASSKEYS, 'json'),
     removePasskey: asUser('delete', PASSKEYS, 'query'),
-    startAsGuest,
-    refresh: (options?: CallOptions) =>
-      runCall(options, async () => {
-        await session.renew(await session.read())
-      }),
+    startAsGuest: async (options?: CallOptions) => (await parts.auth()).startAsGuest(options),
+    refresh: (options?: CallOptions): Promise<void> =>
+      runCall(options, async () => void (await session.renew(await session.read()))),
     logout,
     listSessions: asUser('get', '/api/auth/sessions/v1'),
     endSession: asUser('delete', '/api/auth/sessions/v1', 'query'),
@@ -206,15 +190,18 @@ export function createClient(options: ClientOptions): Client {
     disableTwoFactor: asUser('delete', '/api/auth/two_factor/v1', 'json'),
     readProfile: asUser('get', '/api/user/profile/v1'),
     changeProfile: asUser('patch', '/api/user/profile/v1', 'json'),
-    deleteProfile,
+    deleteProfile: async (options?: CallOptions) => (await parts.auth()).deleteProfile(options),
     exportData: asUser('get', '/api/user/export/v1'),
 
     readData: asUser('get', DATA),
     replaceData: changeDataWith('put'),
     patchData: changeDataWith('patch'),
+    syncData,
 
-    uploadAttachments,
-    listAttachments,
+    uploadAttachments: async (upload: Upload, options?: CallOptions) =>
+      (await parts.attachments()).uploadAttachments(upload, options),
+    listAttachments: async (query?: InputOf<'get', typeof ATTACHMENTS>[0], options?: CallOptions) =>
+      (await parts.attachments()).listAttachments(query, options),
     readAttachment: asUser('get', `${ATTACHMENTS}/download`, 'query'),
     deleteAttachment: asUser('delete', ATTACHMENTS, 'query'),
 
@@ -227,8 +214,61 @@ export function createClient(options: ClientOptions): Client {
     readCurrencyRates: withoutToken('get', '/api/user/currency_rates/v1'),
     readContentVersions: withoutToken('get', '/api/user/content_version/v1'),
     readFaqs: withoutToken('get', '/api/user/faqs/v1', 'query'),
+    readKept,
   }
   return functions satisfies SameAsRoutes<Client, typeof functions>
+
+  /** Retries until the part is loaded: a change must not be missed because the app started without a connection. */
+  function followChanges(listener: (change: Change) => void): () => void {
+    let stop = () => {}
+    let isStopped = false
+    const start = async () => {
+      const onChange = await parts.changes().catch(() => null)
+      if (isStopped) return
+      if (onChange) stop = onChange(listener)
+      else setTimeout(start, LOAD_RETRY_MS)
+    }
+    void start()
+    return () => {
+      isStopped = true
+      stop()
+    }
+  }
+
+  /** Signs out on this device at once, whatever the server responds. */
+  async function logout(options?: CallOptions): Promise<ReplyOf<'post', typeof LOGOUT>> {
+    const kept = await session.read().catch(() => null)
+    const forgotten = session.forget('signed_out')
+    // A storage that fails must not keep the server from ending the session.
+    await forgotten.catch(() => {})
+    const auth = await parts.auth().catch(() => null)
+    const reply = kept && (await auth?.endSession(kept, options))
+    await forgotten
+    return reply ?? { message: 'Signed out on this device.' }
+  }
+
+  function signInAt<P extends string>(path: P & PathOf<'post', P>): RouteFunction<'post', P> {
+    return async (...args) => (await parts.auth()).signInAt<P>(path)(...args)
+  }
+
+  function signInWithGuestAt<P extends string>(
+    path: P & PathOf<'post', P>,
+    options?: GuestOptions,
+  ): RouteFunction<'post', P> {
+    return async (...args) => (await parts.auth()).signInWithGuestAt<P>(path, options)(...args)
+  }
+
+  async function syncData(options: DataSyncOptions = {}): Promise<DataSync> {
+    return (await parts.dataSync())(options)
+  }
+
+  async function readKept<Name extends KeptName>(
+    name: Name,
+    language?: LanguageInput,
+    options?: CallOptions,
+  ): Promise<Kept<KeptValues[Name]>> {
+    return (await parts.kept()).readKept(name, language, options)
+  }
 
   /** Creates the function for a route with both a body and a query. */
   function changeDataWith<M extends 'put' | 'patch'>(method: M) {
@@ -246,42 +286,5 @@ export function createClient(options: ClientOptions): Client {
         )
       })
     }
-  }
-
-  async function uploadAttachments(
-    upload: Upload,
-    options: CallOptions = {},
-  ): Promise<ReplyOf<'post', typeof ATTACHMENTS>> {
-    const { files, onProgress = () => {}, idempotencyKey = randomHex(), ...query } = upload ?? {}
-    if (!Array.isArray(files) || !files.every((file) => typeof file?.name === 'string')) {
-      throw new TypeError('uploadAttachments needs files, each with a name.')
-    }
-    const headers = { 'idempotency-key': idempotencyKey }
-    // The server processes the files after the last one has arrived.
-    const uploadTimeout = (options.timeout ?? timeout) * Math.max(files.length, 1)
-    return runCall({ ...options, timeout: uploadTimeout }, async (callDeadline) => {
-      const sender = (await session.read())?.userId
-      const content = await encodeUpload(files, env !== 'test', fetch)
-      // Reading the files may have taken long enough for another user to sign in.
-      if ((await session.read())?.userId !== sender) throw userChanged()
-      const deadline = { ...callDeadline, onProgress }
-      const envelope = await withToken((token) =>
-        call('post', ATTACHMENTS, token, { query, content, headers, deadline }),
-      )
-      return unwrap<'post', typeof ATTACHMENTS>(envelope)
-    })
-  }
-
-  function listAttachments(
-    query: InputOf<'get', typeof ATTACHMENTS>[0] = {},
-    options?: CallOptions,
-  ): Promise<{ attachments: ReplyOf<'get', typeof ATTACHMENTS>; next: string | null }> {
-    return runCall(options, async (deadline) => {
-      const envelope = await withToken((token) =>
-        call('get', ATTACHMENTS, token, { query, deadline }),
-      )
-      const attachments = unwrap<'get', typeof ATTACHMENTS>(envelope)
-      return { attachments, next: envelope.next ?? null }
-    })
   }
 }

@@ -1,5 +1,7 @@
+import type { ApiError } from './api-error.ts'
 import type { UserData } from './models.ts'
 import type { CallOptions } from './shared-types.ts'
+import type { Storage } from './storage.ts'
 
 /** A JSON object. */
 export type JsonObject = Record<string, unknown>
@@ -26,4 +28,48 @@ export type DataFunctions = {
     condition?: DataCondition,
     options?: CallOptions,
   ) => Promise<UserData>
+  /** Keeps the document on this device too, so that the app can read and change it without a connection. */
+  syncData: (options?: DataSyncOptions) => Promise<DataSync>
+}
+
+/** What two devices have changed at the same time. */
+export type DataConflict = {
+  /** The last document from the server that this device knew. */
+  base: JsonObject
+  /** `base` with this device's changes. */
+  local: JsonObject
+  /** The server's document. */
+  remote: JsonObject
+}
+
+/** The options of `syncData`. */
+export type DataSyncOptions = {
+  /** Where to keep the document and its changes; the client's `offlineStorage` by default. */
+  storage?: Storage | undefined
+  /** Returns the document to store after a conflict. By default, this device's changes are applied to the server's document. */
+  merge?: ((conflict: DataConflict) => JsonObject) | undefined
+}
+
+/** The document on this device. */
+export type DataSyncState = {
+  /** The document with all changes of this device. */
+  data: JsonObject
+  /** Whether the server lacks some of them. */
+  hasUnsent: boolean
+  /** Why the last exchange failed; null if it did not. Changes that the server rejects are dropped. */
+  error: ApiError | null
+}
+
+/** The document of the signed-in user, which works offline. */
+export type DataSync = {
+  /** The same object until something changes, as React's `useSyncExternalStore` needs it. */
+  getSnapshot: () => DataSyncState
+  /** Calls `listener` after each change. Returns a function that stops it. */
+  subscribe: (listener: () => void) => () => void
+  /** Applies a merge patch at once; resolves when it is stored on this device, and sends it when possible. Throws `storage_failed`. */
+  change: (patch: JsonObject) => Promise<void>
+  /** Exchanges changes now. It happens by itself after a change, a change elsewhere and a reconnection. Never rejects. */
+  sync: () => Promise<void>
+  /** Stops following the server. What is stored stays. */
+  stop: () => void
 }

@@ -1,7 +1,7 @@
 import { ApiError } from './api-error.ts'
 import type { PhoneFile, UploadFile } from './attachments.ts'
 import { concat, randomHex, utf8 } from './bytes.ts'
-import type { Fetch } from './transmit.ts'
+import type { Fetch } from './fetch.ts'
 
 /** A request body. The platform adds the content type of a form, with its boundary. */
 export type Body = {

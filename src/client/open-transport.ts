@@ -1,5 +1,5 @@
-import { ApiError } from './api-error.ts'
-import type { Transmit } from './transmit.ts'
+import type { Transmit } from './fetch.ts'
+import { createPart } from './part.ts'
 import { createPlainTransport, type Send } from './transport.ts'
 
 type TransportOptions = { baseUrl: string; env: string; pinnedKeys?: string[] | null | undefined }
@@ -12,19 +12,11 @@ export function openTransport(
 ): Send {
   checkSealing(env, pinnedKeys)
   if (env === 'test') return createPlainTransport(baseUrl, transmit)
-  let loading: Promise<Send> | null = null
-  return async (request) => {
-    loading ??= import('./sealed-transport.ts').then(
-      ({ createSealedTransport }) =>
-        createSealedTransport({ baseUrl, env, pinnedKeys, transmit, now }),
-      (cause) => {
-        loading = null
-        const message = 'The encryption module cannot be loaded.'
-        throw new ApiError({ status: 0, code: 'network_error', message, cause })
-      },
-    )
-    return (await loading)(request)
-  }
+  const sealedTransport = createPart(async () => {
+    const { createSealedTransport } = await import('./sealed-transport.ts')
+    return createSealedTransport({ baseUrl, env, pinnedKeys, transmit, now })
+  })
+  return async (request) => (await sealedTransport())(request)
 }
 
 /** A mistake in the configuration must not send requests unsealed. */

@@ -1,8 +1,8 @@
 import { ApiError } from './api-error.ts'
 import type { Deadline } from './deadline.ts'
+import type { RawReply, Transmit } from './fetch.ts'
 import { newMessageId, openReply, sealRequest } from './sealing.ts'
 import { createServerKeys } from './server-keys.ts'
-import type { RawReply, Transmit } from './transmit.ts'
 import { contentHeaders, type Reply, type Request, type Send } from './transport.ts'
 
 /** `sealedAt`: when the server sealed it, in ms; null if it did not. */

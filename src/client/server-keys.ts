@@ -1,8 +1,8 @@
 import { calculateJwkThumbprint, importJWK, type JWK } from 'jose'
 import { ApiError } from './api-error.ts'
 import { DEFAULT_TIMEOUT_MS, type Deadline, withDeadline } from './deadline.ts'
+import type { Transmit } from './fetch.ts'
 import type { ServerKey } from './sealing.ts'
-import type { Transmit } from './transmit.ts'
 
 type ServerKeysDeps = {
   baseUrl: string

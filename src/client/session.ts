@@ -1,10 +1,14 @@
 import { ApiError } from './api-error.ts'
-import type { Envelope } from './caller.ts'
 import { sleep } from './deadline.ts'
 import type { Session } from './models.ts'
+import {
+  alreadySignedInError,
+  isSessionEnded,
+  notSignedIn,
+  userChanged,
+} from './session-replies.ts'
 import { createSlot, type Storage } from './storage.ts'
 import type { AuthChangeReason, SessionState } from './tabs.ts'
-import type { SignInResult } from './users.ts'
 
 type SessionDeps = {
   storage: Storage
@@ -14,7 +18,8 @@ type SessionDeps = {
   exclusively: <T>(work: () => Promise<T>) => Promise<T>
   /** Exchanges a refresh token for the next session. Throws an ApiError. */
   exchangeRefreshToken: (refreshToken: string) => Promise<Session>
-  onChange: (state: SessionState) => void
+  /** Resolves when nothing of another user is left. */
+  onChange: (state: SessionState) => Promise<void>
   now: () => number
 }
 
@@ -88,7 +93,7 @@ export function createSessionKeeper(deps: SessionDeps) {
     const isGuest = user.loginType === 'guest'
     const kept = { accessToken, refreshToken, expiresAt, userId: user._id, isGuest, baseUrl }
     await slot.write(JSON.stringify(kept))
-    onChange({ reason, expiresAt, userId: user._id })
+    await onChange({ reason, expiresAt, userId: user._id })
     return kept
   }
 
@@ -132,7 +137,8 @@ export function createSessionKeeper(deps: SessionDeps) {
   async function clear(reason: AuthChangeReason) {
     const stored = await readSlot().catch(() => null)
     if (stored === null || stored.isOurs) await slot.clear()
-    if (stored === null || toSession(stored)) onChange({ reason, expiresAt: null, userId: null })
+    if (stored === null || toSession(stored))
+      await onChange({ reason, expiresAt: null, userId: null })
   }
 
   /**
@@ -187,66 +193,10 @@ function toSession({ isOurs, kept }: Slot): StoredSession | null {
   return isOurs && typeof kept?.refreshToken === 'string' ? kept : null
 }
 
-/** Returns the session or challenge in the response to a sign-in. Throws `reply_invalid` for anything else. */
-export function readSession({ response }: Envelope): SignInResult {
-  const { accessToken, refreshToken, expiresIn, user, challengeToken } = (response ?? {}) as Record<
-    string,
-    unknown
-  >
-  const isSession =
-    typeof accessToken === 'string' &&
-    typeof refreshToken === 'string' &&
-    typeof expiresIn === 'number' &&
-    typeof (user as Session['user'] | undefined)?._id === 'string'
-  if (isSession || typeof challengeToken === 'string') return response as SignInResult
-  const message = "The server's response has no session."
-  throw new ApiError({ status: 200, code: 'reply_invalid', message })
-}
-
-/** Whether the server itself says that the session has ended. */
-export function isSessionEnded(error: unknown): boolean {
-  return error instanceof ApiError && error.code === 'unauthenticated' && error.isGenuine
-}
-
-/** Whether the server itself refuses the access token. */
-export function isTokenRefused(error: unknown): boolean {
-  return (
-    isSessionEnded(error) ||
-    (error instanceof ApiError && error.isGenuine && error.code === 'token_expired')
-  )
-}
-
-export function sessionEnded(cause: unknown): ApiError {
-  const message =
-    "The session on this device has ended, so the account cannot take over the guest's data. Try again to continue without that data."
-  return new ApiError({ status: 401, code: 'session_ended', message, cause })
-}
-
 /** Whether a retry may help: no response, a server error, or a refresh by another process. */
 function isTransient(error: unknown): boolean {
   return (
     error instanceof ApiError &&
     (/^(network_error|timeout|conflict)$/.test(error.code) || error.status >= 500)
   )
-}
-
-function notSignedIn(): ApiError {
-  const message = 'No user is signed in.'
-  return new ApiError({ status: 401, code: 'unauthenticated', message, isGenuine: true })
-}
-
-export function userChanged(): ApiError {
-  const message = 'Another user has since signed in.'
-  return new ApiError({ status: 0, code: 'conflict', message })
-}
-
-export function tokenLostError(): ApiError {
-  const message =
-    "The account was created without the guest's data: an intermediary removed the token."
-  return new ApiError({ status: 0, code: 'token_lost', message })
-}
-
-export function alreadySignedInError(): ApiError {
-  const message = 'A user is signed in: sign out first.'
-  return new ApiError({ status: 0, code: 'conflict', message })
 }

@@ -1,5 +1,5 @@
 import type { Deadline } from './deadline.ts'
-import type { OnText, RawReply, Transmit } from './transmit.ts'
+import type { OnText, RawReply, Transmit } from './fetch.ts'
 
 /** A request before it is sealed, or sent unsealed. */
 export type Request = {

@@ -31,7 +31,14 @@ test('the client has a function for every documented operation, and each request
     })),
   )
   const forApps = routes.filter(({ name }) => !NOT_FOR_APPS.includes(name))
-  const localNames = ['isSignedIn', 'accessToken', 'onAuthChange', 'onChange']
+  const localNames = [
+    'isSignedIn',
+    'accessToken',
+    'onAuthChange',
+    'onChange',
+    'readKept',
+    'syncData',
+  ]
   const names = Object.keys(clientOf(app).client)
   expect(names.toSorted()).toEqual([...forApps.map(({ name }) => name), ...localNames].toSorted())
   for (const { name, route } of forApps) {

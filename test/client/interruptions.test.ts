@@ -66,7 +66,7 @@ test('the next user does not wait for a request of the last one', async () => {
   const store = findStore(client)
   const stop = store.followSession()
   server.fail('readSubscription', { code: 'timeout' })
-  const subscription = store.ofUser({ read: () => client.readSubscription(), kinds: [] })
+  const subscription = store.find({ read: () => client.readKept('subscription'), kinds: [] })
   const unsubscribe = subscription.subscribe(() => {})
   const isAsked = () => server.requests.some(({ operation }) => operation === 'readSubscription')
   await until(isAsked, 'the subscription is not read')

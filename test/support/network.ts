@@ -1,5 +1,5 @@
 import { type ApiError, type ClientOptions, createClient } from '../../src/client/client.ts'
-import type { Fetch } from '../../src/client/transmit.ts'
+import type { Fetch } from '../../src/client/fetch.ts'
 import { type Clock, PASSWORD } from './app.ts'
 
 const BASE = 'http://localhost'

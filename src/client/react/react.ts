@@ -16,14 +16,22 @@ import type { UploadInput } from '../attachments.ts'
 import { randomHex } from '../bytes.ts'
 import type { Client } from '../client.ts'
 import type { Progress } from '../deadline.ts'
-import type { AppSettings, Attachment, LimitUsage, Subscription } from '../models.ts'
+import type {
+  AppSettings,
+  Attachment,
+  LimitUsage,
+  PricingPlan,
+  Subscription,
+  UserProfile,
+} from '../models.ts'
 import {
+  confirmed,
   findStore,
   type Loaded,
   type Resource,
   type SessionState,
   type Store,
-  type UserValue,
+  type Value,
 } from './store.ts'
 
 export type { Loaded, SessionState } from './store.ts'
@@ -73,29 +81,63 @@ export function useSession(): Loaded<SessionState> {
   return useResource((store) => store.session)
 }
 
-const SUBSCRIPTION: UserValue<Subscription> = {
-  read: (client) => client.readSubscription(),
+const PROFILE: Value<UserProfile> = {
+  read: (client) => client.readKept('profile'),
+  kinds: ['profile'],
+}
+
+/** The user's profile; null if no user is signed in. */
+export function useProfile(): Loaded<UserProfile | null> {
+  return useResource((store) => store.find(PROFILE))
+}
+
+const SUBSCRIPTION: Value<Subscription> = {
+  read: (client) => client.readKept('subscription'),
   kinds: ['subscription'],
+  endOf: ({ entitlements }) =>
+    Math.min(
+      ...entitlements.map(({ active, expiresAt }) =>
+        active && expiresAt !== null ? Date.parse(expiresAt) : Infinity,
+      ),
+    ),
 }
 
 /** The user's purchases and entitlements; null if no user is signed in. */
 export function useSubscription(): Loaded<Subscription | null> {
-  return useResource((store) => store.ofUser(SUBSCRIPTION))
+  return useResource((store) => store.find(SUBSCRIPTION))
 }
 
-const USAGE: UserValue<LimitUsage[]> = {
-  read: (client) => client.readUsage(),
+const USAGE: Value<LimitUsage[]> = {
+  read: async (client) => confirmed(await client.readUsage()),
   kinds: ['subscription'],
 }
 
 /** The usage of the plan's limits; null if no user is signed in. Call `reload` after a use, which is not announced. */
 export function useUsage(): Loaded<LimitUsage[] | null> {
-  return useResource((store) => store.ofUser(USAGE))
+  return useResource((store) => store.find(USAGE))
+}
+
+const SETTINGS: Value<AppSettings> = {
+  read: (client) => client.readKept('settings'),
+  // Rules of settings may name plans.
+  kinds: ['settings', 'subscription'],
+  isPublic: true,
 }
 
 /** The app's settings. */
 export function useSettings(): Loaded<AppSettings> {
-  return useResource((store) => store.settings)
+  return useResource((store) => store.find(SETTINGS)) as Loaded<AppSettings>
+}
+
+const PLANS: Value<PricingPlan[]> = {
+  read: (client) => client.readKept('plans'),
+  kinds: [],
+  isPublic: true,
+}
+
+/** The pricing plans on sale. */
+export function usePricingPlans(): Loaded<PricingPlan[]> {
+  return useResource((store) => store.find(PLANS)) as Loaded<PricingPlan[]>
 }
 
 function useResource<T>(choose: (store: Store) => Resource<T>): Loaded<T> {

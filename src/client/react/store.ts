@@ -1,13 +1,18 @@
 import type { ApiError } from '../api-error.ts'
 import type { Client } from '../client.ts'
-import type { AppSettings, UserProfile } from '../models.ts'
+import type { Kept } from '../kept-values.ts'
+import type { UserProfile } from '../models.ts'
 import type { AuthChange } from '../tabs.ts'
 import type { Change } from '../user-changes.ts'
 
 /** What a hook returns. */
 export type Loaded<T> = {
-  /** The last value, even while it is read again and after an error; undefined until the first one. */
+  /** The last value, even while it is read again and after an error; undefined until the first one. At the start, what the device has kept. */
   data: T | undefined
+  /** Whether the server has not confirmed `data` since the start, for example without a connection. */
+  isStale: boolean
+  /** When the server sent `data`; null if there is none. */
+  asOf: Date | null
   /** Why the last attempt to read it failed; null if it did not. */
   error: ApiError | null
   /** Whether it is being read. */
@@ -31,19 +36,22 @@ export type Resource<T> = {
   getServerSnapshot: () => Loaded<T>
 }
 
-/** A value of the signed-in user. */
-export type UserValue<T> = {
-  read: (client: Client) => Promise<T>
+/** A value that hooks show. */
+export type Value<T> = {
+  read: (client: Client) => Promise<Kept<T>>
   /** The kinds of change after which it is read again. */
   kinds: Change['kind'][]
+  /** Users who are not signed in have it too. */
+  isPublic?: boolean
+  /** When the value changes without a word from the server, in ms since 1970; Infinity for never. */
+  endOf?: (data: T) => number
 }
 
 /** The values of a client. */
 export type Store = {
   session: Resource<SessionState>
-  settings: Resource<AppSettings>
-  /** Null if no user is signed in. */
-  ofUser: <T>(value: UserValue<T>) => Resource<T | null>
+  /** Null if no user is signed in and the value is not public. */
+  find: <T>(value: Value<T>) => Resource<T | null>
   /** Reads again after sign-ins and sign-outs. Returns a function that stops it. */
   followSession: () => () => void
   /** Reads again what has changed on the server. Returns a function that stops it. */
@@ -52,6 +60,8 @@ export type Store = {
 
 const RETRY_MS = 2_000
 const MAX_RETRY_MS = 60_000
+/** A longer timer fires at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 const stores = new WeakMap<Client, Store>()
 
@@ -64,24 +74,25 @@ export function findStore(client: Client): Store {
 
 function createStore(client: Client): Store {
   const session = createResource<SessionState>(async (publish) => {
-    if (!(await client.isSignedIn())) return { isSignedIn: false, user: null }
+    if (!(await client.isSignedIn())) return confirmed({ isSignedIn: false, user: null })
     // Known without a network. The profile of the same user may be known already.
     publish((last) => (last?.isSignedIn ? last : { isSignedIn: true, user: null }))
-    return { isSignedIn: true, user: await client.readProfile() }
+    return mapKept(await client.readKept('profile'), (user) => ({ isSignedIn: true, user }))
   })
-  const settings = createResource(() => client.readAppSettings())
-  const userValues = new Map<UserValue<unknown>, CreatedResource<unknown>>()
+  const values = new Map<Value<unknown>, CreatedResource<unknown>>()
   let followers = 0
-  return { session, settings, ofUser, followSession, followChanges }
+  return { session, find, followSession, followChanges }
 
-  function ofUser<T>(value: UserValue<T>): Resource<T | null> {
-    const known = userValues.get(value)
+  function find<T>(value: Value<T>): Resource<T | null> {
+    const known = values.get(value as Value<unknown>)
     if (known) return known as Resource<T | null>
-    const created = createResource<T | null>(async () =>
-      (await client.isSignedIn()) ? value.read(client) : null,
+    const { isPublic = false, endOf } = value
+    const created = createResource<T | null>(
+      async () => (isPublic || (await client.isSignedIn()) ? value.read(client) : confirmed(null)),
+      (data) => (data === null ? Infinity : (endOf?.(data) ?? Infinity)),
     )
-    if (session.getSnapshot().data?.isSignedIn === false) created.reset(null)
-    userValues.set(value, created as CreatedResource<unknown>)
+    if (!isPublic && session.getSnapshot().data?.isSignedIn === false) created.reset(null)
+    values.set(value as Value<unknown>, created as CreatedResource<unknown>)
     return created
   }
 
@@ -91,11 +102,10 @@ function createStore(client: Client): Store {
       const { data } = session.getSnapshot()
       // The same user may have signed in again on the way to a protected action: what is shown stays.
       const isSame = data?.user && data.user._id === userId
-      // The next user must not see the values of the last one. The settings hold nothing private.
+      // The next user must not see the values of the last one. Public ones hold nothing private.
       session.reset(isSame ? data : { isSignedIn, user: null })
-      for (const one of userValues.values())
-        one.reset(isSame ? one.getSnapshot().data : isSignedIn ? undefined : null)
-      settings.reset(settings.getSnapshot().data)
+      for (const [{ isPublic }, one] of values)
+        one.reset(isSame || isPublic ? one.getSnapshot().data : isSignedIn ? undefined : null)
     })
     followers++
     return () => {
@@ -108,15 +118,13 @@ function createStore(client: Client): Store {
   /** The session may change unnoticed until a provider is mounted again; React's strict mode mounts it twice. */
   function forgetIfUnfollowed() {
     if (followers > 0) return
-    for (const one of [session, ...userValues.values()]) one.reset()
+    for (const one of [session, ...values.values()]) one.reset()
   }
 
   function followChanges() {
     return client.onChange(({ kind }: Change) => {
       if (kind === 'profile') session.invalidate()
-      for (const [{ kinds }, one] of userValues) if (kinds.includes(kind)) one.invalidate()
-      // Rules of settings may name plans.
-      if (kind === 'settings' || kind === 'subscription') settings.invalidate()
+      for (const [{ kinds }, one] of values) if (kinds.includes(kind)) one.invalidate()
     })
   }
 }
@@ -125,10 +133,14 @@ type CreatedResource<T> = ReturnType<typeof createResource<T>>
 
 type Publish<T> = (edit: (last: T | undefined) => T) => void
 
-/** Reads a value when the first component needs it, and again when it has changed. */
-function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
+/** Reads a value when the first component needs it, and again when it has changed or ends. */
+function createResource<T>(
+  read: (publish: Publish<T>) => Promise<Kept<T>>,
+  endOf: (data: T) => number = () => Infinity,
+) {
   const listeners = new Set<() => void>()
-  const loading: Loaded<T> = { data: undefined, error: null, isLoading: true, reload }
+  const nothing = { data: undefined, isStale: false, asOf: null, error: null }
+  const loading: Loaded<T> = { ...nothing, isLoading: true, reload }
   let snapshot = loading
   let running: Promise<void> | null = null
   /** Whether the value has changed since the running read began. */
@@ -137,6 +149,7 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
   let era = 0
   let failures = 0
   let retry: ReturnType<typeof setTimeout> | undefined
+  let end: ReturnType<typeof setTimeout> | undefined
   return {
     subscribe,
     getSnapshot: () => snapshot,
@@ -150,7 +163,9 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
     if (listeners.size === 1) void load()
     return () => {
       listeners.delete(listener)
-      if (listeners.size === 0) clearTimeout(retry)
+      if (listeners.size > 0) return
+      clearTimeout(retry)
+      clearTimeout(end)
     }
   }
 
@@ -163,7 +178,7 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
     era++
     failures = 0
     running = null
-    show({ data, error: null, isLoading: true })
+    show({ ...nothing, data, isLoading: true })
     if (listeners.size > 0) void load()
   }
 
@@ -198,17 +213,36 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
     const showIfCurrent = (changes: Partial<Loaded<T>>) => {
       if (era === startedIn) show(changes)
     }
+    const showValue = ({ data, isStale, asOf }: Kept<T>, changes: Partial<Loaded<T>>) => {
+      showIfCurrent({ data, isStale, asOf, ...changes })
+      if (era === startedIn) reloadAt(endOf(data))
+    }
     // Attempts after a failure do not alternate between an error and a loading indicator.
     if (failures === 0) show({ isLoading: true })
     try {
-      const data = await read((edit) => showIfCurrent({ data: edit(snapshot.data) }))
+      const kept = await read((edit) => showIfCurrent({ data: edit(snapshot.data) }))
+      // What the server has confirmed since is newer, until it ends.
+      const isNews = snapshot.asOf === null || snapshot.isStale || hasEnded()
+      if (kept.isStale && isNews) showValue(kept, {})
+      const reply = await kept.refreshed
       failures = 0
-      showIfCurrent({ data, error: null, isLoading: isOutdated })
+      showValue(reply, { error: null, isLoading: isOutdated })
     } catch (error) {
       showIfCurrent({ error: error as ApiError, isLoading: isOutdated })
       if (mayRecover(error as ApiError) && listeners.size > 0 && era === startedIn)
         retryAfter((error as ApiError).retryAfter ?? 0)
     }
+  }
+
+  function hasEnded(): boolean {
+    return snapshot.data !== undefined && endOf(snapshot.data) <= Date.now()
+  }
+
+  /** An end in the past is that of another clock. */
+  function reloadAt(time: number) {
+    clearTimeout(end)
+    const delay = time - Date.now()
+    if (delay > 0 && delay < MAX_TIMER_MS && listeners.size > 0) end = setTimeout(reload, delay + 1)
   }
 
   /** A change that was reported during an outage must not be lost. Randomized, so that phones do not all ask at once. */
@@ -220,13 +254,26 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
 
   function show(changes: Partial<Loaded<T>>) {
     const next = { ...snapshot, ...changes }
-    const isSame = (['data', 'error', 'isLoading'] as const).every(
-      (name) => next[name] === snapshot[name],
+    const isSame = Object.keys(next).every(
+      (name) => next[name as keyof Loaded<T>] === snapshot[name as keyof Loaded<T>],
     )
     if (isSame) return
     snapshot = next
     for (const listener of [...listeners]) listener()
   }
+}
+
+/** What the server has just sent. */
+export function confirmed<T>(data: T): Kept<T> {
+  const reply = { data, isStale: false, asOf: new Date() } as Kept<T>
+  return Object.assign(reply, { refreshed: Promise.resolve(reply) })
+}
+
+function mapKept<A, B>({ data, refreshed, ...rest }: Kept<A>, map: (data: A) => B): Kept<B> {
+  const next = { ...rest, data: map(data) } as Kept<B>
+  // The response of the server is its own refreshed value.
+  const mapped = rest.isStale ? refreshed.then((reply) => mapKept(reply, map)) : null
+  return Object.assign(next, { refreshed: mapped ?? Promise.resolve(next) })
 }
 
 function mayRecover({ status, code }: ApiError): boolean {

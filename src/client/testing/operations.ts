@@ -2,7 +2,13 @@ import type { Client, Session } from '../client.ts'
 import table from './operations.json' with { type: 'json' }
 
 /** Functions of the client that send no request of their own. */
-type LocalFunction = 'isSignedIn' | 'accessToken' | 'onAuthChange' | 'onChange'
+type LocalFunction =
+  | 'isSignedIn'
+  | 'accessToken'
+  | 'onAuthChange'
+  | 'onChange'
+  | 'readKept'
+  | 'syncData'
 
 export type Functions = Omit<Client, LocalFunction | 'refresh'> & {
   refresh: (input: { refreshToken: string }) => Promise<Session>

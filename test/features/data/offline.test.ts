@@ -1,25 +1,19 @@
 import { expect, test } from 'bun:test'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import fc from 'fast-check'
-import { type Client, createClient } from '../../../src/client/client.ts'
+import {
+  createClient,
+  type DataConflict,
+  type DataSync,
+  type DataSyncOptions,
+  type JsonObject,
+} from '../../../src/client/client.ts'
+import { createMemoryStorage } from '../../../src/client/storage.ts'
 import { createTestApp, PASSWORD } from '../../support/app.ts'
 import { cases } from '../../support/cases.ts'
 import { networkTo } from '../../support/network.ts'
+import { until } from '../../support/until.ts'
 
-const ROOT = join(import.meta.dir, '../../..')
 const LOGIN = { email: 'ann@example.com', password: PASSWORD }
-
-/** The recipe of `docs/user-data.md`. */
-type Recipe = {
-  store: { base?: object; version?: string; patch?: Record<string, unknown> | null }
-  useClient: (client: Client) => void
-  useStore: (store: Recipe['store']) => void
-  current: () => Record<string, unknown>
-  change: (patch: object) => Promise<void>
-  sync: () => Promise<void>
-}
 
 const value = fc.oneof(
   fc.constant(null),
@@ -32,13 +26,10 @@ const step = fc.record({
   isOnline: fc.boolean(),
 })
 
-test('devices that follow the recipe for offline changes agree in the end', async () => {
+test('devices that change the document without a connection agree in the end', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const { fetch } = networkTo(app)
   await createClient({ baseUrl: 'http://localhost', fetch }).register(LOGIN)
-  const folder = await mkdtemp(join(tmpdir(), 'homeport-recipe-'))
-  await writeRecipe(folder)
-  let devices = 0
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
       let isOnline = true
@@ -48,131 +39,180 @@ test('devices that follow the recipe for offline changes agree in the end', asyn
       })
       await client.login(LOGIN)
       await client.replaceData({})
-      const [phone, tablet] = [await install(), await install()]
-      expect(phone.store).not.toBe(tablet.store)
+      const devices = [await install(), await install()] as const
       for (const { device, patch, isOnline: isConnected } of steps) {
-        const recipe = device === 0 ? phone : tablet
-        const before = recipe.current()
+        const sync = devices[device === 0 ? 0 : 1]
+        const before = sync.getSnapshot().data
         isOnline = isConnected
-        // A failed read is tried again, which takes a second; only changes fail at once.
-        if (!isConnected && !recipe.store.version) continue
-        await recipe.change(patch).catch(() => {})
+        await sync.change(patch)
         if (Object.keys(patch).length === 0 && !isConnected)
-          expect(recipe.current()).toEqual(before)
+          expect(sync.getSnapshot().data).toEqual(before)
+        // A failed read is tried again, which takes a second; only changes fail at once.
+        if (isConnected) await sync.sync()
       }
       isOnline = true
-      for (const recipe of [phone, tablet, phone]) await recipe.sync()
+      const [phone, tablet] = devices
+      for (const sync of [phone, tablet, phone]) await sync.sync()
       const { data } = await client.readData()
-      expect([phone.current(), tablet.current()]).toEqual([data, data])
-      expect([phone.store.patch ?? null, tablet.store.patch ?? null]).toEqual([null, null])
+      expect(devices.map((sync) => sync.getSnapshot())).toEqual([
+        { data, hasUnsent: false, error: null },
+        { data, hasUnsent: false, error: null },
+      ])
+      for (const sync of devices) sync.stop()
 
-      async function install(): Promise<Recipe> {
-        const recipe: Recipe = await import(`${join(folder, 'data.ts')}?${devices++}`)
-        recipe.useClient(client)
-        await recipe.sync()
-        return recipe
+      async function install(): Promise<DataSync> {
+        const sync = await client.syncData({ storage: createMemoryStorage() })
+        await sync.sync()
+        return sync
       }
     }),
     { numRuns: cases(40, 1_000) },
   )
-  await rm(folder, { recursive: true })
 }, 60_000)
 
-test('a change made while the document is being read is sent too', async () => {
-  await using setup = await createDevice()
-  const { recipe, client, hold } = setup
+test('a change that is made while the document is only read is sent too', async () => {
+  await using device = await createDevice()
+  const { sync, client, hold } = device
   const { reached, release } = hold('GET')
-  const reading = recipe.sync()
+  const reading = sync.sync()
   await reached
-  const changing = recipe.change({ theme: 'light' })
+  await sync.change({ theme: 'light' })
   release()
-  await Promise.all([reading, changing])
+  await reading
+  await until(() => !sync.getSnapshot().hasUnsent, 'the change is not sent')
   expect((await client.readData()).data).toEqual({ theme: 'light' })
 })
 
-test('a change on another device is read although an older response arrives after its event', async () => {
-  await using setup = await createDevice()
-  const { recipe, client, hold } = setup
+test('a change on another device is shown although an older response arrives after its event', async () => {
+  await using device = await createDevice()
+  const { sync, client, hold } = device
   const { reached, release } = hold('GET')
-  const reading = recipe.sync()
+  const reading = sync.sync()
   await reached
   await client.patchData({ theme: 'light' })
-  const again = recipe.sync()
+  const again = sync.sync()
   release()
   await Promise.all([reading, again])
-  expect(recipe.current()).toEqual({ theme: 'light' })
+  await until(() => sync.getSnapshot().data['theme'] === 'light', 'the change is not shown')
 })
 
 test('a change during a request does not repeat what another device has undone', async () => {
-  await using setup = await createDevice()
-  const { recipe, client, hold } = setup
-  await recipe.sync()
+  await using device = await createDevice()
+  const { sync, client, hold } = device
+  await sync.sync()
   const { reached, release } = hold('PATCH')
-  const changing = recipe.change({ favorites: { x: true } })
+  await sync.change({ favorites: { x: true } })
   await reached
-  void recipe.change({ favorites: { y: true } })
+  await sync.change({ favorites: { y: true } })
   await client.patchData({ favorites: { x: null } })
   release()
-  await changing
+  await sync.sync()
+  await until(() => !sync.getSnapshot().hasUnsent, 'the change is not sent')
   expect((await client.readData()).data).toEqual({ favorites: { y: true } })
 })
 
-test('changes that the server refuses do not keep the device from reading', async () => {
-  await using setup = await createDevice()
-  const { recipe, client } = setup
-  await recipe.sync()
-  await expect(recipe.change({ text: 'x'.repeat(70_000) })).rejects.toMatchObject({
-    code: 'payload_too_large',
+test('changes that the server rejects do not keep the device from reading', async () => {
+  await using device = await createDevice()
+  const { sync, client } = device
+  await sync.sync()
+  await sync.change({ text: 'x'.repeat(70_000) })
+  await until(() => sync.getSnapshot().error !== null, 'the rejection is not reported')
+  expect(sync.getSnapshot()).toMatchObject({
+    hasUnsent: false,
+    error: { code: 'payload_too_large' },
   })
   await client.patchData({ theme: 'dark' })
-  await recipe.sync()
-  expect(recipe.current()).toEqual({ theme: 'dark' })
+  await sync.sync()
+  expect(sync.getSnapshot()).toEqual({ data: { theme: 'dark' }, hasUnsent: false, error: null })
 })
 
-test('a document that arrives after another user has signed in is not shown to that user', async () => {
-  await using setup = await createDevice()
-  const { recipe, client, hold, ofDevice } = setup
+test('an app merges what two devices have changed at the same time', async () => {
+  const merge = ({ local, remote }: DataConflict) => ({
+    ...remote,
+    ...local,
+    score: Math.max(Number(local['score']), Number(remote['score'])),
+  })
+  await using device = await createDevice({ merge })
+  const { sync, client } = device
+  await client.replaceData({ score: 1 })
+  await sync.sync()
+  device.isOnline = false
+  await sync.change({ score: 5, level: 2 })
+  await until(() => sync.getSnapshot().error !== null, 'the exchange does not fail')
+  await client.patchData({ score: 9 })
+  device.isOnline = true
+  await sync.sync()
+  await until(() => !sync.getSnapshot().hasUnsent, 'the change is not sent')
+  expect((await client.readData()).data).toEqual({ score: 9, level: 2 })
+  expect(sync.getSnapshot()).toMatchObject({ data: { score: 9, level: 2 }, hasUnsent: false })
+})
+
+test('changes are sent after a restart, and when the connection returns', async () => {
+  await using device = await createDevice()
+  await device.sync.sync()
+  device.isOnline = false
+  await device.sync.change({ theme: 'dark' })
+  device.sync.stop()
+  const sync = await device.start()
+  expect(sync.getSnapshot()).toMatchObject({ data: { theme: 'dark' }, hasUnsent: true })
+  device.isOnline = true
+  // The stream of changes opens, and reports its first change.
+  await until(() => !sync.getSnapshot().hasUnsent, 'the change is not sent')
+  expect((await device.client.readData()).data).toEqual({ theme: 'dark' })
+  sync.stop()
+}, 20_000)
+
+test('neither the document nor its changes reach the next user', async () => {
+  await using device = await createDevice()
+  const { sync, client, hold, ofDevice, storage } = device
   await client.patchData({ diary: 'of Ann' })
-  const ofAnn = recipe.store
+  await sync.sync()
   const { reached, release } = hold('GET')
-  const reading = recipe.sync()
+  const reading = sync.sync()
   await reached
   await ofDevice.logout()
   await ofDevice.register({ ...LOGIN, email: 'bob@example.com' })
-  recipe.useStore({})
-  await recipe.change({ theme: 'dark' })
+  await until(() => sync.getSnapshot().data['diary'] === undefined, 'the document is still shown')
+  await sync.change({ theme: 'dark' })
   release()
   await reading
-  expect([recipe.current(), ofAnn]).toEqual([{ theme: 'dark' }, {}])
+  await until(() => !sync.getSnapshot().hasUnsent, 'the change is not sent')
   expect((await ofDevice.readData()).data).toEqual({ theme: 'dark' })
+  expect(sync.getSnapshot().data).toEqual({ theme: 'dark' })
+  expect((await client.readData()).data).toEqual({ diary: 'of Ann' })
+  expect(JSON.stringify(storage.items())).not.toContain('of Ann')
 })
 
-/** A device with the recipe. `hold` holds back the response to its next request with a method until `release`. */
-async function createDevice() {
+/** A device that keeps the document. `hold` keeps the response to its next request with a method back until `release` is called. */
+async function createDevice(options: { merge?: DataSyncOptions['merge'] } = {}) {
   const app = await createTestApp({ RATE_LIMITS: 'off' })
   const { fetch } = networkTo(app)
-  const folder = await mkdtemp(join(tmpdir(), 'homeport-recipe-'))
-  await writeRecipe(folder)
   let held = null as { method: string; reached: () => void; released: Promise<void> } | null
-  const options = { baseUrl: 'http://localhost', fetch }
-  const client = createClient(options)
+  const client = createClient({ baseUrl: 'http://localhost', fetch })
   await client.register(LOGIN)
-  const ofDevice = createClient({
-    ...options,
+  const storage = createListedStorage()
+  const device = { client, hold, ofDevice: client, storage, start, isOnline: true }
+  device.ofDevice = createClient({
+    baseUrl: 'http://localhost',
+    storage,
     fetch: async (url, init) => {
+      if (!device.isOnline) throw new Error('offline')
       const reply = await fetch(url, init)
       const hold = held
-      if (hold === null || hold.method !== init?.method) return reply
+      if (!url.includes('/data/') || hold?.method !== init?.method) return reply
       held = null
-      hold.reached()
-      await hold.released
+      hold?.reached()
+      await hold?.released
       return reply
     },
   })
-  await ofDevice.login(LOGIN)
-  const recipe: Recipe = await import(`${join(folder, 'data.ts')}?${crypto.randomUUID()}`)
-  recipe.useClient(ofDevice)
-  return { client, recipe, hold, ofDevice, [Symbol.asyncDispose]: dispose }
+  await device.ofDevice.login(LOGIN)
+  const sync = await start()
+  return Object.assign(device, { sync, [Symbol.asyncDispose]: dispose })
+
+  function start(): Promise<DataSync> {
+    return device.ofDevice.syncData(options)
+  }
 
   function hold(method: string) {
     const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -181,20 +221,17 @@ async function createDevice() {
   }
 
   async function dispose() {
+    sync.stop()
     await app[Symbol.asyncDispose]()
-    await rm(folder, { recursive: true })
   }
 }
 
-/** Writes the recipe's files, with a store in memory and a client that is set later. */
-async function writeRecipe(folder: string) {
-  const page = await Bun.file(join(ROOT, 'docs/user-data.md')).text()
-  const blocks = [...page.matchAll(/```(?:ts|js)\n(\/\/ (?:data|merge-patch)\.js[\s\S]*?)```/g)]
-  const [data = '', mergePatch = ''] = blocks.map(([, code]) => code)
-  expect([data.length > 500, mergePatch.length > 500]).toEqual([true, true])
-  const setUp =
-    'export let store = {}\nexport const useStore = (one) => { store = one }\nlet api\nexport const useClient = (one) => { api = one }\n'
-  const client = JSON.stringify(join(ROOT, 'src/client/client.ts'))
-  await Bun.write(join(folder, 'data.ts'), setUp + data.replace("'homeport-client'", client))
-  await Bun.write(join(folder, 'merge-patch.js'), mergePatch)
+function createListedStorage() {
+  const items = new Map<string, string>()
+  return {
+    getItem: (key: string) => items.get(key) ?? null,
+    setItem: (key: string, text: string) => void items.set(key, text),
+    removeItem: (key: string) => void items.delete(key),
+    items: (): JsonObject => Object.fromEntries(items),
+  }
 }

@@ -2,6 +2,7 @@ import type { Renewal } from '../../../lib/time/durations.ts'
 import { listStandardLimits } from '../../../lib/time/plan-limits.ts'
 import type { PricingPlan, Subscription } from '../../models.ts'
 import type { Handlers } from '../handler-types.ts'
+import { signProof } from '../proof.ts'
 import type { Purchase, State, User } from '../state.ts'
 import type { SubscriptionGrant, UserReference } from '../types.ts'
 import {
@@ -19,7 +20,11 @@ export type Purchases = ReturnType<typeof createPurchases>
 export function createPurchases(state: State, readPlans: () => PricingPlan[]) {
   const { clock, find, users, resolve, recordChange, newId } = state
   const handlers = {
-    readSubscription: (_input, { userId, query }) => read(find(userId), query['environment']),
+    readSubscription(_input, { userId, query }) {
+      const subscription = read(find(userId), query['environment'])
+      if (query['proof'] !== 'true') return subscription
+      return { ...subscription, proof: signProof(userId, subscription, clock.now) }
+    },
   } satisfies Partial<Handlers>
   return { handlers, grant, create, read, findPlan, findRenewal, reportTimeChanges }
 

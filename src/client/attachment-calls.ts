@@ -1,0 +1,67 @@
+import type { UploadInput } from './attachments.ts'
+import { randomHex } from './bytes.ts'
+import type { Caller } from './caller.ts'
+import { type Calls, unwrap } from './calls.ts'
+import type { RunCall } from './deadline.ts'
+import type { Fetch } from './fetch.ts'
+import { encodeUpload } from './form.ts'
+import type { InputOf, ReplyOf } from './routes.ts'
+import type { SessionKeeper } from './session.ts'
+import { userChanged } from './session-replies.ts'
+import type { CallOptions } from './shared-types.ts'
+
+type AttachmentCallsDeps = {
+  call: Caller
+  withToken: Calls['withToken']
+  session: Pick<SessionKeeper, 'read'>
+  runCall: RunCall
+  /** Milliseconds without progress. */
+  timeout: number
+  isSealed: boolean
+  fetch: Fetch | undefined
+}
+
+const ATTACHMENTS = '/api/user/attachments/v1'
+
+/** The query of an upload, and the options that only the client uses. */
+export type Upload = InputOf<'post', typeof ATTACHMENTS>[0] &
+  Pick<UploadInput, 'files' | 'idempotencyKey' | 'onProgress'>
+
+export function createAttachmentCalls(deps: AttachmentCallsDeps) {
+  const { call, withToken, session, runCall, timeout, isSealed, fetch } = deps
+  return { uploadAttachments, listAttachments }
+
+  async function uploadAttachments(upload: Upload, options: CallOptions = {}) {
+    const { files, onProgress = () => {}, idempotencyKey = randomHex(), ...query } = upload ?? {}
+    if (!Array.isArray(files) || !files.every((file) => typeof file?.name === 'string')) {
+      throw new TypeError('uploadAttachments needs files, each with a name.')
+    }
+    const headers = { 'idempotency-key': idempotencyKey }
+    // The server processes the files after the last one has arrived.
+    const uploadTimeout = (options.timeout ?? timeout) * Math.max(files.length, 1)
+    return runCall({ ...options, timeout: uploadTimeout }, async (callDeadline) => {
+      const sender = (await session.read())?.userId
+      const content = await encodeUpload(files, isSealed, fetch)
+      // Reading the files may have taken long enough for another user to sign in.
+      if ((await session.read())?.userId !== sender) throw userChanged()
+      const deadline = { ...callDeadline, onProgress }
+      const envelope = await withToken((token) =>
+        call('post', ATTACHMENTS, token, { query, content, headers, deadline }),
+      )
+      return unwrap<'post', typeof ATTACHMENTS>(envelope)
+    })
+  }
+
+  function listAttachments(
+    query: InputOf<'get', typeof ATTACHMENTS>[0] = {},
+    options?: CallOptions,
+  ): Promise<{ attachments: ReplyOf<'get', typeof ATTACHMENTS>; next: string | null }> {
+    return runCall(options, async (deadline) => {
+      const envelope = await withToken((token) =>
+        call('get', ATTACHMENTS, token, { query, deadline }),
+      )
+      const attachments = unwrap<'get', typeof ATTACHMENTS>(envelope)
+      return { attachments, next: envelope.next ?? null }
+    })
+  }
+}

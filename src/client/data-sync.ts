@@ -1,0 +1,213 @@
+import { mergePatch } from '../lib/text/merge-patch.ts'
+import type { ApiError } from './api-error.ts'
+import type { DataFunctions, DataSync, DataSyncOptions, DataSyncState, JsonObject } from './data.ts'
+import type { UserData } from './models.ts'
+import type { SessionKeeper } from './session.ts'
+import { createSlot, type Storage } from './storage.ts'
+import { type AuthChange, withTabLock } from './tabs.ts'
+import type { ChangeFunctions } from './user-changes.ts'
+
+type DataSyncDeps = Pick<DataFunctions, 'readData' | 'patchData'> & {
+  storage: Storage
+  baseUrl: string
+  session: Pick<SessionKeeper, 'read'>
+  onChange: ChangeFunctions['onChange']
+  onAuthChange: (listener: (change: AuthChange) => void) => () => void
+}
+
+/** A user's document. `patch`: the changes that the server does not have yet. */
+type Local = { base: JsonObject; version: string | null; patch: JsonObject | null }
+
+/** The server will never accept these changes. */
+const REJECTED = ['payload_too_large', 'validation_failed']
+
+/** Keeps the user's document on this device, and exchanges it when the server can be reached. */
+export async function startDataSync(
+  deps: DataSyncDeps,
+  { storage = deps.storage, merge }: DataSyncOptions = {},
+): Promise<DataSync> {
+  const { baseUrl, session, readData, patchData } = deps
+  const listeners = new Set<() => void>()
+  let userId = (await session.read())?.userId ?? null
+  let local = await load(userId)
+  let error: ApiError | null = null
+  let state = toState()
+  let running: Promise<void> | null = null
+  /** Whether the document may have changed since the last request was sent. */
+  let isOutdated = false
+  let lastUpdate: Promise<unknown> = Promise.resolve()
+  const stops = [
+    deps.onAuthChange((change) => void followUser(change)),
+    deps.onChange(({ kind }) => void (kind === 'data' && sync())),
+  ]
+  return {
+    getSnapshot: () => state,
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    async change(patch) {
+      await update(userId, (latest) => {
+        latest.patch = mergePatches(latest.patch ?? {}, patch)
+      })
+      void sync()
+    },
+    sync,
+    stop() {
+      for (const stop of stops) stop()
+    },
+  }
+
+  async function followUser({ reason, userId: next }: AuthChange) {
+    if (reason === 'signed_out' || reason === 'account_deleted')
+      await slotOf(userId)
+        .clear()
+        .catch(() => {})
+    if (next === userId) return
+    userId = next
+    error = null
+    local = await load(next).catch(empty)
+    publish()
+  }
+
+  /** Shared by all callers. Never rejects: see `error` of the state. */
+  function sync(): Promise<void> {
+    isOutdated = true
+    running ??= exchange(userId).finally(() => {
+      running = null
+      // Another user has signed in.
+      if (isOutdated) void sync()
+    })
+    return running
+  }
+
+  async function exchange(owner: string | null) {
+    isOutdated = owner !== null
+    while (owner === userId && (isOutdated || local.patch)) {
+      isOutdated = false
+      const { patch: sent, version } = local
+      try {
+        const isChange = sent !== null && version !== null
+        const reply = isChange ? await patchData(sent, { version }) : await readData()
+        await update(owner, (latest) => {
+          if (!isChange) return rebase(latest, reply)
+          latest.patch = withoutSent(latest.patch, sent)
+          Object.assign(latest, { base: reply.data, version: reply.version })
+        })
+        error = null
+      } catch (failure) {
+        error = await recover(owner, failure as ApiError, sent).catch((next) => next)
+        publish()
+        // Asked again in the meantime, perhaps because the connection has returned.
+        if (error && !isOutdated) return
+      }
+    }
+  }
+
+  /** Returns the failure that the app should know about; null after a conflict that was merged. */
+  async function recover(owner: string | null, failure: ApiError, sent: JsonObject | null) {
+    if (owner !== userId) return null
+    if (sent && REJECTED.includes(failure.code)) {
+      await update(owner, (latest) => {
+        latest.patch = withoutSent(latest.patch, sent)
+      })
+    }
+    if (failure.code !== 'precondition_failed') return failure
+    const remote = await readData()
+    await update(owner, (latest) => rebase(latest, remote))
+    return null
+  }
+
+  /** Takes over the server's document, and keeps the changes that it lacks. */
+  function rebase(latest: Local, { data: remote, version }: UserData) {
+    const { base, patch } = latest
+    if (merge && patch && version !== latest.version) {
+      const mine = mergePatch(base, patch) as JsonObject
+      latest.patch = patchBetween(remote, merge({ base, local: mine, remote }))
+    }
+    Object.assign(latest, { base: remote, version })
+  }
+
+  /** One change at a time, in all tabs. Does nothing once another user has signed in. */
+  function update(owner: string | null, edit: (latest: Local) => void): Promise<void> {
+    const work = async () => {
+      const latest = await load(owner)
+      if (owner !== userId || owner === null) return
+      edit(latest)
+      await slotOf(owner).write(JSON.stringify({ ...latest, baseUrl }))
+      if (owner !== userId) return
+      local = latest
+      publish()
+    }
+    const lock = () => withTabLock(`homeport.data ${baseUrl}`, work)
+    const done = lastUpdate.then(lock, lock)
+    lastUpdate = done
+    return done
+  }
+
+  function publish() {
+    state = toState()
+    for (const listener of [...listeners]) listener()
+  }
+
+  function toState(): DataSyncState {
+    const { base, patch } = local
+    return { data: mergePatch(base, patch ?? {}) as JsonObject, hasUnsent: patch !== null, error }
+  }
+
+  function slotOf(owner: string | null) {
+    return createSlot(storage, `homeport.data.${owner}`)
+  }
+
+  async function load(owner: string | null): Promise<Local> {
+    const text = owner === null ? null : await slotOf(owner).read()
+    try {
+      const kept = JSON.parse(text ?? '') as Local & { baseUrl: string }
+      if (kept.baseUrl === baseUrl) return kept
+    } catch {
+      // Damaged, or there is none.
+    }
+    return empty()
+  }
+}
+
+function empty(): Local {
+  return { base: {}, version: null, patch: null }
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** One patch with the effect of both; `null` stays, because it removes a member. */
+function mergePatches(first: JsonObject, second: JsonObject): JsonObject {
+  const result = { ...first }
+  for (const [name, value] of Object.entries(second)) {
+    const before = result[name]
+    result[name] = isObject(value) && isObject(before) ? mergePatches(before, value) : value
+  }
+  return result
+}
+
+/** The members of `patch` that differ from those `sent`; null if there are none. */
+function withoutSent(patch: JsonObject | null, sent: JsonObject): JsonObject | null {
+  const left = Object.entries(patch ?? {}).flatMap(([name, value]) => {
+    const other = sent[name]
+    if (JSON.stringify(value) === JSON.stringify(other)) return []
+    const rest = isObject(value) && isObject(other) ? withoutSent(value, other) : value
+    return rest === null && value !== null ? [] : [[name, rest] as const]
+  })
+  return left.length === 0 ? null : Object.fromEntries(left)
+}
+
+/** The patch that turns `from` into `to`; null if they are the same. */
+function patchBetween(from: JsonObject, to: JsonObject): JsonObject | null {
+  const names = new Set([...Object.keys(from), ...Object.keys(to)])
+  const changes = [...names].flatMap((name) => {
+    const [before, after] = [from[name], to[name] ?? null]
+    if (JSON.stringify(before ?? null) === JSON.stringify(after)) return []
+    const change = isObject(before) && isObject(after) ? patchBetween(before, after) : after
+    return [[name, change] as const]
+  })
+  return changes.length === 0 ? null : Object.fromEntries(changes)
+}

@@ -1,0 +1,176 @@
+import type { ApiError } from './api-error.ts'
+import type { AppFunctions } from './app-data.ts'
+import type { BillingFunctions } from './billing.ts'
+import type { Call, Caller, Envelope } from './caller.ts'
+import { KEPT_KEY, type Kept, type KeptName, type KeptValues } from './kept-values.ts'
+import type { Subscription } from './models.ts'
+import { applyClaims, readProof } from './proof.ts'
+import type { SessionKeeper } from './session.ts'
+import type { CallOptions, LanguageInput } from './shared-types.ts'
+import { createSlot, type Storage } from './storage.ts'
+import type { UserFunctions } from './users.ts'
+
+type KeptDeps = {
+  storage: Storage
+  baseUrl: string
+  call: Caller
+  session: Pick<SessionKeeper, 'read'>
+  functions: Pick<UserFunctions, 'readProfile'> & BillingFunctions & AppFunctions
+  /** Thumbprints (RFC 7638); without them, any key. */
+  signingKeys: string[] | undefined
+  now: () => number
+}
+
+type KeptReads = {
+  [Name in KeptName]: (language?: LanguageInput, options?: CallOptions) => Promise<KeptValues[Name]>
+}
+
+/** `asOf`: the server's time, in ms. */
+type Entry = { data: unknown; asOf: number; etag?: string | undefined; lang?: string | undefined }
+
+/** The values of one user of one server. `seenAt`: the latest time that is known to have passed, in ms. */
+type Memory = {
+  baseUrl: string
+  userId: string | null
+  seenAt: number
+  entries: { [name in KeptName]?: Entry }
+}
+
+/** The same for every user. */
+const PUBLIC: KeptName[] = ['plans', 'rates', 'faqs']
+/** How far the clock may run ahead of `seenAt` before it is stored. */
+const SEEN_MS = 60_000
+
+/** Keeps the last response of each kind for the signed-in user. */
+export function createKept(deps: KeptDeps) {
+  const { baseUrl, call, session, functions, signingKeys, now } = deps
+  const slot = createSlot(deps.storage, KEPT_KEY)
+  /** The server's time at a response, and the platform's monotonic clock then, both in ms. */
+  let anchor: { server: number; elapsed: number } | null = null
+  let lastChange: Promise<unknown> = Promise.resolve()
+  const read: KeptReads = {
+    subscription: functions.readSubscription,
+    profile: (_language, options) => functions.readProfile(options),
+    settings: (_language, options) => functions.readAppSettings(options),
+    plans: functions.readPricingPlans,
+    rates: (_language, options) => functions.readCurrencyRates(options),
+    faqs: functions.readFaqs,
+  }
+  return { fetch, readKept }
+
+  /** Sends a request that reads a value, and keeps the response. A storage that fails does not fail the call. */
+  async function fetch(
+    name: KeptName,
+    path: string,
+    token: string | null,
+    content: Call,
+  ): Promise<Envelope> {
+    const { environment = 'production', lang } = (content.query ?? {}) as Record<string, string>
+    const current = await session.read().catch(() => null)
+    const isOwn = PUBLIC.includes(name) || token === (current?.accessToken ?? null)
+    if (environment !== 'production' || !isOwn) return call('get', path, token, content)
+    const userId = current?.userId ?? null
+    const entry = (await load(userId)).entries[name]
+    const known = entry?.lang === lang ? entry : undefined
+    let etag: string | undefined
+    let asOf = now()
+    const request: Call = {
+      ...content,
+      query: { ...content.query, ...(name === 'subscription' ? { proof: true } : {}) },
+      headers: { ...content.headers, ...(known?.etag ? { 'if-none-match': known.etag } : {}) },
+      onHeaders: (header) => {
+        etag = header('etag') ?? undefined
+        asOf = Date.parse(header('date') ?? '') || now()
+      },
+    }
+    try {
+      const envelope = await call('get', path, token, request)
+      await keep(userId, name, { data: envelope.response, asOf, etag, lang })
+      return envelope
+    } catch (error) {
+      if (!known || (error as ApiError).status !== 304) throw error
+      await keep(userId, name, { ...known, asOf })
+      return { code: 'ok', response: known.data }
+    }
+  }
+
+  async function readKept<Name extends KeptName>(
+    name: Name,
+    { lang }: LanguageInput = {},
+    options?: CallOptions,
+  ): Promise<Kept<KeptValues[Name]>> {
+    const userId = await readUserId()
+    const memory = await load(userId)
+    const refresh = async (): Promise<Kept<KeptValues[Name]>> => {
+      const data = await read[name](lang === undefined ? {} : { lang }, options)
+      const asOf = (await load(userId)).entries[name]?.asOf ?? now()
+      const reply = { data, isStale: false, asOf: new Date(asOf) } as Kept<KeptValues[Name]>
+      return Object.assign(reply, { refreshed: Promise.resolve(reply) })
+    }
+    const entry = memory.entries[name]
+    const data = entry?.lang === lang ? await judge(name, entry, memory) : null
+    if (!entry || data === null) return refresh()
+    const refreshed = refresh()
+    refreshed.catch(() => {})
+    return { data: data as KeptValues[Name], isStale: true, asOf: new Date(entry.asOf), refreshed }
+  }
+
+  /** What a value is worth now; null for nothing. */
+  async function judge(name: KeptName, entry: Entry | undefined, memory: Memory) {
+    if (!entry || name !== 'subscription') return entry?.data ?? null
+    const kept = entry.data as Subscription
+    const claims = await readProof(kept.proof, memory.userId ?? '', signingKeys)
+    if (claims === null) return null
+    const at = Math.max(currentTime(memory), claims.iat * 1000)
+    if (at - memory.seenAt > SEEN_MS)
+      await change(memory.userId, (latest) => {
+        latest.seenAt = at
+      })
+    return applyClaims(kept, claims, at)
+  }
+
+  /** A clock that was set back is behind what has been seen, or what has elapsed since the last response. */
+  function currentTime({ seenAt }: Memory): number {
+    const elapsed = anchor ? anchor.server + elapsedMs() - anchor.elapsed : 0
+    return Math.max(now(), seenAt, elapsed)
+  }
+
+  async function keep(userId: string | null, name: KeptName, entry: Entry) {
+    anchor = { server: entry.asOf, elapsed: elapsedMs() }
+    await change(userId, (memory) => {
+      memory.entries[name] = entry
+      memory.seenAt = entry.asOf
+    })
+  }
+
+  /** Changes what is kept, unless another user has signed in. */
+  async function change(userId: string | null, edit: (memory: Memory) => void) {
+    const done = lastChange.then(async () => {
+      const memory = await load(userId)
+      edit(memory)
+      if ((await readUserId()) === userId) await slot.write(JSON.stringify(memory))
+      if ((await readUserId()) !== userId) await slot.clear()
+    })
+    lastChange = done.catch(() => {})
+    await lastChange
+  }
+
+  async function readUserId(): Promise<string | null> {
+    return (await session.read().catch(() => null))?.userId ?? null
+  }
+
+  /** Empty for another user or server, and if it cannot be read. */
+  async function load(userId: string | null): Promise<Memory> {
+    try {
+      const memory = JSON.parse((await slot.read()) ?? '') as Memory
+      if (memory.baseUrl === baseUrl && memory.userId === userId) return { ...memory }
+    } catch {
+      // Damaged, or there is none.
+    }
+    return { baseUrl, userId, seenAt: 0, entries: {} }
+  }
+}
+
+function elapsedMs(): number {
+  return globalThis.performance?.now() ?? 0
+}

@@ -1,0 +1,33 @@
+import type { AppContext } from './context-headers.ts'
+import type { Fetch } from './fetch.ts'
+import type { Storage } from './storage.ts'
+
+/** The options of `createClient`; only `baseUrl` is required. */
+export type ClientOptions = {
+  /** The server's address, such as `https://api.example.com`. */
+  baseUrl: string
+  /** `test` (the default) sends plain JSON; any other word, such as `production`, seals payloads. */
+  env?: string | null
+  /** Thumbprints of the server keys to trust, as `homeport keys list` prints them. */
+  pinnedKeys?: string[]
+  /** Where to keep the session; in memory by default. */
+  storage?: Storage | undefined
+  /** Where to keep the last responses for times without a connection: for secure storages, which are small. `storage` by default. */
+  offlineStorage?: Storage | undefined
+  /** Thumbprints of the server's signing keys, as `homeport keys list` prints them: kept access must be signed with one. */
+  signingKeys?: string[]
+  /** A name by which users recognize this device. */
+  device?: string
+  /** The installed app, for settings that depend on it. `isUpdateRequired` takes the same object. */
+  app?: AppContext
+  /** Languages as in `Accept-Language`; the platform's by default. */
+  language?: string
+  /** Milliseconds until a call fails with `timeout`; 30,000 by default, `Infinity` for no limit. For an upload: milliseconds without progress, times the number of files. */
+  timeout?: number
+  /** Called when the server has ended the session. */
+  onSignedOut?: () => void
+  /** Replaces the platform's `fetch`, for example in tests. */
+  fetch?: Fetch
+  /** Replaces the platform's clock in tests. Returns ms since 1970. */
+  now?: () => number
+}

@@ -1,0 +1,67 @@
+import type { AppFunctions } from './app-data.ts'
+import type { BillingFunctions } from './billing.ts'
+import type { Caller } from './caller.ts'
+import type { Calls } from './calls.ts'
+import type { DataFunctions, DataSyncOptions } from './data.ts'
+import type { RunCall } from './deadline.ts'
+import type { Fetch } from './fetch.ts'
+import type { Session } from './models.ts'
+import { createPart } from './part.ts'
+import type { SessionKeeper } from './session.ts'
+import type { Storage } from './storage.ts'
+import { withTabLock } from './tabs.ts'
+import type { ChangeFunctions } from './user-changes.ts'
+import type { UserFunctions } from './users.ts'
+
+type PartsDeps = {
+  storage: Storage
+  baseUrl: string
+  env: string
+  fetch: Fetch | undefined
+  timeout: number
+  now: () => number
+  /** Without what is kept. */
+  request: Caller
+  call: Caller
+  calls: Calls
+  session: SessionKeeper
+  runCall: RunCall
+  exchangeRefreshToken: (refreshToken: string) => Promise<Session>
+  /** Names locks of all tabs that share the storage. */
+  sharedName: string
+  onAuthChange: UserFunctions['onAuthChange']
+  signingKeys: string[] | undefined
+  functions: () => Omit<
+    UserFunctions & BillingFunctions & AppFunctions & DataFunctions & ChangeFunctions,
+    'syncData'
+  >
+}
+
+/** What an app does not need to show its first screen: each part is loaded when it is first used. */
+export function createParts(deps: PartsDeps) {
+  const { calls, functions, sharedName } = deps
+  const { withToken } = calls
+  return {
+    auth: createPart(async () => {
+      const { createAuth } = await import('./auth.ts')
+      const exclusively = <T>(work: () => Promise<T>) => withTabLock(`${sharedName} guest`, work)
+      return createAuth({ ...deps, exclusively })
+    }),
+    attachments: createPart(async () => {
+      const { createAttachmentCalls } = await import('./attachment-calls.ts')
+      return createAttachmentCalls({ ...deps, withToken, isSealed: deps.env !== 'test' })
+    }),
+    changes: createPart(async () => {
+      const { createChanges } = await import('./changes.ts')
+      return createChanges({ ...deps, withToken })
+    }),
+    kept: createPart(async () => {
+      const { createKept } = await import('./kept.ts')
+      return createKept({ ...deps, call: deps.request, functions: functions() })
+    }),
+    dataSync: createPart(async () => {
+      const { startDataSync } = await import('./data-sync.ts')
+      return (options?: DataSyncOptions) => startDataSync({ ...deps, ...functions() }, options)
+    }),
+  }
+}
