@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { PluginBuilder } from 'bun'
@@ -30,20 +31,9 @@ const ENTRIES: Record<string, Entry> = {
   './testing': { module: 'testing/testing' },
 }
 
-/** Parts of the client that are loaded when they are first needed. */
-const LAZY_MODULES = [
-  'attachment-calls',
-  'auth',
-  'changes',
-  'data-sync',
-  'kept',
-  'p256',
-  'sealed-transport',
-  'streaming',
-]
 const ENTRY_MODULES = Object.values(ENTRIES).map(({ module }) => module)
 /** The modules in the package, each built to a separate file. */
-const MODULES = [...ENTRY_MODULES, ...LAZY_MODULES, 'api-error']
+const MODULES = [...ENTRY_MODULES, ...findLazyModules(), 'api-error']
 const PEERS: Record<string, string> = Object.assign(
   {},
   ...Object.values(ENTRIES).map(({ peers }) => peers),
@@ -124,6 +114,15 @@ async function bundleModule(name: string, format: 'esm' | 'cjs') {
   })
   if (!built.success) throw new AggregateError(built.logs)
   return built.outputs
+}
+
+/** Parts of the client that are loaded when they are first needed. */
+function findLazyModules(): string[] {
+  const sources = [...new Bun.Glob('*.ts').scanSync(SOURCE)].toSorted()
+  return sources.flatMap((name) => {
+    const text = readFileSync(join(SOURCE, name), 'utf8')
+    return [...text.matchAll(/\bimport\('\.\/([\w-]+)\.ts'\)/g)].map(([, module = '']) => module)
+  })
 }
 
 function keepModulesSeparate(build: PluginBuilder) {

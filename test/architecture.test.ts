@@ -89,7 +89,7 @@ test('the client imports almost only types from the server, and few packages', (
     'client: @simplewebauthn/browser',
     'client: jose',
   ]
-  expect([...new Set(foreign)].toSorted()).toEqual(allowed)
+  expect(foreign.filter((name) => !allowed.includes(name))).toEqual([])
 })
 
 test('the console imports only types from the server, and values only from lib/', () => {

@@ -27,6 +27,7 @@ import type {
 } from './models.ts'
 import { normalizeBaseUrl, openTransport } from './open-transport.ts'
 import type { ClientOptions } from './options.ts'
+import { createPart } from './part.ts'
 import { createParts } from './parts.ts'
 import type { PasskeyFunctions } from './passkeys.ts'
 import { createRefreshExchange } from './refresh-exchange.ts'
@@ -149,6 +150,8 @@ export function createClient(options: ClientOptions): Client {
     functions: () => functions,
   })
 
+  const dataSync = createPart(() => import('./data-sync.ts'))
+
   const functions = {
     isSignedIn: async () => (await session.read()) !== null,
     accessToken: (options?: CallOptions) =>
@@ -259,7 +262,10 @@ export function createClient(options: ClientOptions): Client {
   }
 
   async function syncData(options: DataSyncOptions = {}): Promise<DataSync> {
-    return (await parts.dataSync())(options)
+    const { startDataSync } = await dataSync()
+    const { listen: onAuthChange } = authChanges
+    const deps = { ...functions, storage: offlineStorage, baseUrl, session, onAuthChange }
+    return startDataSync(deps, options)
   }
 
   async function readKept<Name extends KeptName>(

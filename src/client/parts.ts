@@ -2,7 +2,6 @@ import type { AppFunctions } from './app-data.ts'
 import type { BillingFunctions } from './billing.ts'
 import type { Caller } from './caller.ts'
 import type { Calls } from './calls.ts'
-import type { DataFunctions, DataSyncOptions } from './data.ts'
 import type { RunCall } from './deadline.ts'
 import type { Fetch } from './fetch.ts'
 import type { Session } from './models.ts'
@@ -10,7 +9,6 @@ import { createPart } from './part.ts'
 import type { SessionKeeper } from './session.ts'
 import type { Storage } from './storage.ts'
 import { withTabLock } from './tabs.ts'
-import type { ChangeFunctions } from './user-changes.ts'
 import type { UserFunctions } from './users.ts'
 
 type PartsDeps = {
@@ -31,10 +29,7 @@ type PartsDeps = {
   sharedName: string
   onAuthChange: UserFunctions['onAuthChange']
   signingKeys: string[] | undefined
-  functions: () => Omit<
-    UserFunctions & BillingFunctions & AppFunctions & DataFunctions & ChangeFunctions,
-    'syncData'
-  >
+  functions: () => UserFunctions & BillingFunctions & AppFunctions
 }
 
 /** What an app does not need to show its first screen: each part is loaded when it is first used. */
@@ -58,10 +53,6 @@ export function createParts(deps: PartsDeps) {
     kept: createPart(async () => {
       const { createKept } = await import('./kept.ts')
       return createKept({ ...deps, call: deps.request, functions: functions() })
-    }),
-    dataSync: createPart(async () => {
-      const { startDataSync } = await import('./data-sync.ts')
-      return (options?: DataSyncOptions) => startDataSync({ ...deps, ...functions() }, options)
     }),
   }
 }
