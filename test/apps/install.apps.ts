@@ -83,6 +83,7 @@ test(
     const platform = `export const Platform = { OS: 'ios' }`
     for (const [name, code] of Object.entries({
       'expo-secure-store': SECURE_STORE,
+      '@react-native-async-storage/async-storage': 'export default {}',
       'react-native': platform,
     })) {
       await mkdir(join(app, 'node_modules', name), { recursive: true })
@@ -106,6 +107,7 @@ test(
       'expo',
       'expo@55',
       'expo-secure-store@55',
+      '@react-native-async-storage/async-storage@2',
       'react@19.2.0',
       'react-native@0.83',
     )
