@@ -5,15 +5,11 @@ import { isExposed } from '../../lib/files/file-exposure.ts'
 import { choice, integer, listKind, setting, type ValuesOf, value } from '../setting.ts'
 import { externalUrl, hasNoSpaces } from '../values.ts'
 
+/** When the server acknowledges a Google purchase; `never`: the app does. */
 const ACKNOWLEDGEMENTS = ['recorded', 'claimed', 'never'] as const
 
-/** When the server acknowledges a Google purchase; `never`: the app does. */
-export type PlayAcknowledge = (typeof ACKNOWLEDGEMENTS)[number]
-
-const TRANSFERS = ['on-request', 'never', 'always'] as const
-
 /** Whether a purchase moves to another user who submits it; `on-request`: only if the app asks the user first. */
-export type PurchaseTransfer = (typeof TRANSFERS)[number]
+const TRANSFERS = ['on-request', 'never', 'always'] as const
 
 const API_URL = value('a URL', apiUrl)
 const INTERNAL = { isInternal: true }

@@ -71,8 +71,6 @@ type BillingPartsDeps<Plan extends PlanLike> = BillingNeeds<Plan> & {
   log: Log
 }
 
-export type Billing = ReturnType<typeof createBillingParts<PlanLike>>
-
 export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps<Plan>) {
   const { db, subscriberApi, settings, sizes, log } = deps
   const eventLog = createEventLog(db, deps.eventReaders)

@@ -1,7 +1,8 @@
 import type { TSchema } from 'elysia'
 import type { Feature, Platform, RouteContext } from '../../platform/feature.ts'
 import { nothing } from '../../platform/user-table.ts'
-import type { Billing } from '../billing/billing.ts'
+import type { PlanLike } from '../billing/access/subscription.ts'
+import type { createBillingParts } from '../billing/billing.ts'
 import type { StoreSupport } from '../billing/console.ts'
 import { storeActions } from './actions.ts'
 import { appleEvent } from './apple/event.ts'
@@ -27,7 +28,7 @@ import { type StoresDb, storeTables } from './schema.ts'
 import { createStores, type StoresNeeds } from './stores.ts'
 
 type Needs = StoresNeeds & {
-  billing: Billing
+  billing: ReturnType<typeof createBillingParts<PlanLike>>
   planSchema: TSchema
   findIdByEmail: (email: string) => Promise<string | null>
 }

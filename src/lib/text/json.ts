@@ -5,11 +5,6 @@ export function toObject(value: unknown): Json {
   return isObject(value) ? value : {}
 }
 
-/** The objects in a JSON array; empty for anything else. */
-export function toList(value: unknown): Json[] {
-  return Array.isArray(value) ? value.map(toObject) : []
-}
-
 function isObject(value: unknown): value is Json {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }

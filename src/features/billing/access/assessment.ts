@@ -57,23 +57,6 @@ function comparePrices(
   }
 }
 
-export async function createAssessment({
-  listPlans,
-  accessSettings,
-  now,
-}: {
-  listPlans: (wanted: string[]) => Promise<Catalogue<PricedPlan>>
-  accessSettings: AccessSettings
-  now: () => Date
-}) {
-  const catalogue = await listPlans([])
-  return (purchase: Purchase): PurchaseAccess => {
-    const [assessed] = assessWithPlans([purchase], catalogue, now().getTime(), accessSettings)
-    if (!assessed) throw new Error('nothing was assessed')
-    return assessed
-  }
-}
-
 /** Sorts grants behind active purchases, unless they give a more expensive plan, or the same for longer. */
 function placeGrants<T extends Purchase>(
   sorted: PurchaseAccess<T>[],

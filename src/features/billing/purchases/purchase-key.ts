@@ -11,10 +11,6 @@ export function parseTransactionId(text: string): string {
   return text.trim().replace(/^gpa\./i, 'GPA.')
 }
 
-export function isGoogleId(id: string): boolean {
-  return parseTransactionId(id).startsWith('GPA.')
-}
-
 /** The keys that a purchase with an original transaction id, or with any of Google's order ids, may have. */
 export function listKeys(text: string): string[] {
   const original = parseOriginalId(text)

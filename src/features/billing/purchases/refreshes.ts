@@ -1,5 +1,4 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
-import { retryDelay } from '../../../platform/queue/retry-delay.ts'
 import { findEnd } from './periods.ts'
 import type { Purchase } from './purchase.ts'
 
@@ -11,13 +10,6 @@ export const REFRESHES = {
   provider: { afterMs: HOUR_MS, untilMs: 60 * DAY_MS },
   /** Apple and Google try to charge a customer for 60 days, and Google then deletes the purchase. */
   store: { afterMs: 10 * MINUTE_MS, untilMs: 61 * DAY_MS },
-}
-/** While the store has no news. */
-const OVERDUE = { delays: [10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS], thenMs: DAY_MS }
-
-/** For a purchase that should change at `expectedAt`; `attempts`: responses since then without news. */
-export function computeRefresh(expectedAt: number, attempts: number, now: number): number {
-  return expectedAt > now ? expectedAt : now + retryDelay(attempts, OVERDUE)
 }
 
 /** Whether a period has ended without news for `afterMs`, or the store may still collect the payment. */

@@ -1,19 +1,20 @@
 import { asc, eq, gt, or, type SQL } from 'drizzle-orm'
 import type { Log } from '../../../lib/log/log.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
-import { createPause } from '../../../platform/queue/pause.ts'
 import { createQueue, type Leased } from '../../../platform/queue/queue.ts'
 import type { Capacity } from '../../../platform/queue/workers.ts'
 import { isPseudonym } from '../../billing/inbox/erasure.ts'
 import { findEnd } from '../../billing/purchases/periods.ts'
 import type { Purchase } from '../../billing/purchases/purchase.ts'
 import { parsePurchaseKey } from '../../billing/purchases/purchase-key.ts'
-import { computeRefresh, isOverdue, REFRESHES } from '../../billing/purchases/refreshes.ts'
+import { isOverdue, REFRESHES } from '../../billing/purchases/refreshes.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
+import { createPause } from '../pause.ts'
 import type { Claims } from '../purchases/claims.ts'
 import type { RecordSnapshot } from '../purchases/snapshots.ts'
 import type { StoresDb } from '../schema.ts'
+import { computeRefresh } from './schedule.ts'
 
 type OverdueDeps = Pick<Claims, 'findClaimant' | 'findPurchase'> & {
   db: StoresDb

@@ -1,6 +1,8 @@
 import { and, eq, gt, lt, sql } from 'drizzle-orm'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { prepareUpsert } from '../../../platform/db/prepared.ts'
+import { retryDelay } from '../../../platform/queue/retry-delay.ts'
 import type { BillingEvent } from '../../billing/inbox/event.ts'
 import { readPurchase } from '../../billing/projection/fold-state.ts'
 import { findPurchaseKey } from '../../billing/purchases/event-order.ts'
@@ -9,6 +11,14 @@ import { REFRESHES } from '../../billing/purchases/refreshes.ts'
 import type { StoresDb } from '../schema.ts'
 
 export type StoreChecks = ReturnType<typeof createStoreChecks>
+
+/** While the store has no news. */
+const OVERDUE = { delays: [10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS], thenMs: DAY_MS }
+
+/** For a purchase that should change at `expectedAt`; `attempts`: replies since then without news. */
+export function computeRefresh(expectedAt: number, attempts: number, now: number): number {
+  return expectedAt > now ? expectedAt : now + retryDelay(attempts, OVERDUE)
+}
 
 /** Schedules a check with the store, in case a notification was lost. */
 export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }) {

@@ -1,5 +1,5 @@
 import { and, desc, eq, inArray, isNotNull, lt, sql } from 'drizzle-orm'
-import type { PurchaseTransfer } from '../../../config/subjects/stores.ts'
+import type { StoreSettings } from '../../../config/subjects/stores.ts'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import { prepareFind, prepareSelect } from '../../../platform/db/prepared.ts'
@@ -20,7 +20,7 @@ type ClaimsDeps = {
   /** By e-mail. */
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (tx: Tx, userId: string) => Promise<boolean>
-  transfer: PurchaseTransfer
+  transfer: StoreSettings['purchaseTransfer']
   now: () => Date
 }
 

@@ -6,20 +6,24 @@ import { createSources } from '../../../platform/lists/sources.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import { isoTime } from '../../billing/access/access-explanation.ts'
 import { computeAccessStatus } from '../../billing/access/access-search.ts'
-import { type AccessSettings, createAssessment } from '../../billing/access/assessment.ts'
+import type { AccessSettings } from '../../billing/access/assessment.ts'
 import type { Catalogue } from '../../billing/access/plan-matching.ts'
 import type { PlanLike } from '../../billing/access/subscription.ts'
 import { type Environment, storedEnvironment, toEnvironment } from '../../billing/environment.ts'
 import { isPseudonym } from '../../billing/inbox/erasure.ts'
 import type { Transactions } from '../../billing/inbox/transactions.ts'
 import { readPurchase } from '../../billing/projection/fold-state.ts'
-import { isDiffering } from '../../billing/purchases/periods.ts'
 import { findSource, type Purchase } from '../../billing/purchases/purchase.ts'
-import { isGoogleId, listKeys, parsePurchaseKey } from '../../billing/purchases/purchase-key.ts'
+import {
+  listKeys,
+  parsePurchaseKey,
+  parseTransactionId,
+} from '../../billing/purchases/purchase-key.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import type { Play } from '../google/play.ts'
 import type { StoresDb } from '../schema.ts'
+import { createAssessment, isDiffering } from './assessment.ts'
 import type { Claims } from './claims.ts'
 
 type PurchaseSearchDeps = {
@@ -86,7 +90,8 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
    */
   async function find(id: string) {
     const known = await findKnown(id)
-    if (known.length > 0 || appStore === null || isGoogleId(id)) return known
+    const isGoogleId = parseTransactionId(id).startsWith('GPA.')
+    if (known.length > 0 || appStore === null || isGoogleId) return known
     try {
       return await withTransactions(await appStore.findTransactions(id))
     } catch (error) {

@@ -1,6 +1,7 @@
-import { type Json, toList, toObject } from '../../../../lib/text/json.ts'
+import { type Json, toObject } from '../../../../lib/text/json.ts'
 import type { StoredEnvironment } from '../../../billing/environment.ts'
 import { countryCode, type Money, money, readAppUserId } from '../../../billing/inbox/event.ts'
+import { toList } from '../../json-list.ts'
 import { PlayApiError } from './api-error.ts'
 import { text, time, token } from './json.ts'
 

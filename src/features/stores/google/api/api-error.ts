@@ -1,4 +1,5 @@
-import { type Json, toList, toObject } from '../../../../lib/text/json.ts'
+import { type Json, toObject } from '../../../../lib/text/json.ts'
+import { toList } from '../../json-list.ts'
 import { text } from './json.ts'
 
 /**

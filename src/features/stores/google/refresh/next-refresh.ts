@@ -1,6 +1,7 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/time/durations.ts'
 import { retryDelay } from '../../../../platform/queue/retry-delay.ts'
-import { computeRefresh, REFRESHES } from '../../../billing/purchases/refreshes.ts'
+import { REFRESHES } from '../../../billing/purchases/refreshes.ts'
+import { computeRefresh } from '../../checks/schedule.ts'
 import type { PlayAnswer } from '../api/answer.ts'
 import type { PlayApiError } from '../api/api-error.ts'
 import { type KnownPurchase, URGENCY } from './purchases.ts'

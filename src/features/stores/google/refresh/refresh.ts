@@ -1,4 +1,4 @@
-import type { PlayAcknowledge } from '../../../../config/subjects/stores.ts'
+import type { StoreSettings } from '../../../../config/subjects/stores.ts'
 import { sha256 } from '../../../../lib/crypto/hash.ts'
 import type { Json } from '../../../../lib/text/json.ts'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
@@ -25,7 +25,7 @@ type PurchaseRefreshDeps = {
   claims: Claims
   eventInbox: Pick<EventInbox, 'recordOnce'>
   snapshots: StoreSnapshots
-  acknowledgement: PlayAcknowledge
+  acknowledgement: StoreSettings['playAcknowledge']
   now: () => Date
 }
 
