@@ -2,7 +2,10 @@ import type { ComponentType } from 'preact'
 import { loadedScreen } from './frame/loaded-screen.tsx'
 import { EventsScreen } from './screens/events/events.tsx'
 import { OverviewScreen } from './screens/overview/overview.tsx'
+import { LinkPurchase, UndoLink } from './screens/purchases/purchase-links.tsx'
 import { PurchasesScreen } from './screens/purchases/purchases.tsx'
+import { TimelineScreen } from './screens/purchases/user-timeline.tsx'
+import { readStores } from './screens/stores/read-stores.ts'
 import { UsageScreen, UserUsage } from './screens/system/usage.tsx'
 import { PeopleScreen } from './screens/users/people.tsx'
 import type { UserTab } from './screens/users/user.tsx'
@@ -31,8 +34,14 @@ const SettingsScreen = loadedScreen('Settings', () => import('./screens/content/
 const StoresScreen = loadedScreen('Stores', () => import('./screens/stores/connections.tsx'))
 const WebhooksScreen = loadedScreen('Webhooks', () => import('./screens/webhooks/webhooks.tsx'))
 
-/** The tabs of a user's page after the account and the subscription. */
+const Overview = () => <OverviewScreen readStores={readStores} />
+const Subscription: UserTab['Tab'] = (user) => (
+  <TimelineScreen {...user} LinkPurchase={LinkPurchase} UndoLink={UndoLink} />
+)
+
+/** The tabs of a user's page after the account. */
 const USER_TABS: UserTab[] = [
+  { path: 'subscription', label: 'Subscription', Tab: Subscription },
   { path: 'usage', label: 'Usage', Tab: UserUsage },
   { path: 'files', label: 'Files', Tab: UserFiles },
   { path: 'data', label: 'Data', Tab: UserData },
@@ -53,7 +62,7 @@ type ScreenEntry = {
 
 /** Every screen. The navigation, the shortcuts and their help are generated from this list. */
 export const SCREENS: ScreenEntry[] = [
-  { path: '', label: 'Overview', key: 'o', Screen: OverviewScreen },
+  { path: '', label: 'Overview', key: 'o', Screen: Overview },
   {
     path: 'people',
     label: 'People',

@@ -19,6 +19,7 @@ import {
 } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { eventName, failureReason } from '../purchases/labels.ts'
+import { PurchaseLink } from '../purchases/parts.tsx'
 
 export type FoundEvent = ReplyOf<EventSearch['withDetails']>[number] & { plan: string | null }
 type BillingEvent = ReplyOf<EventSearch['find']>['events'][number] & {
@@ -115,14 +116,7 @@ function listFacts(event: BillingEvent): Fact[] {
   const payload = event.conflicting ? ', with a different payload' : ''
   return [
     ['Outcome', <Badge key="outcome" tone={tone} children={outcome} />],
-    [
-      'Purchase',
-      purchase === null ? (
-        'None'
-      ) : (
-        <a href={linkTo(`purchases/${encodeSegment(purchase)}`)}>{purchase}</a>
-      ),
-    ],
+    ['Purchase', purchase === null ? 'None' : <PurchaseLink key="purchase" id={purchase} />],
     ['Environment', environment?.toLowerCase() ?? 'unknown'],
     ['Occurred', <Time key="at" at={eventAt} />],
     [

@@ -7,7 +7,7 @@ import { bytes, number, plural, upTo1000, words } from '../../format.ts'
 import { linkTo } from '../../router.ts'
 import { Badge, Card, List, PlainTimes, TimeAgo, Title, type Tone } from '../../ui/parts.tsx'
 import { Loaded, Loading, useRefresh, useRemote } from '../../ui/remote.tsx'
-import { SetupChecklist, useSetup } from './setup-checklist.tsx'
+import { type ReadStores, SetupChecklist, useSetup } from './setup-checklist.tsx'
 
 type Overview = Json<OverviewReply>
 
@@ -21,9 +21,9 @@ const STATES: Record<string, [word: string, tone: Tone]> = {
 const REFRESH_MS = 30_000
 
 /** The health of the service. */
-export function OverviewScreen() {
+export function OverviewScreen({ readStores }: { readStores?: ReadStores }) {
   const overview = useRemote<Overview>('overview')
-  const setup = useSetup()
+  const setup = useSetup(readStores)
   useRefresh(async () => {
     await Promise.all([overview.reload(), setup.reloadStores()])
   }, REFRESH_MS)

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
 import type { Operators } from '../../../features/operators/operators.ts'
-import type { Stores as StoresService } from '../../../features/stores/stores.ts'
 import type { Overview } from '../../../operations/console/overview.ts'
 import type { Json, ReplyOf } from '../../api.ts'
 import { plural } from '../../format.ts'
@@ -18,18 +17,25 @@ type Step = {
   screen?: string
 }
 
+/** What the overview shows of the stores, which a fork may leave out. */
+type StoresState = { apps: unknown[]; play: { oldestUnacknowledgedAt: string | null } | null }
+export type ReadStores = () => Promise<StoresState>
+
+const NO_STORES: StoresState = { apps: [], play: null }
 const DISMISSED = 'homeport-checklist-dismissed'
 
 /** What the overview needs to know about the setup, and whether the checklist shows. */
-export function useSetup() {
+export function useSetup(readStores?: ReadStores) {
   const [isDismissed, setDismissed] = useState(() => localStorage.getItem(DISMISSED) !== null)
   const operators = useRemote<ReplyOf<Operators['accounts']['list']>>('operators')
-  const stores = useRemote<ReplyOf<StoresService['status']['read']>>('stores')
+  const stores = useRemote('stores', readStores ?? (async () => NO_STORES))
   const isSettled = [operators, stores].every(({ data, error }) => data !== null || error !== null)
   const hasStore =
     stores.data !== null && (stores.data.apps.length > 0 || stores.data.play !== null)
   const listSteps = (overview: Json<Overview>) =>
-    stepsFor(overview, hasStore, operators.data?.length ?? 0)
+    stepsFor(overview, hasStore, operators.data?.length ?? 0).filter(
+      ({ screen }) => readStores || screen !== 'stores',
+    )
   return {
     isSettled,
     reloadStores: stores.reload,

@@ -4,7 +4,7 @@ import { perform } from '../../declared.ts'
 import { ActionButton } from '../../ui/declared.tsx'
 import { Field, SelectField } from '../../ui/fields.tsx'
 import { Action } from '../../ui/parts.tsx'
-import { type Reload, useSupportDetails } from './support-actions.tsx'
+import { type Reload, useSupportDetails } from './parts.tsx'
 
 const ON_A_DATE = 'date'
 const NEVER = 'never'

@@ -2,8 +2,9 @@ import type { Stores } from '../../../features/stores/stores.ts'
 import type { AccountSummary } from '../../../features/users/accounts/directory.ts'
 import type { Json, ReplyOf } from '../../api.ts'
 import { value, words } from '../../format.ts'
-import { Badge, Card, CopyLine, Details, Empty, type Fact, Time, TimeAgo } from '../../ui/parts.tsx'
-import { describeStatus, fieldWords } from './labels.ts'
+import { Badge, Card, Details, Empty, type Fact, Time, TimeAgo } from '../../ui/parts.tsx'
+import { CopyLine } from '../stores/copy-line.tsx'
+import { fieldWords } from './labels.ts'
 
 export type FoundPurchase = ReplyOf<Stores['purchaseSearch']['find']>[number] & {
   owner: Json<AccountSummary> | null
@@ -21,11 +22,6 @@ const LABELS: Record<string, string> = {
 }
 /** A time later than this is never reached. */
 const FOREVER_MS = Date.UTC(10_000, 0)
-
-export function StatusBadge({ purchase }: { purchase: Parameters<typeof describeStatus>[0] }) {
-  const [name, tone] = describeStatus(purchase)
-  return <Badge tone={tone}>{name}</Badge>
-}
 
 /** What the server knows about a purchase from Google itself. */
 export function GooglePlayRecord({ atGoogle }: Pick<FoundPurchase, 'atGoogle'>) {

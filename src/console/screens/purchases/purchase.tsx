@@ -7,13 +7,9 @@ import { ActionButton } from '../../ui/declared.tsx'
 import { Card, Copy, Details, Empty, type Fact, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { claimName, endName, productName, sourceName, storeName } from './labels.ts'
-import {
-  type FoundPurchase,
-  GooglePlayRecord,
-  StatusBadge,
-  stateFacts,
-} from './purchase-details.tsx'
-import { TransferPurchase, UndoLink, useSupportDetails } from './support-actions.tsx'
+import { StatusBadge, useSupportDetails } from './parts.tsx'
+import { type FoundPurchase, GooglePlayRecord, stateFacts } from './purchase-details.tsx'
+import { TransferPurchase, UndoLink } from './purchase-links.tsx'
 
 type CardProps = { purchase: FoundPurchase; reload: () => Promise<void> }
 

@@ -6,8 +6,9 @@ import { Loaded, usePages } from '../../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../../ui/table.tsx'
 import { Breakable } from '../../ui/user-link.tsx'
 import { claimName, endName, productName, sourceName } from './labels.ts'
+import { StatusBadge } from './parts.tsx'
 import { NoPurchase, ownerName, PurchaseScreen } from './purchase.tsx'
-import { type FoundPurchase, StatusBadge } from './purchase-details.tsx'
+import type { FoundPurchase } from './purchase-details.tsx'
 
 type Filter = Record<string, string>
 

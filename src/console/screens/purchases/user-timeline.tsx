@@ -1,3 +1,4 @@
+import type { ComponentType } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Timeline as TimelineService } from '../../../features/billing/access/timeline.ts'
 import type { Difference } from '../../../lib/text/differences.ts'
@@ -21,8 +22,7 @@ import {
   sourceName,
   storeName,
 } from './labels.ts'
-import { StatusBadge } from './purchase-details.tsx'
-import { LinkPurchase, UndoLink, useSupportDetails } from './support-actions.tsx'
+import { PurchaseLink, type Reload, StatusBadge, useSupportDetails } from './parts.tsx'
 
 type Timeline = ReplyOf<TimelineService['read']>
 type Purchase = Timeline['lines'][number]
@@ -38,11 +38,18 @@ const STATEMENTS: Record<string, [set: string, cleared: string]> = {
   willRenew: ['will renew', 'won’t renew'],
 }
 
-/** `reloadUser` refreshes the access in the header. */
-type TimelineProps = { id: string; reloadUser: () => Promise<void> }
+type UndoLink = ComponentType<{ transactionId: string; link: { id: string }; reload: Reload }>
+type TimelineProps = {
+  id: string
+  /** Refreshes the access in the header. */
+  reloadUser: Reload
+  /** Buttons of the stores, which a fork may leave out. */
+  LinkPurchase?: ComponentType<{ userId: string; reload: Reload }>
+  UndoLink?: UndoLink
+}
 
 /** A user's purchases with their events. For test purchases, also the access that they give. */
-export function TimelineScreen({ id, reloadUser }: TimelineProps) {
+export function TimelineScreen({ id, reloadUser, LinkPurchase, UndoLink }: TimelineProps) {
   const isSandbox = query.value.get('environment') === 'sandbox'
   const environment = isSandbox ? 'sandbox' : 'production'
   const path = `people/${encodeSegment(id)}`
@@ -79,6 +86,7 @@ export function TimelineScreen({ id, reloadUser }: TimelineProps) {
               isGivenAgain={data.lines.some((other) => givesTheSame(other, purchase))}
               userId={id}
               reload={reload}
+              UndoLink={UndoLink}
             />
           ))}
           {data.hiddenLines > 0 && (
@@ -89,7 +97,7 @@ export function TimelineScreen({ id, reloadUser }: TimelineProps) {
           </p>
           <div class="actions">
             <GrantAccess userId={id} reload={reload} />
-            <LinkPurchase userId={id} reload={reload} />
+            {LinkPurchase && <LinkPurchase userId={id} reload={reload} />}
             {(me.value?.role === 'owner' || facts?.refresh === null) && (
               <ActionButton
                 path="people/:id/reconcile"
@@ -142,7 +150,8 @@ type CardProps = {
   /** Whether another grant gives the same now. */
   isGivenAgain: boolean
   userId: string
-  reload: () => Promise<void>
+  reload: Reload
+  UndoLink: UndoLink | undefined
 }
 
 function givesTheSame(grant: Purchase, other: Purchase): boolean {
@@ -151,7 +160,7 @@ function givesTheSame(grant: Purchase, other: Purchase): boolean {
   return isOther && isSame && grant.expiresAt === other.expiresAt
 }
 
-function PurchaseCard({ purchase, isGivenAgain, userId, reload }: CardProps) {
+function PurchaseCard({ purchase, isGivenAgain, userId, reload, UndoLink }: CardProps) {
   const [isExpanded, setExpanded] = useState(false)
   const { store, transactionId, active, startedAt, endsAt, events } = purchase
   const { grant, link, entitlementIds, replacedBy } = purchase
@@ -161,8 +170,7 @@ function PurchaseCard({ purchase, isGivenAgain, userId, reload }: CardProps) {
       <p>
         <StatusBadge purchase={purchase} />{' '}
         <span class="soft">
-          {storeName(store)}, transaction{' '}
-          <a href={linkTo(`purchases/${encodeSegment(transactionId)}`)}>{transactionId}</a>, started{' '}
+          {storeName(store)}, transaction <PurchaseLink id={transactionId} />, started{' '}
           <Time at={startedAt} />
           {endsAt && (
             <>
@@ -195,7 +203,7 @@ function PurchaseCard({ purchase, isGivenAgain, userId, reload }: CardProps) {
           />
         </div>
       )}
-      {canEdit.value && link !== null && (
+      {canEdit.value && link !== null && UndoLink && (
         <div class="actions">
           <UndoLink transactionId={transactionId} link={link} reload={reload} />
         </div>

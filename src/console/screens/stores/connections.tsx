@@ -6,15 +6,15 @@ import { canEdit } from '../../operator.ts'
 import { Action, Badge, Card, Copy, Details, List, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { PlayCards, PlayNotSetUp, PlaySetUp } from './play-store.tsx'
+import { readStores, type Stores } from './read-stores.ts'
 
-type Stores = ReplyOf<StoresService['status']['read']>
 type StoreApp = Stores['apps'][number]
 type Check = ReplyOf<StoresService['status']['check']>[number]
 type Results = { title: string; checks: Check[] }
 
 /** Every app in each environment of its store, and the connection to the store. */
 export function Screen() {
-  const stores = useRemote<Stores>('stores')
+  const stores = useRemote('stores', readStores)
   return (
     <>
       <Title>Stores</Title>

@@ -1,11 +1,11 @@
-import type { Stores } from '../../../features/stores/stores.ts'
 import { DAY_MS } from '../../../lib/time/durations.ts'
-import type { ReplyOf } from '../../api.ts'
 import { number } from '../../format.ts'
 import { linkTo } from '../../router.ts'
-import { Badge, Card, CopyLine, Details, type Fact, Time, TimeAgo } from '../../ui/parts.tsx'
+import { Badge, Card, Details, type Fact, Time, TimeAgo } from '../../ui/parts.tsx'
+import { CopyLine } from './copy-line.tsx'
+import type { Stores } from './read-stores.ts'
 
-type Play = NonNullable<ReplyOf<Stores['status']['read']>['play']>
+type Play = NonNullable<Stores['play']>
 
 const PUBLISHER = 'google-play-developer-notifications@system.gserviceaccount.com'
 

@@ -7,7 +7,7 @@ import { Loaded, usePages } from '../../ui/remote.tsx'
 import { asTimeAgo, type Column, ListBar, Table } from '../../ui/table.tsx'
 import { Breakable } from '../../ui/user-link.tsx'
 import { ACCESS, placeName } from '../purchases/labels.ts'
-import { useSupportDetails } from '../purchases/support-actions.tsx'
+import { hasPurchases, PurchaseLink, useSupportDetails } from '../purchases/parts.tsx'
 import { UserScreen, type UserTab } from './user.tsx'
 import { USER_FILTERS, UserFilters } from './user-filters.tsx'
 
@@ -89,7 +89,9 @@ function UserSearch() {
             {rows.length === 0 && next === null && unlinkedIds.length === 0 && eventId === null && (
               <Empty>
                 {emptyText(text, isFiltered)}{' '}
-                {text !== '' && <a href={linkTo('purchases', { id: text })}>Search purchases</a>}
+                {text !== '' && hasPurchases() && (
+                  <a href={linkTo('purchases', { id: text })}>Search purchases</a>
+                )}
               </Empty>
             )}
             {rows.length > 0 && <ListBar noun="user" total={total} csv={path} isPersonal />}
@@ -109,9 +111,9 @@ function UserSearch() {
             <List items={unlinkedIds}>
               {(id) => (
                 <li key={id}>
-                  <a class="mono" href={linkTo('purchases', { id })}>
-                    {id}
-                  </a>
+                  <span class="mono">
+                    <PurchaseLink id={id} href={linkTo('purchases', { id })} />
+                  </span>
                   <a href={linkTo('events', { user: id })}>Events</a>
                 </li>
               )}

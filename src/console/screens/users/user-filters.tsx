@@ -9,7 +9,7 @@ import { Filters } from '../../ui/filters.tsx'
 import { Action } from '../../ui/parts.tsx'
 import { useRemote } from '../../ui/remote.tsx'
 import { ACCESS } from '../purchases/labels.ts'
-import { useSupportDetails } from '../purchases/support-actions.tsx'
+import { useSupportDetails } from '../purchases/parts.tsx'
 
 type Options = [value: string, name: string][]
 

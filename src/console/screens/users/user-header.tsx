@@ -7,6 +7,7 @@ import { unnamedUser } from '../../format.ts'
 import { linkTo } from '../../router.ts'
 import { Badge, Details, type Fact, Sentence, TimeAgo, Title, type Tone } from '../../ui/parts.tsx'
 import { ACCESS, placeName, storeName } from '../purchases/labels.ts'
+import { hasPurchases } from '../purchases/parts.tsx'
 
 type AccessSummary = ReplyOf<Timeline['summarize']>
 
@@ -106,9 +107,11 @@ export function UnknownUser({ id }: { id: string }) {
         <a class="button" href={linkTo('people')}>
           Back to People
         </a>
-        <a class="button" href={linkTo('purchases', { id })}>
-          Search purchases
-        </a>
+        {hasPurchases() && (
+          <a class="button" href={linkTo('purchases', { id })}>
+            Search purchases
+          </a>
+        )}
         <a class="button" href={linkTo('audit', { target: id })}>
           Search audit log
         </a>

@@ -10,7 +10,6 @@ import { Badge, Card, Copy, Details, List, Tabs, Time } from '../../ui/parts.tsx
 import { Loaded, type Remote, useRemote } from '../../ui/remote.tsx'
 import { asTime, asTimeAgo, ListBar, Table } from '../../ui/table.tsx'
 import { ActiveSubscriptions } from '../purchases/active-subscriptions.tsx'
-import { TimelineScreen } from '../purchases/user-timeline.tsx'
 import { UnknownUser, type UserDetails, UserHeader } from './user-header.tsx'
 import { UserNotes } from './user-notes.tsx'
 
@@ -26,15 +25,16 @@ const LIMITS: Record<string, string> = {
   'code-mail': 'E-mails with sign-in codes',
   mail: 'Requested e-mails',
 }
-const TABS = [
-  { path: '', label: 'Account' },
-  { path: 'subscription', label: 'Subscription' },
-]
+const ACCOUNT = { path: '', label: 'Account' }
 
 /** A tab of a feature. */
-export type UserTab = { path: string; label: string; Tab: ComponentType<{ id: string }> }
+export type UserTab = {
+  path: string
+  label: string
+  Tab: ComponentType<{ id: string; reloadUser: () => Promise<void> }>
+}
 
-/** A user's account, purchases, and what features show. */
+/** A user's account, and what features show. */
 export function UserScreen({ id, tabs }: { id: string; tabs: UserTab[] }) {
   const details = useRemote<UserDetails>(`people/${encodeSegment(id)}`)
   const [, , current = ''] = parts.value
@@ -52,17 +52,17 @@ export function UserScreen({ id, tabs }: { id: string; tabs: UserTab[] }) {
             <Tabs
               label="User"
               isSticky
-              tabs={[...TABS, ...tabs].map(({ path, label }) => [
+              tabs={[ACCOUNT, ...tabs].map(({ path, label }) => [
                 linkTo(path === '' ? home : `${home}/${path}`),
                 label,
                 current === path,
               ])}
             />
             <div class="panel" ref={panel}>
-              {current === 'subscription' && (
-                <TimelineScreen id={_id} reloadUser={details.reload} />
+              {tabs.map(
+                ({ path, Tab }) =>
+                  current === path && <Tab key={path} id={_id} reloadUser={details.reload} />,
               )}
-              {tabs.map(({ path, Tab }) => current === path && <Tab key={path} id={_id} />)}
               {current === '' && <Account details={data} reload={details.reload} />}
             </div>
           </>

@@ -1,20 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { SupportDetails } from '../../../features/billing/console.ts'
 import { read } from '../../api.ts'
 import { ActionButton } from '../../ui/declared.tsx'
 import { TextField } from '../../ui/fields.tsx'
 import { describeError } from '../../ui/problems.tsx'
 import { useRemote } from '../../ui/remote.tsx'
 import { productName } from './labels.ts'
-
-export type Reload = () => Promise<void>
+import type { Reload } from './parts.tsx'
 
 const TYPING_PAUSE_MS = 250
-
-/** Why support actions cannot be used here, and what the plans give; null until loaded. */
-export function useSupportDetails(): SupportDetails | null {
-  return useRemote<SupportDetails>('billing/support').data
-}
 
 type HeldPurchase = {
   plan: string | null
