@@ -210,39 +210,6 @@ test('records the files of an upload, even those on a phone, whose content it ca
   ])
 })
 
-describe('submitted purchases', () => {
-  const submissionOf = (purchaseToken: string, takeOver = false) => ({
-    purchases: [{ store: 'play_store' as const, packageName: 'com.example.app', purchaseToken }],
-    takeOver,
-  })
-
-  test('are linked once, then known, and refused to other users for a day', async () => {
-    const server = createFakeServer()
-    const { client } = await signedIn(server)
-    const purchaseToken = server.issuePurchase({ entitlement: 'pro', store: 'PLAY_STORE' })
-    const first = await client.submitPurchases(submissionOf(purchaseToken))
-    expect(first.results[0]?.outcome).toBe('bound')
-    expect(first.subscription.entitlements[0]).toMatchObject({ id: 'pro', active: true })
-    const again = await client.submitPurchases(submissionOf(purchaseToken))
-    expect(again.results[0]?.outcome).toBe('known')
-
-    const bob = clientOf(server)
-    await bob.register({ email: 'bob@example.com', password: PASSWORD })
-    const refused = await bob.submitPurchases(submissionOf(purchaseToken, true))
-    expect(refused.results[0]).toMatchObject({ outcome: 'refused', code: 'purchase_of_another' })
-    server.advance({ days: 1 })
-    const moved = await bob.submitPurchases(submissionOf(purchaseToken, true))
-    expect(moved.results[0]?.outcome).toBe('bound')
-    expect((await client.readSubscription()).entitlements).toEqual([])
-  })
-
-  test('are refused if no test has issued them', async () => {
-    const { client } = await signedIn(createFakeServer())
-    const { results } = await client.submitPurchases(submissionOf('invented'))
-    expect(results[0]).toMatchObject({ outcome: 'refused', code: 'purchase_invalid' })
-  })
-})
-
 test('the virtual clock stands still at the time that the test sets', async () => {
   const server = createFakeServer({ now: '2026-01-31T12:00:00Z' })
   const { client, user } = await signedIn(server)

@@ -3,9 +3,6 @@ process.env['ALL_CASES'] = '1'
 await import('../features/attachments/variants.slow.ts')
 await import('../features/billing/billing-flows.test.ts')
 await import('../features/billing/billing-model.test.ts')
-await import('../features/stores/app-store-webhook.test.ts')
-await import('../features/stores/store-flows.test.ts')
-await import('../features/stores/store-model.test.ts')
 await import('../platform/encryption/sealed-messages.test.ts')
 await import('../platform/http/docs.slow.ts')
 

@@ -223,31 +223,6 @@ test('finds a customer by the transaction of any renewal, in any spelling', asyn
   }
 })
 
-test('finds renewals from before the index once it is filled, and after a rebuild', async () => {
-  await using app = await createTestApp()
-  const { user } = await app.register()
-  await deliver(app, purchase(user._id))
-  await deliver(
-    app,
-    lifecycle(user._id, 'RENEWAL', 30, { transaction_id: '1001', expiration_day: 60 }),
-  )
-  const { db, transactions, rebuildBilling, stores } = app.services
-  const found = async () => (await stores.purchaseSearch.find('1001')).map((one) => one.userId)
-  const forget = () =>
-    db.write(async (tx) => {
-      await tx.delete(db.tables.purchaseTransactions)
-      await tx.delete(db.tables.reconciliation)
-    })
-  expect(await found()).toEqual([user._id])
-  await forget()
-  expect(await found()).toEqual([])
-  await transactions.backfill(AbortSignal.timeout(5_000))
-  expect(await found()).toEqual([user._id])
-  await forget()
-  await rebuildBilling(AbortSignal.timeout(5_000))
-  expect(await found()).toEqual([user._id])
-})
-
 async function rename(app: TestApp, token: string, name: string) {
   const json = { profile: { name } }
   const { status, text } = await app.ask('PATCH', '/api/user/profile/v1', { token, json })

@@ -1,3 +1,4 @@
+import { eq } from 'drizzle-orm'
 import type { PlanImport } from '../../src/features/plans/model.ts'
 import type { TestApp } from './app.ts'
 
@@ -10,4 +11,16 @@ export async function publishPlans(
   if (!free) throw new Error('the seed has no free plan')
   const { _id, ...fields } = free
   await plans.publish(wanted.map((plan) => ({ ...fields, ...plan })))
+}
+
+/** Stores the monthly plan with a duration that an earlier build accepted. */
+export async function storeDuration(app: TestApp, duration: string) {
+  const { db, plans } = app.services
+  const [, month] = await plans.list()
+  if (!month) throw new Error('the seed has no monthly plan')
+  const { code, _id, ...fields } = { ...month, duration }
+  await db.write((tx) =>
+    tx.update(db.tables.plans).set({ fields }).where(eq(db.tables.plans.code, code)),
+  )
+  await app.restart()
 }

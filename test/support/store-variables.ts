@@ -3,11 +3,11 @@ import { generateKeyPairSync } from 'node:crypto'
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { rootCertificates } from 'node:tls'
 import type { Config } from '../../src/config/config.ts'
-import { APPLE_ROOT } from '../../src/features/stores/apple/certificates.ts'
 
 const ROOT_FILE = join(mkdtempSync(join(tmpdir(), 'homeport-root-')), 'root.cer')
-writeFileSync(ROOT_FILE, APPLE_ROOT.raw)
+writeFileSync(ROOT_FILE, `${rootCertificates[0]}`)
 const ISSUER_ID = '57246542-96fe-1a63-e053-0824d011072a'
 
 /** Writes a new private key to a file. */

@@ -73,8 +73,8 @@ test('two instances that measure the same send one alert', async () => {
 
 test('a measurement that fails does not keep the other rules from being measured', async () => {
   await using it = await setUpAlerts()
-  const { stores } = it.app.services
-  stores.health.isKeyRefused = () => Promise.reject(new Error('unreadable'))
+  const { eventSearch } = it.app.services
+  eventSearch.countFailed = () => Promise.reject(new Error('unreadable'))
   await it.pass(1)
   await it.refuseDelivery()
   expect(await it.pass(1)).toHaveLength(1)

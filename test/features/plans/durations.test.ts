@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test'
-import { eq } from 'drizzle-orm'
 import { checkSettings } from '../../../src/cli/doctor/local-checks.ts'
-import { createTestApp, type TestApp } from '../../support/app.ts'
-import { createWorld, deliver } from '../../support/app-store/world.ts'
+import { createTestApp } from '../../support/app.ts'
 import { signInOperator } from '../../support/operator.ts'
+import { storeDuration } from '../../support/plans.ts'
 
 const RULE = 'must be a duration such as month, 3 months, P1Y, P30D or lifetime'
 const FAULT = { path: 'plans.1.duration', message: RULE }
@@ -59,32 +58,3 @@ test('an earlier version with a duration that cannot be read is not published ag
   const error = await app.services.plans.rollBack(1).catch((thrown) => thrown)
   expect([error.code, error.details]).toEqual(['validation_failed', [FAULT]])
 })
-
-test.each([
-  ['bananas', '2026-10-01T12:00:00.000Z', 'expired'],
-  ['P1M', '2026-11-01T12:00:00.000Z', 'active'],
-  ['lifetime', null, 'active'],
-])(
-  'a non-renewing subscription of a plan with the stored duration %p ends at %p',
-  async (...row) => {
-    const [duration, expiresAt, status] = row
-    await using world = await createWorld()
-    const { app, store, userId } = world
-    await storeDuration(app, duration)
-    const product = 'prod_example_pro'
-    await deliver(app, store.buyOnce('Non-Renewing Subscription', { product, userId }).notification)
-    expect(await world.listSubscriptions()).toMatchObject([{ expiresAt, status }])
-  },
-)
-
-/** Stores a plan as an earlier build accepted it. */
-async function storeDuration(app: TestApp, duration: string) {
-  const { db, plans } = app.services
-  const [, month] = await plans.list()
-  if (!month) throw new Error('the seed has no monthly plan')
-  const { code, _id, ...fields } = { ...month, duration }
-  await db.write((tx) =>
-    tx.update(db.tables.plans).set({ fields }).where(eq(db.tables.plans.code, code)),
-  )
-  await app.restart()
-}

@@ -10,10 +10,10 @@ import { deliver } from '../../support/app-store/world.ts'
 import { clearBilling, ms, receive, storedPurchases } from '../../support/billing.ts'
 import { cases } from '../../support/cases.ts'
 import { ANN, type Flow } from '../../support/flows/events.ts'
-import { NOT_ON_GOOGLE_PLAY, playFlows } from '../../support/flows/play-flows.ts'
-import { playOnGoogle } from '../../support/flows/play-sources.ts'
-import { flowStore, playFlow, type Spoken, spokenByProvider } from '../../support/flows/sources.ts'
-import { billingFlows, NOT_IN_APP_STORE, storeFlows } from '../../support/flows/store-flows.ts'
+import { NOT_ON_GOOGLE_PLAY, playFlows } from './flows/play-flows.ts'
+import { playOnGoogle } from './flows/play-sources.ts'
+import { flowStore, playFlow, type Spoken, spokenByProvider } from './flows/sources.ts'
+import { billingFlows, NOT_IN_APP_STORE, storeFlows } from './flows/store-flows.ts'
 
 const HOUR = 3_600_000
 /** Six and eighteen hours after midnight: no period ends within the leniency before. */

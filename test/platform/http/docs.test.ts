@@ -37,12 +37,6 @@ test('every operation, parameter and property has a description and an example',
   expect(schemas.LoginBody.properties.email.example).toBe('ann@example.com')
 })
 
-test('the documented Swift, Kotlin and Dart clients refresh an expired token', async () => {
-  for (const page of ['app-store-swift', 'google-play-kotlin', 'google-play-flutter']) {
-    expect(await Bun.file(`docs/${page}.md`).text()).toContain('token_expired')
-  }
-})
-
 test('documents headers, open enums and nullable fields so that generators understand them', async () => {
   await using app = await createTestApp()
   const { json } = await app.ask('GET', '/docs/json')

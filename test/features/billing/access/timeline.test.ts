@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createTestApp, type TestApp } from '../../../support/app.ts'
-import { bodyOf, deliver, iso, lifecycle, ms, purchase, receive } from '../../../support/billing.ts'
+import { bodyOf, deliver, iso, lifecycle, ms, receive } from '../../../support/billing.ts'
 import {
   ANN,
   BOB,
@@ -275,18 +275,3 @@ async function addRenewals({ services }: TestApp, from: number, to: number) {
     }
   })
 }
-
-test('support can find each purchase without a transaction by the id that the console shows', async () => {
-  await using app = await createTestApp()
-  const { user } = await app.register()
-  const none = { transaction_id: null, original_transaction_id: null }
-  for (const product_id of ['one', 'two'])
-    await deliver(app, purchase(user._id, { ...none, product_id }))
-  const { timeline, stores } = app.services
-  const { lines } = await timeline.read(user._id, 'production')
-  const ids = lines.map(({ transactionId }) => transactionId)
-  expect(new Set(ids).size).toBe(2)
-  expect(await stores.purchaseSearch.find(ids[0] ?? '')).toMatchObject([
-    { productId: lines[0]?.productId },
-  ])
-})

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { TestApp } from '../../../support/app.ts'
-import { createWorld, deliver } from '../../../support/app-store/world.ts'
 import { lifecycle, purchase } from '../../../support/billing.ts'
-import { count, createFiguresApp, figuresAfter } from '../../../support/business.ts'
+import { createFiguresApp, figuresAfter } from '../../../support/business.ts'
 import { signInOperator } from '../../../support/operator.ts'
 
 const renewal = (from: number, to: number, fields: Record<string, unknown> = {}) =>
@@ -138,28 +137,6 @@ test('compares an incomplete month with the same days of the month before', asyn
   expect([until, months.at(-1)?.new, before.new]).toEqual(['2026-11-10', 1, 1])
   const october = await app.services.figures.read({ month: '2026-10' })
   expect([october.until, october.months.at(-1)?.new]).toEqual([null, 2])
-})
-
-test('the end of Apple’s retries changes no month in which a grace period gave access', async () => {
-  await using world = await createWorld(undefined, new Date('2026-10-20T12:00:00Z'))
-  const { app, store } = world
-  const november = async () => {
-    app.clock.advance(5 * 60_000)
-    await count(app)
-    const { months } = await app.services.figures.read({ month: '2026-11', currency: 'USD' })
-    return months.at(-1)
-  }
-  const bought = store.buy()
-  await deliver(app, bought.notification)
-  app.clock.now = new Date('2026-11-19T13:00:00Z')
-  await deliver(app, bought.failToRenew(16))
-  app.clock.now = new Date('2026-12-05T13:00:00Z')
-  await deliver(app, bought.endGrace())
-  const before = await november()
-  expect(before).toMatchObject({ active: 1, churned: 0 })
-  app.clock.now = new Date('2027-01-18T13:00:00Z')
-  await deliver(app, bought.expire('BILLING_RETRY'))
-  expect(await november()).toEqual(before)
 })
 
 test('a reader sees the figures in the console', async () => {

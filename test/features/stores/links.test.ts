@@ -3,6 +3,7 @@ import { createTestApp } from '../../support/app.ts'
 import { DAY, deliver, lifecycle, purchase, T0 } from '../../support/billing.ts'
 import { typeCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
+import { reportOf, serveProvider } from '../../support/subscriber-api.ts'
 
 const ANONYMOUS = '$RCAnonymousID:5f0c6d3e'
 const REASON = 'sent the receipt'
@@ -101,6 +102,20 @@ test('refuses a link without a reason, and one of granted access', async () => {
   expect(granted.status).toBe(409)
 })
 
+test('does not record a purchase again for its former owner after it has moved to another user', async () => {
+  using provider = serveProvider(() => Response.json(reportOf(10, 0, 30)))
+  await using world = await createWorld({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  const { app, userId, productsOf } = world
+  const bob = await app.register('bob@example.com')
+  const ids = { transaction_id: '1001', original_transaction_id: '1000' }
+  await deliver(app, { ...purchase(userId), ...ids })
+  const { stores, reconcile } = app.services
+  await stores.actions.link('1000', bob.user._id, { by: 'olga', reason: 'bought' })
+  const { corrected } = (await reconcile?.reconcileUser(userId, AbortSignal.timeout(5_000))) ?? {}
+  expect(corrected).toEqual([])
+  expect(await productsOf()).toEqual([])
+})
+
 function renewal(fields = {}) {
   return lifecycle(ANONYMOUS, 'RENEWAL', 30, {
     purchased_day: 30,
@@ -114,8 +129,8 @@ function summaryOf(event: { type: string; linkedTo: string | null; support: unkn
   return [event.type, event.linkedTo, event.support]
 }
 
-async function createWorld() {
-  const app = await createTestApp()
+async function createWorld(environment: Record<string, string> = {}) {
+  const app = await createTestApp(environment)
   app.clock.now = new Date(T0 + DAY)
   const { user } = await app.register('ann@example.com')
   const userId: string = user._id

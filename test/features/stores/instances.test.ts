@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
-import { createClock } from '../support/app.ts'
-import { createAppStore } from '../support/app-store/app-store.ts'
-import { createTestInstances, testInstances, times } from '../support/instances.ts'
+import { createClock } from '../../support/app.ts'
+import { createAppStore } from '../../support/app-store/app-store.ts'
+import { createTestInstances, testInstances, times } from '../../support/instances.ts'
 
 testInstances(
   'a notification on one instance and the claim on the other result in one owned purchase',

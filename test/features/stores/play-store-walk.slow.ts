@@ -1,10 +1,10 @@
 import { beforeAll, expect } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { onSqlite } from '../support/databases.ts'
-import { buildExecutable, freePort, installExecutable } from '../support/executable.ts'
+import { onSqlite } from '../../support/databases.ts'
+import { buildExecutable, freePort, installExecutable } from '../../support/executable.ts'
 
-const ROOT = join(import.meta.dir, '..', '..')
+const ROOT = join(import.meta.dir, '..', '..', '..')
 const WALK = /```sh walk\n(.*?)```/s
 const HOMEPORT = '"$HOMEPORT/dist/homeport"'
 /** A line that does not continue the command before it. */

@@ -1,8 +1,8 @@
-import type { AppStore, FakeSubscription } from '../app-store/app-store.ts'
-import type { Notification } from '../app-store/world.ts'
-import { changes } from './changes.ts'
-import { ANN, cancellation, type Flow, initial, renewal } from './events.ts'
-import { lapses } from './lapses.ts'
+import type { AppStore, FakeSubscription } from '../../../support/app-store/app-store.ts'
+import type { Notification } from '../../../support/app-store/world.ts'
+import { changes } from '../../../support/flows/changes.ts'
+import { ANN, cancellation, type Flow, initial, renewal } from '../../../support/flows/events.ts'
+import { lapses } from '../../../support/flows/lapses.ts'
 
 /** What happens in the App Store, and the latest purchases in it. */
 export type Script = {

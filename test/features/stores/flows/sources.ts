@@ -2,14 +2,14 @@ import {
   type BillingEvent,
   type Delivery,
   readEvent,
-} from '../../../src/features/billing/inbox/event.ts'
-import { readAppleDelivery } from '../../../src/features/stores/apple/delivery.ts'
-import { createTokenVerifier } from '../../../src/features/stores/apple/token.ts'
-import { createClock } from '../app.ts'
-import { createAppStore } from '../app-store/app-store.ts'
-import { FAKE_APP } from '../app-store/subscription.ts'
-import type { Notification } from '../app-store/world.ts'
-import { bodyOf, type EventFixture, ms } from '../billing.ts'
+} from '../../../../src/features/billing/inbox/event.ts'
+import { readAppleDelivery } from '../../../../src/features/stores/apple/delivery.ts'
+import { createTokenVerifier } from '../../../../src/features/stores/apple/token.ts'
+import { createClock } from '../../../support/app.ts'
+import { createAppStore } from '../../../support/app-store/app-store.ts'
+import { FAKE_APP } from '../../../support/app-store/subscription.ts'
+import type { Notification } from '../../../support/app-store/world.ts'
+import { bodyOf, type EventFixture, ms } from '../../../support/billing.ts'
 import type { Script, StoreFlow } from './store-flows.ts'
 
 /** A delivery of the billing provider or of a store, and the event in it. */

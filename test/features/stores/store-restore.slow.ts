@@ -1,11 +1,11 @@
 import { beforeAll, expect } from 'bun:test'
-import { createClock } from '../support/app.ts'
-import { serveAppStoreApi } from '../support/app-store/api.ts'
-import { createAppStore } from '../support/app-store/app-store.ts'
-import { cases } from '../support/cases.ts'
-import { onSqlite } from '../support/databases.ts'
-import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
-import { postJson } from '../support/requests.ts'
+import { createClock } from '../../support/app.ts'
+import { serveAppStoreApi } from '../../support/app-store/api.ts'
+import { createAppStore } from '../../support/app-store/app-store.ts'
+import { cases } from '../../support/cases.ts'
+import { onSqlite } from '../../support/databases.ts'
+import { buildExecutable, installExecutable, type Server } from '../../support/executable.ts'
+import { postJson } from '../../support/requests.ts'
 
 /** Delivered after the backup. */
 const LOST = cases(100, 5_000)

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
-import { submitPurchases } from '../support/app-store/world.ts'
-import { testInstances, times } from '../support/instances.ts'
-import { PACKAGE_NAME } from '../support/play-store/formats.ts'
+import { submitPurchases } from '../../../support/app-store/world.ts'
+import { testInstances, times } from '../../../support/instances.ts'
+import { PACKAGE_NAME } from '../../../support/play-store/formats.ts'
 import {
   checkRebuild,
   countRequests,
@@ -12,8 +12,8 @@ import {
   playOf,
   push,
   statusesOf,
-} from '../support/play-store/instances.ts'
-import { listEvents } from '../support/play-store/reports.ts'
+} from '../../../support/play-store/instances.ts'
+import { listEvents } from '../../../support/play-store/reports.ts'
 
 const MINUTE = 60_000
 const READ = 'GET subscriptionsv2'

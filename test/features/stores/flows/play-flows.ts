@@ -1,8 +1,7 @@
-import { lifecycle } from '../billing.ts'
-import type { FakeSubscription } from '../play-store/plan-changes.ts'
-import type { FakePurchase, PlayStore } from '../play-store/play-store.ts'
-
-import { ANN, type Flow, initial, issue, renewal } from './events.ts'
+import { lifecycle } from '../../../support/billing.ts'
+import { ANN, type Flow, initial, issue, renewal } from '../../../support/flows/events.ts'
+import type { FakeSubscription } from '../../../support/play-store/plan-changes.ts'
+import type { FakePurchase, PlayStore } from '../../../support/play-store/play-store.ts'
 import { billingFlows } from './store-flows.ts'
 
 /** What happens on Google Play, and the latest purchases there. */

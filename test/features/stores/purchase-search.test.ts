@@ -1,0 +1,66 @@
+import { expect, test } from 'bun:test'
+import { createTestApp } from '../../support/app.ts'
+import { deliver, lifecycle, purchase } from '../../support/billing.ts'
+import { signInOperator } from '../../support/operator.ts'
+
+test('support can find each purchase without a transaction by the id that the console shows', async () => {
+  await using app = await createTestApp()
+  const { user } = await app.register()
+  const none = { transaction_id: null, original_transaction_id: null }
+  for (const product_id of ['one', 'two'])
+    await deliver(app, purchase(user._id, { ...none, product_id }))
+  const { timeline, stores } = app.services
+  const { lines } = await timeline.read(user._id, 'production')
+  const ids = lines.map(({ transactionId }) => transactionId)
+  expect(new Set(ids).size).toBe(2)
+  expect(await stores.purchaseSearch.find(ids[0] ?? '')).toMatchObject([
+    { productId: lines[0]?.productId },
+  ])
+})
+
+test('finds renewals from before the index once it is filled, and after a rebuild', async () => {
+  await using app = await createTestApp()
+  const { user } = await app.register()
+  await deliver(app, purchase(user._id))
+  await deliver(
+    app,
+    lifecycle(user._id, 'RENEWAL', 30, { transaction_id: '1001', expiration_day: 60 }),
+  )
+  const { db, transactions, rebuildBilling, stores } = app.services
+  const found = async () => (await stores.purchaseSearch.find('1001')).map((one) => one.userId)
+  const forget = () =>
+    db.write(async (tx) => {
+      await tx.delete(db.tables.purchaseTransactions)
+      await tx.delete(db.tables.reconciliation)
+    })
+  expect(await found()).toEqual([user._id])
+  await forget()
+  expect(await found()).toEqual([])
+  await transactions.backfill(AbortSignal.timeout(5_000))
+  expect(await found()).toEqual([user._id])
+  await forget()
+  await rebuildBilling(AbortSignal.timeout(5_000))
+  expect(await found()).toEqual([user._id])
+})
+
+test('purchases are sorted by transaction in both directions, page by page', async () => {
+  await using app = await createTestApp()
+  const browser = await signInOperator(app)
+  for (let at = 100; at < 221; at++) {
+    const ids = { transaction_id: `${at}`, original_transaction_id: `${at}`, expiration_day: 9_999 }
+    await deliver(app, purchase(`user ${at}`, ids))
+  }
+  const read = async (sort: string) => {
+    const ids: string[] = []
+    for (let after: string | null = ''; after !== null; ) {
+      const cursor: string = after === '' ? '' : `&after=${encodeURIComponent(after)}`
+      const { purchases, next } = await browser.read(`purchases?sort=${sort}${cursor}`)
+      for (const { transactionId } of purchases) ids.push(transactionId)
+      after = next
+    }
+    return ids
+  }
+  const ascending = await read('transaction')
+  expect(ascending).toEqual(Array.from({ length: 121 }, (_, at) => String(100 + at)))
+  expect(await read('-transaction')).toEqual(ascending.toReversed())
+})
