@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ROOT } from './root.ts'
 
-/** The pages of `docs` for app developers. The first becomes the package's README. */
+/** The pages of `docs` for app developers, those of the stores last. The first becomes the package's README. */
 const PAGES = [
   'client.md',
   'client-react.md',
@@ -11,8 +11,7 @@ const PAGES = [
   'user-data.md',
   'payload-encryption.md',
   'other-languages.md',
-  'app-store-react-native.md',
-  'google-play-react-native.md',
+  ...[...new Bun.Glob('*-react-native.md').scanSync(join(ROOT, 'docs'))].toSorted(),
 ]
 const README = 'README.md'
 

@@ -1,10 +1,22 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The features that `docs/leaving-out.md` lists. */
-const OPTIONAL = ['alerts', 'data', 'usage', 'users/import', 'webhooks']
+/** The features that `docs/leaving-out.md` lists, each with its routes that have a tag of another feature. */
+const OPTIONAL: Record<string, string[]> = {
+  alerts: [],
+  data: [],
+  stores: ['/api/user/purchases/v1', '/api/webhooks/app-store/v1', '/api/webhooks/play/v1'],
+  usage: [],
+  'users/import': [],
+  webhooks: [],
+}
 
-/** Whether this is a fork without one of them: only then may what such a feature had be missing. */
-export const isFeatureLeftOut = OPTIONAL.some(
+const leftOut = Object.keys(OPTIONAL).filter(
   (feature) => !existsSync(join(import.meta.dir, '../../src/features', feature)),
 )
+
+/** Whether this is a fork without one of them: only then may what such a feature had be missing. */
+export const isFeatureLeftOut = leftOut.length > 0
+
+/** The routes that such a fork lacks although it has others with their tags. */
+export const ROUTES_LEFT_OUT = leftOut.flatMap((feature) => OPTIONAL[feature])
