@@ -80,10 +80,10 @@ export async function receive({ services }: TestApp, fixture: EventFixture): Pro
 /** Deletes all events and what is derived from them. */
 export async function clearBilling({ services: { db } }: TestApp) {
   const { billingEvents, subscriptions, billingAliases, purchaseOwners, transferIds } = db.tables
-  const { purchaseCheckpoints, stalePurchases, staleCustomers, storeChecks } = db.tables
+  const { purchaseCheckpoints, stalePurchases, staleCustomers } = db.tables
   const { purchasePeriods, businessSums, changedPurchases } = db.tables
   const figures = [purchasePeriods, businessSums, changedPurchases]
-  const derived = [...figures, purchaseCheckpoints, stalePurchases, staleCustomers, storeChecks]
+  const derived = [...figures, purchaseCheckpoints, stalePurchases, staleCustomers]
   const tables = [subscriptions, billingAliases, purchaseOwners, transferIds, ...derived]
   await db.write(async (tx) => {
     for (const table of [billingEvents, ...tables]) await tx.delete(table)
