@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { commands } from '../src/cli/commands.ts'
 import { describeDefault, listDocumented, toSentence } from '../src/config/reference.ts'
 import type { AnyAction } from '../src/platform/actions/action.ts'
 import { toCommands } from '../src/platform/actions/command-line.ts'
@@ -35,6 +36,7 @@ export async function references(): Promise<Record<string, string>> {
     'docs/architecture.md': updateMap(await readPage('docs/architecture.md')),
     'docs/settings.md': settingsPage(introduction),
     'docs/actions.md': actionsPage(),
+    'docs/commands.md': await commandsPage(),
     '.env.example': exampleEnvironment(),
     'docs/monitoring.md': await monitoringPage(),
     'docs/monitoring/alerts.yml': `${[PROMETHEUS_ONLY, ...Object.entries(conditions).map(toPrometheusAlert)].join('\n')}\n`,
@@ -76,6 +78,18 @@ scope. "Proof" means a passkey or a code used in the last ten minutes. Commands 
 | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
 `
+}
+
+/** The page with the table of all commands, in the order of the help. */
+async function commandsPage(): Promise<string> {
+  const page = await readPage('docs/commands.md')
+  const rows = commands.map(({ name, arguments: words = '', summary }) => {
+    return `| \`${`${name} ${words}`.trim()}\` | ${summary} |\n`
+  })
+  return page.replace(
+    /\| Command \| \|\n(\|.*\n)+/,
+    () => `| Command | |\n| --- | --- |\n${rows.join('')}`,
+  )
 }
 
 function callsOf(action: AnyAction): string[] {

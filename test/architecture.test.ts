@@ -82,7 +82,6 @@ test('the client imports almost only types from the server, and few packages', (
   })
   const allowed = [
     'client/react: react',
-    'client/testing: @noble/curves/nist.js',
     'client: ../lib/text/merge-patch.ts',
     'client: @noble/curves/nist.js',
     'client: @noble/hashes/sha2.js',

@@ -14,3 +14,13 @@ export async function verify(
 ): Promise<boolean> {
   return p256.verify(signature, data, Uint8Array.of(4, ...x, ...y), { lowS: false })
 }
+
+/** For the fake server. */
+export function sign(secret: Uint8Array, data: Uint8Array): Uint8Array {
+  return p256.sign(data, secret)
+}
+
+export function getPublicKey(secret: Uint8Array): { x: Uint8Array; y: Uint8Array } {
+  const point = p256.getPublicKey(secret, false)
+  return { x: point.subarray(1, 33), y: point.subarray(33) }
+}

@@ -16,7 +16,6 @@ beforeAll(async () => {
 afterAll(() => homeport[Symbol.asyncDispose]())
 
 const ROOT = join(import.meta.dir, '..', '..')
-const PAGE = join(ROOT, 'docs/commands.md')
 
 /** The words that call a command: its name, and a value for each required argument. */
 function wordsFor({ name, arguments: args = '' }: Command): string[] {
@@ -125,14 +124,6 @@ test('a command unknown to the running server asks the operator to restart it', 
   await rm(dataDir, { recursive: true })
 })
 
-test('the documentation lists exactly the existing commands', async () => {
-  const listed = (await Bun.file(PAGE).text())
-    .split('\n')
-    .filter((line) => line.startsWith('| `'))
-    .flatMap((line) => (line.split(' | ')[0] ?? '').split(' · ').flatMap(namesIn))
-  expect(listed.toSorted()).toEqual(commands.map(({ name }) => name).toSorted())
-})
-
 test('the map lists every directory of src', async () => {
   const map = await Bun.file(join(ROOT, 'docs/architecture.md')).text()
   const files = new Bun.Glob('src/**/*.{ts,tsx}').scan(ROOT)
@@ -166,13 +157,6 @@ test('the manual page lists every command and option', async () => {
     for (const [flags] of options) expect(page).toContain(`.B ${roff(flags)}`)
   }
 })
-
-/** "`user list`, `show`" are the commands `user list` and `user show`. */
-function namesIn(cell: string): string[] {
-  const names = [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
-  const [group, leaf] = names[0]?.split(' ') ?? []
-  return names.map((name) => (leaf && !name.includes(' ') ? `${group} ${name}` : name))
-}
 
 async function checkSyntax(shell: string, script: string): Promise<string> {
   const child = Bun.spawn([shell, '-n'], { stdin: new Blob([script]), stderr: 'pipe' })

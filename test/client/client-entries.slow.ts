@@ -25,6 +25,14 @@ declare const test: (name: string, work: () => Promise<void>) => void
 declare const expect: (value: unknown) => { toBe: (wanted: unknown) => void }
 declare module 'react-native' { export const Platform: { OS: string } }
 declare module '@testing-library/react'
+declare module '@react-native-async-storage/async-storage' {
+  const AsyncStorage: {
+    getItem: (key: string) => Promise<string | null>
+    setItem: (key: string, value: string) => Promise<void>
+    removeItem: (key: string) => Promise<void>
+  }
+  export default AsyncStorage
+}
 declare module 'expo-secure-store' {
   type Options = { keychainAccessible: number }
   export const AFTER_FIRST_UNLOCK: number
@@ -33,7 +41,7 @@ declare module 'expo-secure-store' {
   export function deleteItemAsync(key: string, options: Options): Promise<void>
 }`
 /** In bytes, minified. */
-const LIMITS = { 'testing.js': 48_000, 'react.js': 5_300 }
+const LIMITS = { 'testing.js': 60_000, 'react.js': 6_500 }
 
 let app = ''
 let folder = ''
@@ -152,7 +160,10 @@ test('both are small, independent files that the client does not load', async ()
       const text = await Bun.file(join(folder, path)).text()
       expect([path, text.length < limit]).toEqual([path, true])
       const imports = [...text.matchAll(/(?:from|require\()\s*"([^"]+)"/g)].map(([, from]) => from)
-      expect([path, imports.filter((from) => from !== 'react')]).toEqual([path, []])
+      expect([
+        path,
+        imports.filter((from) => !['react', './p256.js'].includes(from ?? '')),
+      ]).toEqual([path, []])
     }
   }
   for (const name of ['client', 'sealed-transport', 'api-error']) {

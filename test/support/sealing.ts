@@ -1,7 +1,7 @@
 import { withDeadline } from '../../src/client/deadline.ts'
+import type { Fetch } from '../../src/client/fetch.ts'
 import { createSealedTransport } from '../../src/client/sealed-transport.ts'
 import { createTransmit } from '../../src/client/transmit.ts'
-import type { Fetch } from '../../src/client/fetch.ts'
 import { onTheWire } from './network.ts'
 
 const BASE = 'http://localhost'

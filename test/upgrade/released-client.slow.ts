@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 
 /** The suites of the client that talk to a server. */
-const SUITES = ['changes', 'client', 'edges', 'guest', 'offline', 'session', 'updates']
+const SUITES = ['changes', 'client', 'edges', 'guest', 'session', 'updates']
 
 test('the client of the last release passes its tests against today’s server', async () => {
   const files = SUITES.map((name) => `test/client/${name}.test.ts`)

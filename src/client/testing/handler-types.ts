@@ -6,5 +6,5 @@ export type Handlers = {
   [Name in Handled]: (
     input: Parameters<Functions[Name]>[0] & object,
     request: FakeRequest,
-  ) => ReplyTo[Name]
+  ) => ReplyTo[Name] | Promise<ReplyTo[Name]>
 }

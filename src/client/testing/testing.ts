@@ -202,7 +202,11 @@ export function createFakeServer(options: FakeServerOptions = {}): FakeServer {
     return fault ? fault.respond(respond) : respond()
   }
 
-  function answer(operation: NamedOperation, json: unknown, request: FakeRequest): Response {
+  async function answer(
+    operation: NamedOperation,
+    json: unknown,
+    request: FakeRequest,
+  ): Promise<Response> {
     const { name, texts = [], example } = operation
     if (name in UNSUPPORTED) return unsupported(name)
     if ((request.headers['env'] ?? 'test') !== 'test') return unsupported('payload encryption')
@@ -214,7 +218,7 @@ export function createFakeServer(options: FakeServerOptions = {}): FakeServer {
       if (replies.has(name)) return send(wrap(replies.get(name)))
       if (example !== undefined) return send(example)
       const handle = handlers[name as keyof Handlers] as (...args: unknown[]) => unknown
-      return send(wrap(handle(input, signedIn)))
+      return send(wrap(await handle(input, signedIn)))
     } catch (error) {
       const { code, message, details } = toAppError(error)
       return errorReply(code, { message, ...(details && { details }) })

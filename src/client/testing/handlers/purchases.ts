@@ -20,10 +20,10 @@ export type Purchases = ReturnType<typeof createPurchases>
 export function createPurchases(state: State, readPlans: () => PricingPlan[]) {
   const { clock, find, users, resolve, recordChange, newId } = state
   const handlers = {
-    readSubscription(_input, { userId, query }) {
+    async readSubscription(_input, { userId, query }) {
       const subscription = read(find(userId), query['environment'])
       if (query['proof'] !== 'true') return subscription
-      return { ...subscription, proof: signProof(userId, subscription, clock.now) }
+      return { ...subscription, proof: await signProof(userId, subscription, clock.now) }
     },
   } satisfies Partial<Handlers>
   return { handlers, grant, create, read, findPlan, findRenewal, reportTimeChanges }
