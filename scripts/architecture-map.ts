@@ -60,7 +60,8 @@ function keepIf(isKept: (name: string) => boolean) {
 
 function describeFeature(path: string): string {
   const text = readFileSync(join(SOURCE, path, 'feature.ts'), 'utf8')
-  const [, comment = ''] = /\/\*\* (.+)\. \*\/\nexport const \w+Feature = /.exec(text) ?? []
+  const [, comment] = /\/\*\* (.+)\. \*\/\nexport const \w+Feature = /.exec(text) ?? []
+  if (comment === undefined) throw new Error(`${path}/feature.ts has no comment above its feature.`)
   const sentence = comment.replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())
   return `${`    ${path.replace('features/', '')}/`.padEnd(COLUMN)}${sentence}`
 }

@@ -6,6 +6,8 @@ import { startIdentityProvider } from '../../support/identity-provider.ts'
 import type { RouteCase } from '../../support/route-case.ts'
 import { routeEnvironment, routes } from '../../support/routes.ts'
 
+type Documented = { requestBody?: object; parameters?: { in: string }[] }
+
 describe.each<Mode>(['plain', 'sealed'])('routes in %s mode', (mode) => {
   let shared: Shared
   beforeAll(async () => {
@@ -24,6 +26,13 @@ describe.each<Mode>(['plain', 'sealed'])('routes in %s mode', (mode) => {
     const tested = routes.map(({ method, path }) => `${method} ${path.split('?')[0]}`)
     const elsewhere = ['GET /files/{key}', 'GET /.well-known/jwks.json', 'GET /api/user/changes/v1']
     expect(inDocument.toSorted()).toEqual([...tested, ...elsewhere].toSorted())
+    const takesInput = ({ method, path }: (typeof routes)[number]) => {
+      const item = documented[path.split('?')[0] ?? ''] as Record<string, Documented>
+      const { requestBody, parameters = [] } = item[method.toLowerCase()] ?? {}
+      return requestBody !== undefined || parameters.some((one) => one.in === 'query')
+    }
+    const unchecked = routes.filter((route) => takesInput(route) && route.bad === undefined)
+    expect(unchecked.map(({ method, path }) => `${method} ${path}`)).toEqual([])
   })
 
   test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
