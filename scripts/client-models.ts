@@ -5,13 +5,31 @@ const models = Object.entries<TSchema>(clientModels).toSorted(([one], [other]) =
   one < other ? -1 : 1,
 )
 
+/** The models that apps send: their optional members also accept `undefined`. */
+const INPUTS = new Set([
+  'AppStorePurchase',
+  'Credentials',
+  'EmailCodeAnswer',
+  'NewAccount',
+  'PasskeyAssertion',
+  'PasskeyAttestation',
+  'PlayStorePurchase',
+  'ProfileChanges',
+  'SocialLogin',
+  'SubmittedPurchase',
+])
+
 /** The names of the models that others contain: in the schemas they are titles. */
 const TITLES = new Set(models.flatMap(([name, { title }]) => (title === name ? [name] : [])))
 
 /** `src/client/models.ts`: the types of the models in the source. */
 export function listModels(): string {
-  const lines = models.map(([name]) => `export type ${name} = ClientModels['${name}']\n`)
+  const lines = models.map(([name]) => {
+    const type = `ClientModels['${name}']`
+    return `export type ${name} = ${INPUTS.has(name) ? `Input<${type}>` : type}\n`
+  })
   return `import type { ClientModels } from '../server/client-models.ts'
+import type { Input } from './shared-types.ts'
 
 /** The server's models, as \`bun run reference\` lists them; the package declares them without the server's types. */
 ${lines.join('')}`
@@ -26,23 +44,24 @@ export function declareModels(): string {
     .join('')
 }
 
-/** The type of a schema, in which other models have their names. `own`: the name of the model itself. */
-function typeText(schema: TSchema, own = ''): string {
+/** The type of a schema, in which other models have their names. `own`: the name of the model that contains it. */
+function typeText(schema: TSchema, own: string): string {
   const { title, type, anyOf, items, properties, patternProperties = {} } = schema
   if (title !== own && TITLES.has(title ?? '')) return title as string
   if ('const' in schema) return JSON.stringify(schema['const'])
-  if (anyOf) return anyOf.map((choice: TSchema) => typeText(choice)).join(' | ')
-  if (items) return items.anyOf ? `(${typeText(items)})[]` : `${typeText(items)}[]`
-  if (properties) return objectText(schema)
+  if (anyOf) return anyOf.map((choice: TSchema) => typeText(choice, own)).join(' | ')
+  if (items) return items.anyOf ? `(${typeText(items, own)})[]` : `${typeText(items, own)}[]`
+  if (properties) return objectText(schema, own)
   const [values] = Object.values<TSchema>(patternProperties)
-  if (values) return `{ [name: string]: ${typeText(values)} }`
+  if (values) return `{ [name: string]: ${typeText(values, own)} }`
   return type === 'integer' ? 'number' : (type ?? 'unknown')
 }
 
-function objectText({ properties, required = [] }: TSchema): string {
+function objectText({ properties, required = [] }: TSchema, own: string): string {
   const members = Object.entries<TSchema>(properties).map(([name, schema]) => {
-    const mark = required.includes(name) ? '' : '?'
-    return `${commentText(schema)}${name}${mark}: ${typeText(schema)}\n`
+    const isOptional = !required.includes(name)
+    const orNothing = isOptional && INPUTS.has(own) ? ' | undefined' : ''
+    return `${commentText(schema)}${name}${isOptional ? '?' : ''}: ${typeText(schema, own)}${orNothing}\n`
   })
   return `{\n${members.join('').replace(/^(?=.)/gm, '  ')}}`
 }

@@ -15,24 +15,24 @@ export type AttachmentPage = {
 /** A file to upload: a browser's `File`, bytes with a name, or a file on a phone (React Native). */
 export type UploadFile =
   | (Blob & { name: string })
-  | { name: string; type?: string; data: Blob | ArrayBuffer | Uint8Array }
+  | { name: string; type?: string | undefined; data: Blob | ArrayBuffer | Uint8Array }
   | PhoneFile
 
 /** A file on a phone, as React Native describes it: pickers and the camera return its `uri`. */
-export type PhoneFile = { uri: string; name: string; type?: string }
+export type PhoneFile = { uri: string; name: string; type?: string | undefined }
 
 /** The files of an upload, and its options. */
 export type UploadInput = {
   type: AttachmentType
   /** Re-encodes images to make them smaller. */
-  compression?: boolean
+  compression?: boolean | undefined
   /** The format to convert images to. */
-  targetType?: 'jpg' | 'jpeg' | 'png' | 'webp'
+  targetType?: 'jpg' | 'jpeg' | 'png' | 'webp' | undefined
   files: UploadFile[]
   /** Retrying an upload with the same key stores nothing twice. */
-  idempotencyKey?: string
+  idempotencyKey?: string | undefined
   /** Called as bytes are sent, where the platform reports it: browsers and React Native. */
-  onProgress?: (progress: Progress) => void
+  onProgress?: ((progress: Progress) => void) | undefined
 }
 
 /** The signed-in user's files. */

@@ -5,7 +5,10 @@ import type { CallOptions, LanguageInput } from './shared-types.ts'
 export type BillingFunctions = {
   /** Returns the user's purchases and entitlements. For access, check `entitlements`: `entitlements.some(({ id, active }) => id === 'pro' && active)`. */
   readSubscription: (
-    view?: { environment?: 'production' | 'sandbox'; proof?: boolean } & LanguageInput,
+    view?: {
+      environment?: 'production' | 'sandbox' | undefined
+      proof?: boolean | undefined
+    } & LanguageInput,
     options?: CallOptions,
   ) => Promise<Subscription>
 }

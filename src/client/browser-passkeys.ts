@@ -21,10 +21,9 @@ export async function addPasskey(
   } = {},
 ): Promise<Passkey> {
   const { name, password, code } = input
-  const proof = { ...(password !== undefined && { password }), ...(code !== undefined && { code }) }
-  const optionsJSON = await client.startPasskeyRegistration(proof)
+  const optionsJSON = await client.startPasskeyRegistration({ password, code })
   const credential = await startRegistration({ optionsJSON })
-  return client.addPasskey({ credential, ...(name !== undefined && { name }) })
+  return client.addPasskey({ credential, name })
 }
 
 /**

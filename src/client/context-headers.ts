@@ -3,10 +3,14 @@ import type { InstalledApp } from './updates.ts'
 /** The installed app, and its device. `buildNumber` is not sent. */
 export type AppContext = InstalledApp & {
   /** Any text that stays the same on this device: settings that are on for a share of users use it before the sign-in. */
-  deviceId?: string
+  deviceId?: string | undefined
 }
 
-type Context = { app?: AppContext; device?: string; language?: string }
+type Context = {
+  app?: AppContext | undefined
+  device?: string | undefined
+  language?: string | undefined
+}
 
 /** The headers that describe the device and the app. */
 export function contextHeaders({ app, device, language }: Context): Record<string, string> {

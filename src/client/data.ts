@@ -9,7 +9,7 @@ export type JsonObject = Record<string, unknown>
 /** The data that a change is based on. */
 export type DataCondition = {
   /** The `version` that was read; without it, the change is always applied. */
-  version?: string
+  version?: string | undefined
 }
 
 /** The app's own data about the user. */

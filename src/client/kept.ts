@@ -102,7 +102,7 @@ export function createKept(deps: KeptDeps) {
     const userId = await readUserId()
     const memory = await load(userId)
     const refresh = async (): Promise<Kept<KeptValues[Name]>> => {
-      const data = await read[name](lang === undefined ? {} : { lang }, options)
+      const data = await read[name]({ lang }, options)
       const asOf = (await load(userId)).entries[name]?.asOf ?? now()
       const reply = { data, isStale: false, asOf: new Date(asOf) } as Kept<KeptValues[Name]>
       return Object.assign(reply, { refreshed: Promise.resolve(reply) })

@@ -1,10 +1,11 @@
 import type { ClientModels } from '../server/client-models.ts'
+import type { Input } from './shared-types.ts'
 
 /** The server's models, as `bun run reference` lists them; the package declares them without the server's types. */
 export type AccountExport = ClientModels['AccountExport']
 export type ActiveSubscription = ClientModels['ActiveSubscription']
 export type AppSettings = ClientModels['AppSettings']
-export type AppStorePurchase = ClientModels['AppStorePurchase']
+export type AppStorePurchase = Input<ClientModels['AppStorePurchase']>
 export type AppVersions = ClientModels['AppVersions']
 export type Attachment = ClientModels['Attachment']
 export type AttachmentDetails = ClientModels['AttachmentDetails']
@@ -12,32 +13,32 @@ export type AttachmentExport = ClientModels['AttachmentExport']
 export type BillingExport = ClientModels['BillingExport']
 export type ChangesExport = ClientModels['ChangesExport']
 export type ContentVersions = ClientModels['ContentVersions']
-export type Credentials = ClientModels['Credentials']
+export type Credentials = Input<ClientModels['Credentials']>
 export type CurrencyRates = ClientModels['CurrencyRates']
 export type DataExport = ClientModels['DataExport']
 export type Device = ClientModels['Device']
-export type EmailCodeAnswer = ClientModels['EmailCodeAnswer']
+export type EmailCodeAnswer = Input<ClientModels['EmailCodeAnswer']>
 export type EmailCodeRequest = ClientModels['EmailCodeRequest']
 export type Entitlement = ClientModels['Entitlement']
 export type Faq = ClientModels['Faq']
 export type LimitUsage = ClientModels['LimitUsage']
 export type ListedAttachment = ClientModels['ListedAttachment']
-export type NewAccount = ClientModels['NewAccount']
+export type NewAccount = Input<ClientModels['NewAccount']>
 export type Passkey = ClientModels['Passkey']
-export type PasskeyAssertion = ClientModels['PasskeyAssertion']
-export type PasskeyAttestation = ClientModels['PasskeyAttestation']
+export type PasskeyAssertion = Input<ClientModels['PasskeyAssertion']>
+export type PasskeyAttestation = Input<ClientModels['PasskeyAttestation']>
 export type PasskeyCreationOptions = ClientModels['PasskeyCreationOptions']
 export type PasskeyExport = ClientModels['PasskeyExport']
 export type PasskeyRequestOptions = ClientModels['PasskeyRequestOptions']
 export type PlanLimits = ClientModels['PlanLimits']
-export type PlayStorePurchase = ClientModels['PlayStorePurchase']
+export type PlayStorePurchase = Input<ClientModels['PlayStorePurchase']>
 export type PricingPlan = ClientModels['PricingPlan']
-export type ProfileChanges = ClientModels['ProfileChanges']
+export type ProfileChanges = Input<ClientModels['ProfileChanges']>
 export type PurchaseResult = ClientModels['PurchaseResult']
 export type RecoveryCodes = ClientModels['RecoveryCodes']
 export type Session = ClientModels['Session']
-export type SocialLogin = ClientModels['SocialLogin']
-export type SubmittedPurchase = ClientModels['SubmittedPurchase']
+export type SocialLogin = Input<ClientModels['SocialLogin']>
+export type SubmittedPurchase = Input<ClientModels['SubmittedPurchase']>
 export type SubmittedPurchases = ClientModels['SubmittedPurchases']
 export type Subscription = ClientModels['Subscription']
 export type SubscriptionLine = ClientModels['SubscriptionLine']

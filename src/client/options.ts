@@ -7,27 +7,27 @@ export type ClientOptions = {
   /** The server's address, such as `https://api.example.com`. */
   baseUrl: string
   /** `test` (the default) sends plain JSON; any other word, such as `production`, seals payloads. */
-  env?: string | null
+  env?: string | null | undefined
   /** Thumbprints of the server keys to trust, as `homeport keys list` prints them. */
-  pinnedKeys?: string[]
+  pinnedKeys?: string[] | undefined
   /** Where to keep the session; in memory by default. */
   storage?: Storage | undefined
   /** Where to keep the last responses for times without a connection: for secure storages, which are small. `storage` by default. */
   offlineStorage?: Storage | undefined
   /** Thumbprints of the server's signing keys, as `homeport keys list` prints them: kept access must be signed with one. */
-  signingKeys?: string[]
+  signingKeys?: string[] | undefined
   /** A name by which users recognize this device. */
-  device?: string
+  device?: string | undefined
   /** The installed app, for settings that depend on it. `isUpdateRequired` takes the same object. */
-  app?: AppContext
+  app?: AppContext | undefined
   /** Languages as in `Accept-Language`; the platform's by default. */
-  language?: string
+  language?: string | undefined
   /** Milliseconds until a call fails with `timeout`; 30,000 by default, `Infinity` for no limit. For an upload: milliseconds without progress, times the number of files. */
-  timeout?: number
+  timeout?: number | undefined
   /** Called when the server has ended the session. */
-  onSignedOut?: () => void
+  onSignedOut?: (() => void) | undefined
   /** Replaces the platform's `fetch`, for example in tests. */
-  fetch?: Fetch
+  fetch?: Fetch | undefined
   /** Replaces the platform's clock in tests. Returns ms since 1970. */
-  now?: () => number
+  now?: (() => number) | undefined
 }

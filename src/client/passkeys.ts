@@ -8,29 +8,35 @@ import type {
 } from './models.ts'
 import type { CallOptions, Message } from './shared-types.ts'
 
+/** What `credential.toJSON()` returns: TypeScript has one type for new passkeys and sign-ins. */
+export type PasskeyCredential = PasskeyAttestation | PasskeyAssertion
+
 /** Passkeys. */
 export type PasskeyFunctions = {
   /** Returns the options for signing in with any passkey of the app. */
   startPasskeySignIn: (options?: CallOptions) => Promise<PasskeyRequestOptions>
   /** Signs in with a passkey, without a second step; the account takes over a guest's data. Throws `invalid_credentials`, and `session_ended` as `register` does. */
   signInWithPasskey: (
-    login: { credential: PasskeyAssertion },
+    login: { credential: PasskeyCredential },
     options?: CallOptions,
   ) => Promise<Session>
   /** Returns the user's passkeys, oldest first. */
   listPasskeys: (options?: CallOptions) => Promise<Passkey[]>
   /** Returns the options for creating a passkey. Throws `recent_sign_in_required` without the password, ten minutes after the sign-in, `invalid_credentials` for a wrong one, and `two_factor_required` without a code if two-factor is on. */
   startPasskeyRegistration: (
-    proof: { password?: string; code?: string },
+    proof: { password?: string | undefined; code?: string | undefined },
     options?: CallOptions,
   ) => Promise<PasskeyCreationOptions>
   /** Adds a passkey; a guest becomes an account that signs in with it. Throws `invalid_credentials`, `conflict` if there are too many. */
   addPasskey: (
-    passkey: { credential: PasskeyAttestation; name?: string },
+    passkey: { credential: PasskeyCredential; name?: string | undefined },
     options?: CallOptions,
   ) => Promise<Passkey>
   /** Renames a passkey. Throws `not_found`. */
   renamePasskey: (passkey: { id: string; name: string }, options?: CallOptions) => Promise<Passkey>
   /** Removes a passkey and signs out all other devices. Throws `not_found`, `conflict` if it is the only way to sign in, `two_factor_required` without a code if two-factor is on. */
-  removePasskey: (passkey: { id: string; code?: string }, options?: CallOptions) => Promise<Message>
+  removePasskey: (
+    passkey: { id: string; code?: string | undefined },
+    options?: CallOptions,
+  ) => Promise<Message>
 }

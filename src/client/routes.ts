@@ -1,7 +1,8 @@
 import type { Static } from 'elysia'
 import type { Routes, UserExport } from '../server/declarations.ts'
 import type { AppSettings, SubmittedPurchases, Subscription } from './models.ts'
-import type { CallOptions } from './shared-types.ts'
+import type { PasskeyCredential } from './passkeys.ts'
+import type { CallOptions, Input } from './shared-types.ts'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
@@ -42,14 +43,21 @@ export type ReplyOf<M extends Method, P extends string> = P extends keyof ModelD
         : never
     : never
 
+type AnyCredential<Body> = Body extends { credential: unknown }
+  ? Omit<Body, 'credential'> & { credential: PasskeyCredential }
+  : Body
+
 /** A route's input and its location: the body, else the query, else none. */
 type InputAt<M extends Method, P extends string> =
   Route<M, P> extends { body: infer Body; query: infer Query }
     ? [keyof Body] extends [never]
       ? [keyof Query] extends [never]
         ? { place: []; input: [] }
-        : { place: ['query']; input: object extends Query ? [query?: Query | undefined] : [Query] }
-      : { place: ['json']; input: [Body] }
+        : {
+            place: ['query']
+            input: object extends Query ? [query?: Input<Query> | undefined] : [Input<Query>]
+          }
+      : { place: ['json']; input: [Input<AnyCredential<Body>>] }
     : never
 
 export type InputOf<M extends Method, P extends string> = InputAt<M, P>['input']

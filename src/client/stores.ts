@@ -10,8 +10,8 @@ export type StoreFunctions = {
   submitPurchases: (
     submission: {
       purchases: SubmittedPurchase[]
-      takeOver?: boolean
-      environment?: 'production' | 'sandbox'
+      takeOver?: boolean | undefined
+      environment?: 'production' | 'sandbox' | undefined
     },
     options?: CallOptions,
   ) => Promise<SubmittedPurchases>

@@ -7,7 +7,7 @@ export type InstalledApp = {
   /** Such as `2.4.0`. */
   version: string
   /** Distinguishes builds of one version; without it only versions are compared. */
-  buildNumber?: number
+  buildNumber?: number | undefined
 }
 
 /** Whether the app must be updated: its version or build is older than the supported one. */

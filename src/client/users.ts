@@ -61,7 +61,7 @@ export type UserFunctions = {
   endSession: (session: { id: string }, options?: CallOptions) => Promise<Message>
   /** Changes the password and signs out all other devices. Throws `invalid_credentials`, `validation_failed`, `two_factor_required` without a code if two-factor is on. */
   changePassword: (
-    passwords: { currentPassword: string; newPassword: string; code?: string },
+    passwords: { currentPassword: string; newPassword: string; code?: string | undefined },
     options?: CallOptions,
   ) => Promise<Message>
   /** Sends an e-mail with a reset link if the account exists. */
@@ -77,28 +77,31 @@ export type UserFunctions = {
   resendVerification: (options?: CallOptions) => Promise<Message>
   /** Sends an e-mail to the new address; nothing changes until its link is opened. Throws `email_taken`, `invalid_credentials`, `recent_sign_in_required` for users without a password, `two_factor_required` without a code if two-factor is on. */
   changeEmail: (
-    change: { password?: string; email: string; code?: string },
+    change: { password?: string | undefined; email: string; code?: string | undefined },
     options?: CallOptions,
   ) => Promise<Message>
   /** Cancels a change of address with the token sent to the old address. */
   cancelEmailChange: (link: { token: string }, options?: CallOptions) => Promise<Message>
   /** Unlinks an identity provider. Throws `conflict` if it is the only way to sign in, `two_factor_required` without a code if two-factor is on. */
   unlinkProvider: (
-    link: { provider: 'google' | 'apple' | 'oidc'; code?: string },
+    link: { provider: 'google' | 'apple' | 'oidc'; code?: string | undefined },
     options?: CallOptions,
   ) => Promise<Message>
   /** Creates a secret for an authenticator app. Throws `invalid_credentials`, `recent_sign_in_required` for users without a password, `conflict` if two-factor is on. */
-  setUpTwoFactor: (proof: { password?: string }, options?: CallOptions) => Promise<TwoFactorSetup>
+  setUpTwoFactor: (
+    proof: { password?: string | undefined },
+    options?: CallOptions,
+  ) => Promise<TwoFactorSetup>
   /** Turns two-factor on with a first code; the same code may be sent again for five minutes. Throws `invalid_credentials`. */
   confirmTwoFactor: (proof: { code: string }, options?: CallOptions) => Promise<RecoveryCodes>
   /** Replaces the recovery codes. Throws `invalid_credentials`, `conflict` if two-factor is off. */
   renewRecoveryCodes: (
-    proof: { password?: string; code: string },
+    proof: { password?: string | undefined; code: string },
     options?: CallOptions,
   ) => Promise<RecoveryCodes>
   /** Turns two-factor off. Throws `invalid_credentials`. */
   disableTwoFactor: (
-    proof: { password?: string; code: string },
+    proof: { password?: string | undefined; code: string },
     options?: CallOptions,
   ) => Promise<Message>
 

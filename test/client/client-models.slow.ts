@@ -9,13 +9,13 @@ const ROOT = join(import.meta.dir, '..', '..')
 const COMPILER_TIMEOUT_MS = 180_000
 
 const COMPARISON = `
-import type { ClientModels } from '../../src/server/client-models.ts'
+import type * as Source from '../../src/client/models.ts'
 import type * as Declared from './models.ts'
 
 type Flat<T> = T extends object ? { [K in keyof T]: Flat<T[K]> } : T
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
-function same<Name extends keyof ClientModels, Type>(
-  ..._same: Same<Flat<ClientModels[Name]>, Flat<Type>> extends true ? [] : ['another type']
+function same<Server, Type>(
+  ..._same: Same<Flat<Server>, Flat<Type>> extends true ? [] : ['another type']
 ) {}
 `
 
@@ -25,7 +25,9 @@ test(
     await mkdir(join(ROOT, 'dist'), { recursive: true })
     const folder = await mkdtemp(join(ROOT, 'dist', 'models-'))
     try {
-      const calls = Object.keys(clientModels).map((name) => `same<'${name}', Declared.${name}>()`)
+      const calls = Object.keys(clientModels).map(
+        (name) => `same<Source.${name}, Declared.${name}>()`,
+      )
       await writeFile(join(folder, 'comparison.ts'), COMPARISON + calls.join('\n'))
       await writeFile(join(folder, 'models.ts'), declareModels())
       const settings = {

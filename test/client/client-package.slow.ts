@@ -4,6 +4,7 @@ import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { installClient } from '../support/client-package.ts'
+import { compileStrictApp } from '../support/strict-app.ts'
 
 const ROOT = join(import.meta.dir, '..', '..')
 const TSC = join(ROOT, 'node_modules', '.bin', 'tsc')
@@ -49,6 +50,14 @@ test.each(Object.entries(SETTINGS))(
     const compiled = Bun.spawnSync([process.execPath, TSC, '-p', `${name}.json`], { cwd: app })
     expect(compiled.stdout.toString()).toBe('')
     expect(compiled.exitCode).toBe(0)
+  },
+  COMPILER_TIMEOUT_MS,
+)
+
+test(
+  'an app may pass undefined for every optional input, and the passkeys of the browser',
+  async () => {
+    expect(await compileStrictApp(app, TSC)).toBe('')
   },
   COMPILER_TIMEOUT_MS,
 )

@@ -39,8 +39,8 @@ export type { Loaded, SessionState } from './store.ts'
 export type HomeportProviderProps = {
   client: Client
   /** Whether to keep a connection that reports changes; true by default. On a phone: only in the foreground. */
-  live?: boolean
-  children?: ReactNode
+  live?: boolean | undefined
+  children?: ReactNode | undefined
 }
 
 /** An upload and its progress. */
