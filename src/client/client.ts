@@ -34,7 +34,7 @@ import { createRefreshExchange } from './refresh-exchange.ts'
 import type { InputOf, PathOf, ReplyOf, RouteFunction, SameAsRoutes } from './routes.ts'
 import { createSessionKeeper } from './session.ts'
 import type { CallOptions, LanguageInput } from './shared-types.ts'
-import { createMemoryStorage } from './storage.ts'
+import { openStorage } from './storage.ts'
 import type { StoreFunctions } from './stores.ts'
 import { createAuthChanges, withTabLock } from './tabs.ts'
 import { createTransmit } from './transmit.ts'
@@ -106,8 +106,10 @@ type ExportFunctions = {
  * called, and continues the session in `storage`. Throws a TypeError if `baseUrl` is not an address.
  */
 export function createClient(options: ClientOptions): Client {
-  const { storage = createMemoryStorage(), now = Date.now, timeout = DEFAULT_TIMEOUT_MS } = options
-  const { offlineStorage = storage, fetch, onSignedOut, pinnedKeys } = options
+  const { now = Date.now, timeout = DEFAULT_TIMEOUT_MS, fetch, onSignedOut, pinnedKeys } = options
+  const storage = openStorage(options.storage)
+  const { offlineStorage: offline } = options
+  const offlineStorage = offline === undefined ? storage : openStorage(offline)
   const baseUrl = normalizeBaseUrl(options.baseUrl)
   // Build tools turn an unset variable into one of these words.
   const env = /^(null|undefined)?$/.test(options.env ?? '') ? 'test' : String(options.env)

@@ -10,10 +10,10 @@ export type ClientOptions = {
   env?: string | null | undefined
   /** Thumbprints of the server keys to trust, as `homeport keys list` prints them. */
   pinnedKeys?: string[] | undefined
-  /** Where to keep the session; in memory by default. */
-  storage?: Storage | undefined
+  /** Where to keep the session; in memory by default, and where the browser has or allows no storage. */
+  storage?: Storage | null | undefined
   /** Where to keep the last responses for times without a connection: for secure storages, which are small. `storage` by default. */
-  offlineStorage?: Storage | undefined
+  offlineStorage?: Storage | null | undefined
   /** Thumbprints of the server's signing keys, as `homeport keys list` prints them: kept access must be signed with one. */
   signingKeys?: string[] | undefined
   /** A name by which users recognize this device. */

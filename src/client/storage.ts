@@ -17,6 +17,33 @@ export function createMemoryStorage(): Storage {
   }
 }
 
+/** Memory where there is no storage: it is null in some WebViews, and throws at its first use if the user blocks site data. */
+export function openStorage(given: Storage | null | undefined): Storage {
+  let storage = given === null ? replaceStorage() : (given ?? createMemoryStorage())
+  let hasWorked = false
+  const attempt = <T>(work: () => T): T => {
+    try {
+      const result = work()
+      hasWorked = true
+      return result
+    } catch (error) {
+      if (hasWorked || (error as Error | null)?.name !== 'SecurityError') throw error
+      storage = replaceStorage()
+      return work()
+    }
+  }
+  return {
+    getItem: (key) => attempt(() => storage.getItem(key)),
+    setItem: (key, value) => attempt(() => storage.setItem(key, value)),
+    removeItem: (key) => attempt(() => storage.removeItem(key)),
+  }
+}
+
+function replaceStorage(): Storage {
+  console.warn('Homeport: this device has no storage. What it keeps is lost when the app closes.')
+  return createMemoryStorage()
+}
+
 /** Reads and writes one key of a storage. Throws `storage_failed` if the storage fails. */
 export function createSlot(storage: Storage, key: string) {
   return {
