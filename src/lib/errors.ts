@@ -10,6 +10,7 @@ export const STATUS = {
   recent_sign_in_required: 403,
   two_factor_required: 403,
   sign_up_closed: 403,
+  wrong_origin: 403,
   encryption_required: 403,
   quota_exceeded: 403,
   not_found: 404,

@@ -49,6 +49,7 @@ onSqlite('the expected checks are specific to SQLite')(
       backup: 'warning',
       deliveries: 'ok',
       webhooks: 'ok',
+      passkeys: 'ok',
       settings: 'ok',
       // Those of a new installation.
       examples: 'warning',

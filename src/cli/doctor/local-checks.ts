@@ -48,6 +48,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
       ? []
       : [
           { name: 'webhooks', run: async () => checkWebhooks(state) },
+          { name: 'passkeys', run: async () => checkPasskeys(state) },
           { name: 'settings', run: async () => checkSettings(state) },
           { name: 'examples', run: async () => checkExamples(state) },
         ]),
@@ -162,6 +163,17 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
       ? ok('the object store at FILES_URL accepts files')
       : warning('the object store at FILES_URL accepts files over http', exposed)
   }
+}
+
+/** Checks whether a web page could not use passkeys. */
+export function checkPasskeys({ refusedPasskeys }: Pick<ServerState, 'refusedPasskeys'>): Finding {
+  // A server of an older version does not report it.
+  if (!refusedPasskeys) return ok('no web page was refused')
+  const { origin, accepted } = refusedPasskeys
+  return warning(
+    `wrong_origin: pages at ${origin} were refused; accepted: ${accepted.join(', ')}`,
+    'If it is your web app, add it to PASSKEY_ORIGINS and restart.',
+  )
 }
 
 /** Checks whether the settings have rules that can never match, and plans durations that cannot be read. */

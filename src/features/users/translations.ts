@@ -46,6 +46,7 @@ export const userGerman: Sentences = {
   'The code is wrong or has expired. Check it, or request a new one.':
     'Der Code ist falsch oder zu alt. Prüfe ihn oder fordere einen neuen an.',
   'This passkey was not accepted.': 'Dieser Passkey gilt hier nicht.',
+  'Passkeys cannot be used on this website.': 'Passkeys funktionieren auf dieser Website nicht.',
   'This passkey is already registered.': 'Diesen Passkey gibt es schon.',
   'You already have # passkeys. Remove one first.':
     'Du hast schon # Passkeys. Entferne erst einen.',

@@ -26,6 +26,7 @@ import { PRIORITY, type UserOutbox } from './email/outbox-messages.ts'
 import { createImporter } from './import/importer.ts'
 import { createPasskeyLogin } from './passkeys/passkey-login.ts'
 import { createUserPasskeys, type RelyingParty } from './passkeys/passkeys.ts'
+import { createWebOrigins } from './passkeys/web-origins.ts'
 import type { UserProfile } from './profile/model.ts'
 import type { UsersDb } from './schema.ts'
 import { createDevices } from './sessions/devices.ts'
@@ -169,6 +170,7 @@ export function createUsers(deps: UsersDeps) {
     signUp,
     socialLogin,
     twoFactor,
+    webOrigins: createWebOrigins(deps.relyingParty, log),
     clearUnreadableSecrets,
     notifyOfMovedPurchase,
     notifyOfCharges,

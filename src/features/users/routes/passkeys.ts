@@ -24,20 +24,22 @@ import { createOriginReader, readBearer } from './origin.ts'
 
 const PATH = '/api/auth/passkey/v1'
 const tags = ['Signing in']
+const WRONG_ORIGIN = '403 `wrong_origin` for a web page whose origin is not in `PASSKEY_ORIGINS`.'
 
 export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
-  const { passkeys, passkeyLogin, guests } = users
+  const { passkeys, passkeyLogin, guests, webOrigins } = users
   const readOrigin = createOriginReader(origins)
   return new Elysia({ name: 'auth-passkeys' })
     .use(signedIn)
     .post(`${PATH}/sign_in/options`, () => data(passkeyLogin.start()), {
       parse: 'none',
-      response: responses(createDataSchema(RequestOptions), 400),
+      beforeHandle: webOrigins.check,
+      response: responses(createDataSchema(RequestOptions), 400, 403),
       detail: {
         tags,
         operationId: 'startPasskeySignIn',
         summary: 'Get the options for signing in with a passkey',
-        description: 'For `navigator.credentials.get`. The user need not enter a name.',
+        description: `For \`navigator.credentials.get\`. The user need not enter a name. ${WRONG_ORIGIN}`,
       },
     })
     .post(
@@ -80,6 +82,7 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
       {
         ...json(RegistrationBody),
         signedIn: true,
+        beforeHandle: webOrigins.check,
         response: responses(
           createDataSchema(CreationOptions),
           400,
@@ -95,8 +98,7 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           tags,
           operationId: 'startPasskeyRegistration',
           summary: 'Get the options for creating a passkey',
-          description:
-            'For `navigator.credentials.create`. Needs the password, or a sign-in in the last ten minutes; else 403 `recent_sign_in_required`. With two-factor on it also needs a code; else 403 `two_factor_required`. Guests need neither.',
+          description: `For \`navigator.credentials.create\`. Needs the password, or a sign-in in the last ten minutes; else 403 \`recent_sign_in_required\`. With two-factor on it also needs a code; else 403 \`two_factor_required\`. Guests need neither. ${WRONG_ORIGIN}`,
         },
       },
     )
