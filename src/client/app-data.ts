@@ -7,7 +7,7 @@ export type AppFunctions = {
   readAppSettings: (options?: CallOptions) => Promise<AppSettings>
   /** Returns the pricing plans on sale. */
   readPricingPlans: (language?: LanguageInput, options?: CallOptions) => Promise<PricingPlan[]>
-  /** Returns the exchange rates. */
+  /** Returns the exchange rates; see `findRate`. */
   readCurrencyRates: (options?: CallOptions) => Promise<CurrencyRates>
   /** Returns the version counter of each kind of content. */
   readContentVersions: (options?: CallOptions) => Promise<ContentVersions>

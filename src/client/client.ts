@@ -54,6 +54,7 @@ export type { Kept, KeptFunctions, KeptName, KeptValues } from './kept-values.ts
 export type * from './models.ts'
 export type { ClientOptions } from './options.ts'
 export type * from './passkeys.ts'
+export { findRate } from './rates.ts'
 export type { CallOptions, Message, PageInput } from './shared-types.ts'
 export type { Storage } from './storage.ts'
 export type * from './stores.ts'

@@ -83,7 +83,7 @@ const fieldsWith = <Text extends TSchema>(
   aiMonthlyCreditLimit: count('AI credits per month', 100),
   storefrontLimit: count('storefronts', 20),
   price: t.Number({ minimum: 0, description: 'in `currency`', examples: [9.99] }),
-  currency: text('ISO 4217', 'usd'),
+  currency: text('ISO 4217, in upper or lower case; responses have lower case', 'usd'),
   isEnterprise: flag('whether it is sold by the sales team'),
   description: Text({ description: 'one sentence about it', examples: ['Everything to grow.'] }),
   badge: Text({

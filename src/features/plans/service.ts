@@ -130,19 +130,18 @@ export function createPlans({ db, now, newId }: PlansDeps) {
 }
 
 function toPlan({ id, code, fields }: { id: string; code: string; fields: object }) {
-  return { ...withNumbers(fields), code, _id: id } as Plan
+  return { ...readFields(fields), code, _id: id } as Plan
 }
 
-/** Earlier versions stored numbers as text, and larger ones than apps can read. */
-function withNumbers(fields: object) {
-  const isNumber = (name: string) => /Limit(PerApp)?$|^trialDays$|^price$/.test(name)
+/** Earlier versions stored numbers as text, larger ones than apps can read, and currencies as typed. */
+function readFields(fields: object) {
   const entries = Object.entries(fields)
-  return Object.fromEntries(
-    entries.map(([name, value]) => [name, isNumber(name) ? readNumber(name, value) : value]),
-  )
+  return Object.fromEntries(entries.map(([name, value]) => [name, readField(name, value)]))
 }
 
-function readNumber(name: string, value: unknown): number {
+function readField(name: string, value: unknown): unknown {
+  if (name === 'currency') return String(value).toLowerCase()
+  if (!/Limit(PerApp)?$|^trialDays$|^price$/.test(name)) return value
   return name === 'price' ? Number(value) : Math.min(Number(value), MAX_INT32)
 }
 
@@ -189,6 +188,7 @@ function withTrimmedIds(plan: PlanImport): PlanImport {
     paymentProductId: plan.paymentProductId.trim(),
     paymentPriceId: plan.paymentPriceId.trim(),
     duration: plan.duration.trim(),
+    currency: plan.currency.toLowerCase(),
     capabilities: trimAll(capabilities),
     ...(otherProductIds && { otherProductIds: trimAll(otherProductIds) }),
     ...(entitlementIds && { entitlementIds: trimAll(entitlementIds) }),

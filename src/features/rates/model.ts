@@ -6,7 +6,7 @@ export const RatesReply = closedObject(
     baseCode: t.String({ description: 'ISO 4217, upper case', examples: ['USD'] }),
     rates: t.Record(t.String(), t.Number(), {
       description:
-        'units of each currency (ISO 4217) for one unit of the base, which is included as 1',
+        'units of each currency (ISO 4217, upper case) for one unit of the base, which is included as 1',
       examples: [{ USD: 1, EUR: 0.86, JPY: 152.3 }],
     }),
     updatedAt: time('when the provider published them'),

@@ -16,7 +16,7 @@ const showFigures = dataCommand({
   input: (_args, { month, currency, sandbox }): FiguresQuery => {
     if (month !== undefined && !/^20\d\d-(0[1-9]|1[0-2])$/.test(String(month)))
       throw new UsageError('--month takes a month such as 2026-10.')
-    if (currency !== undefined && !/^[A-Z]{3}$/.test(String(currency)))
+    if (currency !== undefined && !/^[A-Z]{3}$/i.test(String(currency)))
       throw new UsageError('--currency takes a code such as EUR.')
     return {
       ...(typeof month === 'string' ? { month } : {}),

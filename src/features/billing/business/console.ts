@@ -6,7 +6,7 @@ import type { Figures } from './figures.ts'
 
 const FiguresQuery = closedObject({
   month: t.Optional(t.String({ pattern: '^20\\d\\d-(0[1-9]|1[0-2])$' })),
-  currency: t.Optional(t.String({ pattern: '^[A-Z]{3}$' })),
+  currency: t.Optional(t.String({ pattern: '^[A-Za-z]{3}$' })),
   environment: t.Optional(literalUnion(ENVIRONMENTS, { description: 'production by default' })),
 })
 

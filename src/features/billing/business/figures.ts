@@ -50,9 +50,10 @@ export function createFigures(deps: FiguresDeps) {
   /** Months in the future count as the current one, whose figures last until today (UTC). */
   async function read({
     month: wanted,
-    currency = ratesBase,
+    currency: target = ratesBase,
     environment = 'production',
   }: FiguresQuery) {
+    const currency = target.toUpperCase()
     const stored = storedEnvironment(environment)
     const sums = createSumRows(db, stored)
     const today = now().toISOString().slice(0, 10)

@@ -29,7 +29,7 @@ test('breaks the figures down by plan, store and country', async () => {
     purchase('bob', { ...euros, store: 'PLAY_STORE', original_transaction_id: '2', price: 10 }),
     purchase('eve', { country_code: 'US', original_transaction_id: '3', ...noPlan }),
   ]
-  const { breakdowns } = await figuresAfter(app, events, 5, { currency: 'USD' })
+  const { breakdowns } = await figuresAfter(app, events, 5, { currency: 'usd' })
   const { plan, store, country } = breakdowns
   expect(plan.map(({ name, active }) => [name, active])).toEqual([
     ['Pro', 2],
