@@ -1,0 +1,14 @@
+/** The generators that `bun run test:apps` runs: the newest versions that npm has. */
+export const GENERATORS = {
+  /** Up to this version, the npm package contains the generator as a jar; later ones download it from Maven. */
+  openApiGenerator: '@openapitools/openapi-generator-cli@1.0.18-5.0.0-beta2',
+  openApiTypeScript: 'openapi-typescript@7.13.0',
+  openApiFetch: 'openapi-fetch@0.17.0',
+  orval: 'orval@8.38.0',
+  axios: 'axios@1.21.1',
+  heyApi: '@hey-api/openapi-ts@0.99.0',
+  /** For Hey API, which fails with TypeScript 7. */
+  typeScript6: 'typescript@6.0.3',
+}
+
+export const KOTLIN = 'kotlin-compiler@2.4.20'
