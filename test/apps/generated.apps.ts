@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PASSWORD } from '../support/app.ts'
 import { runBeside, startServerForGenerated } from '../support/generated-clients.ts'
-import { GENERATORS, KOTLIN } from './versions.ts'
+import { GENERATORS, KOTLIN, KOTLIN_COMPILER } from './versions.ts'
 
 /** Generates, compiles and runs clients in other languages, with libraries from Debian or from the generator's jar. */
 const PROGRAMS = join(import.meta.dir, 'generated')
@@ -84,7 +84,7 @@ testUnlessMissing('Kotlin', [...missingJavaTools, ...missingLibraries], async ()
   const options = 'packageName=homeport,library=jvm-okhttp3,serializationLibrary=gson'
   await generate('kotlin', options)
   await adaptToOkHttp3()
-  const compiler = ['-cp', 'node_modules/kotlin-compiler/lib/*', COMPILER, '-nowarn']
+  const compiler = ['-cp', 'node_modules/kotlin-compiler/lib/*', KOTLIN_COMPILER, '-nowarn']
   const sources = ['kotlin/src/main/kotlin', `${PROGRAMS}/OkHttp4.kt`, `${PROGRAMS}/Demo.kt`]
   const libraries = LIBRARIES.join(':')
   await run('java', ...compiler, '-no-reflect', '-d', 'kotlin.jar', '-cp', libraries, ...sources)
@@ -100,8 +100,6 @@ testUnlessMissing('Kotlin', [...missingJavaTools, ...missingLibraries], async ()
     'free',
   ])
 })
-
-const COMPILER = 'org.jetbrains.kotlin.cli.jvm.K2JVMCompiler'
 
 /** Defines a test that is skipped when tools are missing; its name lists them. */
 function testUnlessMissing(language: string, missing: string[], body: () => Promise<void>) {

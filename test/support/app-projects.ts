@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildExecutable, installExecutable } from './executable.ts'
 
-const PAGES = join(import.meta.dir, '..', '..', 'docs')
+export const PAGES = join(import.meta.dir, '..', '..', 'docs')
 
 /** Calls without a server, plain and sealed. */
 export const MAIN = `import { createClient, isUpdateRequired } from 'homeport-client'

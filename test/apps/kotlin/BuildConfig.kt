@@ -1,0 +1,5 @@
+package com.example.app
+
+object BuildConfig {
+    const val DEBUG = true
+}

@@ -1,0 +1,6 @@
+package androidx.compose.foundation.layout
+
+import androidx.compose.runtime.Composable
+
+@Composable
+fun Column(content: @Composable () -> Unit): Unit = TODO()

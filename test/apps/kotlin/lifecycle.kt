@@ -1,0 +1,7 @@
+package androidx.lifecycle
+
+import kotlinx.coroutines.CoroutineScope
+
+interface LifecycleOwner
+
+val LifecycleOwner.lifecycleScope: CoroutineScope get() = TODO()

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeEmptyApp, PAGES, readExample, report, run } from '../support/app-projects.ts'
+import { installClient } from '../support/client-package.ts'
+import { KOTLIN, KOTLIN_COMPILER, MOBILE } from './versions.ts'
+
+/** Compiles the code of the pages about purchases. Needs npm and its registry; Kotlin also needs Java. */
+const TSC = join(import.meta.dir, '..', '..', 'node_modules', '.bin', 'tsc')
+const APP_STORE_PAGE = 'app-store-react-native.md'
+const PLAY_PAGE = 'google-play-react-native.md'
+const NPM_INSTALL = ['npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts']
+const MINUTES = 60_000
+
+const COMPILER_OPTIONS = {
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  noEmit: true,
+  target: 'ESNext',
+  module: 'Preserve',
+  moduleResolution: 'bundler',
+  jsx: 'react-jsx',
+  lib: ['ESNext', 'DOM'],
+  types: ['react-native', 'expo/types'],
+  skipLibCheck: true,
+  resolveJsonModule: true,
+}
+
+let folder = ''
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'homeport-purchases-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+test(
+  'the pages for React Native compile with both libraries, for iOS, Android and the web',
+  async () => {
+    const app = await makeEmptyApp(folder, 'react-native')
+    const { expoIap, reactNativeIap, ...packages } = MOBILE
+    const libraries = [expoIap, reactNativeIap, ...Object.values(packages)]
+    run(app, ...NPM_INSTALL, '--legacy-peer-deps', ...libraries)
+    await installClient(app)
+    const iosApp = await readExample('App.tsx', APP_STORE_PAGE)
+    for (const library of ['expo-iap', 'react-native-iap']) {
+      const files = {
+        'app.json': '{ "expo": { "version": "1.0.0" } }',
+        'api.ts': await readExample('api.ts'),
+        'session-storage.ts': await readExample('session-storage.ts'),
+        'purchases.ios.ts': await readExample('purchases.ts', APP_STORE_PAGE),
+        'purchases.android.ts': await readExample('purchases.android.ts', PLAY_PAGE),
+        'purchases.ts': await readExample('purchases.ts', PLAY_PAGE),
+        'IosApp.tsx': iosApp,
+        'App.tsx': await changeForAllPlatforms(iosApp),
+      }
+      await mkdir(join(app, library))
+      for (const [name, code] of Object.entries(files))
+        await writeFile(join(app, library, name), code.replaceAll(`'expo-iap'`, `'${library}'`))
+      compile(app, [`${library}/IosApp.tsx`, `${library}/App.tsx`], ['.ios', '.native', ''])
+      compile(app, [`${library}/App.tsx`], ['.android', '.native', ''])
+      compile(app, [`${library}/App.tsx`], ['.web', ''])
+      await report(app, library, library)
+    }
+  },
+  5 * MINUTES,
+)
+
+const missingTools = ['java', 'npm'].filter((name) => Bun.which(name) === null)
+const kotlinTest = 'the page for Kotlin compiles with the signatures of Play Billing and Android'
+test.skipIf(missingTools.length > 0)(
+  missingTools.length === 0 ? kotlinTest : `${kotlinTest}: needs ${missingTools.join(', ')}`,
+  async () => {
+    const app = await makeEmptyApp(folder, 'kotlin')
+    run(app, ...NPM_INSTALL, KOTLIN)
+    const page = await Bun.file(join(PAGES, 'google-play-kotlin.md')).text()
+    const examples = page.matchAll(/^## (\w+\.kt)\n[\s\S]*?^```kotlin\n([\s\S]*?)^```/gm)
+    const names = await Array.fromAsync(examples, async ([, name = '', code = '']) => {
+      await Bun.write(join(app, 'page', name), code)
+      return name
+    })
+    if (names.length !== 3) throw new Error(`the page has only ${names.join(', ')}`)
+    const libraries = join(app, 'node_modules/kotlin-compiler/lib')
+    const coroutines = join(libraries, 'kotlinx-coroutines-core-jvm.jar')
+    const options = ['-no-reflect', '-Werror', '-d', 'page.jar', '-cp', coroutines]
+    const sources = ['page', join(import.meta.dir, 'kotlin')]
+    run(app, 'java', '-cp', `${libraries}/*`, KOTLIN_COMPILER, ...options, ...sources)
+    await report(app, 'Kotlin', 'kotlin-compiler')
+  },
+  5 * MINUTES,
+)
+
+/** Compiles an app as Metro resolves its files for one platform. */
+function compile(app: string, files: string[], moduleSuffixes: string[]) {
+  const settings = { compilerOptions: { ...COMPILER_OPTIONS, moduleSuffixes }, files }
+  const path = join(app, 'tsconfig.json')
+  writeFileSync(path, JSON.stringify(settings))
+  run(app, process.execPath, '--bun', TSC, '-p', '.')
+}
+
+/** Makes the changes to App.tsx that the page about Google Play describes. */
+async function changeForAllPlatforms(app: string): Promise<string> {
+  const changes = await readChanges()
+  const [notices = '', buttons = ''] = changes.split(/\n\/\/ The buttons, .*\n/)
+  const isConstant = (line: string) => line.startsWith('const ')
+  const constants = buttons.split('\n').filter(isConstant).join('\n')
+  const elements = buttons
+    .split('\n')
+    .filter((line) => !isConstant(line))
+    .join('\n')
+  const changed = app
+    .replace('{ Alert, AppState,', '{ Alert, AppState, Platform,')
+    .replace(/\n.*Alert\.alert\(CONTACT\)/, (line) => `\n${notices}${line}`)
+    .replace('  return (\n    <View>', () => `${constants}\n  return (\n    <View>`)
+    .replace(/\n.*title="Manage subscription".*/, () => `\n${elements}`)
+    .replace(/\n.*title="Buy" onPress=\{\(\) => run\(\(\) => buy\('pro_month'.*/, '')
+  for (const part of [notices, constants, elements])
+    if (part === '' || !changed.includes(part)) throw new Error(`App.tsx has no place for: ${part}`)
+  return changed
+}
+
+async function readChanges(): Promise<string> {
+  const page = await Bun.file(join(PAGES, PLAY_PAGE)).text()
+  const [, code] = page.match(/```tsx\n\/\/ In onResult, .*\n([\s\S]*?)\n```/) ?? []
+  if (code === undefined) throw new Error(`${PLAY_PAGE} has no changes to App.tsx`)
+  return code
+}
