@@ -13,7 +13,7 @@ const BINARY_FOLDERS = [
   'test/upgrade/data/',
 ]
 const TOP_LEVEL = `
-  .ci .dockerignore .editorconfig .env.example .gitignore
+  .ci .dockerignore .editorconfig .env.example .github .gitignore
   CHANGELOG.md CONTRIBUTING.md Dockerfile LICENSE README.md SECURITY.md
   biome.json bun.lock bunfig.toml data docs drizzle package.json scripts src test tsconfig.json
 `
