@@ -117,12 +117,23 @@ function exampleEnvironment(): string {
   return `${[lines, ...sections].map((section) => section.join('\n')).join('\n\n')}\n`
 }
 
-/** The page with the table of all metrics. */
+function conditionRows(): string[] {
+  return Object.entries(conditions).map(([name, condition]) => {
+    const { title, limit, minutes = 1, severity } = condition
+    const sign = 'above' in limit ? '>' : '<'
+    return `| \`${name}\` | ${title} | ${sign} ${findLimit(condition)} | ${minutes} | ${severity} |\n`
+  })
+}
+
+/** The page with the tables of all conditions and metrics. */
 async function monitoringPage(): Promise<string> {
   const page = await readPage('docs/monitoring.md')
   const rows = Object.entries(metrics).map(([name, { help }]) => `| \`${name}\` | ${help} |\n`)
   const table = `| Metric | Meaning |\n| --- | --- |\n${rows.join('')}`
-  return page.replace(/\| Metric \| Meaning \|\n(\|.*\n)+/, () => table)
+  const heading = `| Condition | Meaning | Limit | Minutes | Severity |\n| --- | --- | --- | --- | --- |\n`
+  return page
+    .replace(/\| Metric \| Meaning \|\n(\|.*\n)+/, () => table)
+    .replace(/\| Condition \|.*\n(\|.*\n)+/, () => heading + conditionRows().join(''))
 }
 
 /** The alert of Prometheus for a condition, in YAML. */
