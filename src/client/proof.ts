@@ -14,7 +14,7 @@ type PublicJwk = Record<'kty' | 'crv' | 'x' | 'y', string>
 
 /**
  * Returns the claims of a subscription's proof (JWS, ES256); null if the signature is not that of its key, the key is
- * not trusted, or the proof is another user's. `trustedKeys`: RFC 7638 thumbprints; without them, any key.
+ * not trusted, or the proof is another user's or of test purchases. `trustedKeys`: RFC 7638 thumbprints; without them, any key.
  */
 export async function readProof(
   proof: string | undefined,
@@ -23,12 +23,14 @@ export async function readProof(
 ): Promise<Claims | null> {
   try {
     const [header = '', payload = '', signature = ''] = (proof ?? '').split('.')
-    const { alg, jwk } = JSON.parse(toText(header)) as { alg: string; jwk: PublicJwk }
+    const { alg, typ, jwk } = JSON.parse(toText(header)) as Record<'alg' | 'typ', string> & {
+      jwk: PublicJwk
+    }
     const isTrusted = !trustedKeys || trustedKeys.includes(await thumbprint(jwk))
-    if (alg !== 'ES256' || !isTrusted) return null
+    if (alg !== 'ES256' || typ !== 'access+jwt' || !isTrusted) return null
     if (!(await verify(jwk, toBytes(signature), toAscii(`${header}.${payload}`)))) return null
     const claims = JSON.parse(toText(payload)) as Claims
-    return claims.sub === userId ? claims : null
+    return claims.sub === userId && claims.environment === 'production' ? claims : null
   } catch {
     return null
   }

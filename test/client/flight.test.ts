@@ -103,6 +103,19 @@ test('a key of an attacker is not trusted if the app names those of its server',
   expect(await phone.hasAccess()).toBe(false)
 })
 
+test('the proof of a test purchase gives nothing', async () => {
+  await using phone = await createPhone('localStorage')
+  const client = phone.start({ isOnline: true })
+  await phone.buy({ environment: 'SANDBOX', expiration_day: 60, original_transaction_id: '2000' })
+  const sandbox = await client.readSubscription({ environment: 'sandbox', proof: true })
+  expect(sandbox.entitlements[0]?.active).toBe(true)
+  await phone.editKept(({ entries }) => {
+    Object.assign(entries.subscription, { data: { ...sandbox, environment: 'production' } })
+  })
+  phone.at(40)
+  expect(await phone.hasAccess()).toBe(false)
+})
+
 test('a phone without WebCrypto checks the signature too', async () => {
   await using phone = await createPhone('localStorage')
   const { subtle } = crypto
@@ -175,6 +188,7 @@ async function createPhone(kind: 'localStorage' | 'a keychain') {
       return createClient({ baseUrl: 'http://localhost', fetch, now, storage, ...phone.options })
     },
     hasAccess: () => hasAccess(phone.start()),
+    buy: async (fields: object) => deliver(app, purchase(await phone.userId(), { ...fields })),
     keys: () => ({ sig: app.services.signingKeys.published()[0] as { kid: string } }),
     async signInAsBob() {
       await phone.start({ isOnline: true }).register({ ...LOGIN, email: 'bob@example.com' })

@@ -5,7 +5,7 @@ import { createLruMap } from '../../lib/lru-map.ts'
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 const REQUEST_HEADERS =
   'Accept-Language, App-Platform, App-Version, Authorization, Baggage, Cache-Control, Content-Type, Device, Device-Id, Env, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Payload, Sentry-Trace, Timezone, Traceparent, Tracestate, X-File-Name, X-Request-Id'
-const REPLY_HEADERS = 'Content-Language, ETag, Retry-After, X-Request-Id'
+const REPLY_HEADERS = 'Content-Language, Date, ETag, Retry-After, X-Request-Id'
 /** How long browsers may cache a preflight, in seconds; Chromium accepts no more. */
 const MAX_AGE_SECONDS = '7200'
 const MAX_LOGGED_ORIGINS = 100
