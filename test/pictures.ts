@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import sharp from 'sharp'
-import { openBrowser } from './support/console-browser.ts'
+import { openBrowser, waitUntilLoaded } from './support/console-browser.ts'
 import { buildExecutable, installExecutable } from './support/executable.ts'
 
 /** Takes the console screenshots for the README, with demo data, in both colour schemes. */
@@ -36,7 +36,7 @@ await server.stop()
 
 async function takeScreenshot(page: Page, name: string, scheme: string) {
   await page.getByRole('heading', { level: 1 }).waitFor()
-  await page.waitForLoadState('networkidle')
+  await waitUntilLoaded(page)
   // Moves the pointer away, so that no hover style is shown.
   await page.mouse.move(0, 0)
   const path = join(FOLDER, `${name}-${scheme}.webp`)

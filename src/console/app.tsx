@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { askToSignIn, read, readQuietly } from './api.ts'
+import { apiAddress, askToSignIn, read, readQuietly } from './api.ts'
 import { type Declarations, declarations } from './declared.ts'
 import { Frame } from './frame/frame.tsx'
 import { otherTabs } from './frame/other-tabs.ts'
@@ -12,6 +12,7 @@ import { setupToken } from './setup-link.ts'
 import { Dialog } from './ui/dialog.tsx'
 import { dismissMessages } from './ui/messages.tsx'
 import { describeError } from './ui/problems.tsx'
+import { useHidden } from './ui/remote.tsx'
 import { forgetVisits } from './visits.ts'
 
 type State =
@@ -71,6 +72,14 @@ export function App() {
     otherTabs.onmessage = () => void load()
     void load()
   }, [])
+  const isHidden = useHidden()
+  const isFollowed = state.kind === 'signed-in' && !isSessionOver && !isHidden
+  useEffect(() => {
+    if (!isFollowed) return
+    const session = new EventSource(apiAddress('session'))
+    session.onerror = () => void load()
+    return () => session.close()
+  }, [isFollowed])
   if (!isSecureContext) return <Insecure />
   return (
     <>

@@ -109,6 +109,16 @@ independentTest('signing out in one tab covers the others', async () => {
   await context.close()
 })
 
+independentTest('a session that is ended elsewhere covers the open screen', async () => {
+  const { page, context } = await world.openSignedOut()
+  await openSignedIn(page, await addPasswordOperator(world.console, 'hal'), 'people')
+  await world.ask('operators/reset', { name: 'hal' })
+  await page
+    .getByRole('dialog', { name: 'Your session ended. Sign in to continue' })
+    .waitFor({ timeout: 2_000 })
+  await context.close()
+})
+
 independentTest('a new operator’s proof does not complete the previous one’s action', async () => {
   const [fay, gil] = await Promise.all(
     ['fay', 'gil'].map((name) => addPasswordOperator(world.console, name)),

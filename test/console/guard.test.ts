@@ -239,7 +239,9 @@ type RequestHeaders = { headers: Record<string, string> }
 
 /** Routes that neither end the session nor stream. */
 function repeatable(app: TestApp) {
-  return routesOf(app).filter(({ name }) => !['GET live', 'POST me/sign-out'].includes(name))
+  return routesOf(app).filter(
+    ({ name }) => !['GET live', 'GET session', 'POST me/sign-out'].includes(name),
+  )
 }
 
 async function checkEach(

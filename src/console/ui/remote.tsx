@@ -49,6 +49,17 @@ export function useRemote<T>(
   return { ...state, isStale: state.path !== path, reload: load }
 }
 
+/** Whether the page is in the background, where it should keep no connection: browsers allow six for all tabs. */
+export function useHidden(): boolean {
+  const [isHidden, setHidden] = useState(document.hidden)
+  useEffect(() => {
+    const update = () => setHidden(document.hidden)
+    document.addEventListener('visibilitychange', update)
+    return () => document.removeEventListener('visibilitychange', update)
+  }, [])
+  return isHidden
+}
+
 /** Reloads would keep an unattended page signed in. */
 const UNATTENDED_MS = 60 * 60_000
 let lastInputAt = Date.now()

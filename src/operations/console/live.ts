@@ -18,8 +18,17 @@ const COMMENT_INTERVAL_MS = 5_000
 const RETRY_MS = 1_000
 const MAX_LINES_WAITING = 1_000
 
+/** Ends when the reader disconnects or its session ends, or when the server stops. */
+export function followSession(lines: LiveLines, options: LiveRequest): Response {
+  const follow = (_read: unknown, onClose: () => void) => lines.follow(() => {}, onClose)
+  return followLines({ last: () => [], follow }, options)
+}
+
 /** Sends the kept lines and every new line as server-sent events, until the reader disconnects or its session ends. */
-export function followLines(lines: LiveLines, options: LiveRequest): Response {
+export function followLines(
+  lines: Pick<LiveLines, 'last' | 'follow'>,
+  options: LiveRequest,
+): Response {
   const { request, server, set, isAllowed } = options
   disableIdleTimeout(request, server)
   let end = () => {}
@@ -49,10 +58,9 @@ export function followLines(lines: LiveLines, options: LiveRequest): Response {
         },
       )
       const send = async () => {
-        const isDue = performance.now() - sentAt > COMMENT_INTERVAL_MS
-        if (waiting.length === 0 && !isDue) return
         if (!(await isAllowed().catch(() => false))) return close()
-        flush()
+        const isDue = performance.now() - sentAt > COMMENT_INTERVAL_MS
+        if (waiting.length > 0 || isDue) flush()
       }
       let sending = Promise.resolve()
       const timer = setInterval(() => {

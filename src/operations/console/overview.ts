@@ -1,5 +1,5 @@
 import type { Server } from 'bun'
-import { Elysia } from 'elysia'
+import { type Context, Elysia } from 'elysia'
 import { withTimeout } from '../../lib/concurrency/with-timeout.ts'
 import { describeExamples } from '../../lib/example-content.ts'
 import { freeSpace } from '../../lib/files/free-space.ts'
@@ -11,7 +11,7 @@ import type { JobRun } from '../../platform/jobs/jobs.ts'
 import type { Recorder } from '../../platform/metrics/snapshots.ts'
 import type { Monitored } from '../monitored.ts'
 import type { Backups } from './backups.ts'
-import { followLines } from './live.ts'
+import { followLines, followSession } from './live.ts'
 
 const BACKUPS_TIMEOUT_MS = 2_000
 
@@ -30,19 +30,19 @@ const RECENT_MINUTES = 10
 
 export function healthConsole(deps: HealthConsoleDeps) {
   const { liveLines, isSignedIn } = deps
+  const stream =
+    (follow: typeof followSession) =>
+    ({ request, server, set }: Context) =>
+      follow(liveLines, {
+        request,
+        server: server as Server<unknown> | null,
+        set,
+        isAllowed: () => isSignedIn(request),
+      })
   return new Elysia({ name: 'health-console', prefix: CONSOLE_API })
     .get('/overview', async () => data(await overview(deps)), allow('reader'))
-    .get(
-      '/live',
-      ({ request, server, set }) =>
-        followLines(liveLines, {
-          request,
-          server: server as Server<unknown> | null,
-          set,
-          isAllowed: () => isSignedIn(request),
-        }),
-      allow('reader'),
-    )
+    .get('/live', stream(followLines), allow('reader'))
+    .get('/session', stream(followSession), allow('self'))
 }
 
 export type Overview = Awaited<ReturnType<typeof overview>>

@@ -96,6 +96,21 @@ test('removing an operator ends their live log stream', async () => {
   expect(await reader.rest()).not.toContain('after the end')
 })
 
+test.each(['live', 'session'])('the stream %s ends with its session', async (path) => {
+  await using app = await createTestApp()
+  const { setCookie } = await signInOperator(app)
+  const cookie = cookieIn(setCookie)
+  const request = new Request(`http://localhost/console/api/${path}`, { headers: { cookie } })
+  const { body } = await app.app.handle(request)
+  await using reader = readerOf(body)
+  const startedAt = performance.now()
+  const other = { headers: { cookie, 'sec-fetch-site': 'same-origin' }, json: {} }
+  expect((await app.ask('POST', '/console/api/me/sign-out', other)).status).toBe(200)
+  await reader.rest()
+  // Without the sign-out, the next comment would follow after five seconds.
+  expect(performance.now() - startedAt).toBeLessThan(1_000)
+})
+
 function readerOf(body: ReadableStream<Uint8Array> | null) {
   const reader = (body as ReadableStream<Uint8Array>).getReader()
   return { rest, [Symbol.asyncDispose]: () => reader.cancel() }

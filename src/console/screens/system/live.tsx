@@ -5,6 +5,7 @@ import { query } from '../../router.ts'
 import { SelectField, TextField } from '../../ui/fields.tsx'
 import { Filters } from '../../ui/filters.tsx'
 import { Badge, Empty, Title } from '../../ui/parts.tsx'
+import { useHidden } from '../../ui/remote.tsx'
 
 type Line = Record<string, unknown> & { level: string; time: string }
 
@@ -97,12 +98,7 @@ function useLiveLines(isPaused: boolean) {
   const [lines, setLines] = useState<KeyedLine[]>([])
   const [state, setState] = useState('connecting')
   const [attempt, setAttempt] = useState(0)
-  const [isHidden, setHidden] = useState(document.hidden)
-  useEffect(() => {
-    const update = () => setHidden(document.hidden)
-    document.addEventListener('visibilitychange', update)
-    return () => document.removeEventListener('visibilitychange', update)
-  }, [])
+  const isHidden = useHidden()
   useEffect(() => {
     if (isPaused || isHidden) return
     const source = new EventSource('/console/api/live')
