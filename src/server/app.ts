@@ -69,7 +69,7 @@ export function createApp(services: Services) {
   const isRequired = config.payloadEncryption === 'required'
   const uploadPath = ATTACHMENTS_PATH
   const about = { version: VERSION, server: config.baseUrl ?? '/' }
-  const serverApi = createServerApi(services, isFromProxy)
+  const serverApi = createServerApi(services, translator, isFromProxy)
   const servesConsole = config.console && config.consolePort === null
   const hasOperators = services.operators.accounts.hasAny
   if (servesConsole) serveConsole(app, services)
@@ -169,7 +169,11 @@ export function createConsoleApp(services: Services) {
     .use(createConsole(services, (request) => services.isFromProxy(request, app.server)))
 }
 
-function createServerApi(services: Services, isFromProxy: FromProxy): AnyElysia {
+function createServerApi(
+  services: Services,
+  translator: Translator,
+  isFromProxy: FromProxy,
+): AnyElysia {
   const { apiKeys, operators, config, networkCheck, findIp, now } = services
   const recordByKey: RecordByKey = (request, entry) => {
     const { key, readIp } = findCaller(request)
@@ -183,7 +187,9 @@ function createServerApi(services: Services, isFromProxy: FromProxy): AnyElysia 
   const scopeGuard = requireKey({ findKey: apiKeys.find, networkCheck, findIp, now })
   const findBaseUrl = createBaseUrlReader(config.filesPublicUrl ?? config.baseUrl, isFromProxy)
   const context = { scopeGuard, recordByKey, findBaseUrl }
-  const api: AnyElysia = new Elysia({ name: 'server-api', normalize: false })
+  const api: AnyElysia = new Elysia({ name: 'server-api', normalize: false }).use(
+    translatedReplies(translator),
+  )
   for (const { serverRoutes } of services.parts) if (serverRoutes) api.use(serverRoutes(context))
   return api.use(serverActions(actions, { services, ...context }))
 }

@@ -158,7 +158,8 @@ export function encryption(deps: EncryptionDeps) {
     } catch (err) {
       const { id } = requestInfo(request)
       log.error({ requestId: id, err }, 'request failed')
-      return Response.json(failureBody(internalError(), id), { status: 500 })
+      const headers = { 'content-language': 'en' }
+      return Response.json(failureBody(internalError(), id), { status: 500, headers })
     }
   }
 

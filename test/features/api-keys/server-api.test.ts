@@ -12,48 +12,64 @@ test('every documented route of the server API has a test request from its featu
   for (const { scope } of routes) expect(SCOPES).toContain(scope)
 })
 
-test.each(routes)('$name accepts only a key with the scope $scope', async ({ name, scope }) => {
-  await using app = await createTestApp({ WEBHOOKS_ALLOW_PRIVATE: 'on' })
-  const { user, accessToken } = await app.register()
-  const [method = '', pattern = ''] = name.split(' ')
-  const context = { app, userId: user._id, accessToken }
-  const { path = pattern, ...request } = (await requests[name]?.(context)) ?? {}
-  const ask = (more: Ask) =>
-    app.ask(method, path, { ...request, ...more, headers: { ...request.headers, ...more.headers } })
-  const others = SCOPES.filter((other) => other !== scope)
-  const { secret: right, name: rightName } = await createKey(app, { scopes: [scope] })
-  const keyFor = async (wanted: Parameters<typeof createKey>[1]) =>
-    (await createKey(app, wanted)).secret
-  const revoked = await keyFor({ name: 'revoked' })
-  await app.services.apiKeys.revoke('revoked')
-  const expired = await keyFor({ expiresInMs: 1_000 })
-  app.clock.advance(1_000)
-  const elsewhere = await keyFor({ networks: ['192.0.2.0/24'] })
-  const refusals: [Ask, number, string][] = [
-    [{}, 401, 'unauthenticated'],
-    [{ token: `${right.slice(0, -1)}${right.endsWith('0') ? '1' : '0'}` }, 401, 'unauthenticated'],
-    [{ token: accessToken }, 401, 'unauthenticated'],
-    [{ token: revoked }, 401, 'unauthenticated'],
-    [{ token: expired }, 401, 'unauthenticated'],
-    [{ token: elsewhere }, 403, 'forbidden'],
-    [{ token: await keyFor({ scopes: others }) }, 403, 'forbidden'],
-    [{ token: right, headers: { origin: 'https://app.example.com' } }, 403, 'forbidden'],
-  ]
-  for (const [refused, status, code] of refusals) {
-    const answer = await ask(refused)
-    expect([answer.status, answer.json.code]).toEqual([status, code])
-  }
-  const refused = await app.services.operators.audit.list({ operator: `API key ${rightName}` })
-  expect(refused).toMatchObject({ entries: [], next: null })
-  const { status, text } = await ask({ token: right })
-  expect([status, text]).toEqual([200, expect.any(String)])
-  const { entries } = await app.services.operators.audit.list({
-    operator: `API key ${rightName}`,
-  })
-  // The user's data and uses of limits are not in the audit log.
-  const isRecorded = /:write$/.test(scope) && !/^GET|\/data$|\/usage\//.test(name)
-  expect(entries.length).toBe(isRecorded ? 1 : 0)
-})
+test.each(routes)(
+  '$name accepts only a key with the scope $scope',
+  async ({ name, scope, responses }) => {
+    await using app = await createTestApp({ WEBHOOKS_ALLOW_PRIVATE: 'on' })
+    const { user, accessToken } = await app.register()
+    const [method = '', pattern = ''] = name.split(' ')
+    const context = { app, userId: user._id, accessToken }
+    const { path = pattern, ...request } = (await requests[name]?.(context)) ?? {}
+    const ask = async (more: Ask) => {
+      const headers = { ...request.headers, ...more.headers }
+      const answer = await app.ask(method, path, { ...request, ...more, headers })
+      const documented = responses[answer.status]?.headers ?? {}
+      const isLocalized = answer.headers.get('content-language') !== null
+      expect([answer.status, 'Content-Language' in documented]).toEqual([
+        answer.status,
+        isLocalized,
+      ])
+      return answer
+    }
+    const others = SCOPES.filter((other) => other !== scope)
+    const { secret: right, name: rightName } = await createKey(app, { scopes: [scope] })
+    const keyFor = async (wanted: Parameters<typeof createKey>[1]) =>
+      (await createKey(app, wanted)).secret
+    const revoked = await keyFor({ name: 'revoked' })
+    await app.services.apiKeys.revoke('revoked')
+    const expired = await keyFor({ expiresInMs: 1_000 })
+    app.clock.advance(1_000)
+    const elsewhere = await keyFor({ networks: ['192.0.2.0/24'] })
+    const refusals: [Ask, number, string][] = [
+      [{}, 401, 'unauthenticated'],
+      [
+        { token: `${right.slice(0, -1)}${right.endsWith('0') ? '1' : '0'}` },
+        401,
+        'unauthenticated',
+      ],
+      [{ token: accessToken }, 401, 'unauthenticated'],
+      [{ token: revoked }, 401, 'unauthenticated'],
+      [{ token: expired }, 401, 'unauthenticated'],
+      [{ token: elsewhere }, 403, 'forbidden'],
+      [{ token: await keyFor({ scopes: others }) }, 403, 'forbidden'],
+      [{ token: right, headers: { origin: 'https://app.example.com' } }, 403, 'forbidden'],
+    ]
+    for (const [refused, status, code] of refusals) {
+      const answer = await ask(refused)
+      expect([answer.status, answer.json.code]).toEqual([status, code])
+    }
+    const refused = await app.services.operators.audit.list({ operator: `API key ${rightName}` })
+    expect(refused).toMatchObject({ entries: [], next: null })
+    const { status, text } = await ask({ token: right })
+    expect([status, text]).toEqual([200, expect.any(String)])
+    const { entries } = await app.services.operators.audit.list({
+      operator: `API key ${rightName}`,
+    })
+    // The user's data and uses of limits are not in the audit log.
+    const isRecorded = /:write$/.test(scope) && !/^GET|\/data$|\/usage\//.test(name)
+    expect(entries.length).toBe(isRecorded ? 1 : 0)
+  },
+)
 
 test('refuses a key beyond its rate limit until the minute ends', async () => {
   await using app = await createTestApp()
@@ -92,15 +108,18 @@ test('the server API accepts plain requests where payloads must be encrypted', a
   expect((await app.ask('GET', '/api/user/profile/v1')).status).toBe(403)
 })
 
-async function describedRoutes(): Promise<{ name: string; scope: Scope }[]> {
+type Operation = { 'x-scope': Scope; responses: Record<string, { headers?: object }> }
+
+async function describedRoutes() {
   await using app: TestApp = await createTestApp()
   const { paths } = (await app.ask('GET', '/docs/server/json')).json as {
-    paths: Record<string, Record<string, { 'x-scope': Scope }>>
+    paths: Record<string, Record<string, Operation>>
   }
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({
       name: `${method.toUpperCase()} ${path}`,
       scope: operation['x-scope'],
+      responses: operation.responses,
     })),
   )
 }
