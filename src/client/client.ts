@@ -109,8 +109,7 @@ type ExportFunctions = {
 export function createClient(options: ClientOptions): Client {
   const { now = Date.now, timeout = DEFAULT_TIMEOUT_MS, fetch, onSignedOut, pinnedKeys } = options
   const storage = openStorage(options.storage)
-  const { offlineStorage: offline } = options
-  const offlineStorage = offline === undefined ? storage : openStorage(offline)
+  const offlineStorage = openStorage(options.offlineStorage, storage)
   const baseUrl = normalizeBaseUrl(options.baseUrl)
   // Build tools turn an unset variable into one of these words.
   const env = /^(null|undefined)?$/.test(options.env ?? '') ? 'test' : String(options.env)

@@ -18,8 +18,12 @@ export function createMemoryStorage(): Storage {
 }
 
 /** Memory where there is no storage: it is null in some WebViews, and throws at its first use if the user blocks site data. */
-export function openStorage(given: Storage | null | undefined): Storage {
-  let storage = given === null ? replaceStorage() : (given ?? createMemoryStorage())
+export function openStorage(
+  given: Storage | null | undefined,
+  byDefault = createMemoryStorage(),
+): Storage {
+  if (given === undefined) return byDefault
+  let storage = given ?? replaceStorage()
   let hasWorked = false
   const attempt = <T>(work: () => T): T => {
     try {
