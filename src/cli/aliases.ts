@@ -14,7 +14,7 @@ const CURRENT_WORDS: Record<string, string> = {
 }
 const CURRENT_GROUPS: Record<string, string> = { user: 'users' }
 
-export function replaceFormerWords(argv: string[]): string[] {
+export function resolveAliases(argv: string[]): string[] {
   const [first = '', second = '', ...others] = argv
   const current = CURRENT_WORDS[`${first} ${second}`]
   if (current !== undefined) return [...current.split(' '), ...others]

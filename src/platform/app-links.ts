@@ -11,7 +11,7 @@ export function passkeyRelyingParty(config: Config): { rpId: string; origins: st
 }
 
 /**
- * The configured files by path, for app links, passwords and passkeys. `linkPaths`: of links that the apps open.
+ * The configured files by path, for app links, passwords and passkeys. `linkPaths`: the paths of links that the apps open.
  * https://developer.apple.com/documentation/xcode/supporting-associated-domains
  * https://developers.google.com/digital-asset-links/v1/getting-started
  * https://www.w3.org/TR/webauthn-3/#sctn-related-origins
@@ -34,7 +34,7 @@ export function wellKnownFiles(config: Config, linkPaths: string[]): Record<stri
 
 const APPLE_FILE = '/.well-known/apple-app-site-association'
 const ANDROID_FILE = '/.well-known/assetlinks.json'
-/** Browsers read it at the host of the relying party only. */
+/** Browsers read it only from the relying party's host. */
 export const ORIGINS_FILE = '/.well-known/webauthn'
 
 function assetLink({ packageName, fingerprints }: Config['androidApps'][number]) {

@@ -48,7 +48,7 @@ onPostgres('an empty database, a missing schema and a read-only role are explain
   const { run, role, refusal } = setup
   expect(await refusal()).toContain(`"GRANT USAGE, CREATE ON SCHEMA public TO ${role}"`)
   await run(`ALTER ROLE ${role} SET search_path = nowhere`)
-  expect(await refusal()).toContain('may use no schema of its search_path (nowhere)')
+  expect(await refusal()).toContain('may not use any schema in its search_path (nowhere)')
   await run(`ALTER ROLE ${role} RESET search_path`)
   await run(`GRANT CREATE ON SCHEMA public TO ${role}`)
   await run('CREATE TABLE users (id bigint)')

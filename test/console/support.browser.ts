@@ -146,7 +146,7 @@ browserTest('names the owner who loses a purchase on the button that takes it', 
   expect(await page.getByRole('button', { name: 'Link purchase' }).isDisabled()).toBe(true)
   const at = await page.getByRole('button', { name: 'Link purchase' }).boundingBox()
   await id.fill(order)
-  const take = page.getByRole('button', { name: 'Remove from carla@example.com' })
+  const take = page.getByRole('button', { name: 'Transfer from carla@example.com' })
   await take.waitFor()
   expect((await take.boundingBox())?.y).toBe(at?.y ?? Number.NaN)
   expect(await page.getByText('There is no purchase').count()).toBe(0)

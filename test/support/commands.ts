@@ -1,4 +1,4 @@
-import { replaceFormerWords } from '../../src/cli/aliases.ts'
+import { resolveAliases } from '../../src/cli/aliases.ts'
 import { executeCommand, performSteps } from '../../src/cli/command.ts'
 import { dataCommands } from '../../src/cli/data-commands.ts'
 import type { Options } from '../../src/lib/command.ts'
@@ -14,7 +14,7 @@ export async function typeCommand(
   args: string[] = [],
   options: Options = {},
 ) {
-  const words = replaceFormerWords(name.split(' ')).join(' ')
+  const words = resolveAliases(name.split(' ')).join(' ')
   const command = dataCommands.find((candidate) => candidate.name === words)
   if (!command) throw new Error(`there is no command ${name}`)
   // Input and outcome are sent over a socket as JSON.

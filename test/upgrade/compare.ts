@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { replaceFormerWords } from '../../src/cli/aliases.ts'
+import { resolveAliases } from '../../src/cli/aliases.ts'
 import { dataCommands } from '../../src/cli/data-commands.ts'
 import { UserExport } from '../../src/server/declarations.ts'
 import { createClock, createTestApp, type TestApp } from '../support/app.ts'
@@ -109,7 +109,7 @@ function withoutSignature(value: unknown): unknown {
 
 /** Whether there is a command with the same first word. A feature may have been left out. */
 function isOfFeature(name: string): boolean {
-  const [noun] = replaceFormerWords(name.split(' '))
+  const [noun] = resolveAliases(name.split(' '))
   return !isFeatureLeftOut || dataCommands.some((command) => command.name.split(' ')[0] === noun)
 }
 

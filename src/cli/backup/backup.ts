@@ -138,7 +138,7 @@ async function write(config: Config, target: Target, key: string | null) {
   }
 }
 
-/** Without a running server, none can start until `work` is done. */
+/** If no server is running, keeps one from starting until `work` is done. */
 async function withRemovalsHeld<T>(config: Config, work: () => Promise<T>): Promise<T> {
   const hold = (ms: number) => sendToServer(config, holdCommand, ms, 'work')
   if ((await hold(HOLD_MS)) === null) {

@@ -3,7 +3,7 @@ import { CommandError } from '../../lib/command.ts'
 import type { OpenDb } from '../../platform/db/db.ts'
 import type { Tables } from '../../server/features.ts'
 
-/** `resume` also opens a database server that a failed successor, a newer version, has migrated. */
+/** `resume` also opens a database that a newer version migrated before it failed to start. */
 export type SchemaChange = 'migrate' | 'resume' | 'create' | 'none'
 
 /** A database with an up-to-date schema, and its secrets. */

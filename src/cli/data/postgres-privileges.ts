@@ -32,7 +32,7 @@ export async function describeMissingPrivileges(
   const [row = []] = await read(FIND_MISSING_PRIVILEGES, [tableNames(migrations).join(',')])
   const [role, path, schema, mayCreate, unreadable, unchangeable, foreign] = row
   if (schema === null)
-    return `The role ${role} may use no schema of its search_path (${path}): run "GRANT USAGE, CREATE ON SCHEMA … TO ${role}", or create the schema with "CREATE SCHEMA … AUTHORIZATION ${role}".`
+    return `The role ${role} may not use any schema in its search_path (${path}): run "GRANT USAGE, CREATE ON SCHEMA … TO ${role}", or create the schema with "CREATE SCHEMA … AUTHORIZATION ${role}".`
   const [owners, action, rights] =
     need === 'read'
       ? [unreadable, 'read', 'SELECT']

@@ -5,7 +5,7 @@ import { CommandError } from '../../lib/command.ts'
 const MODE = 0o660
 
 /**
- * Made at a temporary path and moved: it replaces an earlier one without a gap, and outlives the runtime's clean-up.
+ * Creates the socket at a temporary path and renames it, so no connection fails and the runtime does not delete it.
  */
 export function listenForProxy<T>(path: string, listen: (path: string) => T): T {
   const ownPath = `${path}.${process.pid}`

@@ -69,11 +69,11 @@ export function Preview({ content }: { content: StoredSettings }) {
 }
 
 function Explanations({ settings }: { settings: Explanation[] }) {
-  const ruled = settings.filter(({ reasons }) => reasons.length > 0)
-  const plain = settings.filter(({ reasons }) => reasons.length === 0)
+  const withRules = settings.filter(({ reasons }) => reasons.length > 0)
+  const others = settings.filter(({ reasons }) => reasons.length === 0)
   return (
     <div role="status" class="explained">
-      {ruled.map(({ key, value, reasons }) => (
+      {withRules.map(({ key, value, reasons }) => (
         <div key={key}>
           <h3>
             {findName(key)}: {formatValue(value)}
@@ -85,9 +85,9 @@ function Explanations({ settings }: { settings: Explanation[] }) {
           </ul>
         </div>
       ))}
-      <details open={ruled.length === 0}>
+      <details open={withRules.length === 0}>
         <summary>Settings without rules</summary>
-        <Details items={plain.map(({ key, value }) => [findName(key), formatValue(value)])} />
+        <Details items={others.map(({ key, value }) => [findName(key), formatValue(value)])} />
       </details>
     </div>
   )

@@ -10,7 +10,7 @@ type DialogProps = {
   onClose?: () => void
   /** The dialog hides the page and cannot be closed with Escape. */
   isRequired?: boolean
-  /** Its action is running, so that it cannot be closed. */
+  /** Its action is running, so it cannot be closed. */
   isBusy?: boolean
 }
 
@@ -58,15 +58,15 @@ export type ConfirmProps = {
   children: ComponentChildren
   run: () => Promise<unknown>
   done: string
-  /** A text that the operator must type to confirm. */
+  /** What the operator must type to confirm. */
   confirmText?: string
   /** A shorter text of the second button, such as `Delete account`. */
   verb?: string
-  /** The text of the first button where its place says the rest. */
+  /** A shorter text of the first button, where the context makes the rest clear. */
   shortLabel?: string
   /** The action can be undone, so its buttons are not red. */
   isReversible?: boolean
-  /** The first button is not red, because one beside it is worse. */
+  /** The first button is not red, because the one beside it does more damage. */
   isSecondary?: boolean
   /** The action would do nothing, or input is missing, so the second button is disabled. */
   isDisabled?: boolean

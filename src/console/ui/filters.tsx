@@ -2,9 +2,9 @@ import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 
 type FiltersProps = {
-  /** By their names. */
+  /** The values of the active filters, by name. */
   filter: Record<string, string>
-  /** Words for a filter that is set, such as `Registered from Nov 3, 2026`. */
+  /** Words for a filter that is set, such as `Registered on or after Nov 3, 2026`. */
   describe?: (name: string, value: string) => string
   onRemove: (name: string) => void
   /** The text of the button that closes the filters, such as `Show 12 users`. */

@@ -126,7 +126,7 @@ export function Day({ at }: { at: string }) {
 
 const SERVER_TIME = /(\d{1,2} [A-Z][a-z]+ \d{4}, \d\d:\d\d UTC)/
 
-/** A sentence of the server with its times, such as `6 July 2026, 14:00 UTC`, as days in the browser's time zone. */
+/** A sentence from the server whose times, such as `6 July 2026, 14:00 UTC`, become days in the browser's time zone. */
 export function Sentence({ children }: { children: string }) {
   return (
     <>
@@ -155,7 +155,7 @@ export function Details({ items }: { items: Fact[] }) {
 
 type ActionProps = {
   children: ComponentChildren
-  /** Runs when the button is pressed. A text that it returns replaces `done`. */
+  /** Runs when the button is pressed. A string that it returns replaces `done`. */
   run: () => Promise<unknown>
   /** The message after success. */
   done?: string
@@ -260,7 +260,7 @@ type CopyProps = { text: string; label?: string; kind?: 'primary' | 'quiet' }
 export function Copy({ text, label = 'Copy', kind = 'quiet' }: CopyProps) {
   const copy = () =>
     navigator.clipboard.writeText(text).catch(() => {
-      throw refusal('The browser does not allow copying. Select the text and copy it.')
+      throw refusal('The browser blocked the clipboard. Select the text and copy it yourself.')
     })
   return (
     <Action run={copy} done="Copied." kind={kind}>

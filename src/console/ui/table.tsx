@@ -5,12 +5,12 @@ import { canEdit } from '../operator.ts'
 import { query, withQuery } from '../router.ts'
 import { Action, Empty, PlainTimes, Time, TimeAgo } from './parts.tsx'
 
-/** A member of the rows, and how it is shown: by default as it is. Sorts in the browser, for complete lists. */
+/** A property of the rows, shown unchanged without `format`. Sorts in the browser, for complete lists. */
 type Field<Row> = {
   [Name in keyof Row]: { field: Name; format?: (value: Row[Name]) => ComponentChildren }
 }[keyof Row]
 
-/** The content of a cell; null or an empty text leaves it out on a phone. */
+/** The content of a cell; null or an empty string hides it on a phone. */
 type Cell<Row> = {
   cell: (row: Row) => ComponentChildren
   /** Sorts in the browser, for complete lists. Without it, the server sorts. */
@@ -25,7 +25,7 @@ export type Column<Row> = (Field<Row> | Cell<Row>) & {
    * or nowhere, because the row's own screen has the value.
    */
   onPhone?: 'aside' | 'line' | 'omitted'
-  /** What the address calls the column, if it is sortable; `-` in front: descending first. */
+  /** The column's name in the URL, if it is sortable; a leading `-`: descending first. */
   sort?: string
 }
 
@@ -36,7 +36,7 @@ type TableProps<Row> = {
   rows: Row[]
   keyOf: (row: Row) => string
   empty?: string | undefined
-  /** The order of the list while the address names none, such as `-received`. */
+  /** The order of the list when the URL names none, such as `-received`. */
   order?: string
   /** More about a row, below it across all columns. */
   detail?: (row: Row) => ComponentChildren
@@ -48,13 +48,13 @@ export function Table<Row>(props: TableProps<Row>) {
   const columns = props.columns.filter((column) => column !== false)
   if (rows.length === 0) return empty === undefined ? null : <Empty>{empty}</Empty>
   const wanted = query.value.get('sort') ?? ''
-  // The address may be about another table of the screen.
+  // The URL may name a column of another table on the screen.
   const current = columns.some(({ sort }) => sort && readName(sort) === readName(wanted))
     ? wanted
     : order
-  const haveScreens = columns.some(({ onPhone }) => onPhone === 'omitted')
+  const rowsHaveScreens = columns.some(({ onPhone }) => onPhone === 'omitted')
   return (
-    <PlainTimes.Provider value={haveScreens}>
+    <PlainTimes.Provider value={rowsHaveScreens}>
       <table class="rows">
         <caption class="unseen">{caption}</caption>
         <thead>
@@ -140,7 +140,7 @@ type BarProps = {
   total: number | null
   /** The path of the list, if it can be downloaded. */
   csv?: string
-  /** Whether the list holds personal data, which operators export after a proof. */
+  /** Whether the list holds personal data, which operators export after confirming who they are. */
   isPersonal?: boolean
   children?: ComponentChildren
 }

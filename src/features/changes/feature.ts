@@ -16,7 +16,7 @@ export const changesFeature = {
   commands: [],
   metrics: {
     homeport_open_streams: gauge(
-      'Apps that are connected for changes; each takes a file descriptor',
+      'Apps connected to the stream of changes; each takes a file descriptor',
       ({ changes }: { changes: Changes }) => changes.countStreams(),
     ),
   },

@@ -83,7 +83,7 @@ export function dataRoutes({ documents, signedIn }: DataRoutesDeps) {
           operationId: 'patchData',
           summary: 'Change the app’s data',
           description:
-            'A merge patch (RFC 7396): absent members stay, `null` removes a member. Concurrent patches of different members are all kept.',
+            'A merge patch (RFC 7396): absent members stay, `null` removes a member. Concurrent patches to different members are all kept.',
         },
       },
     )

@@ -24,7 +24,7 @@ export const storeMetrics: MetricList<Needs> = {
     'app',
   ),
   homeport_app_store_history_lag_seconds: gauge(
-    "Time since the end of the part of Apple's history that was read, per app, in production; absent without a key",
+    "How far behind Homeport is in reading Apple's notification history, per app, in production; absent without a key",
     ({ stores }) => stores.health.historyLags(),
     'app',
   ),
@@ -89,7 +89,7 @@ export const storeConditions: ConditionList = {
   },
   'play-refused': {
     title: 'Notifications from Google Play are refused',
-    advice: '"homeport stores check" says why. Pub/Sub repeats them for seven days.',
+    advice: '"homeport stores check" says why. Pub/Sub retries them for seven days.',
     severity: 'page',
     measure: refusedDeliveries('homeport_play_deliveries_total', REFUSED),
     limit: { above: 10, unit: 'in two hours' },

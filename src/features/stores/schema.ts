@@ -43,7 +43,7 @@ export function storeTables(columns: Columns) {
       /** Encrypted with the seal key; empty once the purchase has expired at Google. */
       sealedToken: text().notNull(),
       packageName: text().notNull(),
-      /** `subscription` or `one_time`; null until Google was asked. */
+      /** `subscription` or `one_time`; null until Google has been queried. */
       kind: text(),
       productId: text(),
       /** The key of the first product's purchase without its environment; null until it is paid. */
@@ -55,11 +55,11 @@ export function storeTables(columns: Columns) {
       dueAt: ms(),
       /** Changes with each notification: one that arrives during a request causes another request. */
       mark: text().notNull(),
-      /** Until then, one instance is asking. */
+      /** Until then, one instance is querying Google. */
       leasedUntil: ms().notNull(),
-      /** Attempts without a response, or without news that are due. */
+      /** Attempts that got no response, or not yet the change that was due. */
       attempts: int().notNull(),
-      /** How often Google had no record of the purchase. */
+      /** How many times Google had no record of the purchase. */
       misses: int().notNull(),
       askedAt: ms(),
       /** When the purchase was paid, while it is not acknowledged. */

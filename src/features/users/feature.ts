@@ -182,7 +182,7 @@ export const usersFeature = {
         userNames: {
           deletion: byForeignKey,
           export: nothing('derived from the name, which is exported'),
-          merging: nothing('a guest’s name goes with the guest'),
+          merging: nothing('a guest’s name is deleted with the guest'),
         },
         identities: {
           deletion: identities.removeAll,
@@ -229,7 +229,7 @@ export const usersFeature = {
   },
 } satisfies Feature
 
-/** They open the app or one of our pages; never a page with an app link but no public address. */
+/** Links in e-mails open the app or one of our pages; never a page if APP_LINK_URL is set but BASE_URL is not. */
 function buildMailLinks(config: Platform<UsersDb>['config']): MailLinks {
   const { appLinkUrl, baseUrl } = config
   const page = pagesUrl(config)

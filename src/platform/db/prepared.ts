@@ -5,7 +5,7 @@ import { findTableKey } from './table-key.ts'
 
 type Preparing = Pick<Db<unknown>, 'prepareWrite'>
 
-/** Prepares a select that runs on the last commit (`from` is `db.read`) as well as in changes. */
+/** Prepares a select that runs outside a change (`from` is `db.read`: it reads the last commit) or inside one. */
 export function prepareSelect<Q>(
   db: Pick<Db<unknown>, 'read' | 'prepareWrite'>,
   build: (from: Reader) => { prepare(): Q },
@@ -32,7 +32,7 @@ export function prepareForEach<Q>(
   }
 }
 
-/** Finds the row with a primary key of texts; undefined if there is none. */
+/** Finds a row by its primary key, whose columns are text; undefined if there is none. */
 export function prepareFind<T extends SQLiteTable>(
   db: Pick<Db<unknown>, 'read' | 'prepareWrite'>,
   table: T,
@@ -64,7 +64,7 @@ export function prepareInsert<T extends SQLiteTable>(db: Preparing, table: T) {
   }
 }
 
-/** Changes the row with a primary key and returns it as stored; undefined if there is none. */
+/** Updates the row with the given primary key and returns it as stored; undefined if there is none. */
 export function prepareUpdate<T extends SQLiteTable>(db: Preparing, table: T) {
   const [key] = findTableKey(table)
   if (key === undefined) throw new Error('the table has no primary key')

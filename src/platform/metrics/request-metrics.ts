@@ -4,7 +4,7 @@ import { LIMITS, type Registry, type RequestSeries, startAtZero } from './regist
 export const requestMetrics: MetricList<{ registry: Registry }> = {
   homeport_http_request_duration_seconds: {
     type: 'histogram',
-    help: 'Time from the request, without the arrival of a JSON body, to its response; by method, route pattern, status and code of the response',
+    help: 'Time from the request to its response, not counting the upload of a JSON body; by method, route pattern, status and code of the response',
     read: ({ registry }) => registry.requests().flatMap(toValues),
   },
   homeport_http_replies_total: counter(

@@ -139,7 +139,7 @@ test('server data has versions too, and only for users who exist', async () => {
   }
 })
 
-test('concurrent patches of different members are all kept', async () => {
+test('concurrent patches to different members are all kept', async () => {
   await using app = await createTestApp()
   const { get, patch } = dataOf(app, await app.register())
   const names = Array.from({ length: 20 }, (_, at) => `member ${at}`)

@@ -128,7 +128,7 @@ const columnsFor = (urls: Record<string, string>): Column<Entry>[] => [
     cell: ({ operator, origin }) => operator ?? `Command line, user ${origin}`,
   },
   {
-    name: 'Address',
+    name: 'IP address',
     onPhone: 'line',
     cell: ({ operator, origin }) => operator && <span class="unbroken">{origin}</span>,
   },

@@ -78,7 +78,7 @@ export function Screen() {
               order="-seen"
               columns={[
                 { name: 'Device', field: 'device' },
-                { name: 'Address', onPhone: 'line', field: 'ip' },
+                { name: 'IP address', onPhone: 'line', field: 'ip' },
                 { name: 'Last seen', sort: '-seen', field: 'lastSeenAt', format: asTimeAgo },
                 {
                   name: 'Actions',

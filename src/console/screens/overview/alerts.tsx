@@ -71,12 +71,12 @@ function RuleItem({ rule, reload }: { rule: RuleState; reload: () => Promise<voi
         <strong>{title}</strong> <Badge tone={tone}>{state}</Badge>
         <p class="soft">
           {unit !== '' && `${measured}Alert when ${limit}`}
-          {unit === '' && 'Alert when it happens'}
+          {unit === '' && 'Alert when this is true'}
           {minutes > 0 && ` for ${plural(minutes, 'minute')}`}.
           {firedAt !== null && (
             <>
               {' '}
-              Since <TimeAgo at={firedAt} />. {rule.advice}
+              Started <TimeAgo at={firedAt} />. {rule.advice}
             </>
           )}
         </p>

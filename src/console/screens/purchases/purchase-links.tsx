@@ -30,7 +30,7 @@ export function LinkPurchase({ userId, reload }: { userId: string; reload: Reloa
       asks={['reason']}
       label="Link a purchase"
       verb={
-        owners.length === 0 ? 'Link purchase' : `Remove from ${owners.map(ownerName).join(', ')}`
+        owners.length === 0 ? 'Link purchase' : `Transfer from ${owners.map(ownerName).join(', ')}`
       }
       done="Purchase linked."
       isDisabled={purchases.length === 0}
@@ -64,7 +64,7 @@ export function LinkPurchase({ userId, reload }: { userId: string; reload: Reloa
         {purchases.map((one) =>
           one.owner === null
             ? `${productName(one)} currently has no owner. `
-            : `${productName(one)} belongs to ${ownerName(one)} now. `,
+            : `${productName(one)} currently belongs to ${ownerName(one)}. `,
         )}
       </p>
     </ActionButton>

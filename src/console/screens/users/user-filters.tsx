@@ -89,8 +89,8 @@ export function UserFilters({ total }: { total: number | null }) {
           />
         </Field>
         <LastSeen filter={filter} onChange={set} />
-        {day('createdFrom', 'Registered from (UTC)')}
-        {day('createdTo', 'Registered until (UTC)')}
+        {day('createdFrom', 'Registered on or after (UTC)')}
+        {day('createdTo', 'Registered on or before (UTC)')}
       </Filters>
       <Views filter={filter} />
     </>
@@ -105,8 +105,8 @@ function describe(name: string, value: string): string {
     guest: () => (value === 'true' ? 'Guest' : 'Registered'),
     platform: () => PLATFORM_NAMES[value] ?? value,
     country: () => value.toUpperCase(),
-    createdFrom: () => `Registered from ${formatDay(value)} (UTC)`,
-    createdTo: () => `Registered until ${formatDay(value)} (UTC)`,
+    createdFrom: () => `Registered on or after ${formatDay(value)} (UTC)`,
+    createdTo: () => `Registered on or before ${formatDay(value)} (UTC)`,
     seenWithin: () => `Seen in ${lastDays(value)}`,
     notSeenFor: () => `Not seen in ${lastDays(value)}`,
   }

@@ -8,11 +8,11 @@ type BacklogDeps = { db: BillingDb; projection: Projection; now: () => Date; log
 
 export type Backlog = ReturnType<typeof createBacklog>
 
-/** Between two slices other work has the time of two, in which further events for the next slice arrive. */
+/** After each slice, other work gets twice the time that it took; meanwhile, events for the next slice arrive. */
 const PAUSE_SLICES = 2
 const MAX_PAUSE_MS = 100
 
-/** Works in slices, which delay no other work. Each is one change, and so needs no lease: it is the claim. */
+/** Works in slices, so that other work is not delayed. A slice is done while it is claimed, so it needs no lease. */
 export function createBacklog({ db, projection, now, log }: BacklogDeps) {
   return createWorkers<{ id: string; ms: number }>({
     name: 'billing backlog',

@@ -1,9 +1,9 @@
-type Job = { work: () => Promise<void>; refuse: (error: unknown) => void; since: number }
+type Job = { work: () => Promise<void>; reject: (error: unknown) => void; since: number }
 
 /** How long an instance works through its queue before another one may take the lock, in ms. */
 const HOLD_MS = 50
 
-/** When the lock cannot be taken, jobs older than this are refused: their callers have already timed out. In ms. */
+/** When the lock cannot be taken, jobs older than this are rejected: their callers have already timed out. In ms. */
 const MAX_WAIT_MS = 10_000
 
 /** Taking the lock of `withLock` once runs a batch of jobs, one after another. */
@@ -15,7 +15,7 @@ export function createExclusiveQueue(withLock: (work: () => Promise<void>) => Pr
   function run<T>(work: () => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const job = () => work().then(resolve, reject)
-    waiting.push({ work: job, refuse: reject, since: performance.now() })
+    waiting.push({ work: job, reject, since: performance.now() })
     draining ??= drain()
     return promise
   }
@@ -24,13 +24,13 @@ export function createExclusiveQueue(withLock: (work: () => Promise<void>) => Pr
     while (waiting.length > 0) {
       await withLock(runBatch).catch(rejectExpired)
     }
-    // At once, so that no job is added to a queue that has ended.
+    // Synchronously, so that no job is added to a queue that has ended.
     draining = null
   }
 
   function rejectExpired(error: unknown) {
     const since = performance.now() - MAX_WAIT_MS
-    do waiting.shift()?.refuse(error)
+    do waiting.shift()?.reject(error)
     while ((waiting[0]?.since ?? Number.POSITIVE_INFINITY) < since)
   }
 

@@ -9,11 +9,11 @@ const dialect = new PgDialect({ casing: 'snake_case' })
 
 /** drizzle over `run`. Encoders and decoders are prepared once per query, and errors never contain queries. */
 export function queriesOver(run: Run): Queries {
-  const session = new RunningSession(run)
+  const session = new RunSession(run)
   return new PgDatabase(dialect, session as never, undefined) as unknown as Queries
 }
 
-class RunningSession extends PgSession {
+class RunSession extends PgSession {
   readonly #run: Run
 
   constructor(run: Run) {

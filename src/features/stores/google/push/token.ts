@@ -29,7 +29,7 @@ export function createPushTokenCheck({ jwksUrl, account, audience, now }: PushTo
     refusal = 'the Pub/Sub subscription sends no token. Enable authentication in it.'
     if (token === undefined) throw notFromPubSub('missing')
     const { email, email_verified: isVerified } = await verify(token)
-    refusal = 'another account than PLAY_PUSH_ACCOUNT signs them.'
+    refusal = 'an account other than PLAY_PUSH_ACCOUNT signs them.'
     if (email !== account || isVerified !== true) throw notFromPubSub('unknown_account')
     refusal = null
   }
