@@ -5,6 +5,7 @@ import { signJwt } from '../../src/lib/crypto/es256.ts'
 import { createTestApp } from '../support/app.ts'
 import { DAY, deliver, purchase, T0 } from '../support/billing.ts'
 import { networkTo } from '../support/network.ts'
+import { simulateDelay } from '../support/until.ts'
 
 const LOGIN = { email: 'ann@example.com', password: 'correct horse battery' }
 const KEPT = 'homeport.kept'
@@ -225,7 +226,7 @@ async function hasAccess(client: Client): Promise<boolean> {
 function createStorage(kind: string): Storage {
   const items = new Map<string, string>()
   const isSlow = kind === 'a keychain'
-  const after = <T>(work: () => T) => (isSlow ? Bun.sleep(1).then(work) : work()) as T
+  const after = <T>(work: () => T) => (isSlow ? simulateDelay(1).then(work) : work()) as T
   return {
     getItem: (key) => after(() => items.get(key) ?? null),
     setItem: (key, value) => after(() => void items.set(key, value)),
