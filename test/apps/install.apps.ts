@@ -105,11 +105,11 @@ test(
   async () => {
     const app = await makeApp(
       'expo',
-      'expo@55',
-      'expo-secure-store@55',
+      'expo@58',
+      'expo-secure-store@57',
       '@react-native-async-storage/async-storage@2',
-      'react@19.2.0',
-      'react-native@0.83',
+      'react@19.3.0',
+      'react-native@0.88',
     )
     const settings = {
       expo: { name: 'app', slug: 'app', version: '1.0.0', platforms: ['android'] },

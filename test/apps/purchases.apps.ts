@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeEmptyApp, PAGES, readExample, report, run } from '../support/app-projects.ts'
@@ -28,6 +28,12 @@ const COMPILER_OPTIONS = {
   resolveJsonModule: true,
 }
 
+const EXPO = { name: 'app', slug: 'app', version: '1.0.0' }
+const INDEX = `import { registerRootComponent } from 'expo'
+import App from './App'
+registerRootComponent(App)
+`
+
 let folder = ''
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'homeport-purchases-'))
@@ -45,7 +51,9 @@ test(
     const iosApp = await readExample('App.tsx', APP_STORE_PAGE)
     for (const library of ['expo-iap', 'react-native-iap']) {
       const files = {
-        'app.json': '{ "expo": { "version": "1.0.0" } }',
+        'app.json': JSON.stringify({ expo: { ...EXPO, platforms: ['android', 'web'] } }),
+        'package.json': '{ "private": true, "main": "index.js" }',
+        'index.js': INDEX,
         'api.ts': await readExample('api.ts'),
         'session-storage.ts': await readExample('session-storage.ts'),
         'purchases.ios.ts': await readExample('purchases.ts', APP_STORE_PAGE),
@@ -62,8 +70,10 @@ test(
       compile(app, [`${library}/App.tsx`], ['.web', ''])
       await report(app, library, library)
     }
+    await expectNoNativeModuleOnTheWeb(join(app, 'expo-iap'))
+    for (const name of ['expo', 'react-native']) await report(app, name, name)
   },
-  5 * MINUTES,
+  10 * MINUTES,
 )
 
 const missingTools = ['java', 'npm'].filter((name) => Bun.which(name) === null)
@@ -89,6 +99,16 @@ test.skipIf(missingTools.length > 0)(
   },
   5 * MINUTES,
 )
+
+/** Bundles an app: the native module must be in that for Android only. */
+async function expectNoNativeModuleOnTheWeb(app: string) {
+  await symlink('../node_modules', join(app, 'node_modules'))
+  run(app, 'npx', 'expo', 'export', '--platform', 'android', '--platform', 'web')
+  const withModule: string[] = []
+  for await (const path of new Bun.Glob('dist/**/*.{js,hbc}').scan(app))
+    if ((await Bun.file(join(app, path)).text()).includes('ExpoIap')) withModule.push(path)
+  expect(withModule).toEqual([expect.stringMatching(/android.*\.hbc$/)])
+}
 
 /** Compiles an app as Metro resolves its files for one platform. */
 function compile(app: string, files: string[], moduleSuffixes: string[]) {

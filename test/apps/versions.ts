@@ -19,8 +19,11 @@ export const MOBILE = {
   expoIap: 'expo-iap@5.8.1',
   reactNativeIap: 'react-native-iap@16.7.1',
   expo: 'expo@58.0.26',
+  asyncStorage: '@react-native-async-storage/async-storage@2.2.0',
   expoSecureStore: 'expo-secure-store@57.0.4',
   reactNative: 'react-native@0.88.1',
   react: 'react@19.3.1',
+  reactDom: 'react-dom@19.3.1',
+  reactNativeWeb: 'react-native-web@0.21.4',
   reactTypes: '@types/react@19.3.0',
 }
