@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { PluginBuilder } from 'bun'
-import { description, license, version } from '../package.json' with { type: 'json' }
+import manifest from '../package.json' with { type: 'json' }
 import { packPackage, writeArchive } from './client-archive.ts'
 import { readDeclarations } from './client-declarations.ts'
 import { readPages } from './client-pages.ts'
@@ -62,6 +62,8 @@ export async function buildClient(name = 'homeport-client'): Promise<PackageFile
 }
 
 function packageJson(name: string) {
+  const { description, license, version } = manifest
+  const { repository, homepage, bugs } = manifest as Record<string, unknown>
   const exports = Object.entries(ENTRIES).map(([path, { module }]) => {
     const file = basename(module)
     const require = { types: `./cjs/${file}.d.ts`, default: `./cjs/${file}.js` }
@@ -73,6 +75,8 @@ function packageJson(name: string) {
     version,
     description: `The Homeport client for apps. ${description}`,
     license,
+    // Left out while they are not set.
+    ...{ repository, homepage, bugs },
     type: 'module',
     sideEffects: false,
     main: './cjs/client.js',
