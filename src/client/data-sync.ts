@@ -1,8 +1,10 @@
 import { mergePatch } from '../lib/text/merge-patch.ts'
-import type { ApiError } from './api-error.ts'
+import { ApiError } from './api-error.ts'
+import { utf8 } from './bytes.ts'
 import type { DataFunctions, DataSync, DataSyncOptions, DataSyncState, JsonObject } from './data.ts'
 import type { UserData } from './models.ts'
 import type { SessionKeeper } from './session.ts'
+import { notSignedIn } from './session-replies.ts'
 import { createSlot, type Storage } from './storage.ts'
 import { type AuthChange, withTabLock } from './tabs.ts'
 import type { ChangeFunctions } from './user-changes.ts'
@@ -20,6 +22,11 @@ type Local = { base: JsonObject; version: string | null; patch: JsonObject | nul
 
 /** The server will never accept these changes. */
 const REJECTED = ['payload_too_large', 'validation_failed']
+/** The largest document, in bytes of JSON. */
+const MAX_BYTES = 64 * 1024
+/** Delays in ms before changes are sent again. */
+const RETRY_MS = 2_000
+const MAX_RETRY_MS = 60_000
 
 /** Keeps the user's document on this device, and exchanges it when the server can be reached. */
 export async function startDataSync(
@@ -31,12 +38,23 @@ export async function startDataSync(
   let userId = (await session.read())?.userId ?? null
   let local = await load(userId)
   let error: ApiError | null = null
+  let dropped: JsonObject | null = null
+  let failures = 0
+  let retry: ReturnType<typeof setTimeout> | undefined
   let state = toState()
   let running: Promise<void> | null = null
   /** Whether the document may have changed since the last request was sent. */
   let isOutdated = false
   let lastUpdate: Promise<unknown> = Promise.resolve()
+  const page = globalThis as {
+    addEventListener?: (name: string, listener: () => void) => void
+    removeEventListener?: (name: string, listener: () => void) => void
+  }
+  const syncUnsent = () => void (local.patch && sync())
+  page.addEventListener?.('online', syncUnsent)
   const stops = [
+    () => page.removeEventListener?.('online', syncUnsent),
+    () => clearTimeout(retry),
     deps.onAuthChange((change) => void followUser(change)),
     deps.onChange(({ kind }) => void (kind === 'data' && sync())),
   ]
@@ -47,8 +65,14 @@ export async function startDataSync(
       return () => void listeners.delete(listener)
     },
     async change(patch) {
+      if (!isObject(patch)) throw new TypeError('A change must be an object.')
+      if (userId === null) throw notSignedIn()
       await update(userId, (latest) => {
-        latest.patch = mergePatches(latest.patch ?? {}, patch)
+        const all = mergePatches(latest.patch ?? {}, patch)
+        // Sent with earlier changes, it would be rejected with them.
+        if (isTooLarge(mergePatch(latest.base, all))) throw tooLarge()
+        latest.patch = all
+        dropped = null
       })
       void sync()
     },
@@ -66,6 +90,7 @@ export async function startDataSync(
     if (next === userId) return
     userId = next
     error = null
+    dropped = null
     local = await load(next).catch(empty)
     publish()
   }
@@ -95,13 +120,21 @@ export async function startDataSync(
           Object.assign(latest, { base: reply.data, version: reply.version })
         })
         error = null
+        failures = 0
       } catch (failure) {
         error = await recover(owner, failure as ApiError, sent).catch((next) => next)
         publish()
         // Asked again in the meantime, perhaps because the connection has returned.
-        if (error && !isOutdated) return
+        if (error && !isOutdated) return retryLater()
       }
     }
+  }
+
+  /** The stream of changes may have survived what made the request fail. */
+  function retryLater() {
+    clearTimeout(retry)
+    const delay = Math.min(RETRY_MS * 2 ** failures++, MAX_RETRY_MS) * (0.5 + Math.random())
+    if (local.patch) retry = setTimeout(syncUnsent, delay)
   }
 
   /** Returns the failure that the app should know about; null after a conflict that was merged. */
@@ -110,6 +143,7 @@ export async function startDataSync(
     if (sent && REJECTED.includes(failure.code)) {
       await update(owner, (latest) => {
         latest.patch = withoutSent(latest.patch, sent)
+        dropped = sent
       })
     }
     if (failure.code !== 'precondition_failed') return failure
@@ -152,7 +186,8 @@ export async function startDataSync(
 
   function toState(): DataSyncState {
     const { base, patch } = local
-    return { data: mergePatch(base, patch ?? {}) as JsonObject, hasUnsent: patch !== null, error }
+    const data = mergePatch(base, patch ?? {}) as JsonObject
+    return { data, hasUnsent: patch !== null, dropped, error }
   }
 
   function slotOf(owner: string | null) {
@@ -169,6 +204,15 @@ export async function startDataSync(
     }
     return empty()
   }
+}
+
+function isTooLarge(document: unknown): boolean {
+  return utf8(JSON.stringify(document)).length > MAX_BYTES
+}
+
+function tooLarge(): ApiError {
+  const message = 'With this change, the document would exceed 64 KiB.'
+  return new ApiError({ status: 0, code: 'payload_too_large', message })
 }
 
 function empty(): Local {

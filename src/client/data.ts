@@ -56,7 +56,9 @@ export type DataSyncState = {
   data: JsonObject
   /** Whether the server lacks some of them. */
   hasUnsent: boolean
-  /** Why the last exchange failed; null if it did not. Changes that the server rejects are dropped. */
+  /** Changes that the server has rejected, and that are lost; null after the next change. */
+  dropped: JsonObject | null
+  /** Why the last exchange failed, such as `network_error`; null if it did not. */
   error: ApiError | null
 }
 
@@ -66,7 +68,7 @@ export type DataSync = {
   getSnapshot: () => DataSyncState
   /** Calls `listener` after each change. Returns a function that stops it. */
   subscribe: (listener: () => void) => () => void
-  /** Applies a merge patch at once; resolves when it is stored on this device, and sends it when possible. Throws `storage_failed`. */
+  /** Applies a merge patch at once; resolves when it is stored on this device, and sends it when possible. Throws `payload_too_large`, `storage_failed` and `unauthenticated`. */
   change: (patch: JsonObject) => Promise<void>
   /** Exchanges changes now. It happens by itself after a change, a change elsewhere and a reconnection. Never rejects. */
   sync: () => Promise<void>

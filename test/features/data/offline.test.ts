@@ -55,8 +55,8 @@ test('devices that change the document without a connection agree in the end', a
       for (const sync of [phone, tablet, phone]) await sync.sync()
       const { data } = await client.readData()
       expect(devices.map((sync) => sync.getSnapshot())).toEqual([
-        { data, hasUnsent: false, error: null },
-        { data, hasUnsent: false, error: null },
+        { data, hasUnsent: false, dropped: null, error: null },
+        { data, hasUnsent: false, dropped: null, error: null },
       ])
       for (const sync of devices) sync.stop()
 
@@ -111,19 +111,58 @@ test('a change during a request does not repeat what another device has undone',
   expect((await client.readData()).data).toEqual({ favorites: { y: true } })
 })
 
-test('changes that the server rejects do not keep the device from reading', async () => {
+test('changes that the server rejects are reported, and do not keep the device from reading', async () => {
   await using device = await createDevice()
   const { sync, client } = device
   await sync.sync()
-  await sync.change({ text: 'x'.repeat(70_000) })
-  await until(() => sync.getSnapshot().error !== null, 'the rejection is not reported')
-  expect(sync.getSnapshot()).toMatchObject({
-    hasUnsent: false,
-    error: { code: 'payload_too_large' },
-  })
-  await client.patchData({ theme: 'dark' })
+  const text = 'x'.repeat(40_000)
+  device.isOnline = false
+  await sync.change({ text })
+  await client.patchData({ other: text })
+  device.isOnline = true
   await sync.sync()
-  expect(sync.getSnapshot()).toEqual({ data: { theme: 'dark' }, hasUnsent: false, error: null })
+  await until(() => sync.getSnapshot().dropped !== null, 'the rejection is not reported')
+  expect(sync.getSnapshot()).toMatchObject({ hasUnsent: false, dropped: { text } })
+  await client.replaceData({ theme: 'dark' })
+  await sync.sync()
+  expect(sync.getSnapshot()).toMatchObject({ data: { theme: 'dark' }, error: null })
+  await sync.change({ theme: 'light' })
+  expect(sync.getSnapshot().dropped).toBeNull()
+})
+
+test('a change that is too large is refused at once, and loses no earlier change', async () => {
+  await using device = await createDevice()
+  const { sync, client } = device
+  await sync.sync()
+  device.isOnline = false
+  await sync.change({ theme: 'dark' })
+  await expect(sync.change({ text: 'x'.repeat(70_000) })).rejects.toMatchObject({
+    code: 'payload_too_large',
+  })
+  device.isOnline = true
+  await sync.sync()
+  await until(() => !sync.getSnapshot().hasUnsent, 'the change is not sent')
+  expect((await client.readData()).data).toEqual({ theme: 'dark' })
+})
+
+test('a change is sent again after a failure that the stream of changes has survived', async () => {
+  await using device = await createDevice()
+  const { sync, client } = device
+  await sync.sync()
+  device.isOnline = false
+  await sync.change({ theme: 'dark' })
+  await until(() => sync.getSnapshot().error !== null, 'the exchange does not fail')
+  device.isOnline = true
+  await until(() => !sync.getSnapshot().hasUnsent, 'the change is not sent', { deadlineMs: 15_000 })
+  expect((await client.readData()).data).toEqual({ theme: 'dark' })
+}, 20_000)
+
+test('a change without a signed-in user is refused', async () => {
+  await using device = await createDevice()
+  await device.ofDevice.logout()
+  const { sync } = device
+  await until(() => !sync.getSnapshot().hasUnsent, 'the document is still there')
+  await expect(sync.change({ theme: 'dark' })).rejects.toMatchObject({ code: 'unauthenticated' })
 })
 
 test('an app merges what two devices have changed at the same time', async () => {
