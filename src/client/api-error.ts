@@ -58,4 +58,9 @@ export class ApiError extends Error {
     this.retryAfter = failure.retryAfter ?? null
     this.isGenuine = failure.isGenuine ?? false
   }
+  /** What a log shows of it: JSON would contain only the name. */
+  toJSON() {
+    const { name, message, status, code, details, requestId, retryAfter } = this
+    return { name, message, status, code, details, requestId, retryAfter }
+  }
 }

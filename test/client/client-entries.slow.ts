@@ -17,6 +17,7 @@ const APPS = ['testing-app.ts', 'react-app.ts']
 const EXAMPLES = {
   'client.md': ['sign-in.ts', 'session-storage.ts'],
   'client-testing.md': ['trial.test.ts'],
+  'user-data.md': ['preferences.tsx'],
   'client-react.md': ['app.tsx', 'sign-in-form.tsx', 'paywall.tsx', 'account.tsx', 'app.test.tsx'],
 }
 /** The packages and globals of the app that the examples use. */

@@ -263,3 +263,14 @@ test('servers are independent, and behave the same in every run', async () => {
   expect(await codeOf(clientOf(second).login(LOGIN))).toBe('ok')
   expect(() => first.grantSubscription('nobody')).toThrow('The fake server has no user nobody.')
 })
+
+test('an error names its status and code in a log of JSON', async () => {
+  const error = await clientOf(createFakeServer())
+    .login(LOGIN)
+    .catch((failure: ApiError) => failure)
+  expect(JSON.parse(JSON.stringify(error))).toMatchObject({
+    name: 'ApiError',
+    status: 401,
+    code: 'invalid_credentials',
+  })
+})

@@ -22,7 +22,7 @@ test('serves the package, and its integrity and install line are in the API refe
   expect(description).toContain(`\`${integrity}\``)
   const name = `homeport-client-${version}.tgz`
   expect(description).toContain(
-    `curl --create-dirs -o vendor/${name} https://api.example.com/client-${version}.tgz && npm install ./vendor/${name}`,
+    `curl -f --create-dirs -o vendor/${name} https://api.example.com/client-${version}.tgz && npm install ./vendor/${name}`,
   )
   const archive = await new Bun.Archive(bytes).files()
   const manifest = JSON.parse((await archive.get('package/package.json')?.text()) ?? '')

@@ -32,7 +32,7 @@ export async function describeClientPackage(baseUrl: string): Promise<string> {
     ? ''
     : `
 
-Apps in TypeScript or JavaScript keep the client of this version in their repository: \`curl --create-dirs -o vendor/${CLIENT_PACKAGE_NAME} ${baseUrl}${VERSIONED_PATH} && npm install ./vendor/${CLIENT_PACKAGE_NAME}\`. Its integrity is \`${found.integrity}\`.`
+Apps in TypeScript or JavaScript keep the client of this version in their repository: \`curl -f --create-dirs -o vendor/${CLIENT_PACKAGE_NAME} ${baseUrl}${VERSIONED_PATH} && npm install ./vendor/${CLIENT_PACKAGE_NAME}\`. Its integrity is \`${found.integrity}\`.`
 }
 
 /** The client package, which npm installs from either address. The address of another version is 404 with the reason. */
