@@ -206,6 +206,8 @@ browserTest('breaks no words in tables', async () => {
   const { page, context } = await world.open({ viewport: { width: 1024, height: 700 } })
   // As long as those of real users.
   await page.route('**/console/api/**', async (route) => {
+    // The stream of the session does not end.
+    if (route.request().headers()['accept'] === 'text/event-stream') return route.continue()
     const response = await route.fetch()
     const body = (await response.text())
       .replaceAll('@example.com', '.surname@mail.provider.example.com')

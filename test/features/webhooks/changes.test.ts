@@ -86,7 +86,8 @@ test('all failed deliveries of an endpoint are sent again', async () => {
   const { id } = (await webhooks.endpoints.add({ url: receiver.url, events: ['all'] })).endpoint
   await webhooks.endpoints.add({ url: other.url, events: ['all'] })
   for (let count = 0; count < 3; count++) await emit(app, CREATED)
-  await webhooks.flush()
+  const failed = async () => (await webhooks.deliveries.list({ state: 'failed' })).total
+  await until(async () => (await failed()) === 6, 'not all deliveries have failed')
   await expect(webhooks.deliveries.resendFailed(id)).rejects.toThrow('Enable it first.')
   receiver.reply = () => new Response()
   await webhooks.endpoints.enable(id)
@@ -95,7 +96,7 @@ test('all failed deliveries of an endpoint are sent again', async () => {
   expect(printed).toBe('Queued 3 deliveries.')
   await until(() => receiver.received.length === 6, 'the deliveries are not sent again')
   await webhooks.flush()
-  expect((await webhooks.deliveries.list({ state: 'failed' })).total).toBe(3)
+  expect(await failed()).toBe(3)
   expect((await typeCommand(app, 'webhooks resend-failed', [id])).outcome).toBe(0)
 })
 
