@@ -15,7 +15,7 @@ const ROTATION_EFFECTS = {
 
 const keysList = defineList({
   name: 'keys',
-  summary: 'List the public keys by thumbprint; apps may pin those with use enc',
+  summary: 'List the public keys by thumbprint; apps may name them in pinnedKeys and signingKeys',
   console: 'keys',
   query: closedObject({}),
   read: async (rings: KeyRings) => describeKeys(rings),
