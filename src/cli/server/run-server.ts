@@ -113,9 +113,7 @@ export async function runServer(
   )
   // A network disk may take a long time to respond.
   void warnIfTargetUnwritable(config, log)
-  const { settings, plans } = services
-  for (const sentence of describeExamples(await settings.read(), await plans.list()))
-    log.warn(sentence)
+  await warnOfExamples(services, log)
   stack.defer(await startScheduledJobs(services, serverProcess, jobRuns, demo))
   stack.defer(onIdleAfterLoad(() => releaseMemory(services)))
   stack.defer(() => commands.stop(true))
@@ -201,6 +199,16 @@ async function checkStore({ storeOwner }: Services, log: Log) {
   if (problem === null) return
   if ((await storeOwner.state()).kind === 'elsewhere') throw new CommandError(problem)
   log.warn(problem)
+}
+
+/** A database that stops right after the start must not end the server. */
+async function warnOfExamples({ settings, plans }: Services, log: Log) {
+  try {
+    for (const sentence of describeExamples(await settings.read(), await plans.list()))
+      log.warn(sentence)
+  } catch (error) {
+    log.warn(describeForOperator(error as Error))
+  }
 }
 
 /** Returns a function that stops them. */
