@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path'
 import type { Subprocess } from 'bun'
 
 export const WEBHOOK_TOKEN = 'bench-token-0123456789'
-export const EXECUTABLE = join(import.meta.dir, '..', '..', 'dist', 'homeport')
+export const EXECUTABLE = join(import.meta.dir, '..', '..', 'dist', 'test', 'homeport')
 
 export type RunningServer = {
   port: number
