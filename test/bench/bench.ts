@@ -11,6 +11,7 @@ import { compare, http, load, ROUNDS, SECONDS } from './rounds.ts'
 import { benchSealed } from './sealed.ts'
 import { benchServerApi } from './server-api.ts'
 import {
+  EXECUTABLE,
   type RunningServer,
   residentMemory,
   startBare,
@@ -141,7 +142,7 @@ async function benchStart() {
     await server.stop()
   }
   const afterLoad = await memoryAfterLoad(dataDir, token)
-  const { size } = Bun.file(join(import.meta.dir, '..', '..', 'dist', 'homeport'))
+  const { size } = Bun.file(EXECUTABLE)
   console.log(`time to ready: ${median(times).toFixed(0)} ms (goal 70)`)
   console.log(`idle memory: ${(median(memory) / 1e6).toFixed(0)} MB resident (goal 72)`)
   console.log(
