@@ -82,17 +82,19 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
       plan,
       limits: plan && listStandardLimits(plan),
     }
-    const endsAt = findPaidPlan(purchases, catalogue)?.purchase.effectiveEnd ?? null
-    const active = entitlements.filter((entitlement) => entitlement.active)
-    const access: ProvenAccess = {
-      userId,
-      environment,
-      entitlements: Object.fromEntries(
-        active.map(({ id, purchase }) => [id, purchase.effectiveEnd]),
-      ),
-      plan: plan && { id: plan._id, code: plan.code, endsAt },
+    const describeAccess = (): ProvenAccess => {
+      const endsAt = findPaidPlan(purchases, catalogue)?.purchase.effectiveEnd ?? null
+      const active = entitlements.filter((entitlement) => entitlement.active)
+      return {
+        userId,
+        environment,
+        entitlements: Object.fromEntries(
+          active.map(({ id, purchase }) => [id, purchase.effectiveEnd]),
+        ),
+        plan: plan && { id: plan._id, code: plan.code, endsAt },
+      }
     }
-    return { subscription, access, language }
+    return { subscription, describeAccess, language }
   }
 
   /** A user's plan in production, and the purchase that gives it; null for none. */

@@ -33,7 +33,7 @@ export function subscriptionRoutes({
       const read = await subscription.read(session.userId, environment, wanted)
       set.headers['content-language'] = read.language
       varyBy(set, 'Accept-Language')
-      const proof = query.proof ? { proof: signProof(read.access) } : {}
+      const proof = query.proof ? { proof: signProof(read.describeAccess()) } : {}
       return data({ ...read.subscription, ...proof })
     },
     {
