@@ -21,3 +21,8 @@ export function randomHex(): string {
   else for (let at = 0; at < bytes.length; at++) bytes[at] = Math.random() * 256
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
+
+export function toBase64Url(bytes: Uint8Array): string {
+  const text = btoa(String.fromCharCode(...bytes))
+  return text.replace(/\+/g, '-').replace(/\//g, '_').replace(/=/g, '')
+}

@@ -3,6 +3,7 @@ import { ApiError } from './api-error.ts'
 import { utf8 } from './bytes.ts'
 import type { DataFunctions, DataSync, DataSyncOptions, DataSyncState, JsonObject } from './data.ts'
 import type { UserData } from './models.ts'
+import { retryDelay } from './retry-delay.ts'
 import type { SessionKeeper } from './session.ts'
 import { notSignedIn } from './session-replies.ts'
 import { createSlot, type Storage } from './storage.ts'
@@ -24,9 +25,6 @@ type Local = { base: JsonObject; version: string | null; patch: JsonObject | nul
 const REJECTED = ['payload_too_large', 'validation_failed']
 /** The largest document, in bytes of JSON. */
 const MAX_BYTES = 64 * 1024
-/** Delays in ms before changes are sent again. */
-const RETRY_MS = 2_000
-const MAX_RETRY_MS = 60_000
 
 /** Keeps the user's document on this device, and exchanges it when the server can be reached. */
 export async function startDataSync(
@@ -133,7 +131,7 @@ export async function startDataSync(
   /** The stream of changes may have survived what made the request fail. */
   function retryLater() {
     clearTimeout(retry)
-    const delay = Math.min(RETRY_MS * 2 ** failures++, MAX_RETRY_MS) * (0.5 + Math.random())
+    const delay = retryDelay(failures++)
     if (local.patch) retry = setTimeout(syncUnsent, delay)
   }
 

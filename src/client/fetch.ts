@@ -27,21 +27,33 @@ export type Fetch = (url: string, init?: RequestInit) => Promise<Response>
 
 export type Sending = { reply: Promise<RawReply>; cancel: () => void }
 
-/** By default with the platform's `fetch`, called on `globalThis`, which browsers require, and looked up at each call. */
-export function startFetch(
+const readText = (response: Response): Promise<string> => response.text()
+
+/**
+ * By default with the platform's `fetch`, called on `globalThis`, which browsers require, and looked up at each call.
+ * `read`: the text of a response; null once a stream has ended.
+ */
+export function sendByFetch(
   fetch: Fetch = (url, init) => globalThis.fetch(url, init),
   { url, method, headers, body }: RawRequest,
-  signal: AbortSignal,
+  read: (response: Response) => Promise<string | null> = readText,
   extra: object = {},
-): Promise<Response> {
-  return fetch(url, {
-    method,
-    headers,
-    signal,
-    ...(method === 'GET' ? noCacheOptions(headers) : {}),
-    ...(body === null ? {} : { body }),
-    ...extra,
-  })
+): Sending {
+  const controller = new AbortController()
+  const reply = async (): Promise<RawReply> => {
+    const response = await fetch(url, {
+      method,
+      headers,
+      signal: controller.signal,
+      ...(method === 'GET' ? noCacheOptions(headers) : {}),
+      ...(body === null ? {} : { body }),
+      ...extra,
+    })
+    const header = (name: string) => response.headers.get(name)
+    const text = await read(response)
+    return { status: response.status, text: text ?? '', header, isStream: text === null }
+  }
+  return { reply: reply(), cancel: () => controller.abort() }
 }
 
 /**

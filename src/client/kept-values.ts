@@ -32,6 +32,12 @@ export type Kept<T> = {
   refreshed: Promise<Kept<T>>
 }
 
+/** What the server has sent, which is its own refreshed value. */
+export function confirmed<T>(data: T, asOf: Date = new Date()): Kept<T> {
+  const reply = { data, isStale: false, asOf } as Kept<T>
+  return Object.assign(reply, { refreshed: Promise.resolve(reply) })
+}
+
 /** What the device keeps. */
 export type KeptFunctions = {
   /**
@@ -57,7 +63,7 @@ export const KEPT_NAMES = new Map<string, KeptName>([
 
 export const KEPT_KEY = 'homeport.kept'
 
-/** Removes what another user has left. A storage that fails keeps it, but nobody else can read it. */
+/** Removes what is kept for another user. If the storage fails it stays, but is shown to nobody else. */
 export async function forgetKept(storage: Storage, userId: string | null) {
   const isOwn = async () => (await storage.getItem(KEPT_KEY))?.includes(`"userId":"${userId}"`)
   try {

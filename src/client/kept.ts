@@ -2,7 +2,7 @@ import type { ApiError } from './api-error.ts'
 import type { AppFunctions } from './app-data.ts'
 import type { BillingFunctions } from './billing.ts'
 import type { Call, Caller, Envelope } from './caller.ts'
-import { KEPT_KEY, type Kept, type KeptName, type KeptValues } from './kept-values.ts'
+import { confirmed, KEPT_KEY, type Kept, type KeptName, type KeptValues } from './kept-values.ts'
 import type { Subscription } from './models.ts'
 import { applyClaims, readProof } from './proof.ts'
 import type { SessionKeeper } from './session.ts'
@@ -104,8 +104,7 @@ export function createKept(deps: KeptDeps) {
     const refresh = async (): Promise<Kept<KeptValues[Name]>> => {
       const data = await read[name]({ lang }, options)
       const asOf = (await load(userId)).entries[name]?.asOf ?? now()
-      const reply = { data, isStale: false, asOf: new Date(asOf) } as Kept<KeptValues[Name]>
-      return Object.assign(reply, { refreshed: Promise.resolve(reply) })
+      return confirmed(data, new Date(asOf))
     }
     const entry = memory.entries[name]
     const data = entry?.lang === lang ? await judge(name, entry, memory) : null
@@ -163,7 +162,7 @@ export function createKept(deps: KeptDeps) {
   async function load(userId: string | null): Promise<Memory> {
     try {
       const memory = JSON.parse((await slot.read()) ?? '') as Memory
-      if (memory.baseUrl === baseUrl && memory.userId === userId) return { ...memory }
+      if (memory.baseUrl === baseUrl && memory.userId === userId) return memory
     } catch {
       // Damaged, or there is none.
     }

@@ -1,3 +1,4 @@
+import { toBase64Url } from './bytes.ts'
 import type { Subscription } from './models.ts'
 
 /** What the server has signed. Ends are in seconds since 1970; null: no end. */
@@ -81,8 +82,7 @@ async function thumbprint({ crv, kty, x, y }: PublicJwk): Promise<string> {
   const digest = crypto?.subtle
     ? new Uint8Array(await crypto.subtle.digest('SHA-256', data))
     : await (await import('./p256.ts')).digest(data)
-  const text = btoa(String.fromCharCode(...digest))
-  return text.replace(/\+/g, '-').replace(/\//g, '_').replace(/=/g, '')
+  return toBase64Url(digest)
 }
 
 type Bytes = Uint8Array<ArrayBuffer>

@@ -5,7 +5,7 @@ import {
   type RawReply,
   type RawRequest,
   type Sending,
-  startFetch,
+  sendByFetch,
 } from './fetch.ts'
 
 type Xhr = {
@@ -42,27 +42,16 @@ export function sendStreaming(
     restart(timeout)
     onProgress?.(progress)
   }
-  return usesXhr ? sendByXhr(request, report) : sendByFetch(fetch, request, onProgress && report)
+  if (usesXhr) return sendByXhr(request, report)
+  const read = (response: Response) => readResponse(response, request.onText)
+  // The app's own `fetch` can report the progress of an upload.
+  return sendByFetch(fetch, request, read, onProgress ? { onProgress: report } : {})
 }
 
-/** The app's own `fetch` can report the progress of an upload by `onProgress`. */
-function sendByFetch(
-  fetch: Fetch | undefined,
-  request: RawRequest,
-  onProgress?: (progress: Progress) => void,
-): Sending {
-  const { onText } = request
-  const controller = new AbortController()
-  const reply = async () => {
-    const extra = onProgress ? { onProgress } : {}
-    const response = await startFetch(fetch, request, controller.signal, extra)
-    const { status } = response
-    const header = (name: string) => response.headers.get(name)
-    if (!onText || !isEventStream(header)) return { status, text: await response.text(), header }
-    await readStream(response, onText)
-    return { status, text: '', header, isStream: true }
-  }
-  return { reply: reply(), cancel: () => controller.abort() }
+async function readResponse(response: Response, onText?: OnText): Promise<string | null> {
+  if (!onText || !isEventStream((name) => response.headers.get(name))) return response.text()
+  await readStream(response, onText)
+  return null
 }
 
 function isEventStream(header: RawReply['header']): boolean {

@@ -1,17 +1,17 @@
 import { ApiError } from './api-error.ts'
 import type { Deadline } from './deadline.ts'
-import { type Fetch, type RawRequest, type Sending, startFetch, type Transmit } from './fetch.ts'
+import { type Fetch, sendByFetch, type Transmit } from './fetch.ts'
 import { createPart } from './part.ts'
 
-/** Sends with the platform's `fetch`. Streams and uploads with progress are a part of their own. */
+/** Sends with the platform's `fetch`. Loads the part for streams and for progress when it is needed. */
 export function createTransmit(fetch?: Fetch): Transmit {
   const streaming = createPart(() => import('./streaming.ts'))
   return async (request, deadline) => {
     throwIfFailed(deadline)
     const isPlain = request.onText === undefined && deadline.onProgress === undefined
-    const send = isPlain ? sendByFetch : (await streaming()).sendStreaming
+    const sendStreaming = isPlain ? null : (await streaming()).sendStreaming
     throwIfFailed(deadline)
-    const sending = send(fetch, request, deadline)
+    const sending = sendStreaming?.(fetch, request, deadline) ?? sendByFetch(fetch, request)
     deadline.onCancel(sending.cancel)
     const reply = await sending.reply.catch((cause) => {
       throwIfFailed(deadline)
@@ -26,14 +26,4 @@ export function createTransmit(fetch?: Fetch): Transmit {
 function throwIfFailed({ failure }: Deadline) {
   const cancellation = failure()
   if (cancellation) throw cancellation
-}
-
-function sendByFetch(fetch: Fetch | undefined, request: RawRequest): Sending {
-  const controller = new AbortController()
-  const reply = async () => {
-    const response = await startFetch(fetch, request, controller.signal)
-    const header = (name: string) => response.headers.get(name)
-    return { status: response.status, text: await response.text(), header }
-  }
-  return { reply: reply(), cancel: () => controller.abort() }
 }

@@ -16,6 +16,7 @@ import type { UploadInput } from '../attachments.ts'
 import { randomHex } from '../bytes.ts'
 import type { Client } from '../client.ts'
 import type { Progress } from '../deadline.ts'
+import { confirmed } from '../kept-values.ts'
 import type {
   AppSettings,
   Attachment,
@@ -25,7 +26,6 @@ import type {
   UserProfile,
 } from '../models.ts'
 import {
-  confirmed,
   findStore,
   type Loaded,
   type Resource,

@@ -1,7 +1,8 @@
 import type { ApiError } from '../api-error.ts'
 import type { Client } from '../client.ts'
-import type { Kept } from '../kept-values.ts'
+import { confirmed, type Kept } from '../kept-values.ts'
 import type { UserProfile } from '../models.ts'
+import { retryDelay } from '../retry-delay.ts'
 import type { AuthChange } from '../tabs.ts'
 import type { Change } from '../user-changes.ts'
 
@@ -58,8 +59,6 @@ export type Store = {
   followChanges: () => () => void
 }
 
-const RETRY_MS = 2_000
-const MAX_RETRY_MS = 60_000
 /** A longer timer fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
@@ -245,11 +244,10 @@ function createResource<T>(
     if (delay > 0 && delay < MAX_TIMER_MS && listeners.size > 0) end = setTimeout(reload, delay + 1)
   }
 
-  /** A change that was reported during an outage must not be lost. Randomized, so that phones do not all ask at once. */
+  /** A change that was reported during an outage must not be lost. */
   function retryAfter(seconds: number) {
     clearTimeout(retry)
-    const delay = Math.min(RETRY_MS * 2 ** failures++, MAX_RETRY_MS) * (0.5 + Math.random())
-    retry = setTimeout(load, Math.max(delay, seconds * 1_000))
+    retry = setTimeout(load, Math.max(retryDelay(failures++), seconds * 1_000))
   }
 
   function show(changes: Partial<Loaded<T>>) {
@@ -263,17 +261,11 @@ function createResource<T>(
   }
 }
 
-/** What the server has just sent. */
-export function confirmed<T>(data: T): Kept<T> {
-  const reply = { data, isStale: false, asOf: new Date() } as Kept<T>
-  return Object.assign(reply, { refreshed: Promise.resolve(reply) })
-}
-
-function mapKept<A, B>({ data, refreshed, ...rest }: Kept<A>, map: (data: A) => B): Kept<B> {
-  const next = { ...rest, data: map(data) } as Kept<B>
-  // The response of the server is its own refreshed value.
-  const mapped = rest.isStale ? refreshed.then((reply) => mapKept(reply, map)) : null
-  return Object.assign(next, { refreshed: mapped ?? Promise.resolve(next) })
+function mapKept<A, B>(kept: Kept<A>, map: (data: A) => B): Kept<B> {
+  const { isStale, asOf, refreshed } = kept
+  const data = map(kept.data)
+  if (!isStale) return confirmed(data, asOf)
+  return { data, isStale, asOf, refreshed: refreshed.then((reply) => mapKept(reply, map)) }
 }
 
 function mayRecover({ status, code }: ApiError): boolean {

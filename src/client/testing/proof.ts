@@ -1,3 +1,4 @@
+import { toBase64Url, utf8 } from '../bytes.ts'
 import type { Subscription } from '../models.ts'
 
 const SECRET = new Uint8Array(32).fill(7)
@@ -22,21 +23,12 @@ export async function signProof(userId: string, subscription: Subscription, now:
     },
   }
   const { x, y } = getPublicKey(SECRET)
-  const jwk = { crv: 'P-256', kty: 'EC', x: encode(x), y: encode(y) }
+  const jwk = { crv: 'P-256', kty: 'EC', x: toBase64Url(x), y: toBase64Url(y) }
   const header = { alg: 'ES256', typ: 'access+jwt', kid: 'fake', jwk }
-  const text = [header, payload].map((part) => encode(toBytes(JSON.stringify(part)))).join('.')
-  return `${text}.${encode(sign(SECRET, toBytes(text)))}`
+  const text = [header, payload].map((part) => toBase64Url(utf8(JSON.stringify(part)))).join('.')
+  return `${text}.${toBase64Url(sign(SECRET, utf8(text)))}`
 }
 
 function toSeconds(time: string | null): number | null {
   return time === null ? null : Math.floor(Date.parse(time) / 1000)
-}
-
-function toBytes(text: string): Uint8Array {
-  return new TextEncoder().encode(text)
-}
-
-function encode(bytes: Uint8Array): string {
-  const text = btoa(String.fromCharCode(...bytes))
-  return text.replace(/\+/g, '-').replace(/\//g, '_').replace(/=/g, '')
 }
