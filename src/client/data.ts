@@ -70,7 +70,7 @@ export type DataSync = {
   subscribe: (listener: () => void) => () => void
   /** Applies a merge patch at once; resolves when it is stored on this device, and sends it when possible. Throws `payload_too_large`, `storage_failed` and `unauthenticated`. */
   change: (patch: JsonObject) => Promise<void>
-  /** Exchanges changes now. It happens by itself after a change, a change elsewhere and a reconnection. Never rejects. */
+  /** Exchanges changes now, as also happens automatically after each change and reconnection. Never rejects. */
   sync: () => Promise<void>
   /** Stops following the server. What is stored stays. */
   stop: () => void

@@ -242,7 +242,7 @@ function claimsOf(proof = ''): Record<string, unknown> {
   return JSON.parse(Buffer.from(proof.split('.')[1] ?? '', 'base64url').toString())
 }
 
-/** The proof with access for ever, and the old signature. */
+/** The proof with claims of access that never ends, under the old signature. */
 function withClaims(proof = ''): string {
   const [header, , signature] = proof.split('.')
   const claims = { ...claimsOf(proof), entitlements: { pro: null } }
