@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { countFileReaders } from '../../src/platform/http/body/connection-time.ts'
 import { PATH } from '../support/attachments.ts'
 import { selfSigned } from '../support/certificates.ts'
 import { openConnection } from '../support/raw-request.ts'
@@ -70,6 +71,23 @@ for (const scheme of ['http', 'https'] as const) {
       expect(await new Response(client.stdout).text()).toBe(expected)
   }, 90_000)
 }
+
+test.concurrent('a connection is watched once for all of its files, until it ends', async () => {
+  await using served = await serve()
+  const { pathname, search } = new URL(await served.upload(1024))
+  const client = await openConnection(served.port)
+  for (let times = 1; times <= 20; times++) {
+    client.socket.write(
+      `GET ${pathname}${search} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${served.token}\r\n\r\n`,
+    )
+    await until(() => client.received().split('200 OK').length > times, 'no file')
+  }
+  expect(countFileReaders(served.port)).toBe(1)
+  client.socket.destroy()
+  await until(() => countFileReaders(served.port) === 0, 'the connection is still watched', {
+    deadlineMs: 20_000,
+  })
+}, 60_000)
 
 /** The application behind a serving socket, with a short idle timeout. */
 async function serve(isTls = false) {

@@ -24,7 +24,15 @@ const EVENT_DATA_AT = process.arch === 'x64' ? 4 : 8
 const LIBRARIES = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1']
 
 /** `isAnswered`: nothing arrived since the last response. `idleMs`: since data was last sent or received. */
-export type Connection = { fd: number; peer: Uint8Array; isAnswered: boolean; idleMs: number }
+export type Connection = {
+  fd: number
+  port: number
+  peer: Uint8Array
+  peerPort: number
+  isAnswered: boolean
+  sentMs: number
+  idleMs: number
+}
 
 /** A listening socket. `close` leaves open connections alone. */
 export type ListeningSocket = {
@@ -46,27 +54,39 @@ export function captureListening<T>(listen: () => T): [T, ListeningSocket | null
 export function openConnections(ports: number[], fds = openFds()): Connection[] | null {
   if (libcOrNull() === null) return null
   return fds.flatMap((fd) => {
-    if (!ports.includes(readAddress(fd, 'getsockname')?.port ?? -1)) return []
-    const peer = readAddress(fd, 'getpeername')?.bytes
+    const port = readAddress(fd, 'getsockname')?.port ?? -1
+    if (!ports.includes(port)) return []
+    const peer = readAddress(fd, 'getpeername')
     const info = readOption(fd, IPPROTO_TCP, TCP_INFO, LAST_RECEIVED_AT + 4)
     if (!peer || !info) return []
-    const [sent, received] = [LAST_SENT_AT, LAST_RECEIVED_AT].map((at) => info.getUint32(at, true))
-    const [sentMs = 0, receivedMs = 0] = [sent, received]
-    return { fd, peer, isAnswered: receivedMs >= sentMs, idleMs: Math.min(sentMs, receivedMs) }
+    const [sentMs, receivedMs] = [LAST_SENT_AT, LAST_RECEIVED_AT].map((at) =>
+      info.getUint32(at, true),
+    ) as [number, number]
+    const isAnswered = receivedMs >= sentMs
+    const idleMs = Math.min(sentMs, receivedMs)
+    return { fd, port, peer: peer.bytes, peerPort: peer.port, isAnswered, sentMs, idleMs }
   })
 }
 
-type Peer = { address: string; port: number }
+type Peer = { address: string | { toString: () => string }; port: number }
 
-/** For how many ms nothing was sent to a peer; null if that is unknown. */
-export function createSendingIdleReader(port: number, peer: Peer | null): () => number | null {
-  let known: number | undefined
-  return () => {
-    if (known === undefined || !isConnection(known, port, peer)) known = connectionTo(port, peer)
-    if (known === undefined) return null
-    const info = readOption(known, IPPROTO_TCP, TCP_INFO, LAST_SENT_AT + 4)
-    return info?.getUint32(LAST_SENT_AT, true) ?? null
-  }
+/** For how many ms nothing was sent, by `describeConnection`; null on systems other than Linux. */
+export function readSendingIdleTimes(ports: number[]): Map<string, number> | null {
+  const connections = openConnections(ports)
+  return (
+    connections &&
+    new Map(
+      connections.map(({ port, peer, peerPort, sentMs }) => [
+        describeConnection(port, { address: ipaddr.fromByteArray([...peer]), port: peerPort }),
+        sentMs,
+      ]),
+    )
+  )
+}
+
+/** A connection to one of our ports, such as `3000 192.0.2.1 40000`. */
+export function describeConnection(port: number, peer: Peer): string {
+  return `${port} ${ipaddr.process(String(peer.address))} ${peer.port}`
 }
 
 /** Sends bytes to a peer around the runtime. Returns false where that is not possible. */
@@ -82,16 +102,12 @@ function connectionTo(port: number, peer: Peer | null): number | undefined {
   return openFds().find((fd) => isConnection(fd, port, peer))
 }
 
-function isConnection(fd: number, port: number, peer: Peer | null): boolean {
+function isConnection(fd: number, port: number, peer: Peer): boolean {
   const remote = readAddress(fd, 'getpeername')
-  if (peer === null || remote?.port !== peer.port) return false
-  const isSame =
-    formatAddress(ipaddr.fromByteArray([...remote.bytes])) === formatAddress(peer.address)
-  return isSame && readAddress(fd, 'getsockname')?.port === port
-}
-
-function formatAddress(address: string | { toString: () => string }): string {
-  return ipaddr.process(String(address)).toString()
+  // Formatting is slow, and a port tells most peers apart.
+  if (remote?.port !== peer.port || readAddress(fd, 'getsockname')?.port !== port) return false
+  const address = ipaddr.fromByteArray([...remote.bytes])
+  return describeConnection(port, { address, port: remote.port }) === describeConnection(port, peer)
 }
 
 /** Ends a connection: to the runtime it looks closed by the peer. */

@@ -1,5 +1,5 @@
-import type { Server } from 'bun'
-import { createSendingIdleReader } from '../../../lib/net/sockets.ts'
+import type { Server, SocketAddress } from 'bun'
+import { describeConnection, readSendingIdleTimes } from '../../../lib/net/sockets.ts'
 import { arrivesTooSlowly, atMinimumRate, PATIENT_RATE } from './arrival.ts'
 import { hasUnreadBody, rejectEncodedBody, streamChunks, tooLarge } from './body.ts'
 
@@ -33,13 +33,45 @@ export function keepConnection(request: Request, server: Server<unknown>, second
   if (unlimited.has(request)) return
   server.timeout(request, hasUnreadBody(request) ? MAX_SECONDS : seconds)
   if (!files.has(request)) return
-  const startedAt = performance.now()
-  const stillMs = createSendingIdleReader(server.port ?? 0, server.requestIP(request))
-  // Each write sets the timeout again, so it is renewed while the file is sent.
-  const renewing = setInterval(() => {
-    if ((stillMs() ?? performance.now() - startedAt) > MAX_STILL_MS) clearInterval(renewing)
+  const peer = server.requestIP(request)
+  // Formatting an address is slow, so it is done when a timeout is renewed.
+  const key = peer === null ? request : `${server.port} ${peer.address} ${peer.port}`
+  readers.set(key, { request, server, peer, seconds, startedAt: performance.now() })
+  renewing ??= setInterval(renewTimeouts, RENEW_MS).unref()
+}
+
+type Reader = {
+  request: Request
+  server: Server<unknown>
+  peer: SocketAddress | null
+  seconds: number
+  startedAt: number
+}
+
+/** The last file's request of each connection, or each request where the peer is unknown. */
+const readers = new Map<string | Request, Reader>()
+let renewing: Timer | null = null
+
+/** Each write sets the timeout again, so it is renewed while a file is sent. */
+function renewTimeouts() {
+  const ports = new Set([...readers.values()].map(({ server }) => server.port ?? 0))
+  const idleTimes = readSendingIdleTimes([...ports])
+  for (const [key, { request, server, peer, seconds, startedAt }] of readers) {
+    const stillMs =
+      idleTimes === null || peer === null
+        ? performance.now() - startedAt
+        : idleTimes.get(describeConnection(server.port ?? 0, peer))
+    if (stillMs === undefined || stillMs > MAX_STILL_MS) readers.delete(key)
     else server.timeout(request, seconds)
-  }, RENEW_MS).unref()
+  }
+  if (readers.size > 0 || renewing === null) return
+  clearInterval(renewing)
+  renewing = null
+}
+
+/** How many connections to `port` are kept open because they were sent a file. */
+export function countFileReaders(port: number): number {
+  return [...readers.values()].filter(({ server }) => server.port === port).length
 }
 
 /** While others wait for the memory that bodies occupy, a slow one is refused with `onContended()`. */
