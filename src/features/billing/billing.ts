@@ -7,11 +7,8 @@ import type { ExistingUsers } from '../../platform/user-table.ts'
 import { createAccessSearch } from './access/access-search.ts'
 import { type AccessChange, createAccessStates } from './access/access-states.ts'
 import { createHolders } from './access/holders.ts'
-import {
-  type Catalogue,
-  createUnmatchedList,
-  createUnmatchedReport,
-} from './access/plan-matching.ts'
+import { createOffers } from './access/offers.ts'
+import type { Catalogue } from './access/plan-matching.ts'
 import { createSubscription, type PlanLike } from './access/subscription.ts'
 import { createTimeline } from './access/timeline.ts'
 import type { ReadRates } from './business/conversion.ts'
@@ -79,14 +76,20 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     sandboxTesters: new Set(settings.sandboxTesters),
   }
   const holders = createHolders(deps)
-  const unmatched = createUnmatchedReport(log, deps.listPlans)
-  const reportUnmatched = unmatched.report
+  const offers = createOffers(deps)
+  const reportUnmatched = offers.report
   const accessStates = createAccessStates({ ...deps, holders, accessSettings, reportUnmatched })
-  const counting = createCounting({ ...deps, eventLog, delayMs: deps.countingDelayMs })
+  const counting = createCounting({
+    ...deps,
+    eventLog,
+    onCounted: offers.rememberCounted,
+    delayMs: deps.countingDelayMs,
+  })
   const projection = createProjection({
     db,
     eventLog,
     onChange: accessStates.compareAtEnd,
+    onPurchase: offers.remember,
     onAssigned: counting.markChanged,
     ...(sizes ? { sizes } : {}),
   })
@@ -130,8 +133,7 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     grants: createGrants({ ...deps, eventInbox, subscription }),
     accessSearch: createAccessSearch(db),
     timeline: createTimeline({ ...deps, eventLog, subscription, accessSettings }),
-    listUnmatched: createUnmatchedList(deps),
-    reportedUnmatched: unmatched.stillUnmatched,
+    listUnmatched: offers.listUnmatched,
     counting,
     figures: createFigures({ ...deps, readProgress: counting.readProgress }),
     rebuildBilling: createRebuild({ db, eventLog, projection, transactions, counting }),

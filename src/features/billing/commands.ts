@@ -1,6 +1,6 @@
 import { dataCommand, prettyJson } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
-import type { UnmatchedProduct } from './access/plan-matching.ts'
+import type { UnmatchedProduct } from './access/offers.ts'
 import type { PlanLike, Subscription } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
 import type { Environment } from './environment.ts'
@@ -56,8 +56,15 @@ const plansUnmatched = dataCommand({
     products.length === 0
       ? 'Every paid product belongs to a plan.'
       : products
-          .map(({ productId, priceId, entitlementIds, lines, customerId }) =>
-            [productId ?? '-', priceId ?? '-', entitlementIds, lines, customerId].join('\t'),
+          .map(({ productId, priceId, entitlementIds, lines, customerId, ...product }) =>
+            [
+              productId ?? '-',
+              priceId ?? '-',
+              product.unlocks ? entitlementIds : 'unlocks nothing',
+              lines,
+              customerId,
+              ...(product.environment === 'SANDBOX' ? ['test purchases'] : []),
+            ].join('\t'),
           )
           .join('\n'),
 })

@@ -3,10 +3,17 @@ import { highest, refusedDeliveries } from '../../platform/conditions/measure.ts
 import { gauge, type MetricList } from '../../platform/metrics/metrics.ts'
 import type { Registry } from '../../platform/metrics/registry.ts'
 import { countDeliveries } from '../../platform/metrics/request-metrics.ts'
+import type { UnmatchedProduct } from './access/offers.ts'
 import type { EventSearch } from './inbox/event-search.ts'
 import { DELIVERY_CODES, WEBHOOK_PATH } from './model.ts'
 
-export const billingMetrics: MetricList<{ eventSearch: EventSearch; registry: Registry }> = {
+type MetricsDeps = {
+  eventSearch: EventSearch
+  listUnmatched: () => Promise<UnmatchedProduct[]>
+  registry: Registry
+}
+
+export const billingMetrics: MetricList<MetricsDeps> = {
   homeport_billing_deliveries_total: countDeliveries(
     'Deliveries from the billing provider, by response code',
     WEBHOOK_PATH,
@@ -15,6 +22,13 @@ export const billingMetrics: MetricList<{ eventSearch: EventSearch; registry: Re
   homeport_billing_events_failed: gauge(
     'Billing events that could not be applied: see "homeport events list --failed"',
     ({ eventSearch }) => eventSearch.countFailed(),
+  ),
+  homeport_billing_products_unlocking_nothing: gauge(
+    'Paid products that give no access: see "homeport plans unmatched"',
+    async ({ listUnmatched }) =>
+      (await listUnmatched()).filter(
+        ({ environment, unlocks }) => environment === 'PRODUCTION' && !unlocks,
+      ).length,
   ),
 }
 
@@ -26,6 +40,14 @@ export const billingConditions: ConditionList = {
     minutes: 15,
     measure: highest('homeport_billing_events_failed'),
     limit: { above: 0, unit: 'events' },
+  },
+  'paid-without-access': {
+    title: 'Users pay for a product that unlocks nothing',
+    advice: '"homeport plans unmatched" lists such products. Add them to a plan.',
+    severity: 'page',
+    minutes: 5,
+    measure: highest('homeport_billing_products_unlocking_nothing'),
+    limit: { above: 0, unit: 'products' },
   },
   'billing-refused': {
     title: "The billing provider's deliveries are refused",

@@ -92,6 +92,18 @@ export function billingTables(columns: Columns, users: UsersTable) {
     (t) => [index('subscriptions_customer').on(t.customerId)],
   )
 
+  /** Each product that was ever paid for, and its newest purchase: what no plan includes is found among these. */
+  const purchasedOffers = table(
+    'purchased_offers',
+    {
+      environment: text().$type<StoredEnvironment>().notNull(),
+      /** As `formatOffer` writes it. */
+      offer: text().notNull(),
+      purchaseKey: text('line_key').notNull(),
+    },
+    (t) => [primaryKey({ columns: [t.environment, t.offer] })],
+  )
+
   /** The transactions of a purchase other than the one in its key, for the search. */
   const purchaseTransactions = table(
     'purchase_transactions',
@@ -199,6 +211,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
     billingEvents,
     billingAliases,
     subscriptions,
+    purchasedOffers,
     purchaseTransactions,
     purchaseCheckpoints,
     stalePurchases,

@@ -1,5 +1,6 @@
 import type { Server } from 'bun'
 import { type Context, Elysia } from 'elysia'
+import type { UnmatchedProduct } from '../../features/billing/access/offers.ts'
 import { withTimeout } from '../../lib/concurrency/with-timeout.ts'
 import { describeExamples } from '../../lib/example-content.ts'
 import { freeSpace } from '../../lib/files/free-space.ts'
@@ -17,8 +18,7 @@ const BACKUPS_TIMEOUT_MS = 2_000
 
 type HealthConsoleDeps = Monitored & {
   readiness: () => Promise<Readiness>
-  /** Paid products that belong to no plan, as far as events or users have named them since the start. */
-  reportedUnmatched: () => Promise<string[]>
+  listUnmatched: () => Promise<UnmatchedProduct[]>
   recorder: Recorder
   backups: Backups | null
   jobRuns: Map<string, JobRun | null>
@@ -65,7 +65,7 @@ async function overview(deps: HealthConsoleDeps) {
       ...(await eventSearch.countMarked()),
       latestAt: (await eventSearch.latest())?.toISOString() ?? null,
       isConfigured: config.webhookTokens.length > 0,
-      unmatchedProducts: await deps.reportedUnmatched(),
+      unmatchedProducts: await deps.listUnmatched(),
     },
     plans: { warnings: await deps.plans.warn() },
     examples: describeExamples(await deps.settings.read(), await deps.plans.list()),

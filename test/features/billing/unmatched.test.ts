@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
 import { deliver, ms, purchase } from '../../support/billing.ts'
+import { count, createFiguresApp } from '../../support/business.ts'
 import { signInOperator } from '../../support/operator.ts'
 import { publishPlans } from '../../support/plans.ts'
 
@@ -31,10 +32,19 @@ test('warns once about a product without a plan, and lists it until one includes
   expect(warnings).toHaveLength(1)
   expect(warnings[0]).toContain('lost_product')
   const operator = await signInOperator(app)
-  const named = async () => (await operator.read('overview')).events.unmatchedProducts
+  const named = async () =>
+    (await operator.read('overview')).events.unmatchedProducts.map(
+      ({ productId }: { productId: string }) => productId,
+    )
   expect(await named()).toEqual(['lost_product'])
   expect(await app.services.listUnmatched()).toMatchObject([
-    { productId: 'lost_product', entitlementIds: ['gold'], lines: 1, customerId: user._id },
+    {
+      productId: 'lost_product',
+      entitlementIds: ['gold'],
+      unlocks: true,
+      lines: 1,
+      customerId: user._id,
+    },
   ])
   app.clock.now = new Date(ms(31))
   expect(await app.services.listUnmatched()).toEqual([])
@@ -44,4 +54,99 @@ test('warns once about a product without a plan, and lists it until one includes
   expect(await planCode()).toBe('pro_month')
   expect(await named()).toEqual([])
   expect(await app.services.listUnmatched()).toEqual([])
+})
+
+test('lists a paid product that unlocks nothing first, also after a restart', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const [first, second] = [await app.register(), await app.register()]
+  await deliver(
+    app,
+    purchase(first.user._id, { product_id: 'gold_only', entitlement_ids: ['gold'] }),
+  )
+  const locked = { product_id: 'locked', entitlement_ids: null, original_transaction_id: '2000' }
+  await deliver(app, purchase(second.user._id, { ...locked, transaction_id: '2000' }))
+  const expected = [
+    { productId: 'locked', entitlementIds: [], unlocks: false, lines: 1 },
+    { productId: 'gold_only', entitlementIds: ['gold'], unlocks: true, lines: 1 },
+  ]
+  expect(await app.services.listUnmatched()).toMatchObject(expected)
+  await app.restart()
+  expect(await app.services.listUnmatched()).toMatchObject(expected)
+  expect((await app.services.metrics.render()).text).toContain(
+    'homeport_billing_products_unlocking_nothing 1',
+  )
+})
+
+test('counts every active purchase of a product without a plan, also trials', async () => {
+  await using app = await createFiguresApp()
+  app.clock.now = new Date(ms(1))
+  for (const at of [0, 1, 2]) {
+    const fields = {
+      product_id: 'locked',
+      entitlement_ids: null,
+      period_type: at === 0 ? 'TRIAL' : 'NORMAL',
+    }
+    const id = `300${at}`
+    await deliver(
+      app,
+      purchase(`user ${at}`, { ...fields, transaction_id: id, original_transaction_id: id }),
+    )
+  }
+  await count(app)
+  expect(await app.services.listUnmatched()).toMatchObject([{ productId: 'locked', lines: 3 }])
+})
+
+test('finds the products of purchases from before they were remembered', async () => {
+  await using app = await createFiguresApp()
+  app.clock.now = new Date(ms(1))
+  await deliver(app, purchase('someone', { product_id: 'locked', entitlement_ids: null }))
+  const { db, counting, listUnmatched } = app.services
+  await db.write(async (tx) => void (await tx.delete(db.tables.purchasedOffers)))
+  app.clock.now = new Date(ms(2))
+  await counting.rebuild(new AbortController().signal)
+  expect(await listUnmatched()).toMatchObject([{ productId: 'locked', customerId: 'someone' }])
+})
+
+test('does not list coins', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const coins = { product_id: 'coins', entitlement_ids: null, expiration_day: null }
+  await deliver(app, { ...purchase('someone', coins), type: 'NON_RENEWING_PURCHASE' })
+  expect(await app.services.listUnmatched()).toEqual([])
+})
+
+test('a product that is added to a plan unlocks it, unless the provider names entitlements', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const [first, second] = [await app.register(), await app.register()]
+  const ids = { transaction_id: '2000', original_transaction_id: '2000' }
+  await deliver(app, purchase(first.user._id, { product_id: 'locked', entitlement_ids: null }))
+  await deliver(
+    app,
+    purchase(second.user._id, { product_id: 'locked', entitlement_ids: ['gold'], ...ids }),
+  )
+  const entitlements = async ({ accessToken }: { accessToken: string }) => {
+    const { json } = await app.ask('GET', PATH, { token: accessToken })
+    return json.response.entitlements.map(({ id, active }: { id: string; active: boolean }) => [
+      id,
+      active,
+    ])
+  }
+  const operator = await signInOperator(app)
+  const access = async () => (await operator.read(`people/${first.user._id}`)).access
+  expect(await entitlements(first)).toEqual([])
+  expect(await access()).toMatchObject({ status: 'none', isActive: false })
+  expect((await access()).sentence).toEndWith(
+    'No plan on sale includes this product, so it unlocks nothing.',
+  )
+  await publishPlans(app, [
+    { code: 'pro', paymentProductId: 'locked', entitlementIds: ['pro', 'cloud'] },
+  ])
+  expect(await entitlements(first)).toEqual([
+    ['cloud', true],
+    ['pro', true],
+  ])
+  expect(await entitlements(second)).toEqual([['gold', true]])
+  expect(await access()).toMatchObject({ status: 'paying', isActive: true, plan: 'pro' })
 })

@@ -108,7 +108,7 @@ function Summary({ overview, setup }: HealthProps) {
   )
 }
 
-type Problem = [text: string, href: string, tone?: 'bad']
+type Problem = [text: string, href: string, tone?: 'bad' | undefined]
 
 /** Problems that do not stop the service, most urgent first. */
 function listWarnings(overview: Overview, setup: HealthProps['setup']): Problem[] {
@@ -117,6 +117,11 @@ function listWarnings(overview: Overview, setup: HealthProps['setup']): Problem[
   const isSetUp = !setup.isOpen(overview)
   const { unacknowledgedSince, hasStoreError } = setup
   const failed = upTo1000(events.failed)
+  // Products that unlock nothing come first.
+  const [worst] = events.unmatchedProducts
+  const unmatched = events.unmatchedProducts
+    .filter(({ unlocks }) => unlocks === worst?.unlocks)
+    .map(({ productId }) => productId ?? 'unknown')
   const warnings: [applies: boolean, ...Problem][] = [
     [
       events.failed > 0,
@@ -137,9 +142,10 @@ function listWarnings(overview: Overview, setup: HealthProps['setup']): Problem[
       linkTo('webhooks'),
     ],
     [
-      events.unmatchedProducts.length > 0,
-      `Paid products without a plan: ${events.unmatchedProducts.slice(0, 3).join(', ')}`,
+      worst !== undefined,
+      `Paid products ${worst?.unlocks ? 'without a plan' : 'that unlock nothing'}: ${unmatched.slice(0, 3).join(', ')}`,
       linkTo('plans'),
+      worst?.unlocks ? undefined : 'bad',
     ],
     ...overview.plans.warnings.map((text): [boolean, ...Problem] => [true, text, linkTo('plans')]),
     [isSetUp && !events.isConfigured, 'Billing events are rejected', linkTo('events')],

@@ -1,6 +1,6 @@
 import { computePeriodEnd } from '../../../lib/time/plan-durations.ts'
 import type { Environment } from '../environment.ts'
-import type { PurchaseAccess } from '../purchases/access.ts'
+import { isOneTime, type PurchaseAccess, unlocks } from '../purchases/access.ts'
 import {
   type Catalogue,
   findPlanOfPurchase,
@@ -49,8 +49,9 @@ export function explainAccess(facts: AccessReasons): string {
   if (heldBy !== null) {
     return `The purchases now belong to ${heldBy}, according to the customer’s latest event.`
   }
-  const [best] = purchases
+  const [best] = purchases.filter((purchase) => !isOneTime(purchase))
   if (best === undefined) {
+    if (purchases.length > 0) return 'No subscription, only one-time purchases.'
     if (!hasOtherPurchases) return 'We have events for this account, but no purchase.'
     const other = environment === 'production' ? 'test' : 'production'
     return `This account has ${other} purchases only.`
@@ -107,8 +108,9 @@ function describeProduct({ productId, store, grant, entitlementIds }: PurchaseAc
   return `${productId ?? 'Unknown product'}${from}`
 }
 
-function describeMissingPlan({ grant }: PurchaseAccess): string {
-  return `No plan on sale includes this ${grant === null ? 'product' : 'entitlement'}.`
+function describeMissingPlan(purchase: PurchaseAccess): string {
+  const missing = `No plan on sale includes this ${purchase.grant === null ? 'product' : 'entitlement'}`
+  return unlocks(purchase) ? `${missing}.` : `${missing}, so it unlocks nothing.`
 }
 
 /** `granted by ann until 3 May 2027, 00:00 UTC: beta tester`. */

@@ -1,7 +1,7 @@
 import { and, desc, eq, inArray, isNotNull, lt, type SQL } from 'drizzle-orm'
 import type { AccessStatus } from '../../../lib/access-status.ts'
 import { countUpTo } from '../../../platform/db/key-ranges.ts'
-import type { PurchaseAccess } from '../purchases/access.ts'
+import { type PurchaseAccess, unlocks } from '../purchases/access.ts'
 import type { BillingDb } from '../schema.ts'
 
 /** By their access in production. Both conditions must hold. */
@@ -64,7 +64,7 @@ export function createAccessSearch(db: BillingDb) {
 
 /** The status of a user with these purchases, which are sorted best first; null for none. */
 export function computeAccessStatus(purchases: PurchaseAccess[]): AccessStatus | null {
-  const best = purchases.find(({ status }) => status !== 'consumed')
+  const best = purchases.find((purchase) => purchase.status !== 'consumed' && unlocks(purchase))
   if (best === undefined) return null
   const { active, grant, status, willRenew, unsubscribeDetectedAt, cancelReason } = best
   if (!active) return 'expired'

@@ -21,7 +21,7 @@ import {
   findMatchingFields,
   findPaidPlan,
   findPlanOfPurchase,
-  withoutUnassigned,
+  listUnlocking,
 } from './plan-matching.ts'
 import type { PlanLike } from './subscription.ts'
 
@@ -59,7 +59,7 @@ const MAX_IDS = 1_000
 const MAX_PURCHASES = 10_000
 const DUE_PER_CHANGE = 50
 /** Increase it when a change of the code alters the access that the same purchases give. */
-const RULES = 3
+const RULES = 4
 const CUSTOMERS_PER_CHANGE = 50
 
 const NO_ACCESS = { status: null, plan: null }
@@ -236,7 +236,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
     reportUnmatched(purchases, catalogue)
     const summarize = (list: PurchaseAccess[]) =>
       computeAccessState(list, findGivenPlan(list, catalogue)?.code ?? null)
-    const assigned = withoutUnassigned(purchases, catalogue)
+    const assigned = listUnlocking(purchases, catalogue)
     const current = summarize(assigned)
     const changesAt = findNextChange(purchases, at)
     const { status, plan } =

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import { computePeriodEnd } from '../../../lib/time/plan-durations.ts'
 import { type Environment, type StoredEnvironment, storedEnvironment } from '../environment.ts'
-import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
+import { assessPurchases, type PurchaseAccess, unlocks } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import { type Catalogue, findPlanOfPurchase, type PurchasablePlan } from './plan-matching.ts'
 
@@ -19,7 +19,7 @@ type PricedPlan = PurchasablePlan & { price: number; currency?: string; duration
 
 type FindPlan = (purchase: Purchase) => PricedPlan | undefined
 
-/** Best first, at `now` (ms). Active purchases that belong to no plan, such as coins, come last. */
+/** Best first, at `now` (ms). Active purchases that unlock nothing, such as coins, come after those that do. */
 export function assessWithPlans<T extends Purchase>(
   purchases: T[],
   catalogue: Catalogue<PricedPlan>,
@@ -30,9 +30,9 @@ export function assessWithPlans<T extends Purchase>(
   const completed = purchases.map((purchase) => withPlan(purchase, findPlan(purchase)))
   const comparablePrice = comparePrices(purchases, findPlan, catalogue.rates)
   const assessed = assessPurchases(completed, now, { comparablePrice, graceMs })
-  const hasPlan = (purchase: PurchaseAccess<T>) =>
-    purchase.active && findPlan(purchase) !== undefined
-  const sorted = assessed.toSorted((a, b) => Number(hasPlan(b)) - Number(hasPlan(a)))
+  const rank = (purchase: PurchaseAccess<T>) =>
+    purchase.active ? Number(findPlan(purchase) !== undefined) * 2 + Number(unlocks(purchase)) : 0
+  const sorted = assessed.toSorted((a, b) => rank(b) - rank(a))
   return placeGrants(sorted, findPlan, comparablePrice)
 }
 
@@ -108,11 +108,11 @@ export function environmentsFor(
   return isTester ? ['PRODUCTION', 'SANDBOX'] : [storedEnvironment(environment)]
 }
 
-/** Stores report only products, so entitlements and the end of a prepaid period come from the plan. */
+/** Where only the product is reported, the entitlements come from the plan, and so does the end of a prepaid period. */
 function withPlan<T extends Purchase>(purchase: T, plan: PricedPlan | undefined): T {
-  if (purchase.stated === null || plan === undefined) return purchase
-  const { entitlementIds, expiresAt, purchasedAt, startedAt, periodType } = purchase
-  const hasNoEnd = expiresAt === null && periodType === 'PREPAID'
+  if (plan === undefined) return purchase
+  const { entitlementIds, expiresAt, purchasedAt, startedAt, periodType, stated } = purchase
+  const hasNoEnd = stated !== null && expiresAt === null && periodType === 'PREPAID'
   return {
     ...purchase,
     entitlementIds:

@@ -1,10 +1,5 @@
-import { asc, gt } from 'drizzle-orm'
-import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.ts'
-import type { Log } from '../../../lib/log/log.ts'
-import { readPurchase } from '../projection/fold-state.ts'
-import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
+import { type PurchaseAccess, unlocks } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
-import type { BillingDb } from '../schema.ts'
 
 export type PurchasablePlan = {
   code: string
@@ -24,17 +19,21 @@ export type Catalogue<Plan extends PurchasablePlan = PurchasablePlan> = {
 
 export type Offer = Pick<Purchase, 'priceId' | 'productId' | 'entitlementIds' | 'grant'>
 
-/** `lines`: the number of its active purchases; `customerId`: a customer with one. */
-export type UnmatchedProduct = {
-  productId: string | null
-  priceId: string | null
-  entitlementIds: string[]
-  lines: number
-  customerId: string
+const MAX_ENTITLEMENTS = 5
+
+/** What a plan is found by, as JSON. */
+export function formatOffer({ productId, priceId, entitlementIds }: Omit<Offer, 'grant'>): string {
+  return JSON.stringify([productId, priceId, entitlementIds.slice(0, MAX_ENTITLEMENTS)])
 }
 
-const PAGE_SIZE = 500
-const MAX_REPORTED = 1_000
+export function parseOffer(text: string): Offer {
+  const [productId, priceId, entitlementIds] = JSON.parse(text) as [
+    string | null,
+    string | null,
+    string[],
+  ]
+  return { productId, priceId, entitlementIds, grant: null }
+}
 
 /** It may be archived. */
 export function findPlanOfPurchase<Plan extends PurchasablePlan>(
@@ -103,95 +102,9 @@ export function findPaidPlan<Plan extends PurchasablePlan, T extends PurchaseAcc
   return plan ? { purchase, plan } : null
 }
 
-/** The purchases without those that belong to no plan, give no entitlement and never expire, such as coins. */
-export function withoutUnassigned<T extends PurchaseAccess>(
-  purchases: T[],
-  catalogue: Catalogue,
-): T[] {
+/** Those that give a plan or an entitlement: not coins, and not products that should be in a plan but are not. */
+export function listUnlocking<T extends PurchaseAccess>(purchases: T[], catalogue: Catalogue): T[] {
   return purchases.filter(
-    (purchase) =>
-      purchase.expiresAt !== null ||
-      purchase.entitlementIds.length > 0 ||
-      findPlanOfPurchase(purchase, catalogue) !== undefined,
+    (purchase) => unlocks(purchase) || findPlanOfPurchase(purchase, catalogue) !== undefined,
   )
-}
-
-/** Whether a purchase gives access but belongs to no plan. */
-function isUnmatched(purchase: PurchaseAccess, catalogue: Catalogue): boolean {
-  return (
-    purchase.active &&
-    purchase.grant === null &&
-    (purchase.entitlementIds.length > 0 || purchase.stated !== null) &&
-    findPlanOfPurchase(purchase, catalogue) === undefined
-  )
-}
-
-type ListPlans = (wanted: string[]) => Promise<Catalogue>
-
-export function createUnmatchedReport(log: Log, listPlans: ListPlans) {
-  const reported = new Map<string, Offer>()
-  return { report, stillUnmatched }
-
-  /** Once per product. */
-  function report(purchases: PurchaseAccess[], catalogue: Catalogue) {
-    for (const purchase of purchases) {
-      const product = `${purchase.productId} ${purchase.priceId}`
-      if (reported.has(product) || reported.size >= MAX_REPORTED) continue
-      if (!isUnmatched(purchase, catalogue)) continue
-      const { productId, priceId, entitlementIds, grant } = purchase
-      reported.set(product, { productId, priceId, entitlementIds, grant })
-      log.warn({ productId, priceId, entitlementIds }, 'a paid product does not belong to any plan')
-    }
-  }
-
-  /** The reported products that no plan includes yet. */
-  async function stillUnmatched(): Promise<string[]> {
-    const catalogue = await listPlans([])
-    const offers = [...reported.values()].filter(
-      (offer) => findPlanOfPurchase(offer, catalogue) === undefined,
-    )
-    return [...new Set(offers.flatMap(({ productId }) => productId ?? []))]
-  }
-}
-
-type PlanMatchingDeps = {
-  db: BillingDb
-  listPlans: ListPlans
-  now: () => Date
-}
-
-/** Most frequent first. */
-export function createUnmatchedList({ db, listPlans, now }: PlanMatchingDeps) {
-  const { subscriptions } = db.tables
-  return async (): Promise<UnmatchedProduct[]> => {
-    const catalogue = await listPlans([])
-    const found = new Map<string, UnmatchedProduct>()
-    for (let after = ''; ; ) {
-      const rows = await db.read
-        .select()
-        .from(subscriptions)
-        .where(gt(subscriptions.purchaseKey, after))
-        .orderBy(asc(subscriptions.purchaseKey))
-        .limit(PAGE_SIZE)
-      for (const { state, customerId } of rows) {
-        const [purchase] = assessPurchases([readPurchase(state)], now().getTime())
-        if (purchase && isUnmatched(purchase, catalogue)) addToCount(found, purchase, customerId)
-      }
-      const last = rows.at(-1)
-      if (!last) return [...found.values()].toSorted((a, b) => b.lines - a.lines)
-      after = last.purchaseKey
-      await yieldToEventLoop()
-    }
-  }
-}
-
-function addToCount(
-  found: Map<string, UnmatchedProduct>,
-  purchase: PurchaseAccess,
-  customerId: string,
-) {
-  const { productId, priceId, entitlementIds } = purchase
-  const key = `${productId} ${priceId}`
-  const known = found.get(key) ?? { productId, priceId, entitlementIds, lines: 0, customerId }
-  found.set(key, { ...known, lines: known.lines + 1 })
 }

@@ -9,7 +9,7 @@ import {
 import type { EventLog } from '../inbox/event-log.ts'
 import type { Support } from '../inbox/support.ts'
 import { readPurchase } from '../projection/fold-state.ts'
-import { activeEntitlementIds, type PurchaseAccess } from '../purchases/access.ts'
+import { activeEntitlementIds, isOneTime, type PurchaseAccess } from '../purchases/access.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
 import { PURCHASE_CLAIMED } from '../purchases/event-types.ts'
 import { applyEvent, foldPurchase } from '../purchases/fold.ts'
@@ -20,7 +20,7 @@ import { type BillingDb, INDEXED_MARKS } from '../schema.ts'
 import { describeFailure, explainAccess, findPlanTitle, isoTime } from './access-explanation.ts'
 import { computeAccessStatus } from './access-search.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
-import { type Catalogue, findPlanOfPurchase, withoutUnassigned } from './plan-matching.ts'
+import { type Catalogue, findPlanOfPurchase, listUnlocking } from './plan-matching.ts'
 import type { PlanLike, Subscription } from './subscription.ts'
 
 type TimelineDeps<Plan extends PlanLike> = {
@@ -88,7 +88,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   /** A user's access in production at a glance. `endsAt` null: never, or no subscription. */
   async function summarize(userId: string) {
     const { sentence, purchases, catalogue, heldBy, failure } = await assess(userId, 'production')
-    const held = heldBy === null ? withoutUnassigned(purchases, catalogue) : []
+    const held = heldBy === null ? listUnlocking(purchases, catalogue) : []
     const [best] = held
     const end = best?.effectiveEnd ?? null
     return {
@@ -190,6 +190,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       status,
       active,
       access: computeAccessStatus([purchase]),
+      isOneTime: isOneTime(purchase),
       source: findSource(purchase),
       grant: purchase.grant,
       entitlementIds: purchase.entitlementIds,

@@ -2,8 +2,8 @@ import {
   type Catalogue,
   findPlanOfPurchase,
   type PurchasablePlan,
+  parseOffer,
 } from '../access/plan-matching.ts'
-import { EMPTY_PURCHASE } from '../purchases/purchase.ts'
 import { convertShare, type MonthPayments } from './payments.ts'
 import type { SumRow, SumRows } from './sum-rows.ts'
 import { BREAKDOWNS } from './sums.ts'
@@ -72,15 +72,8 @@ function newRow(rows: BreakdownRow[], name: string): BreakdownRow {
 }
 
 /** The name of the plan that sells the offer, or the product id if there is none. */
-function planName(offer: string, catalogue: Catalogue<NamedPlan>): string {
-  const [productId, priceId, entitlementIds] = JSON.parse(offer) as [
-    string | null,
-    string | null,
-    string[],
-  ]
-  const plan = findPlanOfPurchase(
-    { ...EMPTY_PURCHASE, productId, priceId, entitlementIds },
-    catalogue,
-  )
-  return plan?.name ?? plan?.code ?? productId ?? ''
+function planName(text: string, catalogue: Catalogue<NamedPlan>): string {
+  const offer = parseOffer(text)
+  const plan = findPlanOfPurchase(offer, catalogue)
+  return plan?.name ?? plan?.code ?? offer.productId ?? ''
 }

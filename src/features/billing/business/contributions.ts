@@ -7,10 +7,22 @@ import { readPurchase } from '../projection/fold-state.ts'
 import { parsePurchaseKey } from '../purchases/purchase-key.ts'
 import { findReplacements, isReplaceable } from '../purchases/supersession.ts'
 import type { BillingDb } from '../schema.ts'
-import { computePeriods, decodePeriods, encodePeriods, endPeriodsAt } from './periods.ts'
+import {
+  computePeriods,
+  decodePeriods,
+  encodePeriods,
+  endPeriodsAt,
+  type Period,
+} from './periods.ts'
 import { addSums, parseParts, type Sums } from './sums.ts'
 
-type ContributionsDeps = { db: BillingDb; eventLog: Pick<EventLog, 'readRows'>; log: Log }
+type ContributionsDeps = {
+  db: BillingDb
+  eventLog: Pick<EventLog, 'readRows'>
+  /** Called with each purchase whose periods have changed. */
+  onCounted: (tx: Tx, purchaseKey: string, periods: Period[]) => Promise<void>
+  log: Log
+}
 
 /** What a purchase contributes now; no periods: nothing. */
 export type CountedPurchase = {
@@ -28,7 +40,7 @@ const MAX_SIBLINGS = 200
 const TURN_MS = 3
 
 /** Reads outside of changes what purchases contribute, and adds it to the sums. */
-export function createContributions({ db, eventLog, log }: ContributionsDeps) {
+export function createContributions({ db, eventLog, onCounted, log }: ContributionsDeps) {
   const { billingEvents, subscriptions, purchasePeriods, businessSums } = db.tables
   const storePeriods = db.prepareWrite((tx) =>
     tx
@@ -176,7 +188,9 @@ export function createContributions({ db, eventLog, log }: ContributionsDeps) {
       if (periods === null) {
         await tx.delete(purchasePeriods).where(eq(purchasePeriods.purchaseKey, purchaseKey))
       } else {
-        addSums(changes, decodePeriods(periods), 1)
+        const decoded = decodePeriods(periods)
+        addSums(changes, decoded, 1)
+        await onCounted(tx, purchaseKey, decoded)
         await storePeriods(tx).execute({ purchaseKey, periods, replacedBy })
       }
     }

@@ -10,10 +10,13 @@ import { createCursor } from '../cursor.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { BillingDb } from '../schema.ts'
 import { type CountedPurchase, createContributions } from './contributions.ts'
+import type { Period } from './periods.ts'
 
 type CountingDeps = {
   db: BillingDb
   eventLog: Pick<EventLog, 'readRows'>
+  /** Called with each purchase whose periods have changed. */
+  onCounted: (tx: Tx, purchaseKey: string, periods: Period[]) => Promise<void>
   newId: () => string
   log: Log
   /** How old an event must be; only tests set it. */
@@ -39,7 +42,7 @@ type Progress = {
 }
 
 /** Raise it when `periods.ts` or `sums.ts` change what they compute: then all purchases are counted again. */
-const VERSION = 6
+const VERSION = 7
 const PROGRESS_ID = 'business figures'
 /** Instances may commit events out of the order of their ids, but within this time. */
 const DELAY_MS = MINUTE_MS

@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../../lib/time/durations.ts'
+import { formatOffer } from '../access/plan-matching.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
 import { applyEvent } from '../purchases/fold.ts'
 import { PERIOD_STARTS, PERIOD_TOLERANCE_MS } from '../purchases/periods.ts'
@@ -16,7 +17,7 @@ export type Period = {
   paidUntil: number
   /** How long the payment is for, in ms: without an extension, and from the end of the last period if it came late. */
   billedMs: number
-  /** The product, the price and the entitlements, as JSON: what a plan is found by. */
+  /** As `formatOffer` writes it. */
   offer: string
   store: string
   country: string
@@ -44,7 +45,6 @@ type Draft = {
 
 /** The store is expected to report a renewal within this time. */
 const RENEWAL_DELAY_MS = DAY_MS
-const MAX_ENTITLEMENTS = 5
 const MIN_MS = Date.UTC(2000, 0)
 const MAX_MS = Date.UTC(2100, 0)
 const PROMOTIONAL = 'PROMOTIONAL'
@@ -189,7 +189,7 @@ function finish(draft: Draft, isLast: boolean): Period {
     endsAt: isOnce ? startsAt : upTo(end),
     paidUntil: isOnce ? startsAt : upTo(expiresAt ?? startsAt),
     billedMs: isOnce ? 0 : Math.max(0, (draft.billedUntil ?? startsAt) - startsAt),
-    offer: toOffer(purchase),
+    offer: formatOffer(purchase),
     store: purchase.store ?? '',
     country: country ?? '',
     currency: paid?.currency ?? '',
@@ -198,10 +198,6 @@ function finish(draft: Draft, isLast: boolean): Period {
     refund: draft.refund ?? amount ?? 0,
     hasFailedPayment,
   }
-}
-
-function toOffer({ productId, priceId, entitlementIds }: Purchase): string {
-  return JSON.stringify([productId, priceId, entitlementIds.slice(0, MAX_ENTITLEMENTS)])
 }
 
 const KINDS = ['trial', 'paid', 'once'] as const

@@ -44,7 +44,7 @@ export function addSums(sums: Sums, periods: Period[], sign: 1 | -1) {
       [startsAt, 1],
       [endsAt, -1],
     ] as const) {
-      if (kind === 'trial') addCount('trials', time, by)
+      if (kind === 'trial') addCount('trials', time, by, period)
       else {
         addCount('active', time, by, period)
         const amount = toMonthlyAmount(period)

@@ -3,6 +3,7 @@ import type { Tx } from '../../../platform/db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
 import type { OwnerMention } from '../purchases/ownership.ts'
+import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import {
   addEvent,
@@ -24,6 +25,8 @@ type CheckpointsDeps = {
   db: BillingDb
   eventLog: EventLog
   queries: ProjectionQueries
+  /** Called with each purchase that was folded again. */
+  onPurchase: (tx: Tx, purchaseKey: string, purchase: Purchase) => Promise<void>
   sizes: FoldingSizes
 }
 
@@ -35,7 +38,7 @@ export type Gap = { since: number; until: number }
 type RemainingGap = Gap | null
 
 /** Folds from the last checkpoint before a change, up to the first later one that stays the same. */
-export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsDeps) {
+export function createCheckpoints({ db, eventLog, queries, onPurchase, sizes }: CheckpointsDeps) {
   const { checkpointEvery, sliceEvents } = sizes
   const { subscriptions, purchaseCheckpoints } = db.tables
   const { updateState } = queries
@@ -108,7 +111,10 @@ export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsD
       state = atCheckpoint(state)
     }
     if (!isLast) return { since: end + 1, until: Math.max(until, end + 1) }
-    if (state) await storeState(tx, purchaseKey, toStored(state))
+    if (state) {
+      await storeState(tx, purchaseKey, toStored(state))
+      await onPurchase(tx, purchaseKey, state.purchase)
+    }
     return null
   }
 

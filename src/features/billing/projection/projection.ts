@@ -8,7 +8,7 @@ import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import { createCheckpoints, type FoldingSizes } from './checkpoints.ts'
 import { createCustomers } from './customers.ts'
-import { fromStored, readPurchase, toStored } from './fold-state.ts'
+import { type FoldState, fromStored, readPurchase, toStored } from './fold-state.ts'
 import { createOwners } from './owners.ts'
 import { PURCHASES_PER_PAGE, prepareQueries } from './queries.ts'
 import { createStaleWork } from './stale-work.ts'
@@ -22,6 +22,8 @@ type ProjectionDeps = {
   eventLog: EventLog
   /** Called with each customer whose ids or purchases have changed; `ids` are all of its ids, where that is known. */
   onChange: (tx: Tx, customerId: string, ids?: string[]) => void
+  /** Called with each purchase that has changed. */
+  onPurchase: (tx: Tx, purchaseKey: string, purchase: Purchase) => Promise<void>
   /** Called with each purchase that was folded again or may have a new owner. */
   onAssigned: (tx: Tx, purchaseKey: string) => Promise<void>
   sizes?: FoldingSizes
@@ -31,11 +33,11 @@ const DEFAULT_SIZES = { checkpointEvery: 64, sliceEvents: 256, maxReplayed: 32 }
 
 /** Derives customers, purchases and owners in transactions, one slice each; `runSlice` does what is left. */
 export function createProjection(deps: ProjectionDeps) {
-  const { db, eventLog, onChange, onAssigned, sizes = DEFAULT_SIZES } = deps
+  const { db, eventLog, onChange, onPurchase, onAssigned, sizes = DEFAULT_SIZES } = deps
   const { billingAliases, purchaseOwners, transferIds } = db.tables
   const queries = prepareQueries(db)
   const { findTarget, storeNewAlias, storeOwner, insertPurchase, updateState } = queries
-  const checkpoints = createCheckpoints({ db, eventLog, queries, sizes })
+  const checkpoints = createCheckpoints({ db, eventLog, queries, onPurchase, sizes })
   const customers = createCustomers({ db, queries, onChange })
   const owners = createOwners({
     db,
@@ -103,10 +105,10 @@ export function createProjection(deps: ProjectionDeps) {
     if (target.hasTransfers) return false
     const folded = await checkpoints.append(tx, key, before, event)
     if (folded === null) return false
-    const after = toStored(folded)
     onChange(tx, customerId)
-    if (!exists) return insertNew(tx, key, customerId, event, after)
-    await updateState(tx).execute({ purchaseKey: key, state: after })
+    if (!exists) return insertNew(tx, key, customerId, event, folded)
+    await updateState(tx).execute({ purchaseKey: key, state: toStored(folded) })
+    await onPurchase(tx, key, folded.purchase)
     return true
   }
 
@@ -117,9 +119,7 @@ export function createProjection(deps: ProjectionDeps) {
     if ((await storeNewAlias(tx).execute({ id })).length === 0) return false
     const folded = await checkpoints.append(tx, key, null, event)
     const isDone =
-      folded !== null &&
-      findOwnerId(event) === id &&
-      (await insertNew(tx, key, id, event, toStored(folded)))
+      folded !== null && findOwnerId(event) === id && (await insertNew(tx, key, id, event, folded))
     onChange(tx, id, isDone ? [id] : undefined)
     return isDone
   }
@@ -130,11 +130,12 @@ export function createProjection(deps: ProjectionDeps) {
     purchaseKey: string,
     customerId: string,
     { environment }: OrderedEvent,
-    state: ReturnType<typeof toStored>,
+    folded: FoldState,
   ): Promise<boolean> {
-    const values = { purchaseKey, customerId, environment, state }
+    const values = { purchaseKey, customerId, environment, state: toStored(folded) }
     if ((await insertPurchase(tx).execute(values)).length === 0) return false
     await storeOwner(tx).execute({ purchaseKey, customerId })
+    await onPurchase(tx, purchaseKey, folded.purchase)
     return true
   }
 

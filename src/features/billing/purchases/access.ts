@@ -85,6 +85,17 @@ function billingDayBefore(purchase: Purchase, from: number): number | null {
   return isClear && delay > 2 * HOUR_MS && delay < MAX_RECOVERY_MS ? day : null
 }
 
+/** Whether it gives an entitlement while it is active: apps ask for entitlements. */
+export function unlocks({ entitlementIds }: Pick<Purchase, 'entitlementIds'>): boolean {
+  return entitlementIds.length > 0
+}
+
+/** Such as coins: bought once, and without an entitlement. The provider reports them without an end. */
+export function isOneTime(purchase: PurchaseAccess): boolean {
+  const { status, expiresAt, grant } = purchase
+  return status === 'consumed' || (expiresAt === null && grant === null && !unlocks(purchase))
+}
+
 /** Each entitlement once, with the purchase that gives it for longest; granted access comes after those. */
 export function computeEntitlements(purchases: PurchaseAccess[]): Entitlement[] {
   const found = new Map<string, Entitlement>()

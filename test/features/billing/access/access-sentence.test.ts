@@ -18,6 +18,15 @@ const PRO = 'Pro, monthly.'
 const paused = (fields = {}) =>
   lifecycle(ANN, 'SUBSCRIPTION_PAUSED', 10, { ...play, purchased_day: 0, ...fields })
 
+const coins = (at: number) =>
+  lifecycle(ANN, 'NON_RENEWING_PURCHASE', at, {
+    product_id: 'coins',
+    entitlement_ids: null,
+    purchased_day: at,
+    transaction_id: 'C1',
+    original_transaction_id: 'C1',
+  })
+
 const STORIES: Record<string, Story> = {
   'no event mentions the user': [
     1,
@@ -89,6 +98,17 @@ const STORIES: Record<string, Story> = {
     'other from the App Store. Renews on 31 October 2026, 00:00 UTC. No plan on sale includes this product.',
     [initial({ product_id: 'other' })],
   ],
+  'the product unlocks nothing': [
+    1,
+    'other from the App Store. Renews on 31 October 2026, 00:00 UTC. No plan on sale includes this product, so it unlocks nothing.',
+    [initial({ product_id: 'other', entitlement_ids: null })],
+  ],
+  'coins were bought besides a subscription that has ended': [
+    31,
+    `${PRO} Paid until 31 October 2026, 00:00 UTC; no renewal received.`,
+    [initial(), coins(5)],
+  ],
+  'only coins were bought': [31, 'No subscription, only one-time purchases.', [coins(5)]],
   'product and store are unknown': [
     1,
     'Unknown product. Renews on 31 October 2026, 00:00 UTC. No plan on sale includes this product.',

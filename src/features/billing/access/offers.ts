@@ -1,0 +1,158 @@
+import { inArray } from 'drizzle-orm'
+import type { Log } from '../../../lib/log/log.ts'
+import { addMonths, MINUTE_MS } from '../../../lib/time/durations.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import { prepareUpsert } from '../../../platform/db/prepared.ts'
+import type { Period } from '../business/periods.ts'
+import { createSumRows } from '../business/sum-rows.ts'
+import type { StoredEnvironment } from '../environment.ts'
+import { readPurchase } from '../projection/fold-state.ts'
+import { assessPurchases, isOneTime, type PurchaseAccess, unlocks } from '../purchases/access.ts'
+import type { Purchase } from '../purchases/purchase.ts'
+import { parsePurchaseKey } from '../purchases/purchase-key.ts'
+import type { BillingDb } from '../schema.ts'
+import { type Catalogue, findPlanOfPurchase, formatOffer, parseOffer } from './plan-matching.ts'
+
+/**
+ * A paid product that no plan includes. `unlocks`: whether it gives entitlements nevertheless. `lines`: its active
+ * purchases, counted within minutes. `customerId`: the customer of its newest purchase.
+ */
+export type UnmatchedProduct = {
+  productId: string | null
+  priceId: string | null
+  entitlementIds: string[]
+  environment: StoredEnvironment
+  unlocks: boolean
+  lines: number
+  customerId: string
+}
+
+type OffersDeps = {
+  db: BillingDb
+  listPlans: (wanted: string[]) => Promise<Catalogue>
+  log: Log
+  now: () => Date
+}
+
+const REFRESH_MS = MINUTE_MS
+const MAX_REMEMBERED = 1_000
+
+/** Remembers which products are paid for, so that finding those without a plan reads no other purchases. */
+export function createOffers({ db, listPlans, log, now }: OffersDeps) {
+  const { purchasedOffers, subscriptions } = db.tables
+  const store = prepareUpsert(db, purchasedOffers)
+  const storedAt = new Map<string, number>()
+  const reported = new Set<string>()
+  return { remember, rememberCounted, report, listUnmatched }
+
+  async function remember(tx: Tx, purchaseKey: string, purchase: Purchase) {
+    const [assessed] = assessPurchases([purchase], now().getTime())
+    if (assessed && isPaidFor(assessed)) await storeOnce(tx, purchaseKey, formatOffer(purchase))
+  }
+
+  /** Those from before this table are found when all purchases are counted. */
+  async function rememberCounted(tx: Tx, purchaseKey: string, periods: Period[]) {
+    const last = periods.at(-1)
+    const isActive = last && (last.kind === 'once' || last.endsAt > now().getTime())
+    if (isActive) await storeOnce(tx, purchaseKey, last.offer)
+  }
+
+  /** Once a minute for each product: the newest purchase need not be the very last. */
+  async function storeOnce(tx: Tx, purchaseKey: string, offer: string) {
+    const { environment } = parsePurchaseKey(purchaseKey)
+    const key = `${environment} ${offer}`
+    const at = now().getTime()
+    const age = at - (storedAt.get(key) ?? Number.NEGATIVE_INFINITY)
+    if (age >= 0 && age < REFRESH_MS) return
+    await store(tx, { environment, offer, purchaseKey })
+    tx.afterCommit(() => {
+      if (storedAt.size >= MAX_REMEMBERED) storedAt.clear()
+      storedAt.set(key, at)
+    })
+  }
+
+  /** Once per product. */
+  function report(purchases: PurchaseAccess[], catalogue: Catalogue) {
+    for (const purchase of purchases) {
+      const { productId, priceId, entitlementIds } = purchase
+      const product = `${productId} ${priceId}`
+      if (reported.has(product) || reported.size >= MAX_REMEMBERED) continue
+      if (!isPaidFor(purchase) || findPlanOfPurchase(purchase, catalogue) !== undefined) continue
+      reported.add(product)
+      log.warn({ productId, priceId, entitlementIds }, 'a paid product does not belong to any plan')
+    }
+  }
+
+  /** Those that unlock nothing first, then the most frequent. */
+  async function listUnmatched(): Promise<UnmatchedProduct[]> {
+    const catalogue = await listPlans([])
+    const rows = await db.read.select().from(purchasedOffers)
+    const unmatched = rows.filter(
+      ({ offer }) => findPlanOfPurchase(parseOffer(offer), catalogue) === undefined,
+    )
+    if (unmatched.length === 0) return []
+    const [counts, newest] = await Promise.all([countActive(), findNewest(unmatched)])
+    const products = unmatched.map(({ environment, offer, purchaseKey }) => {
+      const { productId, priceId, entitlementIds } = parseOffer(offer)
+      const { customerId = '', isActive = false } = newest.get(purchaseKey) ?? {}
+      const lines = Math.max(counts.get(`${environment} ${offer}`) ?? 0, Number(isActive))
+      const offered = { productId, priceId, entitlementIds, environment }
+      return { ...offered, unlocks: unlocks({ entitlementIds }), lines, customerId }
+    })
+    return products
+      .filter(({ lines }) => lines > 0)
+      .toSorted((a, b) => Number(a.unlocks) - Number(b.unlocks) || b.lines - a.lines)
+  }
+
+  /** Active subscriptions as the business figures count them, by environment and offer. */
+  async function countActive() {
+    const today = now().toISOString().slice(0, 10)
+    const lastMonth = new Date(addMonths(now().getTime(), -1)).toISOString().slice(0, 7)
+    const counts = new Map<string, number>()
+    for (const environment of ['PRODUCTION', 'SANDBOX'] as const) {
+      const sums = createSumRows(db, environment)
+      const series = ['active.plan', 'trials.plan']
+      const parts = [
+        await sums.totals(
+          series.map((name) => `${name}.month`),
+          '',
+          lastMonth,
+        ),
+        await sums.totals(
+          series.map((name) => `${name}.day`),
+          `${today.slice(0, 7)}-01`,
+          today,
+        ),
+      ]
+      for (const { item, sum } of parts.flat()) {
+        const key = `${environment} ${item}`
+        counts.set(key, (counts.get(key) ?? 0) + sum)
+      }
+    }
+    return counts
+  }
+
+  async function findNewest(offers: { purchaseKey: string }[]) {
+    const keys = offers.map(({ purchaseKey }) => purchaseKey)
+    const rows = await db.read
+      .select()
+      .from(subscriptions)
+      .where(inArray(subscriptions.purchaseKey, keys.slice(0, MAX_REMEMBERED)))
+    return new Map(
+      rows.map(({ purchaseKey, customerId, state }) => {
+        const [purchase] = assessPurchases([readPurchase(state)], now().getTime())
+        return [
+          purchaseKey,
+          { customerId, isActive: purchase !== undefined && isPaidFor(purchase) },
+        ]
+      }),
+    )
+  }
+}
+
+/** Whether a plan should include it. Stores tell coins from what is unlocked forever, the provider does not. */
+function isPaidFor(purchase: PurchaseAccess): boolean {
+  const { active, grant, status, stated } = purchase
+  const isCoin = stated === null ? isOneTime(purchase) : status === 'consumed'
+  return active && grant === null && !isCoin
+}
