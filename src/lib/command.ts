@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { findFileOwner, userName } from './text/user-name.ts'
+import { DAY_MS } from './time/durations.ts'
 import { parseTime } from './time/parse-time.ts'
 
 export type Options = Record<string, string | boolean | undefined>
@@ -83,7 +84,10 @@ export function parseLimitOption(text: string, option = '--limit'): number {
   return Number(text)
 }
 
-/** The value of an option such as `--until`: a date, which begins at midnight UTC, or a date and a time. Throws `UsageError`. */
+/**
+ * The value of an option: a date and a time, or a date, which begins at midnight UTC. The date of `--until` is the last
+ * day. Throws `UsageError`.
+ */
 export function parseTimeOption(text: string, option: string): Date {
   const time = parseTime(text)
   if (time === null) {
@@ -91,7 +95,8 @@ export function parseTimeOption(text: string, option: string): Date {
       `${option} takes a time in ISO 8601, such as 2027-04-03 or 2027-04-03T18:00:00Z.`,
     )
   }
-  return time
+  const isLastDay = option === '--until' && /^\S{10}$/.test(text)
+  return isLastDay ? new Date(time.getTime() + DAY_MS) : time
 }
 
 /** The parts of an option such as `--scope a,b`; empty if it is absent. */

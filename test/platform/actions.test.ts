@@ -122,7 +122,8 @@ describe('a command line', () => {
       id: 'x',
       events: ['a', 'b'],
       count: 3,
-      until: '2027-01-01T00:00:00.000Z',
+      // The day after: a date given as the end is included.
+      until: '2027-01-02T00:00:00.000Z',
       role: 'owner',
       forever: true,
     })

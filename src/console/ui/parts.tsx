@@ -115,11 +115,14 @@ export function Time({ at }: { at: string | null }) {
   )
 }
 
-/** A day in the browser's time zone; the tooltip is the exact time, locally and in UTC. */
-export function Day({ at }: { at: string }) {
+/**
+ * A day in the browser's time zone; the tooltip is the exact time, locally and in UTC. `isLast`: the last day before
+ * the time, for `until`.
+ */
+export function Day({ at, isLast = false }: { at: string; isLast?: boolean }) {
   return (
     <time dateTime={at} title={`${time(at)} (${utc(at)})`}>
-      {day(at)}
+      {day(isLast ? new Date(Date.parse(at) - 1).toISOString() : at)}
     </time>
   )
 }
@@ -130,9 +133,11 @@ const SERVER_TIME = /(\d{1,2} [A-Z][a-z]+ \d{4}, \d\d:\d\d UTC)/
 export function Sentence({ children }: { children: string }) {
   return (
     <>
-      {children.split(SERVER_TIME).map((part, at) => {
+      {children.split(SERVER_TIME).map((part, at, parts) => {
         const ms = SERVER_TIME.test(part) ? Date.parse(part.replace(',', '')) : Number.NaN
-        return Number.isNaN(ms) ? part : <Day key={at} at={new Date(ms).toISOString()} />
+        if (Number.isNaN(ms)) return part
+        const isLast = parts[at - 1]?.endsWith('until ')
+        return <Day key={at} at={new Date(ms).toISOString()} isLast={isLast} />
       })}
     </>
   )

@@ -213,6 +213,8 @@ test('commands grant, list and revoke access', async () => {
   expect((await type('access list', [email])).printed).toBe(
     [id, 'pro', 'active', iso(400), 'root', reason].join('\t'),
   )
+  const throughDay = await type('access grant', [email, 'gold'], { until: '2099-12-31', reason })
+  expect(throughDay.printed).toContain('until 1 January 2100, 00:00 UTC')
   await type('access revoke', [email, id], { reason: 'mistake' })
   expect((await read()).plan.code).toBe('free')
 })

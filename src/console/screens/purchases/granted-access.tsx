@@ -12,7 +12,7 @@ const DURATIONS: [value: string, name: string][] = [
   ['7', 'For 7 days'],
   ['30', 'For 30 days'],
   ['365', 'For 365 days'],
-  [ON_A_DATE, 'Until a date'],
+  [ON_A_DATE, 'Until a day'],
   [NEVER, 'No end date'],
 ]
 
@@ -59,7 +59,7 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
       </p>
       <SelectField label="Ends" value={duration} options={DURATIONS} onChange={setDuration} />
       {duration === ON_A_DATE && (
-        <Field label="Date" hint="Access ends at the start of this day (UTC)">
+        <Field label="Last day" hint="The last day with access (UTC)">
           <input type="date" value={date} onInput={(event) => setDate(event.currentTarget.value)} />
         </Field>
       )}
@@ -107,6 +107,6 @@ export function RevokeOrRestore(props: GrantProps) {
 
 function computeEnd(duration: string, date: string, now: number): string | null {
   if (duration === NEVER) return null
-  if (duration === ON_A_DATE) return `${date}T00:00:00.000Z`
+  if (duration === ON_A_DATE) return date && new Date(Date.parse(date) + DAY_MS).toISOString()
   return new Date(now + Number(duration) * DAY_MS).toISOString()
 }

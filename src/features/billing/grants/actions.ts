@@ -69,7 +69,7 @@ const grantAccess = defineAction({
   command: {
     arguments: { id: '<id-or-email>', entitlementId: '<entitlement>' },
     options: [
-      ['--until <time>', 'until a time, ISO 8601'],
+      ['--until <time>', 'until a time, or through a day, ISO 8601'],
       ['--days <count>', 'for a number of days'],
       ['--forever', 'without an end'],
       ['--reason <text>', 'why; the user gets it in the data export (required)'],
