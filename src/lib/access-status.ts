@@ -1,7 +1,11 @@
-/** What a user's best purchase means to support. `none`: has never had a subscription. */
+/**
+ * What a user's best purchase means to support. `unlocks_nothing`: has paid for a product that gives no entitlement.
+ * `none`: has never had a subscription.
+ */
 export const ACCESS_STATUSES = [
   'paying',
   'trial',
+  'unlocks_nothing',
   'billing_issue',
   'cancelled',
   'granted',

@@ -176,7 +176,7 @@ async function subscriptionOfAnn(): Promise<string> {
 }
 
 function cancellation(page: Page) {
-  return page.locator('.list > li', { hasText: 'Cancelled' })
+  return page.getByRole('row', { name: /Cancelled/ })
 }
 
 async function deliverMany(type: string, count: number) {

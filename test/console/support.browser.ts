@@ -168,7 +168,10 @@ browserTest('says when a user has paid and it unlocks nothing', async () => {
   })
   const { page, context } = await world.open()
   await page.goto('/console/people?q=ida@example.com')
-  await page.getByRole('row', { name: 'ida@example.com' }).getByText('no plan').waitFor()
+  await page
+    .getByRole('row', { name: 'ida@example.com' })
+    .getByText('Paid, but no access')
+    .waitFor()
   await page.goto(await subscriptionOf('ida@example.com'))
   await waitUntilLoaded(page)
   const header = await textOf(page.getByLabel('At a glance'))

@@ -136,7 +136,7 @@ export function Sentence({ children }: { children: string }) {
       {children.split(SERVER_TIME).map((part, at, parts) => {
         const ms = SERVER_TIME.test(part) ? Date.parse(part.replace(',', '')) : Number.NaN
         if (Number.isNaN(ms)) return part
-        const isLast = parts[at - 1]?.endsWith('until ')
+        const isLast = parts[at - 1]?.endsWith('until ') === true
         return <Day key={at} at={new Date(ms).toISOString()} isLast={isLast} />
       })}
     </>

@@ -40,6 +40,7 @@ export type SupportDetails = StoreSupport & {
 }
 
 const IdParam = closedObject({ id: t.String({ maxLength: 300 }) })
+const KeyQuery = closedObject({ key: t.String({ maxLength: 1000 }) })
 const EnvironmentQuery = closedObject({
   environment: t.Optional(
     literalUnion(ENVIRONMENTS, { description: 'production or test purchases' }),
@@ -66,12 +67,20 @@ export function billingConsole(deps: BillingConsoleDeps) {
         const { signed: _signed, ...event } = await eventSearch.show(restoreDots(params.id))
         const access = await timeline.explainForEvent(event)
         const user = event.appUserId === null ? null : await findUser(event.appUserId)
-        const purchase =
-          event.lineKey === null ? null : parsePurchaseKey(event.lineKey).transactionId
-        return data({ ...event, purchase, access, user })
+        const { lineKey } = event
+        const purchase = lineKey === null ? null : parsePurchaseKey(lineKey).transactionId
+        const history = lineKey === null ? null : await timeline.readHistory(lineKey)
+        // Older events than those of the history are shown without what they changed.
+        const shown = history?.events.find(({ eventId }) => eventId === event.eventId)
+        const { price = null, changes = null } = shown ?? {}
+        return data({ ...event, purchase, price, changes, access, user })
       },
       { params: IdParam, ...allow('reader') },
     )
+    .get('/purchase-history', async ({ query }) => data(await timeline.readHistory(query.key)), {
+      query: KeyQuery,
+      ...allow('reader'),
+    })
     .get('/billing/support', async () => data(await readSupportDetails()), allow('reader'))
     .get(
       '/people/:id/timeline',

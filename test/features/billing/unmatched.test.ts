@@ -136,7 +136,7 @@ test('a product that is added to a plan unlocks it, unless the provider names en
   const operator = await signInOperator(app)
   const access = async () => (await operator.read(`people/${first.user._id}`)).access
   expect(await entitlements(first)).toEqual([])
-  expect(await access()).toMatchObject({ status: 'none', isActive: false })
+  expect(await access()).toMatchObject({ status: 'unlocks_nothing', isActive: false })
   expect((await access()).sentence).toEndWith(
     'No plan on sale includes this product, so it unlocks nothing.',
   )

@@ -3,8 +3,9 @@ import type { AccountSummary } from '../../../features/users/accounts/directory.
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { HOUR_MS } from '../../../lib/time/durations.ts'
 import { failure, type ReplyOf } from '../../api.ts'
-import { durationName, unnamedUser } from '../../format.ts'
+import { durationName, money, unnamedUser } from '../../format.ts'
 import { linkTo } from '../../router.ts'
+import { Changes } from '../../ui/changes.tsx'
 import { ActionButton } from '../../ui/declared.tsx'
 import {
   Badge,
@@ -18,6 +19,7 @@ import {
   Title,
 } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
+import { type HistoryEvent, inWords } from '../purchases/history.tsx'
 import { eventName, failureReason } from '../purchases/labels.ts'
 import { PurchaseLink } from '../purchases/parts.tsx'
 
@@ -27,6 +29,10 @@ type BillingEvent = ReplyOf<EventSearch['find']>['events'][number] & {
   isRefund: boolean
   /** The transaction id of the purchase that the event belongs to. */
   purchase: string | null
+  /** What was paid or paid back; null for no payment, or if another event reports it. */
+  price: HistoryEvent['price']
+  /** What the event changed; null if that is not known. */
+  changes: HistoryEvent['changes'] | null
   access: string | null
   user: AccountSummary | null
 }
@@ -53,6 +59,11 @@ export function EventScreen({ id }: { id: string }) {
           <Card>
             <Details items={listFacts(data)} />
           </Card>
+          {data.changes !== null && data.changes.length > 0 && (
+            <Card title={data.outcome === 'failed' ? 'Would have changed' : 'What it changed'}>
+              <Changes changes={data.changes.map(inWords)} />
+            </Card>
+          )}
           <details class="card">
             <summary>Raw data</summary>
             <Details items={listCodes(data)} />
@@ -72,7 +83,7 @@ export function EventScreen({ id }: { id: string }) {
 
 /** Who the event is about, and whether it has changed the access. */
 function Summary({ event }: { event: BillingEvent }) {
-  const { type, eventAt, error, access, user } = event
+  const { type, eventAt, error, access, user, price } = event
   const name = eventName(event)
   return (
     <div class="glance">
@@ -95,7 +106,8 @@ function Summary({ event }: { event: BillingEvent }) {
             <Day at={eventAt} />
           </>
         )}
-        .{error !== null && ' Not applied, so access has not changed.'}
+        {price && `, ${money(price)}`}.
+        {error !== null && ' Not applied, so access has not changed.'}
       </p>
       {error !== null && (
         <p>Reason: {failureReason(error)}. Homeport tries again every ten minutes.</p>
@@ -115,6 +127,7 @@ function listFacts(event: BillingEvent): Fact[] {
   const tone = outcome === 'failed' ? 'bad' : outcome === 'applied' ? 'good' : 'plain'
   const payload = event.conflicting ? ', with a different payload' : ''
   return [
+    ...(event.price === null ? [] : [['Amount', money(event.price)] as Fact]),
     ['Outcome', <Badge key="outcome" tone={tone} children={outcome} />],
     ['Purchase', purchase === null ? 'None' : <PurchaseLink key="purchase" id={purchase} />],
     ['Environment', environment?.toLowerCase() ?? 'unknown'],

@@ -54,6 +54,7 @@ export function claimName({ source, isClaimed, link }: Origin): string | null {
 export const ACCESS: Record<AccessStatus, [name: string, tone: Tone]> = {
   paying: ['Paying', 'good'],
   trial: ['Trial', 'good'],
+  unlocks_nothing: ['Paid, but no access', 'bad'],
   billing_issue: ['Payment issue', 'warn'],
   cancelled: ['Cancelled, still active', 'warn'],
   granted: ['Granted', 'good'],

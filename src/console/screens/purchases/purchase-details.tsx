@@ -14,7 +14,6 @@ type State = FoundPurchase['state']
 
 /** Labels of fields whose names do not explain them. */
 const LABELS: Record<string, string> = {
-  price: 'Price in US dollars',
   stated: 'Reported by the store',
   provided: 'Reported by the billing provider',
   isTemporary: 'Temporary',
@@ -68,9 +67,15 @@ function since(name: string, at: string | null): Fact[] {
 
 /** The fields of the stored state that have a value. */
 export function stateFacts(state: State): Fact[] {
-  return Object.entries(state)
-    .filter(([, field]) => field !== null && !(Array.isArray(field) && field.length === 0))
-    .map(([name, field]) => [LABELS[name] ?? words(name), fieldText(name, field)])
+  return (
+    Object.entries(state)
+      // Its history has the amount as it was paid.
+      .filter(
+        ([name, field]) =>
+          name !== 'price' && field !== null && !(Array.isArray(field) && field.length === 0),
+      )
+      .map(([name, field]) => [LABELS[name] ?? words(name), fieldText(name, field)])
+  )
 }
 
 function fieldText(name: string, field: unknown) {

@@ -6,6 +6,7 @@ import { linkTo } from '../../router.ts'
 import { ActionButton } from '../../ui/declared.tsx'
 import { Card, Copy, Details, Empty, type Fact, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
+import { History, type PurchaseHistory } from './history.tsx'
 import { claimName, endName, productName, sourceName, storeName } from './labels.ts'
 import { StatusBadge, useSupportDetails } from './parts.tsx'
 import { type FoundPurchase, GooglePlayRecord, stateFacts } from './purchase-details.tsx'
@@ -86,6 +87,9 @@ function Owner({ purchase }: { purchase: FoundPurchase }) {
 function PurchaseCards({ purchase, reload }: CardProps) {
   const { transactionId, productId, store, state, atGoogle, source, userId, owner, link } = purchase
   const facts = useSupportDetails()
+  const history = useRemote<PurchaseHistory>(
+    `purchase-history?key=${encodeURIComponent(purchase.purchaseKey)}`,
+  )
   const product = productName(purchase)
   const isKnownToGoogle = atGoogle !== null && atGoogle.goneAt === null
   const canAsk = store === 'APP_STORE' || (store === 'PLAY_STORE' && isKnownToGoogle)
@@ -124,6 +128,7 @@ function PurchaseCards({ purchase, reload }: CardProps) {
           </div>
         )}
       </Card>
+      <Loaded from={history}>{(data) => <History purchases={[data]} />}</Loaded>
       {store === 'PLAY_STORE' && <GooglePlayRecord atGoogle={atGoogle} />}
       <details class="card">
         <summary>Raw data</summary>

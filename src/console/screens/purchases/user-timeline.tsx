@@ -1,42 +1,21 @@
 import type { ComponentType } from 'preact'
-import { useState } from 'preact/hooks'
 import type { Timeline as TimelineService } from '../../../features/billing/access/timeline.ts'
-import type { Difference } from '../../../lib/text/differences.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
-import { HOUR_MS } from '../../../lib/time/durations.ts'
 import type { ReplyOf } from '../../api.ts'
-import { durationName, plural, words } from '../../format.ts'
+import { plural } from '../../format.ts'
 import { canEdit, me } from '../../operator.ts'
 import { linkTo, query } from '../../router.ts'
-import { Changes } from '../../ui/changes.tsx'
 import { ActionButton } from '../../ui/declared.tsx'
-import { Badge, Card, Empty, List, Sentence, Time } from '../../ui/parts.tsx'
+import { Card, Empty, List, Sentence, Time } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
 import { GrantAccess, RevokeOrRestore } from './granted-access.tsx'
-import {
-  claimName,
-  endName,
-  eventName,
-  fieldWords,
-  productName,
-  sourceName,
-  storeName,
-} from './labels.ts'
+import { History, supportText, totalPaid } from './history.tsx'
+import { claimName, endName, productName, sourceName, storeName } from './labels.ts'
 import { PurchaseLink, type Reload, StatusBadge, useSupportDetails } from './parts.tsx'
 
 type Timeline = ReplyOf<TimelineService['read']>
 type Purchase = Timeline['lines'][number]
-
-/** Labels for a changed field in the summary of an event: if set or true, and if cleared or false. */
-const STATEMENTS: Record<string, [set: string, cleared: string]> = {
-  startedAt: ['started', 'start removed'],
-  refundedAt: ['refunded', 'refund reversed'],
-  endedAt: ['ended', 'active again'],
-  pausedAt: ['paused', 'resumed'],
-  billingIssueDetectedAt: ['payment failed', 'payment recovered'],
-  unsubscribeDetectedAt: ['cancelled', 'cancellation reverted'],
-  willRenew: ['will renew', 'won’t renew'],
-}
 
 type UndoLink = ComponentType<{ transactionId: string; link: { id: string }; reload: Reload }>
 type TimelineProps = {
@@ -76,19 +55,9 @@ export function TimelineScreen({ id, reloadUser, LinkPurchase, UndoLink }: Timel
               </a>
             </p>
           )}
-          {data.lines.length === 0 && (
-            <Empty>No {isSandbox ? 'test' : 'production'} purchases.</Empty>
-          )}
-          {data.lines.map((purchase) => (
-            <PurchaseCard
-              key={purchase.transactionId}
-              purchase={purchase}
-              isGivenAgain={data.lines.some((other) => givesTheSame(other, purchase))}
-              userId={id}
-              reload={reload}
-              UndoLink={UndoLink}
-            />
-          ))}
+          <Subscriptions {...{ data, isSandbox, id, reload, UndoLink }} />
+          <History purchases={data.lines.map((line) => ({ ...line, name: productName(line) }))} />
+          <OneTimePurchases purchases={data.lines.filter(({ isOneTime }) => isOneTime)} />
           {data.hiddenLines > 0 && (
             <p class="soft">{plural(data.hiddenLines, 'more purchase')} not shown.</p>
           )}
@@ -145,7 +114,60 @@ export function TimelineScreen({ id, reloadUser, LinkPurchase, UndoLink }: Timel
   )
 }
 
-type CardProps = {
+type SubscriptionsProps = {
+  data: Timeline
+  isSandbox: boolean
+  id: string
+  reload: Reload
+  UndoLink: UndoLink | undefined
+}
+
+function Subscriptions({ data, isSandbox, id, reload, UndoLink }: SubscriptionsProps) {
+  const purchases = data.lines.filter(({ isOneTime }) => !isOneTime)
+  if (purchases.length === 0)
+    return <Empty>No {isSandbox ? 'test' : 'production'} subscription.</Empty>
+  return (
+    <Card title={purchases.length === 1 ? 'Subscription' : 'Subscriptions'}>
+      <List items={purchases}>
+        {(purchase) => (
+          <PurchaseItem
+            key={purchase.transactionId}
+            purchase={purchase}
+            isGivenAgain={purchases.some((other) => givesTheSame(other, purchase))}
+            userId={id}
+            reload={reload}
+            UndoLink={UndoLink}
+          />
+        )}
+      </List>
+    </Card>
+  )
+}
+
+const ONE_TIME_COLUMNS: Column<Purchase>[] = [
+  { name: 'Product', cell: productName },
+  { name: 'Bought', cell: ({ startedAt }) => <Time at={startedAt} /> },
+  { name: 'Store', cell: ({ store }) => storeName(store) },
+  { name: 'Transaction', cell: ({ transactionId }) => <PurchaseLink id={transactionId} /> },
+  { name: 'Amount', kind: 'number', cell: (purchase) => totalPaid([purchase]) },
+]
+
+/** Such as coins: they give no access. */
+function OneTimePurchases({ purchases }: { purchases: Purchase[] }) {
+  if (purchases.length === 0) return null
+  return (
+    <Card title="One-time purchases">
+      <Table
+        caption="One-time purchases"
+        columns={ONE_TIME_COLUMNS}
+        rows={purchases}
+        keyOf={({ transactionId }) => transactionId}
+      />
+    </Card>
+  )
+}
+
+type ItemProps = {
   purchase: Purchase
   /** Whether another grant gives the same now. */
   isGivenAgain: boolean
@@ -160,136 +182,50 @@ function givesTheSame(grant: Purchase, other: Purchase): boolean {
   return isOther && isSame && grant.expiresAt === other.expiresAt
 }
 
-function PurchaseCard({ purchase, isGivenAgain, userId, reload, UndoLink }: CardProps) {
-  const [isExpanded, setExpanded] = useState(false)
-  const { store, transactionId, active, startedAt, endsAt, events } = purchase
+function PurchaseItem({ purchase, isGivenAgain, userId, reload, UndoLink }: ItemProps) {
+  const { store, transactionId, active, startedAt, endsAt } = purchase
   const { grant, link, entitlementIds, replacedBy } = purchase
-  const shown = isExpanded ? events : events.slice(0, 10)
-  return (
-    <Card title={grant === null ? productName(purchase) : `Granted: ${entitlementIds}`}>
-      <p>
-        <StatusBadge purchase={purchase} />{' '}
-        <span class="soft">
-          {storeName(store)}, transaction <PurchaseLink id={transactionId} />, started{' '}
-          <Time at={startedAt} />
-          {endsAt && (
-            <>
-              , {endName(purchase).toLowerCase()} <Time at={endsAt} />
-            </>
-          )}
-          {replacedBy && <>, replaced by {replacedBy}</>}
-        </span>
-      </p>
-      <p class="soft">
-        Source: {[sourceName(purchase), claimName(purchase)].filter(Boolean).join('; ')}
-      </p>
-      {grant !== null && <p>{supportText(grant)}</p>}
-      {link !== null && (
-        <p>
-          Linked on <Time at={link.at} /> {supportText(link)}
-        </p>
-      )}
-      {canEdit.value && grant !== null && (active || grant.revokedBy !== undefined) && (
-        <div class="actions">
-          <RevokeOrRestore
-            userId={userId}
-            grantId={transactionId.replace(/^grant:/, '')}
-            entitlementId={entitlementIds.join()}
-            until={purchase.expiresAt}
-            active={active}
-            isGivenAgain={isGivenAgain}
-            reason={grant.reason}
-            reload={reload}
-          />
-        </div>
-      )}
-      {canEdit.value && link !== null && UndoLink && (
-        <div class="actions">
-          <UndoLink transactionId={transactionId} link={link} reload={reload} />
-        </div>
-      )}
-      <List items={shown}>
-        {(event) => (
-          <PurchaseEvent
-            key={event.eventId}
-            event={event}
-            isFirst={!purchase.isCut && event === events.at(-1)}
-          />
-        )}
-      </List>
-      {shown.length < events.length && (
-        <button type="button" onClick={() => setExpanded(true)}>
-          Show all {events.length} events
-        </button>
-      )}
-      {purchase.isCut && <p class="soft">Earlier events are not shown.</p>}
-    </Card>
-  )
-}
-
-type EventProps = { event: Purchase['events'][number]; isFirst: boolean }
-
-function PurchaseEvent({ event, isFirst }: EventProps) {
-  const { eventId, outcome, at, receivedAt, changes, linkedTo, support } = event
-  const lateMs = Date.parse(receivedAt) - Date.parse(at)
-  const isFailed = outcome === 'failed'
+  const isRevocable = grant !== null && (active || grant.revokedBy !== undefined)
   return (
     <li>
-      <a href={linkTo(`events/${encodeSegment(eventId)}`)}>{eventName(event)}</a>
-      {isFailed && <Badge tone="bad">failed</Badge>}
+      <strong>{grant === null ? productName(purchase) : `Granted: ${entitlementIds}`}</strong>
+      <StatusBadge purchase={purchase} />
       <span class="soft">
-        <Time at={at} />
-        {lateMs > HOUR_MS && `, received ${durationName(lateMs)} late`}
-        {lateMs > HOUR_MS &&
-          !isFirst &&
-          (isFailed
-            ? '; access is still based on the earlier events'
-            : '; until then, access was based on the earlier events')}
+        {storeName(store)}, transaction <PurchaseLink id={transactionId} />, started{' '}
+        <Time at={startedAt} />
+        {endsAt && (
+          <>
+            , {endName(purchase).toLowerCase()} <Time at={endsAt} />
+          </>
+        )}
+        {replacedBy && <>, replaced by {replacedBy}</>}. Source:{' '}
+        {[sourceName(purchase), claimName(purchase)].filter(Boolean).join('; ')}
       </span>
-      {linkedTo !== null && (
+      {grant !== null && <span>{supportText(grant)}</span>}
+      {link !== null && (
         <span>
-          Linked to{' '}
-          <a class="mono" href={linkTo(`people/${encodeSegment(linkedTo)}/subscription`)}>
-            {linkedTo}
-          </a>
+          Linked on <Time at={link.at} /> {supportText(link)}
         </span>
       )}
-      {support !== null && <span>{supportText(support)}</span>}
-      {changes.length > 0 ? (
-        <details>
-          <summary>
-            {isFailed && 'Not applied: '}
-            {summarize(changes, event.type)}
-          </summary>
-          <Changes changes={changes.map(inWords)} />
-        </details>
-      ) : (
-        <span class="soft">No changes</span>
+      {canEdit.value && (isRevocable || (link !== null && UndoLink)) && (
+        <div class="actions">
+          {isRevocable && (
+            <RevokeOrRestore
+              userId={userId}
+              grantId={transactionId.replace(/^grant:/, '')}
+              entitlementId={entitlementIds.join()}
+              until={purchase.expiresAt}
+              active={active}
+              isGivenAgain={isGivenAgain}
+              reason={grant.reason}
+              reload={reload}
+            />
+          )}
+          {link !== null && UndoLink && (
+            <UndoLink transactionId={transactionId} link={link} reload={reload} />
+          )}
+        </div>
       )}
     </li>
   )
-}
-
-/** A change with the names and values of its field in words. */
-function inWords({ path, before, after }: Difference): Difference {
-  return { path: words(path), before: fieldWords(path, before), after: fieldWords(path, after) }
-}
-
-/** `by ann: beta tester`. */
-function supportText({ by, reason }: { by: string; reason: string }): string {
-  return `by ${by}: ${reason}`
-}
-
-/** `Ended; won’t renew; 2 other changes`. */
-function summarize(changes: Difference[], type: string): string {
-  const statements = Object.entries(STATEMENTS).flatMap(([name, [set, cleared]]) => {
-    const change = changes.find(({ path }) => path === name)
-    if (change === undefined) return []
-    // The earlier period stays refunded.
-    if (name === 'refundedAt' && !change.after && type === 'RENEWAL') return ['new period paid']
-    return [change.after ? set : cleared]
-  })
-  const others = changes.length - statements.length
-  const noun = statements.length > 0 ? 'other change' : 'change'
-  return [...statements, ...(others > 0 ? [plural(others, noun)] : [])].join('; ')
 }

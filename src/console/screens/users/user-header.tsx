@@ -5,7 +5,7 @@ import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import type { ReplyOf } from '../../api.ts'
 import { unnamedUser } from '../../format.ts'
 import { linkTo } from '../../router.ts'
-import { Badge, Details, type Fact, Sentence, TimeAgo, Title, type Tone } from '../../ui/parts.tsx'
+import { Badge, Details, type Fact, Sentence, TimeAgo, Title } from '../../ui/parts.tsx'
 import { ACCESS, placeName, storeName } from '../purchases/labels.ts'
 import { hasPurchases } from '../purchases/parts.tsx'
 
@@ -25,7 +25,8 @@ export type UserDetails = {
 /** Who the user is and what access the user has, above every tab. */
 export function UserHeader({ details: { user, account, access, sessions } }: HeaderProps) {
   const { email, profile } = user
-  const [status, tone] = unlocksNothing(access) ? UNLOCKS_NOTHING : ACCESS[access.status]
+  const [status, tone] = ACCESS[access.status]
+  const unlocksNothing = access.status === 'unlocks_nothing'
   const place = placeName(account.platform, account.country)
   return (
     <>
@@ -39,7 +40,7 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
         <p class={`sentence ${access.isActive ? tone : 'off'}`}>
           <Sentence>{access.sentence}</Sentence>
         </p>
-        {unlocksNothing(access) && (
+        {unlocksNothing && (
           <p class="notice bad">
             <span>
               The user has paid, but the product belongs to no plan and has no entitlement. Add it
@@ -59,7 +60,9 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
         <Details
           items={[
             ...storeFacts(access),
-            ...(access.isActive ? [['Unlocked', unlockedText(access)] as Fact] : []),
+            ...(access.isActive || unlocksNothing
+              ? [['Unlocked', unlockedText(access)] as Fact]
+              : []),
             ['Last seen', <TimeAgo key="seen" at={lastSeen(account.lastSeenAt, sessions)} />],
             ...(place ? [['Platform and country', place] as Fact] : []),
           ]}
@@ -71,13 +74,6 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
 
 type HeaderProps = { details: UserDetails }
 
-const UNLOCKS_NOTHING: [name: string, tone: Tone] = ['Paid, but no access', 'bad']
-
-/** Whether the user has an active purchase, but neither a plan nor an entitlement. */
-function unlocksNothing({ isActive, plan, entitlements }: AccessSummary): boolean {
-  return isActive && plan === null && entitlements.length === 0
-}
-
 function unlockedText({ plan, entitlements }: AccessSummary): string {
   if (entitlements.length > 0) return entitlements.join(', ')
   return plan === null ? 'Nothing' : `Plan ${plan}`
@@ -85,7 +81,7 @@ function unlockedText({ plan, entitlements }: AccessSummary): string {
 
 /** The sentence above them names the plan and the day. */
 function storeFacts({ status, store }: AccessSummary): Fact[] {
-  return status === 'none' || status === 'granted' ? [] : [['Store', storeName(store)]]
+  return store === null || status === 'granted' ? [] : [['Store', storeName(store)]]
 }
 
 /** The sessions know the time more exactly, but end when the user signs out. */

@@ -1,7 +1,7 @@
 import { and, desc, eq, inArray, isNotNull, lt, type SQL } from 'drizzle-orm'
 import type { AccessStatus } from '../../../lib/access-status.ts'
 import { countUpTo } from '../../../platform/db/key-ranges.ts'
-import { type PurchaseAccess, unlocks } from '../purchases/access.ts'
+import { isOneTime, type PurchaseAccess, unlocks } from '../purchases/access.ts'
 import type { BillingDb } from '../schema.ts'
 
 /** By their access in production. Both conditions must hold. */
@@ -64,10 +64,12 @@ export function createAccessSearch(db: BillingDb) {
 
 /** The status of a user with these purchases, which are sorted best first; null for none. */
 export function computeAccessStatus(purchases: PurchaseAccess[]): AccessStatus | null {
-  const best = purchases.find((purchase) => purchase.status !== 'consumed' && unlocks(purchase))
+  const subscribed = purchases.filter((purchase) => !isOneTime(purchase))
+  const best = subscribed.find((purchase) => purchase.active && unlocks(purchase)) ?? subscribed[0]
   if (best === undefined) return null
   const { active, grant, status, willRenew, unsubscribeDetectedAt, cancelReason } = best
   if (!active) return 'expired'
+  if (!unlocks(best)) return 'unlocks_nothing'
   if (grant !== null) return 'granted'
   if (status === 'in_grace_period' || status === 'in_billing_retry') return 'billing_issue'
   const isCancelled = unsubscribeDetectedAt !== null || cancelReason !== null

@@ -240,7 +240,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
     const current = summarize(assigned)
     const changesAt = findNextChange(purchases, at)
     const { status, plan } =
-      environment === 'production' ? toAccessColumns(assigned, catalogue) : NO_ACCESS
+      environment === 'production' ? toAccessColumns(purchases, catalogue) : NO_ACCESS
     const row = await findState(tx, { userId, environment })
     if (!row && own.length === 0) return null
     const previous = (row?.state as AccessState | undefined) ?? summarize([])

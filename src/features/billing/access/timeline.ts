@@ -1,5 +1,4 @@
 import { and, asc, desc, eq, inArray } from 'drizzle-orm'
-import { type Difference, differencesBetween } from '../../../lib/text/differences.ts'
 import {
   type Environment,
   type StoredEnvironment,
@@ -11,16 +10,14 @@ import type { Support } from '../inbox/support.ts'
 import { readPurchase } from '../projection/fold-state.ts'
 import { activeEntitlementIds, isOneTime, type PurchaseAccess } from '../purchases/access.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
-import { PURCHASE_CLAIMED } from '../purchases/event-types.ts'
-import { applyEvent, foldPurchase } from '../purchases/fold.ts'
 import { findSource, type Purchase } from '../purchases/purchase.ts'
 import { parsePurchaseKey } from '../purchases/purchase-key.ts'
-import { isRefund } from '../purchases/refunds.ts'
 import { type BillingDb, INDEXED_MARKS } from '../schema.ts'
 import { describeFailure, explainAccess, findPlanTitle, isoTime } from './access-explanation.ts'
 import { computeAccessStatus } from './access-search.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import { type Catalogue, findPlanOfPurchase, listUnlocking } from './plan-matching.ts'
+import { createPurchaseHistory } from './purchase-history.ts'
 import type { PlanLike, Subscription } from './subscription.ts'
 
 type TimelineDeps<Plan extends PlanLike> = {
@@ -40,35 +37,15 @@ export type Timeline = ReturnType<typeof createTimeline>
 
 type KeyedPurchase = PurchaseAccess<Purchase & { purchaseKey: string }>
 
-type Entry = {
-  eventId: string
-  type: string
-  isRefund: boolean
-  at: string
-  receivedAt: string
-  outcome: string
-  error: string | null
-  changes: Difference[]
-  /** Null unless the event links the purchase to a user. */
-  linkedTo: string | null
-  /** Who has linked the purchase or granted access, and why. */
-  support: Support | null
-}
-
 const MAX_PURCHASES_SHOWN = 50
-/** The newest events of each purchase. */
-const MAX_EVENTS_SHOWN = 200
 const MAX_TRANSFERS_SHOWN = 50
-/** Fields whose changes are not shown, because they explain nothing. */
-const HIDDEN_FIELDS = /^(priceId|isTemporary|grant)(\.|$)/
-const TIME_FIELDS = /At$/
-
-/** Applies events as the projection does. */
+/** A user's purchases with their events, and the reason of the access. */
 export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) {
   const { db, eventLog, subscription, listPlans, accessSettings, findClaimant, findLink, now } =
     deps
   const { billingEvents, subscriptions, transferIds } = db.tables
-  return { read, explain, explainForEvent, summarize }
+  const readHistory = createPurchaseHistory(db, eventLog)
+  return { read, readHistory, explain, explainForEvent, summarize }
 
   /** The current access in a few words, and whether an event is missing from it. */
   async function explain(userId: string, environment: Environment): Promise<string> {
@@ -88,15 +65,16 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   /** A user's access in production at a glance. `endsAt` null: never, or no subscription. */
   async function summarize(userId: string) {
     const { sentence, purchases, catalogue, heldBy, failure } = await assess(userId, 'production')
-    const held = heldBy === null ? listUnlocking(purchases, catalogue) : []
-    const [best] = held
+    const own = heldBy === null ? purchases : []
+    const held = listUnlocking(own, catalogue)
+    const [best = own.find((purchase) => !isOneTime(purchase))] = held
     const end = best?.effectiveEnd ?? null
     return {
       sentence,
-      status: computeAccessStatus(held) ?? 'none',
+      status: computeAccessStatus(own) ?? 'none',
       plan: (best?.active && findPlanOfPurchase(best, catalogue)?.code) || null,
       store: best?.store ?? null,
-      isActive: best?.active ?? false,
+      isActive: held[0]?.active ?? false,
       /** The ids of the entitlements that the user has now. */
       entitlements: activeEntitlementIds(held),
       willRenew: best?.willRenew ?? false,
@@ -177,7 +155,6 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
 
   async function toTimelineEntry(purchase: KeyedPurchase, all: KeyedPurchase[], ids: string[]) {
     const { purchaseKey, productId, store, status, active, effectiveEnd, willRenew } = purchase
-    const { entries, isCut } = await listEntries(purchaseKey)
     const claimant = await findClaimant(purchaseKey)
     const mayBeReplaced = purchase.isTemporary || purchase.changedAt !== null
     const replacement = all.find(
@@ -201,42 +178,8 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       startedAt: isoTime(purchase.startedAt),
       endsAt: isoTime(effectiveEnd),
       replacedBy: active || !mayBeReplaced ? null : (replacement?.productId ?? null),
-      events: entries,
-      isCut,
+      ...(await readHistory(purchaseKey)),
     }
-  }
-
-  /** Earlier events are folded but not shown. */
-  async function listEntries(purchaseKey: string): Promise<{ entries: Entry[]; isCut: boolean }> {
-    const rows = await db.read
-      .select()
-      .from(billingEvents)
-      .where(eq(billingEvents.purchaseKey, purchaseKey))
-      .orderBy(desc(billingEvents.orderedAt))
-      .limit(MAX_EVENTS_SHOWN * 5)
-    const byEvent = new Map(rows.map((row) => [row.eventId, row]))
-    const events = eventLog.readRows(rows)
-    const earlier = events.slice(0, -MAX_EVENTS_SHOWN)
-    let before = foldPurchase(earlier)
-    const entries = events.slice(earlier.length).map((event) => {
-      const after = applyEvent(before, event)
-      const row = byEvent.get(event.id)
-      const entry = {
-        eventId: event.id,
-        type: event.type,
-        isRefund: isRefund(event),
-        at: new Date(event.orderedAt).toISOString(),
-        receivedAt: row?.receivedAt.toISOString() ?? '',
-        outcome: row?.outcome ?? '',
-        error: row?.error ?? null,
-        changes: listChanges(before, after),
-        linkedTo: event.type === PURCHASE_CLAIMED ? event.appUserId : null,
-        support: event.support,
-      }
-      before = after
-      return entry
-    })
-    return { entries: entries.toReversed(), isCut: earlier.length > 0 }
   }
 
   async function listTransfers(ids: string[]) {
@@ -264,27 +207,4 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
         return { eventId: id, at, from: transferredFrom, to: transferredTo }
       })
   }
-}
-
-/** Times as ISO 8601. */
-function listChanges(before: Purchase | null, after: Purchase): Difference[] {
-  return differencesBetween(before ?? {}, after)
-    .filter(
-      ({ path, after: value }) =>
-        !HIDDEN_FIELDS.test(path) && !(before === null && isEmptyValue(value)),
-    )
-    .map(({ path, before: old, after: value }) => {
-      const format = TIME_FIELDS.test(path)
-        ? (time: unknown) => isoTime(time as number | null)
-        : asIs
-      return { path, before: format(old), after: format(value) }
-    })
-}
-
-function isEmptyValue(value: unknown): boolean {
-  return value === null || value === false || (Array.isArray(value) && value.length === 0)
-}
-
-function asIs(value: unknown): unknown {
-  return value
 }

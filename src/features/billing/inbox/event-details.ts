@@ -3,7 +3,7 @@ import type { BillingEvent } from './event.ts'
 import type { Support } from './support.ts'
 
 /** An amount in whole units of a currency; `Money` is in thousandths. */
-type DisplayPrice = { amount: number; currency: string }
+export type DisplayPrice = { amount: number; currency: string }
 
 /** Events that report a payment. Others may name the price too, but no money has moved. */
 const PAYMENTS = new Set([
@@ -43,7 +43,7 @@ export function toEventDetails(event: BillingEvent | null): EventDetails {
 }
 
 /** What was paid, or as a negative amount paid back; null for an event of another kind. */
-function moneyMoved(event: BillingEvent): DisplayPrice | null {
+export function moneyMoved(event: BillingEvent): DisplayPrice | null {
   const { type, price } = event
   const isPaidBack = isRefund(event)
   const paid = isPaidBack ? (event.paidBack ?? event.paid) : event.paid

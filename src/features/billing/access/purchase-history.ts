@@ -1,0 +1,130 @@
+import { desc, eq } from 'drizzle-orm'
+import { type Difference, differencesBetween } from '../../../lib/text/differences.ts'
+import { type DisplayPrice, moneyMoved } from '../inbox/event-details.ts'
+import type { EventLog } from '../inbox/event-log.ts'
+import type { Support } from '../inbox/support.ts'
+import type { OrderedEvent } from '../purchases/event-order.ts'
+import { PURCHASE_CLAIMED } from '../purchases/event-types.ts'
+import { applyEvent, foldPurchase } from '../purchases/fold.ts'
+import type { Purchase } from '../purchases/purchase.ts'
+import { isRefund } from '../purchases/refunds.ts'
+import type { BillingDb } from '../schema.ts'
+import { isoTime } from './access-explanation.ts'
+
+type Entry = {
+  eventId: string
+  type: string
+  isRefund: boolean
+  at: string
+  receivedAt: string
+  outcome: string
+  error: string | null
+  /** What was paid, or negative what was paid back: once, whoever reports it. */
+  price: DisplayPrice | null
+  changes: Difference[]
+  /** Null unless the event links the purchase to a user. */
+  linkedTo: string | null
+  /** Who has linked the purchase or granted access, and why. */
+  support: Support | null
+}
+
+type PurchaseHistory = {
+  /** Newest first. */
+  events: Entry[]
+  /** Whether earlier events are not shown. */
+  isCut: boolean
+  /** What is paid for it in all, by currency, without what was paid back. */
+  paid: DisplayPrice[]
+}
+
+/** The newest events of each purchase. */
+const MAX_EVENTS_SHOWN = 200
+/** Fields whose changes are not shown, because they explain nothing. */
+const HIDDEN_FIELDS = /^(price|priceId|isTemporary|grant)(\.|$)/
+const TIME_FIELDS = /At$/
+
+/** Reads the events of a purchase, with what each has changed. Applies them as the projection does. */
+export function createPurchaseHistory(db: BillingDb, eventLog: Pick<EventLog, 'readRows'>) {
+  const { billingEvents } = db.tables
+  return async function read(purchaseKey: string): Promise<PurchaseHistory> {
+    const rows = await db.read
+      .select()
+      .from(billingEvents)
+      .where(eq(billingEvents.purchaseKey, purchaseKey))
+      .orderBy(desc(billingEvents.orderedAt))
+      .limit(MAX_EVENTS_SHOWN * 5)
+    const byEvent = new Map(rows.map((row) => [row.eventId, row]))
+    const events = eventLog.readRows(rows)
+    const prices = listPrices(events)
+    const earlier = events.slice(0, -MAX_EVENTS_SHOWN)
+    let before = foldPurchase(earlier)
+    const entries = events.slice(earlier.length).map((event) => {
+      const after = applyEvent(before, event)
+      const row = byEvent.get(event.id)
+      const entry = {
+        eventId: event.id,
+        type: event.type,
+        isRefund: isRefund(event),
+        at: new Date(event.orderedAt).toISOString(),
+        receivedAt: row?.receivedAt.toISOString() ?? '',
+        outcome: row?.outcome ?? '',
+        error: row?.error ?? null,
+        price: prices.get(event) ?? null,
+        changes: listChanges(before, after),
+        linkedTo: event.type === PURCHASE_CLAIMED ? event.appUserId : null,
+        support: event.support,
+      }
+      before = after
+      return entry
+    })
+    return {
+      events: entries.toReversed(),
+      isCut: earlier.length > 0,
+      paid: addPrices([...prices.values()]),
+    }
+  }
+}
+
+/** The store and the billing provider may both report a payment: only the first event of its transaction has a price. */
+function listPrices(events: OrderedEvent[]): Map<OrderedEvent, DisplayPrice> {
+  const known = new Set<string>()
+  const prices = new Map<OrderedEvent, DisplayPrice>()
+  for (const event of events) {
+    const price = moneyMoved(event)
+    if (price === null) continue
+    const payment = `${event.transactionId ?? event.id} ${price.amount < 0}`
+    if (!known.has(payment)) prices.set(event, price)
+    known.add(payment)
+  }
+  return prices
+}
+
+function addPrices(prices: DisplayPrice[]): DisplayPrice[] {
+  return [...Map.groupBy(prices, ({ currency }) => currency)].map(([currency, parts]) => {
+    const thousandths = parts.reduce((sum, { amount }) => sum + Math.round(amount * 1000), 0)
+    return { currency, amount: thousandths / 1000 }
+  })
+}
+
+/** Times as ISO 8601. */
+function listChanges(before: Purchase | null, after: Purchase): Difference[] {
+  return differencesBetween(before ?? {}, after)
+    .filter(
+      ({ path, after: value }) =>
+        !HIDDEN_FIELDS.test(path) && !(before === null && isEmptyValue(value)),
+    )
+    .map(({ path, before: old, after: value }) => {
+      const format = TIME_FIELDS.test(path)
+        ? (time: unknown) => isoTime(time as number | null)
+        : asIs
+      return { path, before: format(old), after: format(value) }
+    })
+}
+
+function isEmptyValue(value: unknown): boolean {
+  return value === null || value === false || (Array.isArray(value) && value.length === 0)
+}
+
+function asIs(value: unknown): unknown {
+  return value
+}
