@@ -6,6 +6,7 @@ import { otherTabs } from './frame/other-tabs.ts'
 import { ProofDialog } from './frame/proof-dialog.tsx'
 import { type Me, me } from './operator.ts'
 import { Login, type LoginState } from './screens/operators/login.tsx'
+import { NeedsCookies } from './screens/operators/needs-cookies.tsx'
 import { SwitchOperator } from './screens/operators/set-up.tsx'
 import { SignIn } from './screens/operators/sign-in.tsx'
 import { setupToken } from './setup-link.ts'
@@ -60,7 +61,7 @@ export function App() {
   }
   const changeOperator = async () => {
     await load()
-    otherTabs.postMessage(null)
+    otherTabs?.postMessage(null)
   }
   useEffect(() => {
     if (!isSecureContext) return
@@ -69,7 +70,7 @@ export function App() {
         waiting.current.push(resolve)
         if (waiting.current.length === 1) void load()
       })
-    otherTabs.onmessage = () => void load()
+    if (otherTabs) otherTabs.onmessage = () => void load()
     void load()
   }, [])
   const isHidden = useHidden()
@@ -116,7 +117,9 @@ function SessionOver({ onSignedIn }: { onSignedIn: () => Promise<void> }) {
         Your changes are kept. If someone other than {me.value?.name} signs in, they will not see
         them.
       </p>
-      <SignIn name={me.value?.name} onSignedIn={onSignedIn} />
+      <NeedsCookies>
+        <SignIn name={me.value?.name} onSignedIn={onSignedIn} />
+      </NeedsCookies>
     </Dialog>
   )
 }

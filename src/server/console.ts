@@ -4,6 +4,7 @@ import { metricsConsole } from '../operations/console/metrics.ts'
 import { healthConsole } from '../operations/console/overview.ts'
 import { consoleActions, describeActions } from '../platform/actions/console-routes.ts'
 import type { ConsoleContext } from '../platform/feature.ts'
+import { readSessionToken } from '../platform/http/console-cookie.ts'
 import {
   allow,
   CONSOLE_API,
@@ -11,7 +12,6 @@ import {
   findOperator,
   findVisitor,
   type RecordAction,
-  readSessionToken,
 } from '../platform/http/console-guard.ts'
 import { consoleNetworks, consolePage } from '../platform/http/pages/console-page.ts'
 import { data } from '../platform/http/replies/envelope.ts'

@@ -84,7 +84,7 @@ independentTest('signing in in one tab continues the others', async () => {
   await page.goto('/console/settings')
   await waitUntilLoaded(page)
   await page.getByLabel('Support e-mail').fill('kept@example.com')
-  const cookies = await context.cookies('https://localhost')
+  const cookies = await context.cookies()
   await context.clearCookies()
   await page.getByRole('link', { name: 'People', exact: true }).click()
   const dialog = page.getByRole('dialog', { name: 'Your session ended. Sign in to continue' })

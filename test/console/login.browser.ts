@@ -1,8 +1,11 @@
 import { expect } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Secret, TOTP } from 'otpauth'
-import type { Page } from 'playwright-core'
+import { chromium, type Page } from 'playwright-core'
 import { browserTest, independentTest, useConsole } from '../support/console.ts'
-import { PLAIN_HOST, textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { LAUNCH, PLAIN_HOST, textOf, waitUntilLoaded } from '../support/console-browser.ts'
 
 const ADD_COMMAND = 'homeport operators add your-name'
 
@@ -123,6 +126,27 @@ independentTest('signs in with a password and a one-time or recovery code', asyn
   await page.reload()
   await signIn(page, 'frank', codes[0])
   await page.locator('.message.bad').waitFor()
+  await context.close()
+})
+
+independentTest('says that the browser keeps no cookies before a link is used up', async () => {
+  const link = await world.console.linkFor('hanna')
+  const profile = await mkdtemp(join(tmpdir(), 'homeport-blocked-'))
+  const settings = { profile: { default_content_setting_values: { cookies: 2 } } }
+  await Bun.write(join(profile, 'Default', 'Preferences'), JSON.stringify(settings))
+  const blocking = await chromium.launchPersistentContext(profile, LAUNCH)
+  const blocked = await blocking.newPage()
+  for (const path of [link, `${world.console.url}/console`]) {
+    await blocked.goto(path)
+    const message = await textOf(blocked.getByRole('alert'))
+    expect(message).toContain('This browser does not keep cookies for localhost')
+    expect(await blocked.getByRole('button').allTextContents()).toEqual(['Try again'])
+  }
+  await blocking.close()
+  await rm(profile, { recursive: true })
+  const { page, context } = await world.openSignedOut()
+  await page.goto(link)
+  await page.getByText('Hello hanna.').waitFor()
   await context.close()
 })
 

@@ -12,17 +12,19 @@ const POLICY = 'refused by the CSP:'
 const reportViolations = `addEventListener('securitypolicyviolation', (event) =>
   console.error('${POLICY}', event.effectiveDirective, event.blockedURI, event.sample))`
 
+export const LAUNCH = {
+  executablePath: CHROMIUM ?? '',
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-dev-shm-usage',
+    `--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`,
+  ],
+}
+
 /** Chromium with a virtual authenticator for passkeys. */
 export async function openBrowser() {
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM ?? '',
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-dev-shm-usage',
-      `--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`,
-    ],
-  })
+  const browser = await chromium.launch(LAUNCH)
   return { browser, open, [Symbol.asyncDispose]: () => browser.close() }
 
   /** A page in its own profile. `faults` collects its console errors and CSP violations. */

@@ -72,8 +72,7 @@ export function useConsole({
   async function open(options: BrowserContextOptions = {}) {
     const opened = await openSignedOut(options)
     const [name = '', value = ''] = world().cookie.split('=')
-    // Localhost receives secure cookies over http too, but they can be set only for https.
-    const attributes = { url: 'https://localhost', secure: true, httpOnly: true }
+    const attributes = { url: world().console.url, httpOnly: true }
     await opened.context.addCookies([{ name, value, sameSite: 'Strict', ...attributes }])
     return opened
   }

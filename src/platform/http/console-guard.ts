@@ -5,6 +5,7 @@ import { AppError } from '../../lib/errors.ts'
 import { ROLES, type Role } from '../../lib/roles.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import { SKEW_WARNING_MS } from '../jobs/jobs.ts'
+import { readSessionToken } from './console-cookie.ts'
 import type { FindIp } from './request/client-address.ts'
 import { readDevice } from './request/request-headers.ts'
 import { requestInfo } from './request/request-log.ts'
@@ -37,7 +38,6 @@ type ConsoleGuardDeps = {
 
 /** The prefix of all console routes except the page. */
 export const CONSOLE_API = '/console/api'
-const COOKIE = '__Host-homeport-console'
 const PROOF_LIFETIME_MS = 10 * MINUTE_MS
 const SAFE_METHODS = new Set(['GET', 'HEAD'])
 
@@ -148,17 +148,6 @@ export function findOperator(request: Request): Operator {
 
 export function findVisitor(request: Request): Visitor {
   return visitors.get(request) as Visitor
-}
-
-export function readSessionToken(request: Request): string | null {
-  const cookies = new Bun.CookieMap(request.headers.get('cookie') ?? '')
-  return cookies.get(COOKIE)
-}
-
-/** The session cookie; a null token deletes it. It expires with the session's maximum lifetime. */
-export function sessionCookie(token: string | null): string {
-  const maxAge = token === null ? 0 : 7 * 24 * 60 * 60
-  return `${COOKIE}=${token ?? ''}; Path=/; Max-Age=${maxAge}; Secure; HttpOnly; SameSite=Strict`
 }
 
 function readOwnOrigin(request: Request): string {

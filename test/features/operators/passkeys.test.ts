@@ -284,7 +284,7 @@ async function signInWith(app: TestApp, key: Passkey) {
 }
 
 function requesterFor(app: TestApp, { headers }: Answer) {
-  const cookie = cookieIn(headers.get('set-cookie'))
+  const cookie = cookieIn(headers.get('set-cookie')).replace(/.*/, '$&; __Host-$&')
   return (method: string, path: string, json: unknown = {}, origin = ORIGIN) => {
     const headers = { cookie, 'sec-fetch-site': 'same-origin', origin, ...hostOf(origin) }
     const init = method === 'GET' ? { headers: { cookie } } : { json, headers }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { withVisibleControls } from '../../direction-controls.ts'
 import { setupToken } from '../../setup-link.ts'
+import { NeedsCookies } from './needs-cookies.tsx'
 import { SetUp } from './set-up.tsx'
 import { SignIn } from './sign-in.tsx'
 
@@ -20,12 +21,16 @@ export function Login({ state, onSignedIn }: LoginProps) {
   return (
     <main class="login">
       <h1>{title}</h1>
-      {token !== null ? (
-        <SetUp key={token} token={token} onSignedIn={onSignedIn} />
-      ) : state.hasOperators ? (
-        <SignIn onSignedIn={onSignedIn} />
-      ) : (
+      {token === null && !state.hasOperators ? (
         <FirstOperator />
+      ) : (
+        <NeedsCookies>
+          {token === null ? (
+            <SignIn onSignedIn={onSignedIn} />
+          ) : (
+            <SetUp key={token} token={token} onSignedIn={onSignedIn} />
+          )}
+        </NeedsCookies>
       )}
     </main>
   )

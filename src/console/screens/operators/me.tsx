@@ -110,7 +110,7 @@ function SignOut() {
   const signOut = async (unwanted: StoredDraft[]) => {
     await send('me/sign-out')
     for (const { key } of unwanted) removeDraft(key)
-    otherTabs.postMessage(null)
+    otherTabs?.postMessage(null)
     location.assign('/console')
   }
   const ask = async () => {

@@ -4,11 +4,16 @@ import { AppError } from '../../../lib/errors.ts'
 import type { ConsoleContext } from '../../../platform/feature.ts'
 import { json } from '../../../platform/http/body/body.ts'
 import {
+  deletedCookies,
+  hasTestCookie,
+  sessionCookie,
+  testCookie,
+} from '../../../platform/http/console-cookie.ts'
+import {
   allow,
   CONSOLE_API,
   findOperator,
   findVisitor,
-  sessionCookie,
 } from '../../../platform/http/console-guard.ts'
 import { data } from '../../../platform/http/replies/envelope.ts'
 import { requestInfo } from '../../../platform/http/request/request-log.ts'
@@ -35,6 +40,15 @@ export function signInConsole({ operators, appName, isSignedIn, record, now }: S
       allow('anyone'),
     )
     .post(
+      '/login/cookies',
+      ({ request, set }) => {
+        // The first request sets the cookie, the second shows whether the browser has kept it.
+        set.headers['set-cookie'] = testCookie(request)
+        return data({ areKept: hasTestCookie(request) })
+      },
+      allow('anyone'),
+    )
+    .post(
       '/login/link',
       async ({ request, body }) => data(await signIn.startSetUp(body.token, findVisitor(request))),
       { ...json(Token), ...allow('anyone') },
@@ -49,7 +63,7 @@ export function signInConsole({ operators, appName, isSignedIn, record, now }: S
           choice as NewCredentials,
           visitor,
         )
-        set.headers['set-cookie'] = sessionCookie(session)
+        set.headers['set-cookie'] = sessionCookie(request, session)
         await logSignIn(request, name, 'operators.set-up')
         return data({ name, recoveryCodes })
       },
@@ -71,7 +85,7 @@ export function signInConsole({ operators, appName, isSignedIn, record, now }: S
           throw error
         })
         const { name, session } = signedIn
-        set.headers['set-cookie'] = sessionCookie(session)
+        set.headers['set-cookie'] = sessionCookie(request, session)
         await logSignIn(request, name, 'operators.sign-in', findMethod(proof))
         return data({ name })
       },
@@ -99,7 +113,7 @@ export function signInConsole({ operators, appName, isSignedIn, record, now }: S
         const { id, operatorId, name } = findOperator(request)
         await sessions.end(operatorId, id)
         await logSignIn(request, name, 'operators.sign-out')
-        set.headers['set-cookie'] = sessionCookie(null)
+        set.headers['set-cookie'] = deletedCookies(request)
         return data(null)
       },
       allow('self'),

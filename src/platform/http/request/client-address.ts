@@ -165,6 +165,6 @@ export function createCountryReader(
 const FORWARDING =
   /^via$|forwarded|client-?ip|client-?addr|-ip$|^(cf|cdn|fastly|fly)-|^x-(real|original|remote|proxy|nginx|envoy|azure|amzn?|arr|appengine|vercel|scheme)(-|$)/
 
-function isForwarded(headers: Headers): boolean {
+export function isForwarded(headers: Headers): boolean {
   return [...headers.keys()].some((name) => FORWARDING.test(name))
 }
