@@ -19,6 +19,10 @@ const COLLECT_FAULTS = `(() => {
   new ReportingObserver(report, { types: ['csp-violation'], buffered: true }).observe()
 })()`
 
+/** Between the last button of a dialog and its edge. */
+const SPACE_IN_DIALOG = `(([button]) => button && button.closest('dialog').getBoundingClientRect().bottom - button.getBoundingClientRect().bottom)([...document.querySelectorAll('dialog[open] button')].slice(-1))`
+const MAX_SPACE_PX = 40
+
 let server: Console
 beforeAll(async () => {
   if (OTHER_BROWSERS.some(({ isInstalled }) => isInstalled))
@@ -52,6 +56,9 @@ for (const { name, isInstalled, open } of OTHER_BROWSERS) {
           await page.press('', `nav.side a[href="${path}"]`)
           await page.waitForScreen(path)
         }
+        await browser.evaluate(`dispatchEvent(new KeyboardEvent('keydown', { key: '?' }))`)
+        const below = await page.waitFor<number>(SPACE_IN_DIALOG)
+        expect(below).toBeLessThan(MAX_SPACE_PX)
         expect(await page.faults()).toEqual([])
         await page.goto(`${server.url}/console/me`)
         await page.press('Sign out')
