@@ -3,20 +3,40 @@ import { failure, send } from './api.ts'
 
 export type PasskeyOptions = Parameters<typeof startRegistration>[0]['optionsJSON']
 
+const IP_ADDRESS = /^[\d.]+$|^\[/
+
+/** Why this page cannot use passkeys; null if it can. */
+export const passkeyObstacle = findObstacle()
+
+function findObstacle(): string | null {
+  if (typeof PublicKeyCredential === 'undefined') return 'This browser does not support passkeys.'
+  const { hostname } = location
+  return IP_ADDRESS.test(hostname)
+    ? `Passkeys need a host name, such as localhost, and ${hostname} is an IP address.`
+    : null
+}
+
 /** Named after the device. */
 export async function createPasskey(optionsJSON: PasskeyOptions) {
-  const passkey = await startRegistration({ optionsJSON }).catch(rejectPasskey)
+  const passkey = await startRegistration({ optionsJSON }).catch((error) => {
+    const isKnown = error.name === 'InvalidStateError'
+    throw failure(isKnown ? 'This device already has a passkey for you.' : describe(error))
+  })
   return { passkey, passkeyName: deviceName() }
 }
 
 export async function signWithPasskey(path: string) {
   const optionsJSON = await send<Parameters<typeof startAuthentication>[0]['optionsJSON']>(path)
-  return startAuthentication({ optionsJSON }).catch(rejectPasskey)
+  return startAuthentication({ optionsJSON }).catch((error) => {
+    throw failure(describe(error))
+  })
 }
 
-/** The browser refuses when the operator cancels, waits too long or has no passkey for this site. */
-function rejectPasskey(): never {
-  throw failure('The passkey was not used: try again.')
+/** Browsers do not tell apart why the operator used none. */
+function describe({ name, message }: Error): string {
+  return ['NotAllowedError', 'AbortError'].includes(name)
+    ? `No passkey was used: you cancelled, the time ran out, or this browser has none for ${location.hostname}.`
+    : `The browser refused the passkey: ${message}`
 }
 
 function deviceName(): string {

@@ -129,6 +129,30 @@ independentTest('signs in with a password and a one-time or recovery code', asyn
   await context.close()
 })
 
+for (const [place, host, script, reason] of [
+  [
+    'in a browser without passkeys',
+    'localhost',
+    'delete window.PublicKeyCredential',
+    'This browser',
+  ],
+  ['at an IP address', '127.0.0.1', '', 'Passkeys need a host name'],
+] as const) {
+  independentTest(`offers a password, and says why only that, ${place}`, async () => {
+    const { page, context } = await world.openSignedOut()
+    await context.addInitScript(script)
+    const link = await world.console.linkFor(`kim at ${host}`)
+    await page.goto(link.replace('localhost', host))
+    await page.getByLabel('New password').waitFor()
+    expect(await textOf(page.locator('main'))).toContain(reason)
+    await page.goto(`http://${host}:${world.console.port}/console`)
+    await page.getByLabel('Password').waitFor()
+    expect(await textOf(page.locator('main'))).toContain(reason)
+    expect(await page.getByRole('button', { name: 'passkey' }).count()).toBe(0)
+    await context.close()
+  })
+}
+
 independentTest('says that the browser keeps no cookies before a link is used up', async () => {
   const link = await world.console.linkFor('hanna')
   const profile = await mkdtemp(join(tmpdir(), 'homeport-blocked-'))

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { askForProof, send } from '../api.ts'
-import { signWithPasskey } from '../passkey.ts'
+import { passkeyObstacle, signWithPasskey } from '../passkey.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
 import { Action } from '../ui/parts.tsx'
@@ -39,10 +39,16 @@ export function ProofDialog() {
   }
   return (
     <Dialog title="Confirm it’s you" onClose={() => close(false)}>
-      <p>This needs your passkey, or a code from your authenticator app.</p>
-      <Action kind="primary" run={submitPasskey}>
-        Use a passkey
-      </Action>
+      {passkeyObstacle === null ? (
+        <>
+          <p>This needs your passkey, or a code from your authenticator app.</p>
+          <Action kind="primary" run={submitPasskey}>
+            Use a passkey
+          </Action>
+        </>
+      ) : (
+        <p>This needs a code from your authenticator app. {passkeyObstacle}</p>
+      )}
       <form class="stack" onSubmit={(event) => event.preventDefault()}>
         <TextField
           label="Code"

@@ -5,7 +5,7 @@ import { listDrafts, removeDraft, type StoredDraft } from '../../editing/drafts.
 import { unnamedUser, words } from '../../format.ts'
 import { otherTabs } from '../../frame/other-tabs.ts'
 import type { Me } from '../../operator.ts'
-import { createPasskey, type PasskeyOptions } from '../../passkey.ts'
+import { createPasskey, type PasskeyOptions, passkeyObstacle } from '../../passkey.ts'
 import { Confirm, Dialog } from '../../ui/dialog.tsx'
 import { Action, Badge, Card, Details, List, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
@@ -64,11 +64,15 @@ export function Screen() {
                 </li>
               )}
             </List>
-            <div class="actions">
-              <Action run={addPasskey} done="Passkey added.">
-                Add passkey
-              </Action>
-            </div>
+            {passkeyObstacle === null ? (
+              <div class="actions">
+                <Action run={addPasskey} done="Passkey added.">
+                  Add passkey
+                </Action>
+              </div>
+            ) : (
+              <p class="soft">{passkeyObstacle}</p>
+            )}
           </Card>
           <Card title="Your sessions">
             <Table

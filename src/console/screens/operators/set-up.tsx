@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { me } from '../../operator.ts'
-import { createPasskey, type PasskeyOptions } from '../../passkey.ts'
+import { createPasskey, type PasskeyOptions, passkeyObstacle } from '../../passkey.ts'
 import { setupToken } from '../../setup-link.ts'
 import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/fields.tsx'
@@ -22,7 +22,7 @@ type SetUpProps = { token: string; onSignedIn: () => void }
 export function SetUp({ token, onSignedIn }: SetUpProps) {
   const { offer, refusal } = useOffer(token)
   const [codes, setCodes] = useState<string[]>([])
-  const [wantsPassword, setWantsPassword] = useState(false)
+  const [wantsPassword, setWantsPassword] = useState(passkeyObstacle !== null)
   if (refusal) {
     return (
       <>
@@ -52,10 +52,19 @@ export function SetUp({ token, onSignedIn }: SetUpProps) {
   }
   return (
     <>
-      <p>Hello {offer.name}. Choose how to sign in.</p>
-      <Action {...(wantsPassword ? {} : { kind: 'primary' })} run={submitPasskey}>
-        Create a passkey on this device
-      </Action>
+      {passkeyObstacle === null ? (
+        <>
+          <p>Hello {offer.name}. Choose how to sign in.</p>
+          <Action {...(wantsPassword ? {} : { kind: 'primary' })} run={submitPasskey}>
+            Create a passkey on this device
+          </Action>
+        </>
+      ) : (
+        <p>
+          Hello {offer.name}. {passkeyObstacle} Use a password and an authenticator app, or open the
+          link in another browser.
+        </p>
+      )}
       {wantsPassword ? (
         <PasswordSetUp token={token} offer={offer} onDone={setCodes} />
       ) : (

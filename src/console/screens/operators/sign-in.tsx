@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
-import { signWithPasskey } from '../../passkey.ts'
+import { passkeyObstacle, signWithPasskey } from '../../passkey.ts'
 import { TextField } from '../../ui/fields.tsx'
 import { Action } from '../../ui/parts.tsx'
 
@@ -25,11 +25,15 @@ export function SignIn({ name: expected = '', onSignedIn }: SignInProps) {
   }
   return (
     <>
-      <Action kind="primary" run={submitPasskey}>
-        Sign in with a passkey
-      </Action>
+      {passkeyObstacle === null ? (
+        <Action kind="primary" run={submitPasskey}>
+          Sign in with a passkey
+        </Action>
+      ) : (
+        <p>{passkeyObstacle} Use your password, or sign in from another browser.</p>
+      )}
       <form class="stack" onSubmit={(event) => event.preventDefault()}>
-        <h2>Or use a password</h2>
+        <h2>{passkeyObstacle === null ? 'Or use a password' : 'Use your password'}</h2>
         <TextField
           label="Name"
           name="username"
