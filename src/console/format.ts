@@ -99,12 +99,21 @@ export function formatCount(count: number, noun: string): string {
 
 /** `Brazil` for `BR`, in the browser's language. */
 export function countryName(code: string): string {
-  return code === '' ? 'Unknown country' : (COUNTRIES.of(code) ?? code)
+  return code === '' ? 'Unknown country' : nameIn(COUNTRIES, code)
 }
 
 /** `Brazilian Real` for `BRL`, in the browser's language. */
 export function currencyName(code: string): string {
-  return CURRENCIES.of(code) ?? code
+  return nameIn(CURRENCIES, code)
+}
+
+/** The code itself if it is unknown, or none at all, as `T1`, by which Cloudflare means Tor. */
+function nameIn(names: Intl.DisplayNames, code: string): string {
+  try {
+    return names.of(code) ?? code
+  } catch {
+    return code
+  }
 }
 
 /** A user without a name and an address, identified by the end of the id, because ids of the same day begin alike. */

@@ -46,6 +46,15 @@ independentTest('names each line in the legend, and marks restarts', async () =>
   await context.close()
 })
 
+independentTest('draws charts in a browser whose language is no language tag', async () => {
+  const { page, context } = await openMetrics(
+    '',
+    `Object.defineProperty(Navigator.prototype, 'language', { get: () => 'en-US@posix' })`,
+  )
+  await card(page, 'Requests per minute').locator('canvas').first().waitFor()
+  await context.close()
+})
+
 independentTest('compares with the day and the week before, in the address', async () => {
   const { page, context } = await openMetrics()
   await page.getByLabel('Previous day').check()
@@ -88,8 +97,9 @@ independentTest('leads from a slow request to its line in the live log', async (
   await context.close()
 })
 
-async function openMetrics(path = '') {
+async function openMetrics(path = '', script = '') {
   const opened = await world.open()
+  await opened.context.addInitScript(script)
   await opened.page.goto(`/console/metrics${path}`)
   await drawCharts(opened.page)
   await opened.page.locator('.u-over, .rows').first().waitFor()

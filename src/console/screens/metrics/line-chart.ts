@@ -1,3 +1,4 @@
+import './valid-language.ts'
 import uPlot from 'uplot'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import { LOCALE } from '../../format.ts'
