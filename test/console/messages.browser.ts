@@ -1,8 +1,9 @@
 import { expect } from 'bun:test'
 import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { independentTest, useConsole } from '../support/console.ts'
-import { press, show, textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { press, review, show, textOf, waitUntilLoaded } from '../support/console-browser.ts'
 import { postJson } from '../support/requests.ts'
+import { until } from '../support/until.ts'
 
 /** Ends with an override that shows the rest in reverse. */
 const REVERSED = 'Invoice \u202Efdp.exe'
@@ -263,3 +264,35 @@ independentTest('says that a replay whose connection broke may have stopped', as
   await page.getByText('The connection was lost. The action may have stopped').waitFor()
   await context.close()
 })
+
+for (const [edge, width] of [
+  ['lower', 1280],
+  ['lower', 375],
+  ['upper', 1280],
+  ['upper', 375],
+] as const) {
+  independentTest(`scrolls a refused field from under the ${edge} bar at ${width} px`, async () => {
+    const { page, context } = await world.open({ viewport: { width, height: 667 } })
+    await show(page, 'settings')
+    await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
+    const group = page.getByRole('group', { name: 'Android' })
+    await group.getByLabel('Latest version').fill('two')
+    await review(page)
+    // Modal dialogs do not stop scripts from scrolling the page.
+    await page.evaluate(`(() => {
+      const { top, bottom } = [...document.querySelectorAll('main input')].find(({ value }) => value === 'two').getBoundingClientRect()
+      scrollBy(0, ${edge === 'upper' ? 'top - 5' : 'bottom - innerHeight + 5'})
+    })()`)
+    await press(page, 'Publish change')
+    await page.locator('[aria-invalid=true]').waitFor()
+    const isClear = () =>
+      page.evaluate<boolean>(`(() => {
+      const top = document.querySelector('.bar').getBoundingClientRect().bottom
+      const bottom = document.querySelector('.sticky').getBoundingClientRect().top
+      const field = document.activeElement.closest('.field').getBoundingClientRect()
+      return field.top >= top && field.bottom <= bottom
+    })()`)
+    await until(isClear, 'a bar covers the field')
+    await context.close()
+  })
+}
