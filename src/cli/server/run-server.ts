@@ -1,7 +1,6 @@
 import type { Config } from '../../config/config.ts'
 import { CommandError, EXIT } from '../../lib/command.ts'
 import { onIdleAfterLoad } from '../../lib/concurrency/idle.ts'
-import { describeExamples } from '../../lib/example-content.ts'
 import type { LiveLines } from '../../lib/log/live-lines.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { type JobRun, startJobs } from '../../platform/jobs/jobs.ts'
@@ -26,9 +25,9 @@ import { mustStandIn, standIn } from '../service/stand-in.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import { loadCertificate, startTls, type Tls } from '../tls/tls.ts'
 import { describeForOperator } from '../unavailable.ts'
+import { announce } from './announce.ts'
 import { serveCommands } from './command-socket.ts'
 import { createListener } from './listener.ts'
-import { announce } from './server-log.ts'
 
 /** After these faults the server stops writing. */
 const STORAGE_ERRORS = new Map([
@@ -50,6 +49,9 @@ type ServerProcess = {
   signals: StopSignals
   /** Resolves after an uncaught exception. */
   failed: Promise<'bug'>
+  isDemo: boolean
+  /** Whether to open the console in the browser. */
+  opens: boolean
 }
 
 export type StopSignals = {
@@ -65,9 +67,8 @@ type Role = 'first' | 'successor' | 'resuming'
 export async function runServer(
   serverProcess: ServerProcess,
   role: Role,
-  demo: boolean,
 ): Promise<number | 'resuming'> {
-  const { config, log, liveLines, notifier, signals, failed } = serverProcess
+  const { config, log, liveLines, notifier, signals, failed, isDemo } = serverProcess
   await using stack = new AsyncDisposableStack()
   const handover = createHandover(config)
   const listener = createListener(config, log)
@@ -94,7 +95,7 @@ export async function runServer(
   await recordService(config).catch((err) =>
     log.warn({ err }, 'commands will not know the configuration of the service'),
   )
-  if (demo) await addDemoData(services, log)
+  if (isDemo && role !== 'resuming') await addDemoData(services, log)
   if (role === 'first') await listener.probe()
   const plainServer = config.isTls ? null : listener.open(services, null)
   await listener.acceptForwarded()
@@ -113,8 +114,7 @@ export async function runServer(
   )
   // A network disk may take a long time to respond.
   void warnIfTargetUnwritable(config, log)
-  await warnOfExamples(services, log)
-  stack.defer(await startScheduledJobs(services, serverProcess, jobRuns, demo))
+  stack.defer(await startScheduledJobs(services, serverProcess, jobRuns))
   stack.defer(onIdleAfterLoad(() => releaseMemory(services)))
   stack.defer(() => commands.stop(true))
   let isHandedOver = false
@@ -124,11 +124,13 @@ export async function runServer(
   stack.defer(() => liveLines.close())
   stack.defer(() => services.changes.close())
   let server = plainServer
-  if (plainServer) announce(config, plainServer, log)
+  const announceOn = (server: Bun.Server<unknown>) =>
+    announce(server, { config, services, log, opens: serverProcess.opens && role === 'first' })
+  if (plainServer) await announceOn(plainServer)
   const serveWith = (certificate: Certificate) => {
     const isFirst = server === null
     server = listener.open(services, certificate)
-    if (isFirst) announce(config, server, log)
+    if (isFirst) void announceOn(server)
   }
   tls = await startTls(config, serveWith, log)
   stack.defer(async () => tls?.stop())
@@ -201,24 +203,13 @@ async function checkStore({ storeOwner }: Services, log: Log) {
   log.warn(problem)
 }
 
-/** A database that stops right after the start must not end the server. */
-async function warnOfExamples({ settings, plans }: Services, log: Log) {
-  try {
-    for (const sentence of describeExamples(await settings.read(), await plans.list()))
-      log.warn(sentence)
-  } catch (error) {
-    log.warn(describeForOperator(error as Error))
-  }
-}
-
 /** Returns a function that stops them. */
 async function startScheduledJobs(
   services: Services,
-  { config, log }: ServerProcess,
+  { config, log, isDemo }: ServerProcess,
   runs: Map<string, JobRun | null>,
-  demo: boolean,
 ) {
-  const serviceJobs = demo ? await listDemoJobs(services) : services.jobs
+  const serviceJobs = isDemo ? await listDemoJobs(services) : services.jobs
   return startJobs([...serviceJobs, ...backupJobs(config, log), ...snapshotJobs(config)], {
     log,
     claim: services.db.claimJob,

@@ -20,8 +20,9 @@ export const serve: LocalCommand = {
     ['--data-dir <path>', 'overrides DATA_DIR'],
     ['--takeover', 'replace the server that uses the data, without downtime'],
     ['--demo', 'add demo users, events and images to an empty database'],
+    ['--open', 'open the console in the browser'],
   ],
-  run: async (loadConfig, { demo, takeover }) => {
+  run: async (loadConfig, { demo, open, takeover }) => {
     const config = loadConfig()
     const signals = stopSignals(config)
     detectStandIn()
@@ -29,13 +30,14 @@ export const serve: LocalCommand = {
     const log = await createServerLog(config, liveLines)
     const failed = catchUnhandledErrors(log)
     const notifier = createNotifier(config, log)
-    const server = { config, log, liveLines, notifier, signals, failed }
+    const options = { isDemo: demo === true, opens: open === true }
+    const server = { config, log, liveLines, notifier, signals, failed, ...options }
     const isSuccessor = takeover === true && (await isServing(config))
     try {
-      let outcome = await runServer(server, isSuccessor ? 'successor' : 'first', demo === true)
+      let outcome = await runServer(server, isSuccessor ? 'successor' : 'first')
       while (outcome === 'resuming') {
         log.error('the new process exited before it was serving: this one resumes serving')
-        outcome = await runServer(server, 'resuming', false)
+        outcome = await runServer(server, 'resuming')
       }
       return outcome
     } catch (error) {

@@ -12,7 +12,7 @@ type OperatorAccountsDeps = { db: OperatorsDb; now: () => Date; newId: () => str
 export type OperatorAccounts = ReturnType<typeof createOperatorAccounts>
 export type OperatorRow = OperatorsDb['tables']['operators']['$inferSelect']
 
-const LINK_LIFETIME_MS = 30 * MINUTE_MS
+export const LINK_LIFETIME_MS = 30 * MINUTE_MS
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,63}$/u
 
 /** The console's operators. A single-use link lets an operator choose how to sign in. */
@@ -23,7 +23,19 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     'operators',
     async (from) => (await from.select().from(operators)).length,
   )
-  return { add, reset, remove, changeRole, list, find, findByName, hasAny, findByLink, consumeLink }
+  return {
+    add,
+    addFirst,
+    reset,
+    remove,
+    changeRole,
+    list,
+    find,
+    findByName,
+    hasAny,
+    findByLink,
+    consumeLink,
+  }
 
   /** Creates an operator and returns the token for their setup link. */
   async function add(name: string, role: Role): Promise<{ name: string; token: string }> {
@@ -47,6 +59,13 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
       await operatorCount.invalidate(tx)
     })
     return { name, token }
+  }
+
+  /** In the transaction that sets the operator up. Throws `unauthenticated` if there is an operator by now. */
+  async function addFirst(tx: Tx, { id, name }: Pick<OperatorRow, 'id' | 'name'>) {
+    if ((await tx.$count(operators)) > 0) throw linkRefused()
+    await tx.insert(operators).values({ id, name, role: 'owner', createdAt: now() })
+    await operatorCount.invalidate(tx)
   }
 
   /**
@@ -120,13 +139,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
       .where(eq(operatorTokens.hash, sha256(token)))
     const isValid = link?.purpose === 'link' && link.expiresAt > now()
     const operator = isValid && link.operatorId ? await find(from, link.operatorId) : undefined
-    if (!operator) {
-      throw new AppError(
-        'unauthenticated',
-        'This link no longer works: it was used, replaced, or is older than 30 minutes.',
-        { denial: { reason: 'unknown_token' } },
-      )
-    }
+    if (!operator) throw linkRefused()
     return operator
   }
 
@@ -185,6 +198,14 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
 /** 256 random bits for a link, a challenge or a session. */
 export function newToken(): string {
   return randomBytes(32).toString('base64url')
+}
+
+function linkRefused(): AppError {
+  return new AppError(
+    'unauthenticated',
+    'This link no longer works: it was used, replaced, or is older than 30 minutes.',
+    { denial: { reason: 'unknown_token' } },
+  )
 }
 
 function ownReset(name: string): AppError {

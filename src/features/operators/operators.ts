@@ -2,6 +2,7 @@ import type { Passwords } from '../../lib/passwords/passwords.ts'
 import type { Limits } from '../../platform/limits/limits.ts'
 import { createOperatorAccounts } from './accounts.ts'
 import { createAudit } from './audit.ts'
+import { createFirstLink } from './local/first-link.ts'
 import { createPasskeys } from './passkeys.ts'
 import { createOperatorPassword } from './password.ts'
 import type { OperatorsDb } from './schema.ts'
@@ -26,6 +27,7 @@ export type Operators = ReturnType<typeof createOperators>
 export function createOperators(deps: OperatorsDeps) {
   const { db, passwords, limits, sealKey, recoveryKey, appName, now, newId } = deps
   const accounts = createOperatorAccounts({ db, now, newId })
+  const firstLink = createFirstLink({ now, newId })
   const sessions = createOperatorSessions({ db, now, newId })
   const passkeys = createPasskeys({ db, appName, now })
   const password = createOperatorPassword({
@@ -38,7 +40,15 @@ export function createOperators(deps: OperatorsDeps) {
     appName,
     now,
   })
-  const signIn = createOperatorSignIn({ db, accounts, passkeys, password, sessions, limits })
+  const signIn = createOperatorSignIn({
+    db,
+    accounts,
+    firstLink,
+    passkeys,
+    password,
+    sessions,
+    limits,
+  })
   const audit = createAudit({ db, retentionDays: deps.auditRetentionDays, now, newId })
-  return { accounts, sessions, passkeys, signIn, audit }
+  return { accounts, firstLink, sessions, passkeys, signIn, audit }
 }

@@ -14,6 +14,7 @@ import type { Tx } from '../../platform/db/db.ts'
 import { newToken, type OperatorRow } from './accounts.ts'
 import type { OperatorsDb } from './schema.ts'
 
+type Invited = Pick<OperatorRow, 'id' | 'name'>
 type Purpose = 'register' | 'sign-in'
 type PasskeysDeps = { db: OperatorsDb; appName: string; now: () => Date }
 
@@ -37,8 +38,15 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     sweep,
   }
 
-  /** The browser options for creating an operator's passkey on the host of `origin`. */
-  async function startRegistration({ id, name }: OperatorRow, origin: string) {
+  /**
+   * The browser options for creating an operator's passkey on the host of `origin`. `storedId`: null for an operator who
+   * does not exist yet.
+   */
+  async function startRegistration(
+    { id, name }: Invited,
+    origin: string,
+    storedId: string | null = id,
+  ) {
     const { generateRegistrationOptions } = await loadWebAuthn()
     const existing = await findRows(id)
     return generateRegistrationOptions({
@@ -46,7 +54,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
       rpID: parseHost(origin),
       userName: name,
       userID: new TextEncoder().encode(id),
-      challenge: await newChallenge('register', id),
+      challenge: await newChallenge('register', storedId),
       attestationType: 'none',
       excludeCredentials: existing.map((key) => ({ id: key.id })),
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
@@ -55,16 +63,17 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
 
   /** Returns its id and a function that stores it in a transaction. */
   async function register(
-    { id: operatorId }: OperatorRow,
+    { id: operatorId }: Invited,
     response: RegistrationResponseJSON,
     origin: string,
     name: string,
+    storedId: string | null = operatorId,
   ) {
     const host = parseHost(origin)
     const passkey = await verifyNewPasskey(response, {
       rpId: host,
       origins: [origin],
-      consumeChallenge: (challenge) => consumeChallenge(challenge, 'register', operatorId),
+      consumeChallenge: (challenge) => consumeChallenge(challenge, 'register', storedId),
     })
     const { id } = passkey
     const store = async (tx: Tx) => {

@@ -50,7 +50,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
 
   /** Checks a new password and the first code. Returns the recovery codes, and a function that stores everything. */
   async function setUp(
-    { id, name }: OperatorRow,
+    { id, name }: Pick<OperatorRow, 'id' | 'name'>,
     { password, code, sealed }: { password: string; code: string; sealed: string },
   ) {
     const rules = { minLength: MIN_PASSWORD_LENGTH, email: '', name, field: 'password' }

@@ -2,12 +2,16 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import { AppError } from '../../lib/errors.ts'
 import type { Limits, WindowRule } from '../../platform/limits/limits.ts'
 import type { OperatorAccounts, OperatorRow } from './accounts.ts'
+import type { FirstLink, FirstOperator } from './local/first-link.ts'
 import type { Passkeys } from './passkeys.ts'
 import type { OperatorPassword } from './password.ts'
 import type { OperatorsDb } from './schema.ts'
 import { type Browser, type OperatorSession, type OperatorSessions, PASSWORD } from './sessions.ts'
 
-type Visitor = Browser & { origin: string }
+/** `isLocal`: whether the browser runs on this machine. */
+type Visitor = Browser & { origin: string; isLocal: boolean }
+
+type Invited = { operator: FirstOperator; isFirst: boolean }
 
 type Proof =
   | { passkey: AuthenticationResponseJSON }
@@ -20,6 +24,7 @@ export type NewCredentials =
 type OperatorSignInDeps = {
   db: OperatorsDb
   accounts: OperatorAccounts
+  firstLink: FirstLink
   passkeys: Passkeys
   password: OperatorPassword
   sessions: OperatorSessions
@@ -34,7 +39,7 @@ const PER_IP: WindowRule = { name: 'operator-address', max: 60, seconds: 5 * 60 
 
 /** Signs operators in: with a setup link first, then with the credentials they chose. */
 export function createOperatorSignIn(deps: OperatorSignInDeps) {
-  const { db, accounts, passkeys, password, sessions, limits } = deps
+  const { db, accounts, firstLink, passkeys, password, sessions, limits } = deps
   return {
     startSetUp,
     setUp,
@@ -49,22 +54,25 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   }
 
   /** The operator of a setup link, with the options for setting up a passkey or a password. */
-  async function startSetUp(token: string, { ip, origin }: Visitor) {
-    await countAttempt(ip)
-    const operator = await accounts.findByLink(db.read, token)
-    const passkey = await passkeys.startRegistration(operator, origin)
+  async function startSetUp(token: string, visitor: Visitor) {
+    await countAttempt(visitor.ip)
+    const { operator, isFirst } = await findInvited(token, visitor)
+    const storedId = isFirst ? null : operator.id
+    const passkey = await passkeys.startRegistration(operator, visitor.origin, storedId)
     return { name: operator.name, passkey, totp: password.createTotpSetup(operator.name) }
   }
 
   /** Returns a session token and, for a password, the recovery codes. */
   async function setUp(token: string, choice: NewCredentials, visitor: Visitor) {
     await countAttempt(visitor.ip)
-    const operator = await accounts.findByLink(db.read, token)
-    const { store, codes, credential } = await verifyNewCredentials(operator, choice, visitor)
+    const invited = await findInvited(token, visitor)
+    const { operator, isFirst } = invited
+    const { store, codes, credential } = await verifyNewCredentials(invited, choice, visitor)
     const session = await db.write(async (tx) => {
-      const { id } = await accounts.consumeLink(tx, token)
+      if (isFirst) await accounts.addFirst(tx, operator)
+      else await accounts.consumeLink(tx, token)
       await store(tx)
-      return sessions.open(tx, id, credential, visitor)
+      return sessions.open(tx, operator.id, credential, visitor)
     })
     return { name: operator.name, session, recoveryCodes: codes }
   }
@@ -170,8 +178,17 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     return operator
   }
 
+  /** The operator of a link; the first one does not exist yet. */
+  async function findInvited(token: string, { isLocal }: Visitor): Promise<Invited> {
+    const first = firstLink.find(token)
+    if (first === null || (await accounts.hasAny()))
+      return { operator: await accounts.findByLink(db.read, token), isFirst: false }
+    if (!isLocal) throw notLocal()
+    return { operator: first, isFirst: true }
+  }
+
   async function verifyNewCredentials(
-    operator: OperatorRow,
+    { operator, isFirst }: Invited,
     choice: NewCredentials,
     { origin }: Visitor,
   ) {
@@ -179,12 +196,21 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
       return { ...(await password.setUp(operator, choice)), credential: PASSWORD }
     }
     const { passkey, passkeyName } = choice
-    return { ...(await passkeys.register(operator, passkey, origin, passkeyName)), codes: [] }
+    const storedId = isFirst ? null : operator.id
+    const made = await passkeys.register(operator, passkey, origin, passkeyName, storedId)
+    return { ...made, codes: [] }
   }
 
   async function countAttempt(ip: string) {
     await limits.reserve([{ rule: PER_IP, key: ip }])
   }
+}
+
+function notLocal(): AppError {
+  return new AppError(
+    'forbidden',
+    'This link works only in a browser on the machine that runs the server. For another browser, run "homeport operators add" there.',
+  )
 }
 
 function sessionEnded(userId: string): AppError {

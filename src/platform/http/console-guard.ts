@@ -6,7 +6,7 @@ import { ROLES, type Role } from '../../lib/roles.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import { SKEW_WARNING_MS } from '../jobs/jobs.ts'
 import { readSessionToken } from './console-cookie.ts'
-import type { FindIp } from './request/client-address.ts'
+import { type FindIp, isLocal } from './request/client-address.ts'
 import { readDevice } from './request/request-headers.ts'
 import { requestInfo } from './request/request-log.ts'
 import { isWithoutHost } from './request/request-url.ts'
@@ -22,8 +22,8 @@ type Operator = {
   provenAt: Date
 }
 
-/** The browser that uses the console: its IP address, its name, and the origin of its page. */
-type Visitor = { ip: string; device: string; origin: string }
+/** The browser that uses the console: its IP address, whether it runs on this machine, its name, its page's origin. */
+type Visitor = { ip: string; isLocal: boolean; device: string; origin: string }
 
 export type RecordAction = (request: Request, entry: AuditEntry) => Promise<void>
 
@@ -89,8 +89,13 @@ export function consoleGuard({ checkSession, baseUrl, findIp, now }: ConsoleGuar
       requireRole(operator, access)
       if (proof === 'stepUp') requireProof(operator)
     }
-    const ip = findIp(request, server as Server<unknown> | null)
-    visitors.set(request, { ip, device: readDevice(request).name, origin })
+    const bunServer = server as Server<unknown> | null
+    visitors.set(request, {
+      ip: findIp(request, bunServer),
+      isLocal: isLocal(request, bunServer),
+      device: readDevice(request).name,
+      origin,
+    })
   }
 
   async function requireSession(request: Request): Promise<Operator> {

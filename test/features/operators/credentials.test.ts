@@ -9,7 +9,7 @@ import { signInOperator } from '../../support/operator.ts'
 import { createPasskey } from '../../support/passkey.ts'
 
 const ORIGIN = 'http://localhost'
-const VISITOR = { device: 'Firefox', ip: '192.0.2.1', origin: ORIGIN }
+const VISITOR = { device: 'Firefox', ip: '192.0.2.1', isLocal: false, origin: ORIGIN }
 
 test('does not accept the challenge of a setup link as its token', async () => {
   await using app = await createTestApp()

@@ -1,0 +1,109 @@
+import { formatCommand } from '../../config/command-line.ts'
+import type { Config } from '../../config/config.ts'
+import type { Log } from '../../lib/log/log.ts'
+import { createLogOutput, drainLogs } from '../../lib/log/log-output.ts'
+import { findConsoleUrl } from '../../platform/public-url.ts'
+import type { Services } from '../../server/services.ts'
+import { BUILD } from '../../version.ts'
+import { currentUser } from '../command.ts'
+import { openInBrowser } from './browser.ts'
+import { isTextLog } from './server-log.ts'
+import { listFaults, listMissing } from './warnings.ts'
+
+type AnnouncementDeps = {
+  config: Config
+  services: Services
+  log: Log
+  /** Whether to open the console in the browser. */
+  opens: boolean
+}
+
+/** Addresses that a browser on this machine can reach as `localhost`. */
+const LOCAL_HOSTS = /^(0\.0\.0\.0|::|localhost|127\.[\d.]+|::1)$/
+const SET_UP = 'Creates the first operator: once, within 30 minutes, in a browser on this machine'
+
+/** Says where the server listens: on a terminal in a banner, otherwise in the log. */
+export async function announce(server: Bun.Server<unknown>, deps: AnnouncementDeps) {
+  const { config, services, log, opens } = deps
+  const { isTls, baseUrl, socketPath, dataDir } = config
+  const hasBanner = process.stdout.isTTY && isTextLog(config)
+  const isPublic = isTls || socketPath !== null
+  const address = (isPublic && baseUrl) || localUrl(config.host, server.port ?? config.port)
+  const ownConsole = config.console ? `${address}/console` : null
+  const consoleUrl = config.consolePort === null ? ownConsole : findConsoleUrl(config)
+  const token = hasBanner || opens ? await offerFirstLink(config, services) : null
+  const link = consoleUrl !== null && token !== null ? `${consoleUrl}#setup=${token}` : consoleUrl
+  for (const sentence of listFaults(config)) log.warn(sentence)
+  const missing = await listMissing(config, services)
+  if (hasBanner) {
+    const doctor = formatCommand(config, 'doctor')
+    await printBanner([
+      `Homeport ${BUILD}`,
+      '',
+      ...(link === null ? [] : [`  Console        ${link}`]),
+      ...(token === null ? [] : [`                 ${SET_UP}`]),
+      `  API reference  ${address}/docs`,
+      `  Data folder    ${dataDir}`,
+      '',
+      ...(missing.length === 0
+        ? []
+        : [
+            `${missing.length} ${missing.length === 1 ? 'thing' : 'things'} to set before production: ${doctor}`,
+            '',
+          ]),
+    ])
+  } else {
+    for (const sentence of missing) log.warn(sentence)
+    logAddress(server, address, config, log)
+  }
+  if (opens && link !== null) openInBrowser(link)
+}
+
+function logAddress(
+  { url, hostname, port }: Bun.Server<unknown>,
+  address: string,
+  config: Config,
+  log: Log,
+) {
+  const { isTls, baseUrl, socketPath, dataDir } = config
+  if (isTextLog(config)) {
+    const place = socketPath === null ? describePlace(hostname, port) : config.host
+    log.info(
+      `Homeport ${BUILD} is listening on ${place}, with its data in ${dataDir}. Open ${address}/docs`,
+    )
+  } else
+    log.info(
+      { version: BUILD, url: (isTls && baseUrl) || url.href, dataDir, pid: process.pid },
+      'listening',
+    )
+}
+
+/** The token of a link that creates the first operator. Null if there is one, or if no browser here could use it. */
+async function offerFirstLink(config: Config, { operators }: Services): Promise<string | null> {
+  const { isTls, socketPath, host, consoleNetworks } = config
+  const isReachable = config.console && !isTls && socketPath === null && LOCAL_HOSTS.test(host)
+  if (!isReachable || consoleNetworks.length > 0) return null
+  // A database that stops right after the start must not end the server.
+  const hasOperator = await operators.accounts.hasAny().catch(() => true)
+  if (hasOperator) return null
+  const user = currentUser().replace(/^[^\p{L}\p{N}]+/u, '')
+  return operators.firstLink.offer(['', 'root', 'unknown'].includes(user) ? 'owner' : user)
+}
+
+/** Not in the log, because its links are secret. After the lines of the log that are still being written. */
+async function printBanner(lines: string[]) {
+  await drainLogs()
+  createLogOutput(1, (text) => text).write(`\n${lines.join('\n')}\n`)
+}
+
+/** An address with its port, and which protocols a wildcard accepts. */
+function describePlace(hostname = '', port = 0): string {
+  const kinds = { '::': ' (IPv4 and IPv6)', '0.0.0.0': ' (IPv4 only)' }[hostname] ?? ''
+  return `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}${kinds}`
+}
+
+/** The URL for a browser on this machine. It cannot open a wildcard address, and passkeys require a name. */
+function localUrl(host: string, port: number): string {
+  const address = LOCAL_HOSTS.test(host) ? 'localhost' : host
+  return `http://${address.includes(':') ? `[${address}]` : address}:${port}`
+}
