@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { apiAddress, askToSignIn, read, readQuietly } from './api.ts'
+import { apiAddress, askToSignIn, read, readQuietly, send } from './api.ts'
 import { type Declarations, declarations } from './declared.ts'
 import { Frame } from './frame/frame.tsx'
 import { otherTabs } from './frame/other-tabs.ts'
@@ -9,7 +9,7 @@ import { Login, type LoginState } from './screens/operators/login.tsx'
 import { NeedsCookies } from './screens/operators/needs-cookies.tsx'
 import { SwitchOperator } from './screens/operators/set-up.tsx'
 import { SignIn } from './screens/operators/sign-in.tsx'
-import { setupToken } from './setup-link.ts'
+import { setupToken, takeDemoToken } from './setup-link.ts'
 import { Dialog } from './ui/dialog.tsx'
 import { dismissMessages } from './ui/messages.tsx'
 import { describeError } from './ui/problems.tsx'
@@ -28,6 +28,8 @@ export function App() {
   const waiting = useRef<((isSameOperator: boolean) => void)[]>([])
   const load = async () => {
     try {
+      const demoToken = takeDemoToken()
+      if (demoToken !== null) await send('login/demo', { token: demoToken })
       const login = await read<LoginState>('login/state')
       if (login.isSignedIn) {
         const [next, declared] = await Promise.all([

@@ -1,18 +1,24 @@
 import { signal } from '@preact/signals'
 
 /** The token of the invitation link that this tab has opened; null for none. */
-export const setupToken = signal(takeToken())
+export const setupToken = signal(takeToken('setup'))
 
 /** Follows links that are opened in a tab where the console is loaded already. */
 export function watchSetupLinks() {
   addEventListener('hashchange', () => {
-    setupToken.value = takeToken() ?? setupToken.value
+    if (location.hash.startsWith('#demo=')) location.reload()
+    setupToken.value = takeToken('setup') ?? setupToken.value
   })
 }
 
+/** The token of the link that signs in to a demo; null for none. Only the first call returns it. */
+export function takeDemoToken(): string | null {
+  return takeToken('demo')
+}
+
 /** Removes it from the address. Servers never see the part after #. */
-function takeToken(): string | null {
-  const token = new URLSearchParams(location.hash.slice(1)).get('setup')
+function takeToken(name: string): string | null {
+  const token = new URLSearchParams(location.hash.slice(1)).get(name)
   if (token) history.replaceState(null, '', location.pathname + location.search)
   return token
 }

@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { chmod } from 'node:fs/promises'
+import { chmod, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
-import { sendToConsole, setUpOperator } from '../support/operator.ts'
+import { cookieIn, sendToConsole, setUpOperator } from '../support/operator.ts'
 import { until } from '../support/until.ts'
 
 beforeAll(buildExecutable, 300_000)
@@ -77,6 +77,7 @@ test('on a terminal, the start ends with addresses and a link that creates the f
     expect(Buffer.from(await Bun.file(path).bytes()).includes(token)).toBe(false)
   await server.stop()
 
+  await rm(join(homeport.folder, 'log'))
   await startOnTerminal(homeport, 'serve')
   await homeport.waitForLogLine('before production')
   const again = await readLog(homeport)
@@ -116,4 +117,38 @@ test('the command to type has the data folder if it is not the default', async (
   await homeport.waitForLogLine('before production')
   const command = `DATA_DIR='${homeport.folder}/other folder' ./homeport doctor`
   expect(await readLog(homeport)).toContain(command)
+}, 60_000)
+
+test('a demo shows a link that signs in, and a request that renews a subscription', async () => {
+  await using homeport = await installExecutable()
+  const server = await startOnTerminal(homeport, 'serve --demo')
+  await homeport.waitForLogLine('before production')
+  const shown = await readLog(homeport)
+  expect(shown).toContain('App user       ann@example.com, password "correct horse battery"')
+  expect(shown).not.toMatch(/demo data added|WEBHOOK_TOKEN/)
+  const [, token = ''] = /#demo=(\S+)/.exec(shown) ?? []
+  const url = `http://localhost:${server.port}`
+  expect((await sendToConsole(url, 'login/demo', { token }, { via: '1.1 proxy' })).status).toBe(403)
+  const cookie = cookieIn(
+    (await sendToConsole(url, 'login/demo', { token })).headers.get('set-cookie'),
+  )
+  const status = async (path: string, headers = {}) =>
+    (await sendToConsole(url, path, undefined, { cookie, ...headers })).status
+  expect(await status('operators')).toBe(200)
+  expect(await status('operators', { via: '1.1 proxy' })).toBe(401)
+
+  const [curl = ''] = /^curl .*$/m.exec(shown) ?? []
+  const renewal = Bun.spawn(['sh', '-c', curl.trim()], { stdout: 'pipe', stderr: 'ignore' })
+  expect(JSON.parse(await renewal.stdout.text())).toMatchObject({ code: 'ok' })
+  const { response } = (await (
+    await sendToConsole(url, 'events?type=RENEWAL', undefined, { cookie })
+  ).json()) as { response: { events: { outcome: string; userId: string }[] } }
+  expect(response.events[0]).toMatchObject({ outcome: 'applied' })
+  await server.stop()
+
+  const later = await homeport.start()
+  const here = `http://localhost:${later.port}`
+  expect((await sendToConsole(here, 'login/demo', { token })).status).toBe(403)
+  expect((await sendToConsole(here, 'me', undefined, { cookie })).status).toBe(401)
+  expect((await homeport.run(['operators', 'list'])).stdout.trim()).toBe('None.')
 }, 60_000)

@@ -12,10 +12,10 @@ test('demo data is created through the services, and only in an empty database',
     Promise.all(
       [users, attachments, subscriptions, billingEvents].map((table) => db.read.$count(table)),
     )
-  await addDemoData(app.services, app.services.log)
+  const shown = await addDemoData(app.services)
   const filled = await counts()
   expect(filled.slice(0, 2)).toEqual([150, 7])
-  await addDemoData(app.services, app.services.log)
+  await addDemoData(app.services)
   expect(await counts()).toEqual(filled)
   const json = { email: 'ann@example.com', password: 'correct horse battery' }
   const { accessToken: token } = (await app.ask('POST', '/api/auth/login/v1', { json })).json
@@ -23,9 +23,8 @@ test('demo data is created through the services, and only in an empty database',
   const read = async () =>
     (await app.ask('GET', '/api/user/subscription/v1', { token })).json.response
   expect((await read()).entitlements).toMatchObject([{ id: 'pro', active: true, willRenew: true }])
-  const shown = app.lines.find((line) => line.includes('demo data added'))
   expect(shown).toContain(
-    'sign in as ann@example.com with the password \\"correct horse battery\\"',
+    'sign in as the app user ann@example.com with the password "correct horse battery"',
   )
   const added = app.lines.slice(startLines)
   expect(added.filter((line) => /"level":"(warn|error)"/.test(line))).toEqual([])
@@ -45,7 +44,7 @@ test('demo data is created through the services, and only in an empty database',
   expect(await jobNames()).toContain(retry)
   await using nonEmpty = await createTestApp()
   await nonEmpty.register()
-  await addDemoData(nonEmpty.services, nonEmpty.services.log)
+  await addDemoData(nonEmpty.services)
   expect(await nonEmpty.services.db.read.$count(nonEmpty.services.db.tables.users)).toBe(1)
 })
 
@@ -53,7 +52,7 @@ test('demo data fills the screens of the console', async () => {
   await using app = await createTestApp()
   const { services } = app
   const { db, figures, recorder, usage } = services
-  await addDemoData(services, services.log)
+  await addDemoData(services)
   const { billingEvents, subscriptions, webhookDeliveries } = db.tables
   const events = await db.read.select().from(billingEvents)
   const has = (part: Partial<(typeof events)[number]>) =>

@@ -47,6 +47,7 @@ const LOGIN = [
   'POST login/cookies',
   'POST login/link',
   'POST login/set-up',
+  'POST login/demo',
   'POST login/passkey',
   'POST login/sign-in',
 ]

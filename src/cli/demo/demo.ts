@@ -1,7 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import { RETRY_OF_FAILED_EVENTS } from '../../features/billing/jobs.ts'
 import { chunk } from '../../lib/concurrency/chunk.ts'
-import type { Log } from '../../lib/log/log.ts'
 import { DAY_MS } from '../../lib/time/durations.ts'
 import { auditChange } from '../../platform/publications/actions.ts'
 import type { Services } from '../../server/services.ts'
@@ -23,14 +22,12 @@ import { addWebhooks } from './webhooks.ts'
 const USERS = 150
 const EVENTS_PER_CHANGE = 100
 
-/** Fills an empty database by calling the services. Does nothing if it already has users or events. */
-export async function addDemoData(services: Services, log: Log) {
+/** Fills an empty database by calling the services. Does nothing if it already has users or events. Says what it did. */
+export async function addDemoData(services: Services): Promise<string> {
   const { db, counting, now } = services
   const { users, billingEvents } = db.tables
-  if ((await db.read.$count(users)) + (await db.read.$count(billingEvents)) > 0) {
-    log.info('no demo data was added: the database already has users or events')
-    return
-  }
+  if ((await db.read.$count(users)) + (await db.read.$count(billingEvents)) > 0)
+    return 'no demo data was added: the database already has users or events'
   const random = createRandom(2026)
   const people = await createPeople(USERS - NAMED_COUNT, random, now().getTime())
   const named = addNamedUsers(services)
@@ -51,7 +48,7 @@ export async function addDemoData(services: Services, log: Log) {
   await publishSettings(services)
   await counting.run(new AbortController().signal, async () => {})
   const { email, password } = DEMO_USER
-  log.info({ users: USERS }, `demo data added: sign in as ${email} with the password "${password}"`)
+  return `demo data added: ${USERS} users; apps can sign in as the app user ${email} with the password "${password}"`
 }
 
 /** The jobs without the one that would replay the event whose failure is simulated. */

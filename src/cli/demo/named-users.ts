@@ -11,6 +11,7 @@ export const LOCAL_ORIGIN = {
   device: { name: 'Demo phone', sealed: false, platform: 'ios', country: null },
   baseUrl: '',
 } as const
+export const ANNS_PURCHASE = 'demo-0'
 export const SIMULATED_FAILURE = 'Error: a simulated failure for the demo'
 
 /** Users in one typical state each. `laterEvents` lists the events after the purchase. */
@@ -99,7 +100,7 @@ export async function addFailedEvent(services: Services) {
   const { db, accounts, eventInbox, now } = services
   const { subscriptions, billingEvents } = db.tables
   const ann = await accounts.findByEmail(db.read, DEMO_USER.email)
-  const isAnnsPurchase = eq(subscriptions.purchaseKey, 'PRODUCTION|demo-0')
+  const isAnnsPurchase = eq(subscriptions.purchaseKey, `PRODUCTION|${ANNS_PURCHASE}`)
   const [purchase] = await db.read.select().from(subscriptions).where(isAnnsPurchase)
   if (!ann || !purchase) return
   const { type, at, fields } = createEvent(ann.id, 'CANCELLATION', now().getTime(), 1, 0)

@@ -6,14 +6,16 @@ import { findConsoleUrl } from '../../platform/public-url.ts'
 import type { Services } from '../../server/services.ts'
 import { BUILD } from '../../version.ts'
 import { currentUser } from '../command.ts'
+import { describeDemo } from '../demo/guide.ts'
 import { openInBrowser } from './browser.ts'
-import { isTextLog } from './server-log.ts'
+import { hasBanner, isTextLog } from './server-log.ts'
 import { listFaults, listMissing } from './warnings.ts'
 
 type AnnouncementDeps = {
   config: Config
   services: Services
   log: Log
+  isDemo: boolean
   /** Whether to open the console in the browser. */
   opens: boolean
 }
@@ -21,29 +23,31 @@ type AnnouncementDeps = {
 /** Addresses that a browser on this machine can reach as `localhost`. */
 const LOCAL_HOSTS = /^(0\.0\.0\.0|::|localhost|127\.[\d.]+|::1)$/
 const SET_UP = 'Creates the first operator: once, within 30 minutes, in a browser on this machine'
+const SIGN_IN = 'Signs in without a passkey, in a browser on this machine'
 
 /** Says where the server listens: on a terminal in a banner, otherwise in the log. */
 export async function announce(server: Bun.Server<unknown>, deps: AnnouncementDeps) {
-  const { config, services, log, opens } = deps
+  const { config, services, log, isDemo, opens } = deps
   const { isTls, baseUrl, socketPath, dataDir } = config
-  const hasBanner = process.stdout.isTTY && isTextLog(config)
+  const showsBanner = hasBanner(config)
   const isPublic = isTls || socketPath !== null
   const address = (isPublic && baseUrl) || localUrl(config.host, server.port ?? config.port)
   const ownConsole = config.console ? `${address}/console` : null
   const consoleUrl = config.consolePort === null ? ownConsole : findConsoleUrl(config)
-  const token = hasBanner || opens ? await offerFirstLink(config, services) : null
-  const link = consoleUrl !== null && token !== null ? `${consoleUrl}#setup=${token}` : consoleUrl
+  const offer = showsBanner || opens ? await offerLink(config, services, isDemo) : null
+  const link = consoleUrl !== null && offer !== null ? `${consoleUrl}#${offer.token}` : consoleUrl
   for (const sentence of listFaults(config)) log.warn(sentence)
   const missing = await listMissing(config, services)
-  if (hasBanner) {
+  if (showsBanner) {
     const doctor = formatCommand(config, 'doctor')
     await printBanner([
       `Homeport ${BUILD}`,
       '',
       ...(link === null ? [] : [`  Console        ${link}`]),
-      ...(token === null ? [] : [`                 ${SET_UP}`]),
+      ...(offer === null ? [] : [`                 ${offer.meaning}`]),
       `  API reference  ${address}/docs`,
       `  Data folder    ${dataDir}`,
+      ...(isDemo ? await describeDemo(services, address) : []),
       '',
       ...(missing.length === 0
         ? []
@@ -78,16 +82,19 @@ function logAddress(
     )
 }
 
-/** The token of a link that creates the first operator. Null if there is one, or if no browser here could use it. */
-async function offerFirstLink(config: Config, { operators }: Services): Promise<string | null> {
+/** A link for a browser on this machine, as the part after `#`. Null if none is needed, or none could be used. */
+async function offerLink(config: Config, { operators }: Services, isDemo: boolean) {
   const { isTls, socketPath, host, consoleNetworks } = config
   const isReachable = config.console && !isTls && socketPath === null && LOCAL_HOSTS.test(host)
   if (!isReachable || consoleNetworks.length > 0) return null
+  const demoToken = isDemo ? await operators.demo.enable() : null
+  if (demoToken !== null) return { token: `demo=${demoToken}`, meaning: SIGN_IN }
   // A database that stops right after the start must not end the server.
   const hasOperator = await operators.accounts.hasAny().catch(() => true)
   if (hasOperator) return null
   const user = currentUser().replace(/^[^\p{L}\p{N}]+/u, '')
-  return operators.firstLink.offer(['', 'root', 'unknown'].includes(user) ? 'owner' : user)
+  const name = ['', 'root', 'unknown'].includes(user) ? 'owner' : user
+  return { token: `setup=${operators.firstLink.offer(name)}`, meaning: SET_UP }
 }
 
 /** Not in the log, because its links are secret. After the lines of the log that are still being written. */

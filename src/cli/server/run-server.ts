@@ -28,6 +28,7 @@ import { describeForOperator } from '../unavailable.ts'
 import { announce } from './announce.ts'
 import { serveCommands } from './command-socket.ts'
 import { createListener } from './listener.ts'
+import { hasBanner } from './server-log.ts'
 
 /** After these faults the server stops writing. */
 const STORAGE_ERRORS = new Map([
@@ -95,7 +96,11 @@ export async function runServer(
   await recordService(config).catch((err) =>
     log.warn({ err }, 'commands will not know the configuration of the service'),
   )
-  if (isDemo && role !== 'resuming') await addDemoData(services, log)
+  if (isDemo && role !== 'resuming') {
+    const outcome = await addDemoData(services)
+    if (!hasBanner(config)) log.info(outcome)
+  }
+  if (!isDemo) await services.operators.demo.remove()
   if (role === 'first') await listener.probe()
   const plainServer = config.isTls ? null : listener.open(services, null)
   await listener.acceptForwarded()
@@ -124,8 +129,9 @@ export async function runServer(
   stack.defer(() => liveLines.close())
   stack.defer(() => services.changes.close())
   let server = plainServer
+  const opens = serverProcess.opens && role === 'first'
   const announceOn = (server: Bun.Server<unknown>) =>
-    announce(server, { config, services, log, opens: serverProcess.opens && role === 'first' })
+    announce(server, { config, services, log, isDemo, opens })
   if (plainServer) await announceOn(plainServer)
   const serveWith = (certificate: Certificate) => {
     const isFirst = server === null

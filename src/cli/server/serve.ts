@@ -5,11 +5,12 @@ import { createLiveLines } from '../../lib/log/live-lines.ts'
 import type { Log } from '../../lib/log/log.ts'
 import type { LocalCommand } from '../command.ts'
 import { isUnreachable } from '../data/open-data.ts'
+import { newDemoToken } from '../demo/guide.ts'
 import { createNotifier } from '../service/notify.ts'
 import { detectStandIn } from '../service/stand-in.ts'
 import { isServing } from './command-socket.ts'
 import { runServer, type StopSignals } from './run-server.ts'
-import { createServerLog, isTextLog } from './server-log.ts'
+import { createServerLog, hasBanner, isTextLog } from './server-log.ts'
 
 export const serve: LocalCommand = {
   name: 'serve',
@@ -23,14 +24,15 @@ export const serve: LocalCommand = {
     ['--open', 'open the console in the browser'],
   ],
   run: async (loadConfig, { demo, open, takeover }) => {
-    const config = loadConfig()
+    const isDemo = demo === true
+    const config = isDemo ? withWebhookToken(loadConfig()) : loadConfig()
     const signals = stopSignals(config)
     detectStandIn()
     const liveLines = createLiveLines()
     const log = await createServerLog(config, liveLines)
     const failed = catchUnhandledErrors(log)
     const notifier = createNotifier(config, log)
-    const options = { isDemo: demo === true, opens: open === true }
+    const options = { isDemo, opens: open === true }
     const server = { config, log, liveLines, notifier, signals, failed, ...options }
     const isSuccessor = takeover === true && (await isServing(config))
     try {
@@ -47,6 +49,12 @@ export const serve: LocalCommand = {
       throw error
     }
   },
+}
+
+/** A demo accepts billing events, with a token that its banner shows. */
+function withWebhookToken(config: Config): Config {
+  if (config.webhookTokens.length > 0 || !hasBanner(config)) return config
+  return { ...config, webhookTokens: [newDemoToken()] }
 }
 
 /** Hides database queries, which may contain personal data. */

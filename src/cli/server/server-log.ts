@@ -35,3 +35,8 @@ export function isTextLog({ logFormat, logFile }: Config): boolean {
   if (logFile !== null) return false
   return logFormat === null ? process.stdout.isTTY : logFormat === 'text'
 }
+
+/** Whether a person reads the start on a terminal. */
+export function hasBanner(config: Config): boolean {
+  return process.stdout.isTTY && isTextLog(config)
+}

@@ -28,6 +28,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     addFirst,
     reset,
     remove,
+    discard,
     changeRole,
     list,
     find,
@@ -87,6 +88,14 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     await db.write(async (tx) => {
       const { id, role } = await findOrThrow(tx, name)
       if (role === 'owner' && (await isSetUp(tx, id))) await requireOtherOwner(tx, id)
+      await tx.delete(operators).where(eq(operators.id, id))
+      await operatorCount.invalidate(tx)
+    })
+  }
+
+  /** Without the checks of `remove`. */
+  async function discard(id: string) {
+    await db.write(async (tx) => {
       await tx.delete(operators).where(eq(operators.id, id))
       await operatorCount.invalidate(tx)
     })

@@ -2,6 +2,7 @@ import type { Passwords } from '../../lib/passwords/passwords.ts'
 import type { Limits } from '../../platform/limits/limits.ts'
 import { createOperatorAccounts } from './accounts.ts'
 import { createAudit } from './audit.ts'
+import { createDemoOperator } from './local/demo-operator.ts'
 import { createFirstLink } from './local/first-link.ts'
 import { createPasskeys } from './passkeys.ts'
 import { createOperatorPassword } from './password.ts'
@@ -50,5 +51,6 @@ export function createOperators(deps: OperatorsDeps) {
     limits,
   })
   const audit = createAudit({ db, retentionDays: deps.auditRetentionDays, now, newId })
-  return { accounts, firstLink, sessions, passkeys, signIn, audit }
+  const demo = createDemoOperator({ db, accounts, sessions })
+  return { accounts, firstLink, demo, sessions, passkeys, signIn, audit }
 }

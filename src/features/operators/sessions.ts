@@ -7,18 +7,21 @@ import type { Tx } from '../../platform/db/db.ts'
 import { newToken } from './accounts.ts'
 import type { OperatorsDb } from './schema.ts'
 
-/** A signed-in operator. `provenAt`: when they last used a passkey or a code. */
+/** A signed-in operator. `provenAt`: when they last used a passkey or a code. `isLocal`: only on this machine. */
 export type OperatorSession = {
   id: string
   operatorId: string
   name: string
   role: Role
   provenAt: Date
+  isLocal: boolean
 }
 
-/** The credential that opened or proved a session: a passkey's id, or `password` for a password or code. */
+/** The credential that opened or proved a session: a passkey's id, or one of these. */
 type Credential = string
+/** Or a code. */
 export const PASSWORD: Credential = 'password'
+export const DEMO_LINK: Credential = 'demo link'
 
 export type Browser = { device: string; ip: string }
 
@@ -32,7 +35,13 @@ const MAX_LIFETIME_MS = 7 * DAY_MS
 /** Console sessions. They end after 12 hours without use, and 7 days after the sign-in. */
 export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps) {
   const { operators, operatorSessions } = db.tables
-  return { open, check, isOpen, prove, end, endOpenedWith, list, sweep }
+  let acceptsDemo = false
+  return { acceptDemo, open, check, isOpen, prove, end, endOpenedWith, list, sweep }
+
+  /** Accepts sessions of the link of `serve --demo`, which has no other proof to ask for, until the process ends. */
+  function acceptDemo() {
+    acceptsDemo = true
+  }
 
   /** Returns the token for the cookie. */
   async function open(
@@ -68,6 +77,7 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
         createdAt: operatorSessions.createdAt,
         lastSeenAt: operatorSessions.lastSeenAt,
         provenAt: operatorSessions.provenAt,
+        openedWith: operatorSessions.openedWith,
         name: operators.name,
         role: operators.role,
       })
@@ -79,9 +89,11 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     const { id, operatorId, name, role, createdAt, lastSeenAt, provenAt } = row
     const isOver =
       isOlderThan(lastSeenAt, at, IDLE_LIFETIME_MS) || isOlderThan(createdAt, at, MAX_LIFETIME_MS)
-    if (isOver) return null
+    const isDemo = row.openedWith === DEMO_LINK
+    if (isOver || (isDemo && !acceptsDemo)) return null
     if (isUse && isOlderThan(lastSeenAt, at, MINUTE_MS)) await recordUse(hash, at)
-    return { id, operatorId, name, role: role as Role, provenAt }
+    const proof = { provenAt: isDemo ? at : provenAt, isLocal: isDemo }
+    return { id, operatorId, name, role: role as Role, ...proof }
   }
 
   /** Ignores a failed write: operators need the console most while the disk is full or locked. */

@@ -13,13 +13,14 @@ import { isWithoutHost } from './request/request-url.ts'
 
 type Access = Role | 'self' | 'anyone'
 
-/** The signed-in operator. `provenAt` is when they last used a passkey or a code. */
+/** The signed-in operator. `provenAt` is when they last used a passkey or a code. `isLocal`: only on this machine. */
 type Operator = {
   id: string
   operatorId: string
   name: string
   role: Role
   provenAt: Date
+  isLocal: boolean
 }
 
 /** The browser that uses the console: its IP address, whether it runs on this machine, its name, its page's origin. */
@@ -85,7 +86,7 @@ export function consoleGuard({ checkSession, baseUrl, findIp, now }: ConsoleGuar
     const method = request.method === 'HEAD' ? 'GET' : request.method
     const [access, proof] = declared.get(`${method} ${route}`) ?? []
     if (access !== 'anyone') {
-      const operator = await requireSession(request)
+      const operator = await requireSession(request, server as Server<unknown> | null)
       requireRole(operator, access)
       if (proof === 'stepUp') requireProof(operator)
     }
@@ -98,10 +99,13 @@ export function consoleGuard({ checkSession, baseUrl, findIp, now }: ConsoleGuar
     })
   }
 
-  async function requireSession(request: Request): Promise<Operator> {
+  async function requireSession(
+    request: Request,
+    server: Server<unknown> | null,
+  ): Promise<Operator> {
     const token = readSessionToken(request)
     const operator = token === null ? null : await checkSession(token)
-    if (!operator) {
+    if (!operator || (operator.isLocal && !isLocal(request, server))) {
       const reason = token === null ? 'missing' : 'session_ended'
       throw new AppError('unauthenticated', 'Your session ended. Sign in to continue.', {
         denial: { reason },

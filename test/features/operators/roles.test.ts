@@ -75,7 +75,7 @@ test('the login state shows if operators exist and if the caller is signed in', 
   await using app = await createTestApp({ APP_NAME: 'Trees' })
   const state = async (headers = {}) =>
     (await app.ask('GET', '/console/api/login/state', { headers })).json.response
-  const initialState = { appName: 'Trees', hasOperators: false, isSignedIn: false }
+  const initialState = { appName: 'Trees', hasOperators: false, isDemo: false, isSignedIn: false }
   expect(await state()).toEqual(initialState)
   const { cookie } = await signInOperator(app)
   expect(await state()).toEqual({ ...initialState, hasOperators: true })

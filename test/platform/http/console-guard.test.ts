@@ -7,7 +7,7 @@ const HEADERS = { cookie: '__Host-homeport-console=x' }
 
 test('refuses a route without declared roles, even to owners', async () => {
   const { guard, protect } = consoleGuard({
-    checkSession: async () => ({ ...OWNER, provenAt: new Date() }),
+    checkSession: async () => ({ ...OWNER, provenAt: new Date(), isLocal: false }),
     baseUrl: null,
     findIp: () => '',
     now: () => new Date(),

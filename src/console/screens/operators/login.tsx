@@ -5,7 +5,12 @@ import { NeedsCookies } from './needs-cookies.tsx'
 import { SetUp } from './set-up.tsx'
 import { SignIn } from './sign-in.tsx'
 
-export type LoginState = { appName: string; hasOperators: boolean; isSignedIn: boolean }
+export type LoginState = {
+  appName: string
+  hasOperators: boolean
+  isDemo: boolean
+  isSignedIn: boolean
+}
 
 type LoginProps = { state: LoginState; onSignedIn: () => void }
 
@@ -26,7 +31,15 @@ export function Login({ state, onSignedIn }: LoginProps) {
       ) : (
         <NeedsCookies>
           {token === null ? (
-            <SignIn onSignedIn={onSignedIn} />
+            <>
+              {state.isDemo && (
+                <p>
+                  This is a demo. Open the console with the link that the server has shown in its
+                  terminal.
+                </p>
+              )}
+              <SignIn onSignedIn={onSignedIn} />
+            </>
           ) : (
             <SetUp key={token} token={token} onSignedIn={onSignedIn} />
           )}

@@ -29,13 +29,14 @@ type SignInConsoleDeps = {
 
 /** Sign-in to the console, and what operators see and change about themselves. */
 export function signInConsole({ operators, appName, isSignedIn, record, now }: SignInConsoleDeps) {
-  const { accounts, audit, passkeys, sessions, signIn } = operators
+  const { accounts, audit, demo, passkeys, sessions, signIn } = operators
   return new Elysia({ name: 'console-sign-in', prefix: CONSOLE_API })
     .get(
       '/login/state',
       async ({ request }) => {
         const hasOperators = await accounts.hasAny()
-        return data({ appName, hasOperators, isSignedIn: await isSignedIn(request) })
+        const isDemo = demo.isEnabled()
+        return data({ appName, hasOperators, isDemo, isSignedIn: await isSignedIn(request) })
       },
       allow('anyone'),
     )
@@ -68,6 +69,16 @@ export function signInConsole({ operators, appName, isSignedIn, record, now }: S
         return data({ name, recoveryCodes })
       },
       { ...json(SetUp), ...allow('anyone') },
+    )
+    .post(
+      '/login/demo',
+      async ({ request, body, set }) => {
+        const { name, session } = await demo.signIn(body.token, findVisitor(request))
+        set.headers['set-cookie'] = sessionCookie(session)
+        await logSignIn(request, name, 'operators.sign-in', { with: 'demo link' })
+        return data({ name })
+      },
+      { ...json(Token), ...allow('anyone') },
     )
     .post(
       '/login/passkey',
