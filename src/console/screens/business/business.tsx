@@ -1,30 +1,33 @@
-import { clock, LOCALE, number, plural } from '../../format.ts'
-import { go, linkTo, readFilters } from '../../router.ts'
+import type { ComponentChildren } from 'preact'
+import { clock, number, plural } from '../../format.ts'
+import { go, query, readFilters, withQuery } from '../../router.ts'
+
 import { SelectField } from '../../ui/fields.tsx'
 import { Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
-import { type Business, createMoneyFormat, dayName, type Money, monthName } from './labels.ts'
+import { Bars } from '../metrics/bars.tsx'
+import { Chart } from '../metrics/chart.tsx'
+import { DEFAULT_FIGURE, FIGURES, type Figure } from './figures.ts'
+import { type Business, createMoneyFormat, dayName, monthName, percent } from './labels.ts'
 import { Breakdowns, Cohorts, Payments } from './tables.tsx'
-
-type MonthFigures = Business['months'][number]
-
-const SPARK = { width: 120, height: 32 }
 
 /** What the business earns: the figures of a month, beside those of the month before. */
 export function Screen() {
-  const { filter, search } = readFilters(['month', 'currency', 'environment'])
+  const { search } = readFilters(['month', 'currency', 'environment'])
   const figures = useRemote<Business>(`business${search}`)
+  const wanted = query.value.get('figure') ?? DEFAULT_FIGURE
+  const chosen = wanted in FIGURES ? wanted : DEFAULT_FIGURE
   return (
     <>
       <Title>Business</Title>
       <Loaded from={figures}>
         {(business) => (
           <>
-            <Choices business={business} filter={filter} />
+            <Choices business={business} />
             <Notes business={business} />
-            <Tiles business={business} />
+            <Figures business={business} chosen={chosen} />
+            <Breakdowns business={business} chosen={chosen} />
             <Payments business={business} />
-            <Breakdowns business={business} />
             <Cohorts business={business} />
           </>
         )}
@@ -33,12 +36,9 @@ export function Screen() {
   )
 }
 
-type ChoicesProps = { business: Business; filter: Record<string, string> }
-
-function Choices({ business, filter }: ChoicesProps) {
+function Choices({ business }: { business: Business }) {
   const { month, currency, environment, firstMonth, currencies } = business
-  const choose = (name: string) => (value: string) =>
-    go(linkTo('business', { ...filter, [name]: value }))
+  const choose = (name: string) => (value: string) => go(withQuery({ [name]: value }))
   const codes = currencies.includes(currency) ? currencies : [...currencies, currency]
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
@@ -98,136 +98,131 @@ function Notes({ business }: { business: Business }) {
   )
 }
 
-function Tiles({ business }: { business: Business }) {
+type FiguresProps = { business: Business; chosen: string }
+
+/** The chart of the chosen figure, above the cards that choose it. */
+function Figures({ business, chosen }: FiguresProps) {
   const { months, before, currency, until } = business
-  const money = createMoneyFormat(currency)
   const [last, now] = months.slice(-2)
-  if (!now || !last) return null
-  const computeRevenue = ({ paid, refunded }: Money) => paid - refunded
-  const atEnd = `at the end of ${monthName(last.month)}`
-  const inMonth = `${until === null ? 'in' : 'on the same days of'} ${monthName(last.month)}`
-  const churnRate = last.active > 0 ? now.churned / last.active : null
-  const buildSeries = (figureIn: (figures: MonthFigures) => number) => months.map(figureIn)
-  const tiles: TileProps[] = [
-    {
-      name: 'Active subscriptions',
-      help: 'Paid subscriptions that have not ended, at the end of the month. Includes cancelled ones until they end, and grace periods. Trials and one-time purchases do not count.',
-      values: buildSeries(({ active }) => active),
-      change: formatChange(now.active, last.active, atEnd),
-    },
-    {
-      name: 'Revenue',
-      help: 'What customers paid in the month, before fees and taxes, minus refunds made in the month. Includes one-time purchases.',
-      values: buildSeries(computeRevenue),
-      format: money,
-      change: formatChange(computeRevenue(now), computeRevenue(before), inMonth, money),
-      note: `${money(now.paid)} paid, ${money(now.refunded)} refunded`,
-    },
-    {
-      name: 'Monthly recurring revenue',
-      help: 'What active subscriptions bring in per month: a yearly price counts as one twelfth.',
-      values: buildSeries(({ recurring }) => recurring),
-      format: money,
-      change: formatChange(now.recurring, last.recurring, atEnd, money),
-    },
-    {
-      name: 'New subscriptions',
-      help: 'Subscriptions that were paid for the first time, including after a trial.',
-      values: buildSeries((figures) => figures.new),
-      change: formatChange(now.new, before.new, inMonth),
-    },
-    {
-      name: 'Churned',
-      help: 'Subscriptions whose paid period ended without a renewal, or that were refunded. The rate is relative to those active at the start of the month.',
-      values: buildSeries(({ churned }) => churned),
-      change: formatChange(now.churned, before.churned, inMonth),
-      note: churnRate === null ? '' : `${percent(churnRate)} of the active subscriptions`,
-    },
-    {
-      name: 'Recovered',
-      help: 'Subscriptions that were paid again after they had ended: the store’s retry succeeded, or the customer came back. “Saved” counts subscriptions paid late, but before they ended.',
-      values: buildSeries(({ recovered }) => recovered),
-      change: formatChange(now.recovered, before.recovered, inMonth),
-      note: `${number(now.saved)} saved before ending`,
-    },
-    {
-      name: 'Active trials',
-      help: 'Free trials that have not ended, at the end of the month.',
-      values: buildSeries(({ trials }) => trials),
-      change: formatChange(now.trials, last.trials, atEnd),
-    },
-    {
-      name: 'Trials started',
-      help: 'Free trials that began in the month. “Converted” counts first payments after a trial, whenever it began.',
-      values: buildSeries(({ trialStarts }) => trialStarts),
-      change: formatChange(now.trialStarts, before.trialStarts, inMonth),
-      note: `${number(now.converted)} converted`,
-    },
-  ]
+  const figure = FIGURES[chosen]
+  if (!now || !last || !figure) return null
+  const money = createMoneyFormat(currency)
+  const month = monthName(last.month)
+  const inMonth = `${until === null ? 'in' : 'on the same days of'} ${month}`
+  const isMovement = chosen === 'new' || chosen === 'churned'
+  const points = months.map((each) => {
+    return { value: figure.measure(each), new: each.new, churned: -each.churned }
+  })
+  const look = {
+    tone: 'accent',
+    ...(figure.isBalance ? { isWide: true } : { isBar: true }),
+  } as const
   return (
-    <div class="tiles">
-      {tiles.map((tile) => (
-        <Tile key={tile.name} {...tile} />
-      ))}
-    </div>
+    <>
+      <Chart
+        title={isMovement ? 'New and churned subscriptions' : figure.name}
+        series={
+          isMovement
+            ? [
+                { name: 'new', label: 'new', tone: 'accent', isBar: true },
+                { name: 'churned', label: 'churned', tone: 'bad', isBar: true },
+              ]
+            : [{ name: 'value', label: figure.name.toLowerCase(), ...look }]
+        }
+        steps={{ from: 0, stepMs: 1, current: points, earlier: {} }}
+        labels={{
+          short: months.map((each) => monthName(each.month, 'short')),
+          full: months.map((each) => monthName(each.month)),
+        }}
+        height={320}
+        format={figure.isAmount ? money : formatAbsolute}
+        formatShort={figure.isAmount ? createMoneyFormat(currency, 'compact') : formatAbsolute}
+        isCount={!figure.isAmount}
+      />
+      <div class="tiles pairs">
+        {Object.entries(FIGURES).map(([id, each]) => {
+          const { measure, isBalance, isBad = false, note } = each
+          const format = each.isAmount ? money : number
+          const [value, earlier] = [
+            measure(now),
+            measure(isBalance ? last : { ...last, ...before }),
+          ]
+          return (
+            <Card
+              key={id}
+              figure={each}
+              href={withQuery({ figure: id === DEFAULT_FIGURE ? '' : id })}
+              isChosen={id === chosen}
+              value={format(value)}
+              months={months.map((one) => ({ name: monthName(one.month), values: [measure(one)] }))}
+              format={format}
+            >
+              <Change now={value} before={earlier} isBad={isBad} />
+              {`${format(earlier)} ${isBalance ? `at the end of ${month}` : inMonth}`}
+              {note && <span class="soft">{note(now, last, money)}</span>}
+            </Card>
+          )
+        })}
+      </div>
+    </>
   )
 }
 
-type TileProps = {
-  name: string
-  help: string
-  /** One for each month; the last one is shown as text. */
-  values: number[]
-  format?: (value: number) => string
-  change: string
-  note?: string
+type CardProps = {
+  figure: Figure
+  href: string
+  isChosen: boolean
+  value: string
+  months: { name: string; values: number[] }[]
+  format: (value: number) => string
+  children: ComponentChildren
 }
 
-function Tile({ name, help, values, format = number, change, note }: TileProps) {
+function Card({
+  figure: { name, help },
+  href,
+  isChosen,
+  value,
+  months,
+  format,
+  children,
+}: CardProps) {
   return (
     <section class="tile figure" aria-label={name}>
-      <h2 class="soft">{name}</h2>
+      <h2 class="soft">
+        <a href={href} aria-current={isChosen ? 'true' : undefined}>
+          {name}
+        </a>
+      </h2>
       <details class="help">
         <summary aria-label={`What “${name}” means`}>?</summary>
         <p class="soft">{help}</p>
       </details>
-      <strong>{format(values.at(-1) ?? 0)}</strong>
-      <Sparkline
-        values={values}
-        label={`${name}, ${values.length} months: ${values.map(format).join(', ')}`}
-      />
-      <span class="soft">{change}</span>
-      {note && <span class="soft">{note}</span>}
+      <strong>{value}</strong>
+      <Bars label={name} steps={months} tones={['accent']} format={format} />
+      <span class="soft">{children}</span>
     </section>
   )
 }
 
-function Sparkline({ values, label }: { values: number[]; label: string }) {
-  const { width, height } = SPARK
-  const top = Math.max(...values, 1)
-  const bottom = Math.min(...values, 0)
-  const toPoint = (value: number, at: number) => {
-    const x = (at / (values.length - 1)) * (width - 4) + 2
-    const y = height - 2 - ((value - bottom) / (top - bottom)) * (height - 4)
-    return `${x.toFixed(1)},${y.toFixed(1)}`
-  }
+/** `+8% · `, in the colour of what it means for the business. */
+function Change({ now, before, isBad }: { now: number; before: number; isBad: boolean }) {
+  if (now === before) return <>No change · </>
+  if (before <= 0) return null
   return (
-    <svg class="spark" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label}>
-      <polyline points={values.map(toPoint).join(' ')} />
-    </svg>
+    <>
+      <b class={now > before === isBad ? 'bad' : 'good'}>
+        {now > before ? '+' : '−'}
+        {percent(Math.abs(now - before) / before)}
+      </b>
+      {' · '}
+    </>
   )
 }
 
-/** `+8% · 120 at the end of September 2026`. */
-function formatChange(now: number, before: number, when: string, format = number): string {
-  const known = `${format(before)} ${when}`
-  if (now === before) return `No change · ${known}`
-  if (before <= 0) return known
-  return `${now > before ? '+' : '−'}${percent(Math.abs(now - before) / before)} · ${known}`
-}
-
-function percent(share: number): string {
-  return share.toLocaleString(LOCALE, { style: 'percent', maximumFractionDigits: 1 })
+/** Churned subscriptions are drawn below zero. */
+function formatAbsolute(value: number): string {
+  return number(Math.abs(value))
 }
 
 /** Newest first. */

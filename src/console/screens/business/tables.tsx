@@ -1,10 +1,17 @@
 import { countryName, number, plural } from '../../format.ts'
-import { Card, Empty } from '../../ui/parts.tsx'
+import { Card, Empty, List } from '../../ui/parts.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
 import { storeName } from '../purchases/labels.ts'
-import { type Business, createMoneyFormat, monthName } from './labels.ts'
+import { type Business, createMoneyFormat, monthName, percent } from './labels.ts'
 
 type Row = Business['breakdowns']['plan'][number]
+type Payment = Business['payments'][number]
 type Props = { business: Business }
+type Measure = 'active' | 'new' | 'churned' | 'revenue'
+
+/** The measure of the shares for a figure; revenue for the others. */
+const MEASURES: Record<string, Measure> = { active: 'active', new: 'new', churned: 'churned' }
+const COUNTS = ['active', 'new', 'churned'] as const
 
 const ROWS_SHOWN = 10
 /** Shades are steps of a tenth; the number beside them says the same. */
@@ -12,90 +19,89 @@ const SHADES = 10
 
 /** The payments of the month, in the currencies that customers have paid with. */
 export function Payments({ business: { payments, month } }: Props) {
+  const amount = (name: string, amountOf: (payment: Payment) => number): Column<Payment> => {
+    const cell = (row: Payment) => createMoneyFormat(row.currency)(amountOf(row))
+    return { name, kind: 'number', cell }
+  }
   return (
     <Card title={`Payments in ${monthName(month)}, in their original currency`}>
-      {payments.length === 0 ? (
-        <Empty>No payments with a known price.</Empty>
-      ) : (
-        <Table label="Payments" columns={['Currency', 'Paid', 'Refunded', 'Revenue']}>
-          {payments.map(({ currency, paid, refunded }) => {
-            const money = createMoneyFormat(currency)
-            return (
-              <tr key={currency}>
-                <th scope="row">{currency}</th>
-                {[paid, refunded, paid - refunded].map((amount, at) => (
-                  <td key={at} class="number">
-                    {money(amount)}
-                  </td>
-                ))}
-              </tr>
-            )
-          })}
-        </Table>
-      )}
+      <Table
+        caption="Payments"
+        columns={[
+          { name: 'Currency', field: 'currency' },
+          amount('Paid', ({ paid }) => paid),
+          amount('Refunded', ({ refunded }) => refunded),
+          amount('Revenue', ({ paid, refunded }) => paid - refunded),
+        ]}
+        rows={payments}
+        keyOf={({ currency }) => currency}
+        empty="No payments with a known price."
+      />
     </Card>
   )
 }
 
-export function Breakdowns({ business: { breakdowns, currency } }: Props) {
-  const { plan, store, country } = breakdowns
-  const named = (rows: Row[], nameOf: (name: string) => string) =>
-    rows.map((row) => ({ ...row, name: nameOf(row.name) }))
+/** The shares of plans, stores and countries in the chosen figure. */
+export function Breakdowns({ business, chosen }: Props & { chosen: string }) {
+  const { plan, store, country } = business.breakdowns
+  const shared = { business, measure: MEASURES[chosen] ?? 'revenue' }
   return (
-    <>
+    <div class="charts">
       <Breakdown
+        {...shared}
         title="By plan"
-        first="Plan"
-        rows={named(plan, (name) => name || 'Unknown product')}
-        currency={currency}
+        rows={plan}
+        nameOf={(name) => name || 'Unknown product'}
       />
       <Breakdown
+        {...shared}
         title="By store"
-        first="Store"
-        rows={named(store, (name) => storeName(name || null))}
-        currency={currency}
+        rows={store}
+        nameOf={(name) => storeName(name || null)}
       />
-      <Breakdown
-        title="By country"
-        first="Country"
-        rows={named(country, countryName)}
-        currency={currency}
-      />
-    </>
+      <Breakdown {...shared} title="By country" rows={country} nameOf={countryName} />
+    </div>
   )
 }
 
-type BreakdownProps = { title: string; first: string; rows: Row[]; currency: string }
+type BreakdownProps = Props & {
+  title: string
+  rows: Row[]
+  measure: Measure
+  nameOf: (name: string) => string
+}
 
-function Breakdown({ title, first, rows, currency }: BreakdownProps) {
+function Breakdown({ title, rows, measure, nameOf, business: { currency } }: BreakdownProps) {
   const money = createMoneyFormat(currency)
-  const columns = [first, 'Active', 'New', 'Churned', 'Revenue']
-  const renderRows = (some: Row[]) =>
-    some.map((row) => (
-      <tr key={row.name}>
-        <th scope="row">{row.name}</th>
-        <td class="number">{number(row.active)}</td>
-        <td class="number">{number(row.new)}</td>
-        <td class="number">{number(row.churned)}</td>
-        <td class="number">{money(row.revenue)}</td>
-      </tr>
-    ))
-  const others = rows.slice(ROWS_SHOWN)
+  const total = rows.reduce((sum, row) => sum + Math.max(row[measure], 0), 0)
+  const sorted = rows.toSorted((a, b) => b[measure] - a[measure])
+  const renderRow = (row: Row) => {
+    const share = total === 0 ? 0 : Math.max(row[measure], 0) / total
+    const counts = COUNTS.map((count) => `${number(row[count])} ${count}`).join(', ')
+    return (
+      <li key={row.name}>
+        <span>{nameOf(row.name)}</span>
+        <span>
+          {measure === 'revenue' ? money(row.revenue) : number(row[measure])}{' '}
+          <span class="soft">{percent(share)}</span>
+        </span>
+        <div class="wide share" style={{ '--share': share }} />
+        <span class="wide soft">
+          {measure === 'revenue' ? counts : `${counts}, ${money(row.revenue)}`}
+        </span>
+      </li>
+    )
+  }
+  const others = sorted.slice(ROWS_SHOWN)
   return (
     <Card title={title}>
-      {rows.length === 0 ? (
-        <Empty>No subscriptions or payments.</Empty>
-      ) : (
-        <Table label={title} columns={columns}>
-          {renderRows(rows.slice(0, ROWS_SHOWN))}
-        </Table>
-      )}
+      <List items={sorted.slice(0, ROWS_SHOWN)} empty="No subscriptions or payments.">
+        {renderRow}
+      </List>
       {others.length > 0 && (
         <details>
           <summary>{plural(others.length, 'more row')}</summary>
-          <Table label={`${title}, continued`} columns={columns}>
-            {renderRows(others)}
-          </Table>
+          <List items={others}>{renderRow}</List>
         </details>
       )}
     </Card>
@@ -112,20 +118,32 @@ export function Cohorts({ business: { cohorts } }: Props) {
       {filled.length === 0 ? (
         <Empty>No first payments in these months.</Empty>
       ) : (
-        <Table
-          label="Retention"
-          columns={['First payment', 'Subscriptions', ...later.map((at) => `Month ${at}`)]}
-        >
-          {filled.toReversed().map(({ month, retained: [size = 0, ...retained] }) => (
-            <tr key={month}>
-              <th scope="row">{monthName(month)}</th>
-              <td class="number">{number(size)}</td>
-              {later.map((at) => (
-                <Retained key={at} count={retained[Number(at) - 1]} size={size} />
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
+        <section class="scroll" aria-label="Retention" tabIndex={0}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">First payment</th>
+                {['Subscriptions', ...later.map((at) => `Month ${at}`)].map((name) => (
+                  <th key={name} scope="col" class="number">
+                    {name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {filled.toReversed().map(({ month, retained: [size = 0, ...retained] }) => (
+                <tr key={month}>
+                  <th scope="row">{monthName(month)}</th>
+                  <td class="number">{number(size)}</td>
+                  {later.map((at) => (
+                    <Retained key={at} count={retained[Number(at) - 1]} size={size} />
+                  ))}
+                </tr>
               ))}
-            </tr>
-          ))}
-        </Table>
+            </tbody>
+          </table>
+        </section>
       )}
     </Card>
   )
@@ -142,29 +160,5 @@ function Retained({ count, size }: { count: number | undefined; size: number }) 
     >
       {Math.round(share * 100)}%
     </td>
-  )
-}
-
-type TableProps = { label: string; columns: string[]; children: preact.ComponentChildren }
-
-/** A table whose columns after the first are numbers. It scrolls sideways on a phone. */
-function Table({ label, columns: [first, ...numbers], children }: TableProps) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
-    <section class="scroll" aria-label={label} tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{first}</th>
-            {numbers.map((name) => (
-              <th key={name} scope="col" class="number">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>{children}</tbody>
-      </table>
-    </section>
   )
 }

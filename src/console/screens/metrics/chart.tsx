@@ -10,18 +10,28 @@ export type ChartKind<Point> = {
   title: string
   series: (Look & { name: keyof Point; label: string })[]
   format: (value: number) => string
+  /** For the axis, where there is little space. */
+  formatShort?: (value: number) => string
   /** Whether the values count something. */
   isCount?: boolean
 }
 
-type ChartProps<Point> = ChartKind<Point> & { steps: Steps<Point>; starts: Start[] }
+type ChartProps<Point> = ChartKind<Point> & {
+  steps: Steps<Point>
+  starts?: Start[]
+  /** The names of the steps, if they are not times: on the axis and in full. */
+  labels?: { short: string[]; full: string[] }
+  height?: number
+}
 
+const NO_STARTS: Start[] = []
 const DARK = matchMedia('(prefers-color-scheme: dark)')
 const AGES: Record<Age, string> = { current: '', day: 'previous day', week: 'previous week' }
 
 /** A line chart. Pointing at it, or moving the slider below it, shows all values of a time in words. */
 export function Chart<Point>(props: ChartProps<Point>) {
-  const { title, series, format, isCount = false, steps, starts } = props
+  const { title, series, format, formatShort = format, isCount = false } = props
+  const { steps, starts = NO_STARTS, labels, height = 220 } = props
   const element = useRef<HTMLDivElement>(null)
   const drawn = useRef<ReturnType<typeof drawLines> | null>(null)
   const width = useWidth(element)
@@ -38,7 +48,9 @@ export function Chart<Point>(props: ChartProps<Point>) {
     if (width === 0 || !element.current) return
     const chart = drawLines(element.current, {
       width,
-      times: current.map((_, step) => (from + step * stepMs) / 1000),
+      height,
+      times: current.map((_, step) => (labels ? step : (from + step * stepMs) / 1000)),
+      labels: labels?.short,
       lines,
       marks: starts.map((start) => {
         return {
@@ -46,51 +58,60 @@ export function Chart<Point>(props: ChartProps<Point>) {
           label: start.before === null ? '' : 'new version',
         }
       }),
-      format,
+      format: formatShort,
       isCount,
       onPoint: setPointed,
     })
     drawn.current = chart
     return () => chart.destroy()
-  }, [width, scheme, steps])
+  }, [width, scheme, steps, title])
   const shown = describe(lines, at, format)
   return (
     <Card title={title}>
-      <ul class="legend">
-        {lines.map(({ label, tone, age, isWide }) => (
-          <li key={label}>
-            <span class={`${tone} ${age} ${isWide ? 'wide' : ''}`} />
-            {label}
-          </li>
-        ))}
-        {starts.length > 0 && (
-          <li>
-            <span class="start" />
-            restart
-          </li>
-        )}
-      </ul>
-      <div
-        ref={element}
-        class="chart"
-        role="img"
-        aria-label={`${title} chart. ${summarize(lines, format)}`}
-      />
-      <input
-        type="range"
-        min={0}
-        max={current.length - 1}
-        value={at}
-        aria-label={`Time in the ${title} chart`}
-        aria-valuetext={shown}
-        onInput={({ currentTarget }) => {
-          setPointed(Number(currentTarget.value))
-          drawn.current?.point(Number(currentTarget.value))
-        }}
-      />
-      <p class="shown">
-        <Time at={new Date(from + at * stepMs).toISOString()} />: {shown}
-      </p>
+      {lines.length + starts.length > 1 && (
+        <ul class="legend">
+          {lines.map(({ label, tone, age, isWide, isBar }) => (
+            <li key={label}>
+              <span class={`${tone} ${age} ${isWide || isBar ? 'wide' : ''}`} />
+              {label}
+            </li>
+          ))}
+          {starts.length > 0 && (
+            <li>
+              <span class="start" />
+              restart
+            </li>
+          )}
+        </ul>
+      )}
+      <div class="plot">
+        <div
+          ref={element}
+          class="chart"
+          style={{ minHeight: `${height}px` }}
+          role="img"
+          aria-label={`${title} chart. ${summarize(lines, format)}`}
+        />
+        <input
+          type="range"
+          min={0}
+          max={current.length - 1}
+          value={at}
+          aria-label={`Time in the ${title} chart`}
+          aria-valuetext={shown}
+          onInput={({ currentTarget }) => {
+            setPointed(Number(currentTarget.value))
+            drawn.current?.point(Number(currentTarget.value))
+          }}
+        />
+        <p
+          class={pointed === null ? 'shown' : 'shown pointed'}
+          style={{ '--at': at / Math.max(1, current.length - 1) }}
+        >
+          {labels ? labels.full[at] : <Time at={new Date(from + at * stepMs).toISOString()} />}:{' '}
+          {shown}
+        </p>
+      </div>
     </Card>
   )
 }

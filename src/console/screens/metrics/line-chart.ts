@@ -4,12 +4,13 @@ import { DAY_MS } from '../../../lib/time/durations.ts'
 import { LOCALE } from '../../format.ts'
 
 /** What a line shows. A colour means the same everywhere: failures are `bad`, and `warn` is for refusals. */
-type Tone = 'accent' | 'second' | 'warn' | 'bad'
+type Tone = 'accent' | 'second' | 'good' | 'warn' | 'bad'
 /** `day` and `week`: the same time a day or a week before. */
 export type Age = 'current' | 'day' | 'week'
 export type Look = {
   tone: Tone
   isWide?: boolean
+  isBar?: boolean
   /** Whether times without a value are bridged. */
   spansGaps?: boolean
 }
@@ -17,8 +18,10 @@ export type Line = Look & { name: string; label: string; age: Age; values: (numb
 
 type Drawing = {
   width: number
-  /** In seconds since 1970. */
+  height: number
+  /** In seconds since 1970; with `labels`, the steps that these name. */
   times: number[]
+  labels?: string[] | undefined
   lines: Line[]
   /** Times at which the server started, in seconds. */
   marks: { at: number; label: string }[]
@@ -29,10 +32,11 @@ type Drawing = {
   onPoint: (at: number) => void
 }
 
-const HEIGHT = 220
 const AXIS_WIDTH = 70
 /** Wide enough for a label such as `10:15 AM` or `Nov 25`. */
 const TICK_WIDTH = 80
+/** Two thirds of their step, at most 40 pixels. */
+const BARS = uPlot.paths.bars?.({ size: [2 / 3, 40] })
 const WHOLE_STEPS = Array.from({ length: 10 }, (_, power) =>
   [1, 2, 5].map((step) => step * 10 ** power),
 ).flat()
@@ -42,7 +46,7 @@ const DASHES: Record<Age, number[]> = { current: [], day: [8, 5], week: [2, 4] }
 
 /** Draws a line chart in the colours of the page. `point` moves its cursor. */
 export function drawLines(element: HTMLElement, drawing: Drawing) {
-  const { width, times, lines, marks, format, isCount, onPoint } = drawing
+  const { width, height, times, labels, lines, marks, format, isCount, onPoint } = drawing
   const style = getComputedStyle(element)
   const axis = readColor('--soft')
   const spanMs = ((times.at(-1) ?? 0) - (times[0] ?? 0)) * 1000
@@ -50,16 +54,21 @@ export function drawLines(element: HTMLElement, drawing: Drawing) {
   const chart = new uPlot(
     {
       width,
-      height: HEIGHT,
+      height,
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false } },
-      scales: { y: { range: (_chart, _min, max) => [0, Math.max(max ?? 0, 1)] } },
+      scales: {
+        x: labels ? { time: false, range: [-0.5, times.length - 0.5] } : {},
+        y: { range: (_chart, min, max) => [Math.min(min ?? 0, 0), Math.max(max ?? 0, 1)] },
+      },
       axes: [
         {
           stroke: axis,
           grid,
           space: TICK_WIDTH,
-          values: (_chart, ticks) => ticks.map((tick) => timeLabel(tick * 1000, spanMs)),
+          ...(labels && { incrs: WHOLE_STEPS }),
+          values: (_chart, ticks) =>
+            ticks.map((tick) => (labels ? (labels[tick] ?? null) : timeLabel(tick * 1000, spanMs))),
         },
         {
           stroke: axis,
@@ -71,9 +80,10 @@ export function drawLines(element: HTMLElement, drawing: Drawing) {
       ],
       series: [
         {},
-        ...lines.map(({ label, tone, age, isWide, spansGaps }) => ({
+        ...lines.map(({ label, tone, age, isWide, isBar, spansGaps }) => ({
           label,
           stroke: readColor(`--${tone}`),
+          ...(isBar && BARS && { fill: readColor(`--${tone}`), paths: BARS }),
           width: isWide ? 3 : 1.5,
           dash: DASHES[age],
           points: { show: false },
