@@ -28,3 +28,26 @@ browserTest('the business figures of a month can be chosen, shared and explained
   expect(await page.getByLabel('Purchases').inputValue()).toBe('sandbox')
   expect(faults).toEqual([])
 })
+
+browserTest('the overview begins with four charts, and its tiles keep their places', async () => {
+  const { page, context, faults } = await open({ viewport: { width: 1440, height: 900 } })
+  await page.goto('/console')
+  await waitUntilLoaded(page)
+  const charts = page.locator('main > .tiles').first().getByRole('img')
+  const labels = (await charts.all()).map((one) => one.getAttribute('aria-label'))
+  expect((await Promise.all(labels)).map((label) => label?.split('.')[0])).toEqual([
+    'Revenue',
+    'New and churned',
+    'Requests and failures per minute',
+    'Billing events per minute',
+  ])
+  // The failed event of the demonstration is urgent, but does not move its tile.
+  const names = page.locator('main > .tiles').last().locator('.tile > .soft:first-child')
+  expect((await names.allTextContents()).slice(0, 3)).toEqual([
+    'Failed events',
+    'Conflicting events',
+    'Currency rates',
+  ])
+  expect(faults).toEqual([])
+  await context.close()
+})

@@ -1,15 +1,13 @@
-import type { ComponentChildren } from 'preact'
-import { DAY_MS } from '../../../lib/time/durations.ts'
+import { DAY_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 import { areRatesOld } from '../../../lib/time/ecb-days.ts'
-import type { Overview as OverviewReply } from '../../../operations/console/overview.ts'
-import type { Json } from '../../api.ts'
-import { bytes, number, plural, upTo1000, words } from '../../format.ts'
+import type { Steps, TrafficPoint } from '../../../platform/metrics/charts.ts'
+import { plural, upTo1000, words } from '../../format.ts'
 import { linkTo } from '../../router.ts'
-import { Badge, Card, List, PlainTimes, TimeAgo, Title, type Tone } from '../../ui/parts.tsx'
+import { Badge, Card, List, TimeAgo, Title, type Tone } from '../../ui/parts.tsx'
 import { Loaded, Loading, useRefresh, useRemote } from '../../ui/remote.tsx'
+import type { Business } from '../business/labels.ts'
 import { type ReadStores, SetupChecklist, useSetup } from './setup-checklist.tsx'
-
-type Overview = Json<OverviewReply>
+import { type History, listTiles, type Overview, Tiles } from './tiles.tsx'
 
 const STATES: Record<string, [word: string, tone: Tone]> = {
   ok: ['working', 'good'],
@@ -19,11 +17,20 @@ const STATES: Record<string, [word: string, tone: Tone]> = {
 }
 
 const REFRESH_MS = 30_000
+/** The steps of the charts are longer. */
+const HISTORY_REFRESH_MS = 15 * MINUTE_MS
 
 /** The health of the service. */
 export function OverviewScreen({ readStores }: { readStores?: ReadStores }) {
   const overview = useRemote<Overview>('overview')
   const setup = useSetup(readStores)
+  const business = useRemote<Business>('business')
+  const traffic = useRemote<{ steps: Steps<TrafficPoint> }>('metrics?hours=24')
+  const isSettled =
+    setup.isSettled && [business, traffic].every(({ data, error }) => data ?? error !== null)
+  useRefresh(async () => {
+    await Promise.all([business.reload(), traffic.reload()])
+  }, HISTORY_REFRESH_MS)
   useRefresh(async () => {
     await Promise.all([overview.reload(), setup.reloadStores()])
   }, REFRESH_MS)
@@ -31,7 +38,18 @@ export function OverviewScreen({ readStores }: { readStores?: ReadStores }) {
     <>
       <Title>Overview</Title>
       <Loaded from={overview}>
-        {(data) => (setup.isSettled ? <Health overview={data} setup={setup} /> : <Loading />)}
+        {(data) =>
+          isSettled ? (
+            <Health
+              overview={data}
+              setup={setup}
+              business={business.data}
+              traffic={traffic.data?.steps ?? null}
+            />
+          ) : (
+            <Loading />
+          )
+        }
       </Loaded>
     </>
   )
@@ -39,27 +57,27 @@ export function OverviewScreen({ readStores }: { readStores?: ReadStores }) {
 
 type HealthProps = { overview: Overview; setup: ReturnType<typeof useSetup> }
 
-function Health({ overview, setup }: HealthProps) {
+function Health({ overview, setup, ...history }: HealthProps & History) {
   const { version, instance, jobs } = overview
+  const tiles = listTiles(overview, history)
   const { instance: _name, ...components } = overview.ready
   return (
     <>
+      <Tiles tiles={tiles.filter(({ chart }) => chart)} />
       <Summary overview={overview} setup={setup} />
+      <Tiles tiles={tiles.filter(({ chart }) => !chart)} />
       <SetupChecklist overview={overview} setup={setup} />
-      <Tiles overview={overview} />
-      <Card title="Components" id="components">
-        <List items={Object.entries(components)}>
-          {([name, state]) => {
-            const [word, tone] = STATES[state] ?? [state, 'plain' as Tone]
-            return (
-              <li key={name}>
-                <span>{words(name)}</span>
-                <Badge tone={tone}>{word}</Badge>
-              </li>
-            )
-          }}
-        </List>
-      </Card>
+      <p class="tags" id="components">
+        <span class="soft">Components</span>
+        {Object.entries(components).map(([name, state]) => {
+          const [word, tone] = STATES[state] ?? [state, 'plain' as Tone]
+          return (
+            <Badge key={name} tone={tone}>
+              {words(name)}: {word}
+            </Badge>
+          )
+        })}
+      </p>
       <Card title="Scheduled jobs" id="jobs">
         <Jobs jobs={jobs.filter(({ error }) => error !== null)} />
         <details>
@@ -160,125 +178,6 @@ function listWarnings(overview: Overview, setup: HealthProps['setup']): Problem[
     [jobs.some(({ error }) => error !== null), 'A scheduled job failed', '#jobs'],
   ]
   return warnings.flatMap(([applies, ...problem]) => (applies ? [problem] : []))
-}
-
-function Tiles({ overview }: { overview: Overview }) {
-  const { traffic, events, rates, disk, database, mails, backup } = overview
-  const minutes = traffic.minutes
-  const isFailing = overview.ready.backup === 'failing'
-  const isBackupOld = !backup.latest || Date.now() - Date.parse(backup.latest.at) > 2 * DAY_MS
-  const scheduleNote = backup.schedule ? 'Automatic' : 'Not scheduled'
-  const tiles: TileProps[] = [
-    {
-      to: linkTo('metrics'),
-      name: `Requests in the last ${minutes} minutes`,
-      value: number(traffic.requests),
-      tone: traffic.errors > 0 ? 'bad' : 'good',
-      note: traffic.errors === 0 ? 'None failed' : `${number(traffic.errors)} failed`,
-    },
-    {
-      to: linkTo('events'),
-      name: `Billing events in the last ${minutes} minutes`,
-      value: number(traffic.events),
-      note: events.isConfigured ? (
-        <LatestEvent at={events.latestAt} />
-      ) : (
-        'Rejected until you set WEBHOOK_TOKEN'
-      ),
-    },
-    {
-      to: linkTo('events', { outcome: 'failed' }),
-      name: 'Failed events',
-      value: upTo1000(events.failed),
-      tone: events.failed > 0 ? 'bad' : 'good',
-      note: events.failed > 0 ? 'View' : 'None',
-    },
-    {
-      to: linkTo('events', { conflicting: 'true' }),
-      name: 'Conflicting events',
-      value: upTo1000(events.conflicting),
-      note: `Events with implausible timestamps: ${upTo1000(events.clockIsOff)}`,
-    },
-    {
-      to: linkTo('rates'),
-      name: 'Currency rates',
-      value: <TimeAgo at={rates.updatedAt} />,
-      note: rates.isRefreshed ? 'Refreshed daily' : 'Automatic refresh is off',
-    },
-    {
-      to: linkTo('files'),
-      name: 'Free disk space',
-      value: bytes(disk.freeBytes),
-      tone: disk.freeBytes < disk.minFreeBytes * 2 ? 'bad' : 'plain',
-      note:
-        disk.minFreeBytes === 0
-          ? 'No minimum is set for uploads'
-          : `Uploads stop below ${bytes(disk.minFreeBytes)}`,
-    },
-    {
-      to: linkTo('metrics'),
-      name: 'Database',
-      value: bytes(database.bytes),
-      note: database.place.split('/').at(-1),
-    },
-    {
-      to: linkTo('live'),
-      name: 'Queued e-mails',
-      value: upTo1000(mails.waiting),
-      tone: mails.isConfigured ? 'plain' : 'warn',
-      note: mails.isConfigured ? 'Sent over SMTP' : 'Written to files until you set SMTP_URL',
-    },
-    {
-      to: linkTo('backups'),
-      name: 'Last backup',
-      value: <TimeAgo at={backup.latest?.at ?? null} />,
-      tone: isFailing ? 'bad' : isBackupOld || backup.schedule === null ? 'warn' : 'good',
-      note: isFailing ? 'Automatic backups are failing' : scheduleNote,
-    },
-  ]
-  return (
-    <div class="tiles pairs">
-      {tiles.toSorted(byUrgency).map((tile) => (
-        <Tile key={tile.name} {...tile} />
-      ))}
-    </div>
-  )
-}
-
-const URGENCY: Record<Tone, number> = { bad: 2, warn: 1, good: 0, plain: 0 }
-
-/** Problems first. */
-function byUrgency(a: TileProps, b: TileProps): number {
-  return URGENCY[b.tone ?? 'plain'] - URGENCY[a.tone ?? 'plain']
-}
-
-type TileProps = {
-  to: string
-  name: string
-  value: ComponentChildren
-  tone?: Tone
-  note: ComponentChildren
-}
-
-function Tile({ to, name, value, tone = 'plain', note }: TileProps) {
-  return (
-    <PlainTimes.Provider value={true}>
-      <a class="tile" href={to}>
-        <span class="soft">{name}</span>
-        <strong>{value}</strong>
-        <span class={tone === 'plain' ? 'soft' : tone}>{note}</span>
-      </a>
-    </PlainTimes.Provider>
-  )
-}
-
-function LatestEvent({ at }: { at: string | null }) {
-  if (at === null) return <>None yet</>
-  return (
-    <>
-      Latest <TimeAgo at={at} />
-    </>
-  )
 }
 
 function Jobs({ jobs }: { jobs: Overview['jobs'] }) {

@@ -58,38 +58,29 @@ export function SetupChecklist({ overview, setup }: ChecklistProps) {
   if (!setup.isOpen(overview)) return null
   const steps = setup.listSteps(overview)
   const open = steps.filter(({ isDone }) => !isDone)
-  const done = steps.filter(({ isDone }) => isDone)
   return (
-    <section class="card" aria-labelledby="setup">
-      <h2 id="setup">Finish the setup: {plural(open.length, 'step')} left</h2>
-      <List items={open}>
-        {({ title, hint, guide, screen }) => (
-          <li key={title}>
-            {screen ? <a href={linkTo(screen)}>{title}</a> : <span>{title}</span>}
-            <span class="wide soft">
-              {hint} See <code>{guide}</code>.
-            </span>
-          </li>
-        )}
-      </List>
-      {done.length > 0 && (
-        <details>
-          <summary>{plural(done.length, 'step')} done</summary>
-          <List items={done}>
-            {({ title, screen }) => (
-              <li key={title}>
-                {screen ? <a href={linkTo(screen)}>{title}</a> : <span>{title}</span>}
-                <Badge tone="good">done</Badge>
-              </li>
-            )}
-          </List>
-        </details>
-      )}
-      <div class="actions">
-        <button type="button" class="quiet" onClick={setup.dismiss}>
-          Dismiss
-        </button>
-      </div>
+    <section class="notice" aria-labelledby="setup">
+      <details>
+        <summary id="setup">
+          Finish the setup: {plural(open.length, 'step')} left. Next: {open[0]?.title}
+        </summary>
+        <List items={steps.toSorted((a, b) => Number(a.isDone) - Number(b.isDone))}>
+          {({ title, hint, guide, screen, isDone }) => (
+            <li key={title}>
+              {screen ? <a href={linkTo(screen)}>{title}</a> : <span>{title}</span>}
+              {isDone && <Badge tone="good">done</Badge>}
+              {!isDone && (
+                <span class="wide soft">
+                  {hint} See <code>{guide}</code>.
+                </span>
+              )}
+            </li>
+          )}
+        </List>
+      </details>
+      <button type="button" class="quiet" onClick={setup.dismiss}>
+        Dismiss
+      </button>
     </section>
   )
 }
