@@ -74,7 +74,7 @@ export function signInConsole({ operators, appName, isSignedIn, record, now }: S
       '/login/demo',
       async ({ request, body, set }) => {
         const { name, session } = await demo.signIn(body.token, findVisitor(request))
-        set.headers['set-cookie'] = sessionCookie(session)
+        set.headers['set-cookie'] = sessionCookie(request, session)
         await logSignIn(request, name, 'operators.sign-in', { with: 'demo link' })
         return data({ name })
       },
