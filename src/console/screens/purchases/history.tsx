@@ -46,7 +46,7 @@ export function History({ purchases }: { purchases: Purchase[] }) {
     <Card title="History">
       <Table
         caption="Events"
-        columns={[OCCURRED, EVENT, purchases.length > 1 && PRODUCT, EFFECT, AMOUNT]}
+        columns={[EVENT, OCCURRED, purchases.length > 1 && PRODUCT, EFFECT, AMOUNT]}
         rows={shown}
         keyOf={({ eventId }) => eventId}
       />
@@ -90,6 +90,7 @@ const EFFECT: Column<ShownEvent> = { name: 'What it changed', cell: Effect }
 const AMOUNT: Column<ShownEvent> = {
   name: 'Amount',
   kind: 'number',
+  onPhone: 'aside',
   cell: ({ price }) => price && money(price),
 }
 
