@@ -12,9 +12,10 @@ const ADD_COMMAND = 'homeport operators add your-name'
 const world = useConsole({ args: [], hasNoOwner: true })
 
 browserTest('explains how to create the first operator', async () => {
-  const { page } = await world.openSignedOut()
+  const { page, faults } = await world.openSignedOut()
   await page.goto('/')
   expect(page.url()).toBe(`${world.console.url}/`)
+  expect(faults).toEqual([])
   expect(await page.locator('code').allTextContents()).toContain(ADD_COMMAND)
   await page.goto('/console')
   expect(await textOf(page.locator('pre'))).toBe(ADD_COMMAND)

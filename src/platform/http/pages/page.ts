@@ -8,8 +8,8 @@ button{margin-top:1.5rem;font:inherit;padding:.6rem 1.2rem;border:0;border-radiu
 .error{color:#a3281d}a{color:#2a6f97}footer{margin-top:3rem;color:#666;font-size:.9rem}
 @media(prefers-color-scheme:dark){body{background:#161819;color:#e4e4e4}a{color:#7db7d8}.error{color:#f08a80}footer{color:#999}}`
 
-/** No resources are loaded and no scripts run; forms may only post to their own origin. */
-const CSP = `default-src 'none'; style-src 'sha256-${sha256(STYLE, 'base64')}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
+/** Only the empty icon is loaded, and no scripts run; forms may only post to their own origin. */
+const CSP = `default-src 'none'; img-src data:; style-src 'sha256-${sha256(STYLE, 'base64')}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
 
 /** `content` and `footer` are HTML. */
 type Page = { title: string; content: string; footer: string; language: string; appName: string }
