@@ -205,6 +205,25 @@ test('the docs page loads nothing from other origins', async () => {
   }
 })
 
+test.each(['', '/json', '/json?simple', '/script.js', '/style.css', '/start.js'])(
+  'compresses /docs%s, and sends it once only',
+  async (path) => {
+    await using app = await createTestApp()
+    const ask = (headers: Record<string, string>) =>
+      app.app.handle(new Request(`http://localhost/docs${path}`, { headers })) as Promise<Response>
+    const plain = await (await ask({})).text()
+    const reply = await ask({ 'accept-encoding': 'gzip' })
+    const bytes = new Uint8Array(await reply.arrayBuffer())
+    const isLong = plain.length >= 1_000
+    expect(reply.headers.get('content-encoding')).toBe(isLong ? 'gzip' : null)
+    expect(new TextDecoder().decode(isLong ? Bun.gunzipSync(bytes) : bytes)).toBe(plain)
+    const etag = reply.headers.get('etag') ?? ''
+    const again = await ask({ 'accept-encoding': 'gzip', 'if-none-match': etag })
+    expect([again.status, await again.text()]).toEqual([304, ''])
+    expect((await ask({ 'if-none-match': '"other"' })).status).toBe(200)
+  },
+)
+
 /** Calls `visit` for every object of a document. */
 function walk(node: unknown, place: string, visit: (node: Schema, place: string) => void) {
   if (node === null || typeof node !== 'object') return

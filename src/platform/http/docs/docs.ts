@@ -1,6 +1,7 @@
-import { type AnyElysia, Elysia } from 'elysia'
+import { type AnyElysia, type Context, Elysia } from 'elysia'
 import style from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
+import { publicReply, sendPublic } from '../replies/replies.ts'
 import { normalizeOpenApi, type OpenApi } from './openapi.ts'
 
 const CSP =
@@ -26,37 +27,49 @@ const page = (path: string) => `<!doctype html>
 const start = (path: string) =>
   `SwaggerUIBundle({ url: '${path}/json', dom_id: '#docs', validatorUrl: null, persistAuthorization: true })`
 
+const HTML = 'text/html; charset=utf-8'
+const JS = 'text/javascript; charset=utf-8'
+const JSON_TYPE = 'application/json; charset=utf-8'
+
 /** The files of the documentation pages. Nothing is loaded from other origins. */
 export function docsFiles() {
   return new Elysia({ name: 'docs-files' })
     .get(
       '/docs/script.js',
-      async () => send(await unpack(script), 'text/javascript; charset=utf-8'),
+      file(JS, () => unpack(script)),
       hidden,
     )
     .get(
       '/docs/style.css',
-      async () => send(await unpack(style), 'text/css; charset=utf-8'),
+      file('text/css; charset=utf-8', () => unpack(style)),
       hidden,
     )
 }
 
 /** `<path>/json` is the OpenAPI 3.0.3 document, with `?simple` for generators without `oneOf`. */
 export function docs(path: string, readDocument: (isSimple: boolean) => Promise<OpenApi>) {
-  const documents = new Map<boolean, OpenApi>()
+  const render = (isSimple: boolean) =>
+    file(JSON_TYPE, async () => JSON.stringify(await readDocument(isSimple)))
+  const [complete, simple] = [render(false), render(true)]
   return new Elysia({ name: `docs ${path}` })
-    .get(path, () => send(page(path), 'text/html; charset=utf-8'), hidden)
     .get(
-      `${path}/json`,
-      async ({ request }) => {
-        const isSimple = new URL(request.url).searchParams.has('simple')
-        const document = documents.get(isSimple) ?? (await readDocument(isSimple))
-        documents.set(isSimple, document)
-        return Response.json(document)
-      },
+      path,
+      file(HTML, async () => page(path)),
       hidden,
     )
-    .get(`${path}/start.js`, () => send(start(path), 'text/javascript; charset=utf-8'), hidden)
+    .get(
+      `${path}/json`,
+      (context) =>
+        new URL(context.request.url).searchParams.has('simple')
+          ? simple(context)
+          : complete(context),
+      hidden,
+    )
+    .get(
+      `${path}/start.js`,
+      file(JS, async () => start(path)),
+      hidden,
+    )
 }
 
 /** The OpenAPI 3.0.3 document of an app. The plugin's own page and document are never served. */
@@ -89,8 +102,15 @@ async function unpack(path: string): Promise<Uint8Array> {
   return Bun.isStandaloneExecutable ? Bun.zstdDecompress(bytes) : bytes
 }
 
-function send(content: string | Uint8Array, type: string): Response {
-  return new Response(content, {
-    headers: { 'content-type': type, 'content-security-policy': CSP },
-  })
+/** Serves what `read` returns, which is read once. */
+function file(type: string, read: () => Promise<string | Uint8Array>) {
+  const headers = {
+    'content-type': type,
+    ...(type === JSON_TYPE ? {} : { 'content-security-policy': CSP }),
+  }
+  let reply: ReturnType<typeof publicReply> | null = null
+  return async ({ request, set }: Pick<Context, 'request' | 'set'>) => {
+    reply ??= publicReply(await read())
+    return sendPublic(reply, { request, set }, 0, { headers })
+  }
 }

@@ -14,7 +14,11 @@ export const cached = { 'x-cached': true }
 export const localized = { 'x-texts': true }
 
 /** A rendered response, cached until its content changes. `compressed` keeps what clients have asked for. */
-type PublicReply = { body: string; etag: string; compressed?: Map<string, Uint8Array> }
+type PublicReply = {
+  body: string | Uint8Array
+  etag: string
+  compressed?: Map<string, Uint8Array>
+}
 
 /** By our preference. */
 const COMPRESSORS: Record<string, (body: Uint8Array) => Uint8Array> = {
@@ -50,19 +54,24 @@ export function createPublicCache<T extends object>(
 }
 
 function encode(response: unknown): PublicReply {
-  const body = JSON.stringify(data(response))
+  return publicReply(JSON.stringify(data(response)))
+}
+
+export function publicReply(body: string | Uint8Array): PublicReply {
   return { body, etag: `"${sha256(body).slice(0, 22)}"`, compressed: new Map() }
 }
 
+type PublicOptions = { language?: string; isPrivate?: boolean; headers?: Record<string, string> }
+
 /**
  * Returns 200, or 304 when the client has the body. `maxAge` in seconds; `language`: if negotiated; `isPrivate`: for
- * one user or device.
+ * one user or device; `headers` override its own.
  */
 export function sendPublic(
   reply: PublicReply,
   { request, set }: Pick<Context, 'request' | 'set'>,
   maxAge: number,
-  { language, isPrivate = false }: { language?: string; isPrivate?: boolean } = {},
+  { language, isPrivate = false, headers: others = {} }: PublicOptions = {},
 ): Response {
   const { body, etag, compressed } = reply
   // Personal content is not compressed: its length would reveal secrets (BREACH).
@@ -75,6 +84,7 @@ export function sendPublic(
     // Weak, because the same tag stands for other bytes in another encoding.
     etag: encoding ? `W/${etag}` : etag,
     ...(encoding ? { 'content-encoding': encoding } : {}),
+    ...others,
   }
   if (language !== undefined) {
     headers['content-language'] = language
