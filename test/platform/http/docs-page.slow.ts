@@ -2,7 +2,10 @@ import { beforeAll, expect, test } from 'bun:test'
 import { CHROMIUM, openView, press, waitForElement } from '../../support/browser.ts'
 import { buildExecutable, installExecutable } from '../../support/executable.ts'
 import { register } from '../../support/requests.ts'
+import { until } from '../../support/until.ts'
 
+/** Of Swagger UI. */
+const DARK = 'rgb(28, 32, 34)'
 const READ = '#operations-Profile-readProfile'
 
 beforeAll(buildExecutable, 300_000)
@@ -25,6 +28,26 @@ test.skipIf(CHROMIUM === null)(
     }
     const reply = await waitForElement(view, `${READ} .live-responses-table .highlight-code`)
     expect(reply).toContain('ann@example.com')
+  },
+  30_000,
+)
+
+test.skipIf(CHROMIUM === null)(
+  'the docs page follows the colours of the system',
+  async () => {
+    await using homeport = await installExecutable()
+    const server = await homeport.start()
+    await using view = openView()
+    await view.navigate(`${server.url}/docs`)
+    await waitForElement(view, '.opblock')
+    const background = 'getComputedStyle(document.documentElement).backgroundColor'
+    for (const value of ['dark', 'light']) {
+      const features = [{ name: 'prefers-color-scheme', value }]
+      await view.cdp('Emulation.setEmulatedMedia', { features })
+      const isShown = async () =>
+        ((await view.evaluate(background)) === DARK) === (value === 'dark')
+      await until(isShown, `the page does not become ${value}`)
+    }
   },
   30_000,
 )

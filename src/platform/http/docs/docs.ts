@@ -12,6 +12,7 @@ const page = (path: string) => `<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>Homeport</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/docs/style.css">
@@ -23,9 +24,13 @@ const page = (path: string) => `<!doctype html>
 </body>
 </html>
 `
-/** The page can send test requests; the browser keeps a token for the next visit. */
+/** The page can send test requests; the browser keeps a token for the next visit. Swagger UI has its dark colours by class. */
 const start = (path: string) =>
-  `SwaggerUIBundle({ url: '${path}/json', dom_id: '#docs', validatorUrl: null, persistAuthorization: true })`
+  `const dark = matchMedia('(prefers-color-scheme: dark)')
+const show = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', show)
+show()
+SwaggerUIBundle({ url: '${path}/json', dom_id: '#docs', validatorUrl: null, persistAuthorization: true })`
 
 const HTML = 'text/html; charset=utf-8'
 const JS = 'text/javascript; charset=utf-8'
