@@ -17,6 +17,12 @@ export function formatCommand({ dataDir, notifySocket }: Place, ...words: string
   ].join(' ')
 }
 
+/** Creates the first operator. Browsers elsewhere need not know where the program and the data are. */
+export function formatFirstCommand(place: Place, isLocal: boolean): string {
+  const words = ['operators', 'add', 'your-name']
+  return isLocal ? formatCommand(place, ...words) : ['homeport', ...words].join(' ')
+}
+
 function typedProgram(): string[] {
   return Bun.isStandaloneExecutable
     ? [process.argv0]

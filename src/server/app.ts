@@ -1,4 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia'
+import { formatFirstCommand } from '../config/command-line.ts'
 import { ATTACHMENTS_PATH } from '../features/attachments/routes.ts'
 import { mailLinkPaths } from '../features/users/feature.ts'
 import { restarting } from '../lib/errors.ts'
@@ -118,6 +119,7 @@ export function createApp(services: Services) {
         hasClient: config.clientPackage,
         hasConsole: servesConsole,
         hasOperators,
+        firstCommand: (isLocal) => formatFirstCommand(config, isLocal),
       }),
     )
     .use(api)

@@ -7,19 +7,28 @@ import { chromium, type Page } from 'playwright-core'
 import { browserTest, independentTest, useConsole } from '../support/console.ts'
 import { LAUNCH, PLAIN_HOST, textOf, waitUntilLoaded } from '../support/console-browser.ts'
 
-const ADD_COMMAND = 'homeport operators add your-name'
-
 const world = useConsole({ args: [], hasNoOwner: true })
 
 browserTest('explains how to create the first operator', async () => {
-  const { page, faults } = await world.openSignedOut()
+  const { page, context, faults } = await world.openSignedOut()
   await page.goto('/')
   expect(page.url()).toBe(`${world.console.url}/`)
-  expect(faults).toEqual([])
-  expect(await page.locator('code').allTextContents()).toContain(ADD_COMMAND)
+  // The test types the executable's whole path.
+  const command = await textOf(page.locator('code'))
+  expect(command).toMatch(/^\/\S+\/homeport operators add your-name$/)
+  await page.getByText('shows a link that creates the first operator').waitFor()
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  const copied = () => page.evaluate<string>('navigator.clipboard.readText()')
+  await page.getByRole('button', { name: 'Copy' }).click()
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  expect(await copied()).toBe(command)
   await page.goto('/console')
-  expect(await textOf(page.locator('pre'))).toBe(ADD_COMMAND)
-  expect(await page.getByRole('button').count()).toBe(0)
+  expect(await textOf(page.locator('pre'))).toBe(command)
+  await page.evaluate("navigator.clipboard.writeText('')")
+  await page.getByRole('button', { name: 'Copy' }).click()
+  await page.getByText('Copied.').waitFor()
+  expect(await copied()).toBe(command)
+  expect(faults).toEqual([])
   await page.context().close()
 })
 

@@ -64,7 +64,13 @@ export async function showAsReader(page: Page) {
 /** Answers as the server does once a session has ended. */
 export async function endSession(page: Page) {
   const ended = { status: 401, json: { code: 'unauthenticated', message: 'Your session ended.' } }
-  const state = { appName: 'homeport', hasOperators: true, isDemo: false, isSignedIn: false }
+  const state = {
+    appName: 'homeport',
+    hasOperators: true,
+    isDemo: false,
+    isSignedIn: false,
+    firstCommand: null,
+  }
   await page.route('**/console/api/login/state', (route) => route.fulfill(apiReply(state)))
   await page.route('**/console/api/preview/settings', (route) => route.fulfill(ended))
   await press('Show')(page)
@@ -173,7 +179,13 @@ export async function failToLoad(page: Page) {
 }
 
 export async function showNoOperators(page: Page) {
-  const state = { appName: 'homeport', hasOperators: false, isDemo: false, isSignedIn: false }
+  const state = {
+    appName: 'homeport',
+    hasOperators: false,
+    isDemo: false,
+    isSignedIn: false,
+    firstCommand: './homeport operators add your-name',
+  }
   await page.route('**/console/api/login/state', (route) => route.fulfill(apiReply(state)))
   await page.reload()
 }

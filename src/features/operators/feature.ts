@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { formatFirstCommand } from '../../config/command-line.ts'
 import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
 import { findConsoleUrl } from '../../platform/public-url.ts'
 import { operatorActions } from './actions.ts'
@@ -34,11 +35,12 @@ export const operatorsFeature = {
     const auditRetentionDays = config.auditKeepDays
     const operators = createOperators({ ...platform, sealKey, recoveryKey, auditRetentionDays })
     const consoleUrl = findConsoleUrl(config)
+    const firstCommand = (isLocal: boolean) => formatFirstCommand(config, isLocal)
     return {
       services: { operators, consoleUrl },
       consoleRoutes: (context: ConsoleContext) =>
         new Elysia({ name: 'operators-console' })
-          .use(signInConsole({ operators, appName, now, ...context }))
+          .use(signInConsole({ operators, appName, firstCommand, now, ...context }))
           .use(auditConsole({ operators, ...context }))
           .use(viewsConsole(createViews(platform.db))),
       jobs: [

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { createHash } from 'node:crypto'
 import { version } from '../../../package.json' with { type: 'json' }
 import { createTestApp } from '../../support/app.ts'
 
@@ -181,6 +182,10 @@ test('/ shows a page to browsers and 404 to other clients', async () => {
   expect(page.status).toBe(200)
   expect(page.text).toContain('<h1>Trees &lt;3</h1>')
   expect(page.text).toContain(`Homeport ${version}`)
+  expect(page.text).toContain('<code>homeport operators add your-name</code>')
+  const [, script = ''] = /<script>(.*)<\/script>/s.exec(page.text) ?? []
+  const hash = createHash('sha256').update(script).digest('base64')
+  expect(page.headers.get('content-security-policy')).toContain(`script-src 'sha256-${hash}'`)
   for (const [, path = ''] of page.text.matchAll(/<a href="([^"]+)"/g)) {
     expect([path, (await app.ask('GET', path)).status]).toEqual([path, 200])
   }

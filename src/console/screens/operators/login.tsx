@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { withVisibleControls } from '../../direction-controls.ts'
 import { setupToken } from '../../setup-link.ts'
+import { Copy } from '../../ui/parts.tsx'
 import { NeedsCookies } from './needs-cookies.tsx'
 import { SetUp } from './set-up.tsx'
 import { SignIn } from './sign-in.tsx'
@@ -10,6 +11,8 @@ export type LoginState = {
   hasOperators: boolean
   isDemo: boolean
   isSignedIn: boolean
+  /** Creates the first operator; null if there is one. */
+  firstCommand: string | null
 }
 
 type LoginProps = { state: LoginState; onSignedIn: () => void }
@@ -27,7 +30,7 @@ export function Login({ state, onSignedIn }: LoginProps) {
     <main class="login">
       <h1>{title}</h1>
       {token === null && !state.hasOperators ? (
-        <FirstOperator />
+        <FirstOperator command={state.firstCommand ?? ''} />
       ) : (
         <NeedsCookies>
           {token === null ? (
@@ -49,12 +52,18 @@ export function Login({ state, onSignedIn }: LoginProps) {
   )
 }
 
-function FirstOperator() {
+function FirstOperator({ command }: { command: string }) {
   return (
     <>
       <h2>Create the first operator</h2>
-      <p>Operators sign in here. Run this on the server to create the first one and get a link:</p>
-      <pre>homeport operators add your-name</pre>
+      <p>
+        Operators sign in here. The terminal in which the server was started shows a link that
+        creates the first one. Or run this on the server, with a name of your choice, to get a link:
+      </p>
+      <pre>{command}</pre>
+      <div class="actions">
+        <Copy text={command} />
+      </div>
     </>
   )
 }

@@ -24,11 +24,14 @@ import type { NewCredentials } from '../sign-in.ts'
 type SignInConsoleDeps = {
   operators: Operators
   appName: string
+  /** The command that creates the first operator. */
+  firstCommand: (isLocal: boolean) => string
   now: () => Date
 } & Pick<ConsoleContext, 'record' | 'isSignedIn'>
 
 /** Sign-in to the console, and what operators see and change about themselves. */
-export function signInConsole({ operators, appName, isSignedIn, record, now }: SignInConsoleDeps) {
+export function signInConsole(deps: SignInConsoleDeps) {
+  const { operators, appName, firstCommand, isSignedIn, record, now } = deps
   const { accounts, audit, demo, passkeys, sessions, signIn } = operators
   return new Elysia({ name: 'console-sign-in', prefix: CONSOLE_API })
     .get(
@@ -36,7 +39,13 @@ export function signInConsole({ operators, appName, isSignedIn, record, now }: S
       async ({ request }) => {
         const hasOperators = await accounts.hasAny()
         const isDemo = demo.isEnabled()
-        return data({ appName, hasOperators, isDemo, isSignedIn: await isSignedIn(request) })
+        return data({
+          appName,
+          hasOperators,
+          isDemo,
+          isSignedIn: await isSignedIn(request),
+          firstCommand: hasOperators ? null : firstCommand(findVisitor(request).isLocal),
+        })
       },
       allow('anyone'),
     )

@@ -1,5 +1,7 @@
+import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import { notFound } from '../../../lib/errors.ts'
+import { isLocal } from '../request/client-address.ts'
 import { sendPage } from './page.ts'
 
 const LINKS = [
@@ -8,8 +10,15 @@ const LINKS = [
   { path: '/ready', about: 'health of every component' },
 ]
 
-const FIRST_OPERATOR =
-  '<p>Operators sign in to the console. To create the first operator and get a sign-in link, run this on the server:</p><p><code>homeport operators add your-name</code></p>'
+/** Browsers offer the clipboard over https and on localhost only. */
+const COPY = `const button = document.querySelector('button')
+if (button && navigator.clipboard) {
+  button.hidden = false
+  button.onclick = async () => {
+    await navigator.clipboard.writeText(document.querySelector('code').textContent)
+    button.textContent = 'Copied'
+  }
+}`
 
 const CLIENT = { path: '/client.tgz', about: 'client for apps in TypeScript and JavaScript' }
 
@@ -19,26 +28,31 @@ type HomeDeps = {
   hasClient: boolean
   hasConsole: boolean
   hasOperators: () => Promise<boolean>
+  /** The command that creates the first operator. */
+  firstCommand: (isLocal: boolean) => string
 }
 
 /** Browsers go to the console, or see how to create the first operator. Other clients get 404. */
-export function home({ appName, version, hasClient, hasConsole, hasOperators }: HomeDeps) {
+export function home(deps: HomeDeps) {
+  const { appName, version, hasClient, hasConsole, hasOperators, firstCommand } = deps
   const links = hasClient ? [...LINKS, CLIENT] : LINKS
   const items = links.map(({ path, about }) => `<li><a href="${path}">${path}</a>: ${about}</li>`)
   const footer = `Homeport ${Bun.escapeHTML(version)}`
-  const page = {
-    title: appName,
-    content: `<ul>${items.join('')}</ul>${hasConsole ? FIRST_OPERATOR : ''}`,
-    footer,
-    language: 'en',
-    appName,
-  }
+  const list = `<ul>${items.join('')}</ul>`
   return new Elysia({ name: 'home' }).get(
     '/',
-    async ({ request, set, redirect }) => {
+    async ({ request, server, set, redirect }) => {
       if (!request.headers.get('accept')?.includes('text/html')) throw notFound()
-      return hasConsole && (await hasOperators()) ? redirect('/console') : sendPage(set, page)
+      if (hasConsole && (await hasOperators())) return redirect('/console')
+      const command = firstCommand(isLocal(request, server as Server<unknown> | null))
+      const content = hasConsole ? list + describeFirstOperator(command) : list
+      const page = { title: appName, content, footer, language: 'en', appName }
+      return sendPage(set, hasConsole ? { ...page, script: COPY } : page)
     },
     { detail: { hide: true } },
   )
+}
+
+function describeFirstOperator(command: string): string {
+  return `<p>Operators sign in to the console. The terminal in which the server was started shows a link that creates the first operator. Or run this on the server, with a name of your choice:</p><p><code>${Bun.escapeHTML(command)}</code></p><button type="button" hidden>Copy</button>`
 }
