@@ -90,6 +90,7 @@ independentTest('keeps filters in the address across reloads', async () => {
   await page.goto('/console/events')
   await waitUntilLoaded(page)
   expect((await types()).size).toBeGreaterThan(3)
+  await page.getByRole('button', { name: 'Filters', exact: true }).click()
   await type.selectOption('INITIAL_PURCHASE')
   await environment.selectOption('production')
   await page.waitForURL('**/events?type=INITIAL_PURCHASE&environment=production')

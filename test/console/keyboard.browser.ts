@@ -80,6 +80,7 @@ independentTest('shortcuts are off in text fields', async () => {
   const { page, context } = await world.open()
   await page.goto('/console/audit')
   await waitUntilLoaded(page)
+  await page.getByRole('button', { name: 'Filters', exact: true }).click()
   for (const field of [page.getByRole('searchbox'), page.getByLabel(/^Operator/)]) {
     await field.focus()
     await page.keyboard.type('/?gpjk')

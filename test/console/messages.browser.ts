@@ -240,6 +240,7 @@ independentTest('the checklist names what is left to set up until it is dismisse
 independentTest('replays only events of the filter that was counted', async () => {
   const { page, context } = await world.open()
   await show(page, 'events?outcome=applied')
+  await press(page, 'Filters')
   await page.getByLabel('Type').selectOption('RENEWAL')
   await page.waitForURL(/type=RENEWAL/)
   await press(page, 'Replay all matches')

@@ -40,6 +40,7 @@ independentTest('filters combine in the address, and say how many users match', 
   const { page, context } = await world.open()
   await page.goto('/console/people')
   await waitUntilLoaded(page)
+  await page.getByRole('button', { name: 'Filters', exact: true }).click()
   await page.getByLabel('Status').selectOption('Ended')
   await page.waitForURL('**/people?status=expired')
   await page.getByRole('cell', { name: 'bob@example.com' }).waitFor({ state: 'detached' })

@@ -43,6 +43,7 @@ browserTest(
       await route.continue()
     })
     const user = page.getByLabel('App user id')
+    await press(page, 'Filters')
     await user.fill('nobody')
     await user.press('Enter')
     await page.getByRole('status', { name: 'Loading' }).waitFor()
@@ -130,6 +131,7 @@ browserTest('the audit log is filtered by local days and links to its targets', 
   const start = new Date(Date.now() + 14 * 3_600_000)
   const day = start.toISOString().slice(0, 10)
   const nextDay = new Date(Date.parse(day) + 86_400_000)
+  await press(page, 'Filters')
   const asked = page.waitForRequest(/until=/)
   await page.getByLabel('Until').fill(day)
   const until = new URL((await asked).url()).searchParams.get('until') ?? ''

@@ -9,13 +9,17 @@ type FiltersProps = {
   onRemove: (name: string) => void
   /** The text of the button that closes the filters, such as `Show 12 users`. */
   results?: string
+  /** Few filters: a wide screen shows them at once. */
+  isShort?: boolean
   children: ComponentChildren
 }
 
-/** The filters of a list. On a phone, they are behind a button, with those that are set below it. */
+const WIDE_PX = 896
+
+/** The filters of a list: behind a button, with those that are set below it. */
 export function Filters(props: FiltersProps) {
-  const { filter, describe, onRemove, results = 'Show results', children } = props
-  const [isOpen, setOpen] = useState(false)
+  const { filter, describe, onRemove, results = 'Show results', isShort = false, children } = props
+  const [isOpen, setOpen] = useState(isShort && innerWidth >= WIDE_PX)
   const toggle = useRef<HTMLButtonElement>(null)
   const close = () => {
     setOpen(false)
@@ -26,7 +30,7 @@ export function Filters(props: FiltersProps) {
     toggle.current?.focus()
   }
   return (
-    <div class={isOpen ? 'filter-box open' : 'filter-box'}>
+    <div class={`filter-box ${isOpen ? 'open' : ''} ${isShort ? 'short' : ''}`}>
       <button
         ref={toggle}
         type="button"

@@ -25,6 +25,7 @@ import { createPlay } from './google/play.ts'
 import { createPendingClaims } from './google/refresh/pending-claims.ts'
 import { createPlayStatus } from './google/status.ts'
 import { createClaims } from './purchases/claims.ts'
+import { readLastPayments } from './purchases/last-payments.ts'
 import { createPurchaseActions } from './purchases/links.ts'
 import { createPurchaseSearch, type FoundPurchase } from './purchases/search.ts'
 import { createStoreSnapshots } from './purchases/snapshots.ts'
@@ -133,9 +134,11 @@ export function createStores(deps: StoresDeps) {
   /** For the console. */
   async function withOwners(purchases: FoundPurchase[]) {
     const catalogue = await listPlans([])
+    const payments = await readLastPayments(db, purchases)
     return Promise.all(
       purchases.map(async (purchase) => ({
         ...purchase,
+        lastPayment: payments.get(purchase.purchaseKey) ?? null,
         plan: findPlanTitle(purchase.state, catalogue),
         owner: purchase.userId === null ? null : await findUser(purchase.userId),
       })),

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
 import { deliver, lifecycle, purchase } from '../../support/billing.ts'
+import { count, createFiguresApp } from '../../support/business.ts'
 import { signInOperator } from '../../support/operator.ts'
 
 test('support can find each purchase without a transaction by the id that the console shows', async () => {
@@ -63,4 +64,22 @@ test('purchases are sorted by transaction in both directions, page by page', asy
   const ascending = await read('transaction')
   expect(ascending).toEqual(Array.from({ length: 121 }, (_, at) => String(100 + at)))
   expect(await read('-transaction')).toEqual(ascending.toReversed())
+})
+
+test('a listed purchase has the latest payment in its own currency, once it is counted', async () => {
+  await using app = await createFiguresApp()
+  const browser = await signInOperator(app)
+  const { user } = await app.register()
+  const rupees = { currency: 'INR', price_in_purchased_currency: 499, expiration_day: 30 }
+  await deliver(app, purchase(user._id, rupees))
+  const readPayment = async () => (await browser.read('purchases?id=1000')).purchases[0].lastPayment
+  expect(await readPayment()).toBe(null)
+  const dearer = { ...rupees, price_in_purchased_currency: 1_23_456.78, transaction_id: '1001' }
+  await deliver(
+    app,
+    lifecycle(user._id, 'RENEWAL', 30, { ...dearer, purchased_day: 30, expiration_day: 60 }),
+  )
+  await app.services.backlog.flush()
+  await count(app)
+  expect(await readPayment()).toEqual({ amount: 1_23_456.78, currency: 'INR' })
 })

@@ -9,6 +9,7 @@ import { fieldWords } from './labels.ts'
 export type FoundPurchase = ReplyOf<Stores['purchaseSearch']['find']>[number] & {
   owner: Json<AccountSummary> | null
   plan: string | null
+  lastPayment: { amount: number; currency: string } | null
 }
 type State = FoundPurchase['state']
 

@@ -1,11 +1,13 @@
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
-import { go, linkTo, parts, readFilters } from '../../router.ts'
+import { money } from '../../format.ts'
+import { formatSearch, go, linkTo, parts, readFilters } from '../../router.ts'
 import { Field, FilterInput, SelectField } from '../../ui/fields.tsx'
+import { Filters } from '../../ui/filters.tsx'
 import { Action, Badge, Day, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, usePages } from '../../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../../ui/table.tsx'
 import { Breakable } from '../../ui/user-link.tsx'
-import { claimName, endName, productName, sourceName } from './labels.ts'
+import { claimName, endName, productName } from './labels.ts'
 import { StatusBadge } from './parts.tsx'
 import { NoPurchase, ownerName, PurchaseScreen } from './purchase.tsx'
 import type { FoundPurchase } from './purchase-details.tsx'
@@ -44,58 +46,62 @@ export function PurchasesScreen() {
 }
 
 function PurchaseSearch() {
-  const { filter } = readFilters(['id', 'filter'])
-  const { search } = readFilters(['id', 'filter', 'sort'])
+  const { filter } = readFilters(['id', 'filter', 'sort'])
   return (
     <>
       <Title>Purchases</Title>
-      <Filters filter={filter} />
-      <Results key={`${filter['id']} ${filter['filter']}`} filter={filter} search={search} />
+      <PurchaseFilters filter={filter} />
+      <Results key={`${filter['id']} ${filter['filter']}`} filter={filter} />
     </>
   )
 }
 
 /** A search and a filter exclude each other. */
-function Filters({ filter }: { filter: Filter }) {
-  const id = filter['id'] ?? ''
+function PurchaseFilters({ filter: { id = '', filter: chosen = '' } }: { filter: Filter }) {
   return (
-    <form class="filters stacked" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+    <Filters
+      isShort
+      filter={{ ...(id && { id }), ...(chosen && { filter: chosen }) }}
+      describe={(_, value) => FILTERS.find(([one]) => one === value)?.[1] ?? value}
+      onRemove={() => go(linkTo('purchases'))}
+    >
       <Field label="Receipt, e-mail or id">
         <FilterInput
           type="search"
           value={id}
           autocomplete="off"
           spellcheck={false}
-          autocapitalize="none"
           maxLength={300}
           onSet={(text) => go(linkTo('purchases', { id: text }))}
         />
       </Field>
       <SelectField
         label="Show"
-        value={id === '' ? (filter['filter'] ?? '') : 'search'}
+        value={id === '' ? chosen : 'search'}
         options={[
           ...(id === '' ? [] : [['search', 'Search results'] as [string, string]]),
           ...FILTERS.map(([value, name]): [string, string] => [value, name]),
         ]}
-        onChange={(chosen) => go(linkTo('purchases', { filter: chosen }))}
+        onChange={(value) => go(linkTo('purchases', { filter: value }))}
       />
-    </form>
+    </Filters>
   )
 }
 
 const PAGE_SIZE = 25
+/** The ids of a store grow. */
+const NEWEST = '-transaction'
 
 type PurchasesPage = { purchases: FoundPurchase[] }
 type Row = FoundPurchase & { id: string }
 
-function Results({ filter, search }: { filter: Filter; search: string }) {
-  const path = `purchases${search}`
-  const { first, rows, next, total, loadMore } = usePages(path, toRows)
+function Results({ filter }: { filter: Filter }) {
   const { id } = filter
   const chosen = filter['filter'] ?? ''
   const meaning = FILTERS.find(([value]) => value === chosen)?.[2]
   const isSortable = id === undefined && chosen !== 'unacknowledged' && chosen !== 'gone'
+  const path = `purchases${formatSearch({ ...(isSortable && { sort: NEWEST }), ...filter })}`
+  const { first, rows, next, total, loadMore } = usePages(path, toRows)
   return (
     <Loaded from={first}>
       {() => (
@@ -111,7 +117,7 @@ function Results({ filter, search }: { filter: Filter; search: string }) {
                 columns={columnsFor(isSortable)}
                 rows={rows}
                 keyOf={(row) => row.id}
-                order="transaction"
+                order={NEWEST}
                 empty={next === null ? 'No purchases match.' : undefined}
               />
             </>
@@ -147,16 +153,20 @@ const columnsFor = (isSortable: boolean): Column<Row>[] => [
   {
     name: 'Product',
     onPhone: 'line',
-    cell: (row) => <Breakable text={productName(row)} />,
+    cell: (row) => (
+      <span class="clip" title={productName(row)}>
+        <Breakable text={productName(row)} />
+      </span>
+    ),
   },
+  { name: 'Amount', kind: 'number', field: 'lastPayment', format: (paid) => paid && money(paid) },
+  { name: 'Until', onPhone: 'line', cell: (row) => <End purchase={row} /> },
   {
     name: 'Transaction',
     onPhone: 'line',
-    cell: ({ transactionId }) => <span class="mono">{transactionId}</span>,
-    ...(isSortable && { sort: 'transaction' }),
+    cell: ({ transactionId }) => <span class="mono clip">{transactionId}</span>,
+    ...(isSortable && { sort: '-transaction' }),
   },
-  { name: 'Source', onPhone: 'omitted', cell: (row) => sourceName(row) },
-  { name: 'Renewal or end', onPhone: 'line', cell: (row) => <End purchase={row} /> },
 ]
 
 /** The owner, who distinguishes purchases of the same product, as the link to the purchase. */
@@ -169,7 +179,7 @@ function PurchaseOwner({ purchase }: { purchase: FoundPurchase }) {
           text={ownerName(purchase) ?? (purchase.isOwnerDeleted ? 'Deleted user' : 'Anonymous')}
         />
       </a>
-      {claim && <div class="soft">{claim}</div>}
+      <span class="soft">{claim && ` ${claim}`}</span>
     </>
   )
 }
@@ -178,9 +188,9 @@ function End({ purchase }: { purchase: FoundPurchase }) {
   const { endsAt } = purchase
   if (endsAt === null) return <>Never ends</>
   return (
-    <>
+    <span class="clip">
       {endName(purchase)} <Day at={endsAt} />
-    </>
+    </span>
   )
 }
 

@@ -60,6 +60,7 @@ export function Screen() {
         Live log
       </Title>
       <Filters
+        isShort
         filter={{ ...(text && { text }), ...(level && { level }) }}
         onRemove={(name) => (name === 'text' ? setText('') : setLevel(''))}
       >

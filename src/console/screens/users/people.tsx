@@ -23,20 +23,14 @@ const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
     name: 'User',
     cell: ({ id, email, name, emailVerified }) => (
       <>
-        <a href={linkTo(`people/${id}`)}>
+        <a href={linkTo(`people/${id}`)} title={email || id}>
           <Breakable text={email || unnamedUser(id)} />
-        </a>
-        {email && !emailVerified && (
-          <>
-            {' '}
-            <span class="soft">unverified</span>
-          </>
-        )}
-        {name && (
-          <div class="soft">
-            <Breakable text={name} />
-          </div>
-        )}
+        </a>{' '}
+        <span class="soft">
+          <Breakable
+            text={[name, email && !emailVerified && 'unverified'].filter(Boolean).join(', ')}
+          />
+        </span>
       </>
     ),
   },
@@ -45,7 +39,13 @@ const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
     name: 'Plan',
     onPhone: 'line',
     cell: ({ plan, status }) =>
-      plan === null ? withoutPlan(status) : <Breakable text={planNames[plan] ?? plan} />,
+      plan === null ? (
+        withoutPlan(status)
+      ) : (
+        <span class="clip" title={planNames[plan] ?? plan}>
+          <Breakable text={planNames[plan] ?? plan} />
+        </span>
+      ),
   },
   { name: 'Last seen', onPhone: 'line', field: 'lastSeenAt', format: (at) => at && asTimeAgo(at) },
   {

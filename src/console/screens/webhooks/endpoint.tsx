@@ -83,6 +83,7 @@ export function EndpointScreen({ id }: { id: string }) {
           </Card>
           <Card title="Deliveries">
             <Filters
+              isShort
               filter={filter}
               describe={(_, value) => words(value)}
               onRemove={() => go(linkTo(path))}
