@@ -46,24 +46,30 @@ export function createOffers({ db, listPlans, log, now }: OffersDeps) {
   return { remember, rememberCounted, report, listUnmatched }
 
   async function remember(tx: Tx, purchaseKey: string, purchase: Purchase) {
-    const [assessed] = assessPurchases([purchase], now().getTime())
-    if (assessed && isPaidFor(assessed)) await storeOnce(tx, purchaseKey, formatOffer(purchase))
+    const isActive = (at: number) => assessPurchases([purchase], at).some(isPaidFor)
+    await storeOnce(tx, purchaseKey, formatOffer(purchase), isActive)
   }
 
   /** Those from before this table are found when all purchases are counted. */
   async function rememberCounted(tx: Tx, purchaseKey: string, periods: Period[]) {
     const last = periods.at(-1)
-    const isActive = last && (last.kind === 'once' || last.endsAt > now().getTime())
-    if (isActive) await storeOnce(tx, purchaseKey, last.offer)
+    if (last === undefined) return
+    const isActive = (at: number) => last.kind === 'once' || last.endsAt > at
+    await storeOnce(tx, purchaseKey, last.offer, isActive)
   }
 
   /** Once a minute for each product: the newest purchase need not be the very last. */
-  async function storeOnce(tx: Tx, purchaseKey: string, offer: string) {
+  async function storeOnce(
+    tx: Tx,
+    purchaseKey: string,
+    offer: string,
+    isActive: (at: number) => boolean,
+  ) {
     const { environment } = parsePurchaseKey(purchaseKey)
     const key = `${environment} ${offer}`
     const at = now().getTime()
     const age = at - (storedAt.get(key) ?? Number.NEGATIVE_INFINITY)
-    if (age >= 0 && age < REFRESH_MS) return
+    if ((age >= 0 && age < REFRESH_MS) || !isActive(at)) return
     await store(tx, { environment, offer, purchaseKey })
     tx.afterCommit(() => {
       if (storedAt.size >= MAX_REMEMBERED) storedAt.clear()
