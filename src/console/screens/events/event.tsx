@@ -26,6 +26,7 @@ import { PurchaseLink } from '../purchases/parts.tsx'
 export type FoundEvent = ReplyOf<EventSearch['withDetails']>[number] & { plan: string | null }
 type BillingEvent = ReplyOf<EventSearch['find']>['events'][number] & {
   body: string
+  productId: string | null
   isRefund: boolean
   /** The transaction id of the purchase that the event belongs to. */
   purchase: string | null
@@ -128,6 +129,7 @@ function listFacts(event: BillingEvent): Fact[] {
   const payload = event.conflicting ? ', with a different payload' : ''
   return [
     ...(event.price === null ? [] : [['Amount', money(event.price)] as Fact]),
+    ...(event.productId === null ? [] : [['Product', event.productId] as Fact]),
     ['Outcome', <Badge key="outcome" tone={tone} children={outcome} />],
     ['Purchase', purchase === null ? 'None' : <PurchaseLink key="purchase" id={purchase} />],
     ['Environment', environment?.toLowerCase() ?? 'unknown'],

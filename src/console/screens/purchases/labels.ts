@@ -20,7 +20,7 @@ export function storeName(store: string | null): string {
 
 /** The status of a purchase: while active, as in the user list; otherwise why it ended. */
 export function describeStatus({ active, status, access }: State): [name: string, tone: Tone] {
-  if (active && access !== null) return ACCESS[access]
+  if (access !== null && (active || status === 'expired')) return ACCESS[access]
   return [words(status), active ? 'good' : 'plain']
 }
 

@@ -89,8 +89,8 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
     // Operators' scripts read `lineKey`.
     const { purchaseKey: lineKey, body, ...event } = row
     const signed = await signedRecords.read(event.id)
-    const { isRefund } = readDetails(row.provider, body)
-    const found = { ...event, lineKey, isRefund, body: utf8(body) }
+    const { productId, isRefund } = readDetails(row.provider, body)
+    const found = { ...event, lineKey, productId, isRefund, body: utf8(body) }
     return { ...found, ...(signed === null ? {} : { signed }) }
   }
 
