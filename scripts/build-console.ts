@@ -6,6 +6,17 @@ import { ROOT } from './root.ts'
 
 const SOURCE = join(ROOT, 'src/console')
 
+/** The first versions that have everything the console uses. */
+export const MINIMUM = { Chrome: 117, Firefox: 128, Safari: 17.4 }
+/** The sentence on the page, and in `docs/console.md`. */
+export const MINIMUM_TEXT = `Chrome or Edge ${MINIMUM.Chrome}, Firefox ${MINIMUM.Firefox}, Safari ${MINIMUM.Safari}, or later`
+
+/** For browsers of any age. What it looks for came with, or just before, `MINIMUM`. */
+const CHECK = `if (!(window.Map && Map.groupBy && window.CSS && CSS.supports('selector(:has(a))'))) {
+  document.getElementById('too-old').removeAttribute('hidden')
+}
+`
+
 /** A file of the console. Every name except `index.html` contains a hash of the content. */
 type PageFile = { name: string; content: Uint8Array<ArrayBuffer> }
 
@@ -30,12 +41,14 @@ export async function buildConsole(): Promise<PageFile[]> {
   )
   const style = createHashedFile('console', 'css', await buildStyleSheet())
   const icon = createHashedFile('icon', 'svg', await Bun.file(join(SOURCE, 'icon.svg')).text())
+  const check = createHashedFile('check', 'js', CHECK)
   const entry = scripts.find(({ isEntry }) => isEntry)?.name ?? ''
-  const page = new TextEncoder().encode(renderPage(entry, style.name, icon.name))
+  const page = new TextEncoder().encode(renderPage(entry, check.name, style.name, icon.name))
   return [
     { name: 'index.html', content: page },
     style,
     icon,
+    check,
     ...scripts.map(({ name, content }) => ({ name, content })),
   ]
 }
@@ -64,7 +77,7 @@ function createHashedFile(name: string, extension: string, text: string): PageFi
   return { name: `${name}-${sha256(content, 'hex').slice(0, 8)}.${extension}`, content }
 }
 
-function renderPage(script: string, style: string, icon: string): string {
+function renderPage(script: string, check: string, style: string, icon: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -74,9 +87,18 @@ function renderPage(script: string, style: string, icon: string): string {
 <title>Console</title>
 <link rel="icon" href="/console/assets/${icon}">
 <link rel="stylesheet" href="/console/assets/${style}">
+<script defer src="/console/assets/${check}"></script>
 <script type="module" src="/console/assets/${script}"></script>
 </head>
-<body><noscript>The console needs JavaScript.</noscript></body>
+<body>
+<noscript>The console needs JavaScript.</noscript>
+<div id="too-old" hidden>
+<main class="login">
+<h1>This browser is too old</h1>
+<p>The console needs ${MINIMUM_TEXT}.</p>
+</main>
+</div>
+</body>
 </html>
 `
 }

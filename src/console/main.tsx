@@ -4,7 +4,12 @@ import { showDirectionControls } from './direction-controls.ts'
 import { startRouter } from './router.ts'
 import { watchSetupLinks } from './setup-link.ts'
 
-showDirectionControls()
-startRouter()
-watchSetupLinks()
-render(<App />, document.body)
+// The page shows it to browsers that lack what the console uses.
+const notice = document.getElementById('too-old')
+if (notice?.hidden !== false) {
+  notice?.remove()
+  showDirectionControls()
+  startRouter()
+  watchSetupLinks()
+  render(<App />, document.body)
+}

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Secret, TOTP } from 'otpauth'
 import { chromium, type Page } from 'playwright-core'
+import { MINIMUM_TEXT } from '../../scripts/build-console.ts'
 import { browserTest, independentTest, useConsole } from '../support/console.ts'
 import { LAUNCH, PLAIN_HOST, textOf, waitUntilLoaded } from '../support/console-browser.ts'
 
@@ -181,6 +182,17 @@ independentTest('says that the browser keeps no cookies before a link is used up
   const { page, context } = await world.openSignedOut()
   await page.goto(link)
   await page.getByText('Hello hanna.').waitFor()
+  await context.close()
+})
+
+independentTest('an older browser shows which versions the console needs', async () => {
+  const { page, context, faults } = await world.openSignedOut()
+  await context.addInitScript('delete Map.groupBy')
+  await page.goto('/console')
+  await page.getByRole('heading', { name: 'This browser is too old' }).waitFor()
+  expect(await textOf(page.locator('main'))).toContain(MINIMUM_TEXT)
+  expect(await page.getByRole('button').count()).toBe(0)
+  expect(faults).toEqual([])
   await context.close()
 })
 
