@@ -7,6 +7,7 @@ import { chromium, type Page } from 'playwright-core'
 import { MINIMUM_TEXT } from '../../scripts/build-console.ts'
 import { browserTest, independentTest, useConsole } from '../support/console.ts'
 import { LAUNCH, PLAIN_HOST, textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { until } from '../support/until.ts'
 
 const world = useConsole({ args: [], hasNoOwner: true })
 
@@ -27,8 +28,7 @@ browserTest('explains how to create the first operator', async () => {
   expect(await textOf(page.locator('pre'))).toBe(command)
   await page.evaluate("navigator.clipboard.writeText('')")
   await page.getByRole('button', { name: 'Copy' }).click()
-  await page.getByText('Copied.').waitFor()
-  expect(await copied()).toBe(command)
+  await until(async () => (await copied()) === command, 'the command was not copied')
   expect(faults).toEqual([])
   await page.context().close()
 })
