@@ -13,9 +13,27 @@ type Described = ReturnType<typeof describeActions>[string]
 export type Declarations = {
   actions: Record<string, Omit<Described, 'input'> & { input: MemberSchema }>
   labels: Record<string, string>
+  /** How commands are typed on the server. */
+  program: string
+  publicUrl: string
 }
 
-export const declarations = signal<Declarations>({ actions: {}, labels: {} })
+export const declarations = signal<Declarations>({
+  actions: {},
+  labels: {},
+  program: 'homeport',
+  publicUrl: '',
+})
+
+/** A command line for the server. */
+export function commandLine(words: string): string {
+  return `${declarations.value.program} ${words}`
+}
+
+/** An address that other servers can reach. */
+export function publicAddress(path: string): string {
+  return declarations.value.publicUrl + path
+}
 
 export type CallPath = keyof Calls
 export type InputOf<Path extends CallPath> = Calls[Path]['input']

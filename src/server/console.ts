@@ -1,4 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia'
+import { formatCommand } from '../config/command-line.ts'
 import { backupsConsole } from '../operations/console/backups.ts'
 import { metricsConsole } from '../operations/console/metrics.ts'
 import { healthConsole } from '../operations/console/overview.ts'
@@ -18,6 +19,7 @@ import { data } from '../platform/http/replies/envelope.ts'
 import { requestInfo } from '../platform/http/request/request-log.ts'
 import { createBaseUrlReader, type FromProxy } from '../platform/http/request/request-url.ts'
 import { consoleLists } from '../platform/lists/console-routes.ts'
+import { publicUrl } from '../platform/public-url.ts'
 import { actions, auditLabels, lists } from './declarations.ts'
 import type { Services } from './services.ts'
 
@@ -69,6 +71,7 @@ function createConsoleApi(services: Services, isFromProxy: FromProxy) {
     findUserNames: services.users.directory.findNames,
   }
   const deps = { services, log: services.log, now, ...context }
+  const place = { program: formatCommand(config), publicUrl: publicUrl(config) }
   const api: AnyElysia = new Elysia({
     name: 'console-api',
     normalize: false,
@@ -77,7 +80,7 @@ function createConsoleApi(services: Services, isFromProxy: FromProxy) {
     .use(guard)
     .use(consoleActions(actions, deps))
     .use(consoleLists(lists, deps))
-    .get(`${CONSOLE_API}/declarations`, () => data(declared), allow('reader'))
+    .get(`${CONSOLE_API}/declarations`, () => data({ ...declared, ...place }), allow('reader'))
     .use(backupsConsole({ ...services, record }))
     .use(healthConsole({ ...services, isSignedIn }))
     .use(metricsConsole(services))

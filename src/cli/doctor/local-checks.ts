@@ -72,7 +72,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   }
 
   async function apple() {
-    const detail = `Apple can report changes to ${publicUrl(config)}${APPLE_ACCOUNT_PATH} (docs/sign-in.md)`
+    const detail = `Apple can report changes to ${publicUrl(config)}${APPLE_ACCOUNT_PATH}`
     if (config.appleTeamId !== null) return ok(detail)
     return warning(detail, 'Set APPLE_TEAM_ID, or deleting an account does not revoke its sign-in.')
   }

@@ -42,7 +42,7 @@ export async function checkBackup(config: Config, server: ServerState | null): P
   if (storeProblem !== null) {
     return failed(
       `backups fail: ${storeProblem}`,
-      'Correct BACKUP_DIR or the permissions of its key (docs/backups.md), then run "homeport backup".',
+      'Correct BACKUP_DIR or the permissions of its key, then run "homeport backup".',
     )
   }
   const { fault } = server ?? (await createBackupState(config)())
@@ -76,8 +76,8 @@ export async function checkBackup(config: Config, server: ServerState | null): P
   return warning(
     `${text}: backups are ${risks.join(' and ')}`,
     isStore
-      ? 'Set BACKUP_KEY, and use an https endpoint (docs/backups.md).'
-      : 'Mount another disk at BACKUP_DIR or let another machine fetch them, and set BACKUP_KEY (docs/backups.md).',
+      ? 'Set BACKUP_KEY, and use an https endpoint.'
+      : 'Mount another disk at BACKUP_DIR or let another machine fetch them, and set BACKUP_KEY.',
   )
 }
 

@@ -64,7 +64,7 @@ export function Card({ title, id, children }: CardProps) {
 type ListProps<Item> = {
   items: Item[]
   /** Shown instead of an empty list. */
-  empty?: string
+  empty?: ComponentChildren
   children: (item: Item) => ComponentChildren
 }
 
@@ -74,7 +74,7 @@ export function List<Item>({ items, empty, children }: ListProps<Item>) {
 }
 
 export function Empty({ children }: { children: ComponentChildren }) {
-  return <p class="empty">{children}</p>
+  return <div class="empty">{children}</div>
 }
 
 export type Tone = 'good' | 'bad' | 'warn' | 'plain'
@@ -271,5 +271,18 @@ export function Copy({ text, label = 'Copy', kind = 'quiet' }: CopyProps) {
     <Action run={copy} done="Copied." kind={kind}>
       {label}
     </Action>
+  )
+}
+
+type CopyLineProps = { name: string; text: string; label?: string }
+
+/** A long value on its own line, with a button that copies it. */
+export function CopyLine({ name, text, label = `Copy ${name}` }: CopyLineProps) {
+  return (
+    <div class="actions">
+      <span class="soft">{name}</span>
+      <code>{text}</code>
+      <Copy text={text} label={label} />
+    </div>
   )
 }

@@ -35,7 +35,7 @@ type TableProps<Row> = {
   columns: (Column<Row> | false)[]
   rows: Row[]
   keyOf: (row: Row) => string
-  empty?: string | undefined
+  empty?: ComponentChildren
   /** The order of the list when the URL names none, such as `-received`. */
   order?: string
   /** More about a row, below it across all columns. */

@@ -1,14 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { failure, read } from '../../api.ts'
-import { type InputOf, perform } from '../../declared.ts'
+import { type InputOf, perform, publicAddress } from '../../declared.ts'
 import { money, number, plural, words } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
 import { go, linkTo, parts, readFilters } from '../../router.ts'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Field, FilterInput, SelectField } from '../../ui/fields.tsx'
 import { Filters } from '../../ui/filters.tsx'
-import { Action, Badge, Time, TimeAgo, Title } from '../../ui/parts.tsx'
+import { Action, Badge, CopyLine, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, usePages, useRefresh } from '../../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../../ui/table.tsx'
 import { Breakable, UserLink } from '../../ui/user-link.tsx'
@@ -33,6 +33,25 @@ const REFRESH_MS = 5_000
 export function EventsScreen() {
   const [, id] = parts.value
   return id === undefined ? <EventLog /> : <EventScreen id={id} />
+}
+
+function NoEvents() {
+  return (
+    <>
+      <p>
+        No events yet. Purchases, renewals and refunds appear here as the billing provider and the
+        stores report them. Enter this address and the token at the provider, and restart the server
+        after setting the token. The addresses for the stores are on{' '}
+        <a href={linkTo('stores')}>Stores</a>.
+      </p>
+      <CopyLine name="address" text={publicAddress('/api/webhooks/billing/v1')} />
+      <CopyLine
+        name="new token"
+        text={'echo "WEBHOOK_TOKEN=$(openssl rand -hex 32)" >> .env'}
+        label="Copy command"
+      />
+    </>
+  )
 }
 
 function EventLog() {
@@ -61,7 +80,7 @@ function EventLog() {
                 rows={rows}
                 keyOf={({ id }) => id}
                 order="-received"
-                empty={isFiltered ? 'No events match.' : 'No events yet.'}
+                empty={isFiltered ? 'No events match.' : <NoEvents />}
                 detail={({ error }) => error && <small class="bad">{failureReason(error)}</small>}
               />
             )}

@@ -2,10 +2,10 @@ import { useMemo, useState } from 'preact/hooks'
 import type { ApiKeys } from '../../../features/api-keys/service.ts'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { ReplyOf } from '../../api.ts'
-import { mayPerform, type ReplyTo } from '../../declared.ts'
+import { commandLine, mayPerform, type ReplyTo } from '../../declared.ts'
 import { plural } from '../../format.ts'
 import { ActionButton, ActionForm } from '../../ui/declared.tsx'
-import { Badge, TimeAgo, Title } from '../../ui/parts.tsx'
+import { Badge, CopyLine, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { asTime, asTimeAgo, ListBar, Table } from '../../ui/table.tsx'
 import { Breakable } from '../../ui/user-link.tsx'
@@ -45,7 +45,7 @@ export function Screen() {
               caption="API keys"
               rows={list}
               keyOf={({ id }) => id}
-              empty="No API keys yet."
+              empty={<NoKeys />}
               columns={[
                 {
                   name: 'Name',
@@ -152,4 +152,19 @@ function replacementFor(key: Key) {
     expiresInDays: lifetime === null ? '' : String(Math.ceil(lifetime / DAY_MS)),
     requestsPerMinute: String(requestsPerMinute ?? ''),
   }
+}
+
+function NoKeys() {
+  return (
+    <>
+      <p>
+        No API keys yet. With a key, another server of your app can look up users and subscriptions,
+        and count usage. Create one below, or on the server:
+      </p>
+      <CopyLine
+        name="command"
+        text={commandLine('api-keys create my-server --scope users:read,subscriptions:read')}
+      />
+    </>
+  )
 }

@@ -57,7 +57,7 @@ export function Deliveries() {
               columns={OUTGOING}
               rows={outgoing}
               keyOf={({ id }) => id}
-              empty="No webhook endpoints."
+              empty={<NoEndpoints />}
             />
             <p class="soft">p50 and p99 are the response times of your servers.</p>
           </Card>
@@ -83,4 +83,12 @@ export function Deliveries() {
 
 function ifReplied({ delivered, retried, failed }: Outgoing, ms: number): string {
   return delivered + retried + failed === 0 ? '–' : milliseconds(ms)
+}
+
+function NoEndpoints() {
+  return (
+    <>
+      No webhook endpoints. Add one on <a href={linkTo('webhooks')}>Webhooks</a>.
+    </>
+  )
 }

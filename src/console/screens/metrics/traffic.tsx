@@ -1,8 +1,9 @@
 import type { MetricsSummary } from '../../../operations/console/metrics.ts'
 import type { Steps, TrafficPoint } from '../../../platform/metrics/charts.ts'
+import { publicAddress } from '../../declared.ts'
 import { bytes, plural } from '../../format.ts'
 import { readFilters } from '../../router.ts'
-import { Empty, Time } from '../../ui/parts.tsx'
+import { CopyLine, Empty, Time } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { Chart, type ChartKind, type Start } from './chart.tsx'
 import { EndpointLink, milliseconds, rate } from './labels.tsx'
@@ -56,7 +57,7 @@ export function Traffic() {
       <Loaded from={traffic}>
         {({ steps, starts }) =>
           steps.current.filter((point) => point !== null).length < 2 ? (
-            <Empty>Not enough data yet. Metrics are recorded every minute.</Empty>
+            <NoMetrics />
           ) : (
             <>
               {starts.length > 0 && <Restarts starts={starts} />}
@@ -98,5 +99,17 @@ function Restarts({ starts }: { starts: Start[] }) {
         </span>
       ))}
     </p>
+  )
+}
+
+function NoMetrics() {
+  return (
+    <Empty>
+      <p>
+        Not enough data yet. Requests, response times, events and memory are recorded every minute,
+        and shown after two. For Prometheus, set METRICS_TOKEN and read:
+      </p>
+      <CopyLine name="address" text={publicAddress('/metrics')} />
+    </Empty>
   )
 }

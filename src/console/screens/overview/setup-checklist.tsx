@@ -11,8 +11,6 @@ type Step = {
   title: string
   isDone: boolean
   hint: string
-  /** The page of the documentation that explains it. */
-  guide: string
   /** The screen where it is done or seen. */
   screen?: string
 }
@@ -65,15 +63,11 @@ export function SetupChecklist({ overview, setup }: ChecklistProps) {
           Finish the setup: {plural(open.length, 'step')} left. Next: {open[0]?.title}
         </summary>
         <List items={steps.toSorted((a, b) => Number(a.isDone) - Number(b.isDone))}>
-          {({ title, hint, guide, screen, isDone }) => (
+          {({ title, hint, screen, isDone }) => (
             <li key={title}>
               {screen ? <a href={linkTo(screen)}>{title}</a> : <span>{title}</span>}
               {isDone && <Badge tone="good">done</Badge>}
-              {!isDone && (
-                <span class="wide soft">
-                  {hint} See <code>{guide}</code>.
-                </span>
-              )}
+              {!isDone && <span class="wide soft">{hint}</span>}
             </li>
           )}
         </List>
@@ -91,44 +85,38 @@ function stepsFor(overview: Json<Overview>, hasStore: boolean, operators: number
     {
       title: 'Send e-mails',
       isDone: mails.isConfigured,
-      hint: 'Set SMTP_URL. Until then, e-mails are only written to files.',
-      guide: 'docs/deployment.md',
+      hint: 'Set SMTP_URL, such as smtp://user:password@mail.example.com:587, and MAIL_FROM. Until then, e-mails are only written to files.',
       screen: 'live',
     },
     {
       title: 'Connect a store or a billing provider',
       isDone: hasStore || events.latestAt !== null,
       hint: 'Set up the App Store, Google Play or RevenueCat.',
-      guide: 'docs/billing.md',
       screen: 'stores',
     },
     {
       title: 'Set a webhook token',
       // The stores sign their notifications, so a token is needed for a billing provider only.
       isDone: events.isConfigured || hasStore,
-      hint: 'Set WEBHOOK_TOKEN. Until then, events from the billing provider are rejected.',
-      guide: 'docs/billing.md',
+      hint: 'Set WEBHOOK_TOKEN, such as the output of "openssl rand -hex 32". Until then, events from the billing provider are rejected.',
       screen: 'events',
     },
     {
       title: 'Schedule backups',
       isDone: backup.schedule !== null,
-      hint: 'Set BACKUP_SCHEDULE.',
-      guide: 'docs/backups.md',
+      hint: 'Set BACKUP_SCHEDULE, such as "15 2 * * *" for every night.',
       screen: 'backups',
     },
     {
       title: 'Replace the example texts and plans',
       isDone: examples.length === 0,
       hint: examples.join(' '),
-      guide: 'docs/console.md',
       screen: examples[0]?.includes('settings') ? 'settings' : 'plans',
     },
     {
       title: 'Invite a second operator',
       isDone: operators > 1,
       hint: 'If you lose your passkey, they can let you in again.',
-      guide: 'docs/console.md',
       screen: 'operators',
     },
   ]

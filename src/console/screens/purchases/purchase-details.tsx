@@ -2,8 +2,7 @@ import type { Stores } from '../../../features/stores/stores.ts'
 import type { AccountSummary } from '../../../features/users/accounts/directory.ts'
 import type { Json, ReplyOf } from '../../api.ts'
 import { value, words } from '../../format.ts'
-import { Badge, Card, Details, Empty, type Fact, Time, TimeAgo } from '../../ui/parts.tsx'
-import { CopyLine } from '../stores/copy-line.tsx'
+import { Badge, Card, CopyLine, Details, Empty, type Fact, Time, TimeAgo } from '../../ui/parts.tsx'
 import { fieldWords } from './labels.ts'
 
 export type FoundPurchase = ReplyOf<Stores['purchaseSearch']['find']>[number] & {

@@ -1,9 +1,10 @@
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
+import { publicAddress } from '../../declared.ts'
 import { money } from '../../format.ts'
 import { formatSearch, go, linkTo, parts, readFilters } from '../../router.ts'
 import { Field, FilterInput, SelectField } from '../../ui/fields.tsx'
 import { Filters } from '../../ui/filters.tsx'
-import { Action, Badge, Day, Time, Title } from '../../ui/parts.tsx'
+import { Action, Badge, CopyLine, Day, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, usePages } from '../../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../../ui/table.tsx'
 import { Breakable } from '../../ui/user-link.tsx'
@@ -95,10 +96,24 @@ const NEWEST = '-transaction'
 type PurchasesPage = { purchases: FoundPurchase[] }
 type Row = FoundPurchase & { id: string }
 
+function NoPurchases() {
+  return (
+    <>
+      <p>
+        No purchases yet. They appear with the first billing event, or once an app has submitted
+        one. <a href={linkTo('stores')}>Connect a store</a>, or send the events of your billing
+        provider to:
+      </p>
+      <CopyLine name="address" text={publicAddress('/api/webhooks/billing/v1')} />
+    </>
+  )
+}
+
 function Results({ filter }: { filter: Filter }) {
   const { id } = filter
   const chosen = filter['filter'] ?? ''
   const meaning = FILTERS.find(([value]) => value === chosen)?.[2]
+  const isAll = id === undefined && chosen === ''
   const isSortable = id === undefined && chosen !== 'unacknowledged' && chosen !== 'gone'
   const path = `purchases${formatSearch({ ...(isSortable && { sort: NEWEST }), ...filter })}`
   const { first, rows, next, total, loadMore } = usePages(path, toRows)
@@ -118,7 +133,7 @@ function Results({ filter }: { filter: Filter }) {
                 rows={rows}
                 keyOf={(row) => row.id}
                 order={NEWEST}
-                empty={next === null ? 'No purchases match.' : undefined}
+                empty={next !== null ? undefined : isAll ? <NoPurchases /> : 'No purchases match.'}
               />
             </>
           )}

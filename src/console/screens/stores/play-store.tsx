@@ -1,8 +1,7 @@
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import { number } from '../../format.ts'
 import { linkTo } from '../../router.ts'
-import { Badge, Card, Details, type Fact, Time, TimeAgo } from '../../ui/parts.tsx'
-import { CopyLine } from './copy-line.tsx'
+import { Badge, Card, CopyLine, Details, type Fact, Time, TimeAgo } from '../../ui/parts.tsx'
 import type { Stores } from './read-stores.ts'
 
 type Play = NonNullable<Stores['play']>

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import type { Backups as BackupsService } from '../../../operations/console/backups.ts'
 import { download, type ReplyOf } from '../../api.ts'
-import { perform } from '../../declared.ts'
+import { commandLine, perform } from '../../declared.ts'
 import { bytes } from '../../format.ts'
 import { canEdit, me } from '../../operator.ts'
-import { Action, Badge, Time, TimeAgo, Title } from '../../ui/parts.tsx'
+import { Action, Badge, CopyLine, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { asTimeAgo, ListBar, Table } from '../../ui/table.tsx'
 
@@ -73,7 +73,7 @@ export function Screen() {
               rows={data.backups}
               keyOf={({ name }) => name}
               order="-made"
-              empty="No backups yet."
+              empty={<NoBackups />}
               detail={({ problem }) => problem && <small class="bad">{problem}</small>}
               columns={[
                 { name: 'Name', cell: ({ name }) => <span class="mono">{name}</span> },
@@ -116,6 +116,19 @@ export function Screen() {
           </>
         )}
       </Loaded>
+    </>
+  )
+}
+
+function NoBackups() {
+  return (
+    <>
+      <p>
+        No backups yet. A backup holds the database, the files and the secrets: with one, you can
+        move to another machine. Make one now, and every night with the setting:
+      </p>
+      <CopyLine name="command" text={commandLine('backup')} />
+      <CopyLine name="setting" text="BACKUP_SCHEDULE=15 2 * * *" />
     </>
   )
 }

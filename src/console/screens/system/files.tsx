@@ -1,7 +1,8 @@
 import type { createFileUsage } from '../../../features/attachments/usage.ts'
 import type { ReplyOf } from '../../api.ts'
+import { publicAddress } from '../../declared.ts'
 import { bytes, number } from '../../format.ts'
-import { Action, Card, TimeAgo, Title } from '../../ui/parts.tsx'
+import { Action, Card, CopyLine, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../../ui/table.tsx'
 import { UserLink } from '../../ui/user-link.tsx'
@@ -35,7 +36,7 @@ export function Screen() {
                   caption="Storage by type"
                   rows={data.types}
                   keyOf={({ type }) => type}
-                  empty="No files yet."
+                  empty={<NoFiles />}
                   columns={[{ name: 'Type', field: 'type' }, ...TOTALS]}
                 />
               </Card>
@@ -65,6 +66,18 @@ export function Screen() {
           )
         }
       </Loaded>
+    </>
+  )
+}
+
+function NoFiles() {
+  return (
+    <>
+      <p>
+        No files yet. They are images and documents that apps upload for their users, as the{' '}
+        <a href="/docs">API reference</a> describes:
+      </p>
+      <CopyLine name="address" text={publicAddress('/api/user/attachments/v1')} />
     </>
   )
 }

@@ -1,10 +1,11 @@
 import type { Usage } from '../../../features/usage/service.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import type { ReplyOf } from '../../api.ts'
+import { publicAddress } from '../../declared.ts'
 import { number, words } from '../../format.ts'
-import { go, readFilters, withQuery } from '../../router.ts'
+import { go, linkTo, readFilters, withQuery } from '../../router.ts'
 import { SelectField } from '../../ui/fields.tsx'
-import { Badge, Card, List, Time, Title } from '../../ui/parts.tsx'
+import { Badge, Card, CopyLine, List, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { asTime, ListBar, Table } from '../../ui/table.tsx'
 import { UserLink } from '../../ui/user-link.tsx'
@@ -47,7 +48,7 @@ export function UsageScreen() {
                 rows={users}
                 keyOf={({ userId }) => userId}
                 order="-used"
-                empty="Not used in the current period."
+                empty={<NoUsage />}
                 columns={[
                   {
                     name: 'User',
@@ -122,4 +123,17 @@ function LimitUsage({ usage }: { usage: UserUsage[number] }) {
 /** `Seats` for `seatLimit`; a custom limit by its own name. */
 function limitName(limit: string): string {
   return LIMITS[limit] ?? words(limit)
+}
+
+function NoUsage() {
+  return (
+    <>
+      <p>
+        Not used in the current period. Your other servers count usage against the limits of plans,
+        with an <a href={linkTo('api-keys')}>API key</a>, as the{' '}
+        <a href="/docs/server">server API</a> describes:
+      </p>
+      <CopyLine name="address" text={publicAddress('/api/server/usage/v1')} />
+    </>
+  )
 }

@@ -143,7 +143,8 @@ function withoutPlan(status: FoundUser['status']) {
 
 function emptyText(text: string, isFiltered: boolean): string {
   if (isFiltered) return 'No users match these filters.'
-  if (text === '') return 'No users yet.'
+  if (text === '')
+    return 'No users yet. People appear here once they sign up in your app, or when you import them.'
   return 'No matches. Enter a name, the start of an e-mail address, user id or transaction id, or a full app user id.'
 }
 

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
+import { commandLine } from '../../declared.ts'
 import { linkTo, parts } from '../../router.ts'
 import { ActionForm } from '../../ui/declared.tsx'
 import { Checkbox } from '../../ui/fields.tsx'
-import { TimeAgo, Title } from '../../ui/parts.tsx'
+import { CopyLine, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import type { Values } from '../../ui/schema-fields.tsx'
 import { ListBar, Table } from '../../ui/table.tsx'
@@ -23,6 +24,18 @@ export function Screen() {
   return <EndpointScreen id={first} />
 }
 
+function NoEndpoints() {
+  return (
+    <>
+      <p>
+        No endpoints yet. An endpoint is a URL of your own server: it gets a signed request when a
+        user or their access changes, and again until it answers. Add one below, or on the server:
+      </p>
+      <CopyLine name="command" text={commandLine('webhooks add https://example.com/homeport')} />
+    </>
+  )
+}
+
 function EndpointList() {
   const webhooks = useRemote<Endpoints>('webhooks')
   const [secret, setSecret] = useState('')
@@ -38,7 +51,7 @@ function EndpointList() {
               caption="Webhook endpoints"
               rows={endpoints}
               keyOf={({ id }) => id}
-              empty="No endpoints yet."
+              empty={<NoEndpoints />}
               columns={[
                 {
                   name: 'URL',

@@ -13,7 +13,7 @@ const Part = closedObject({
 
 export const importUsers = defineAction({
   name: 'users.import',
-  summary: 'Import users from Firebase, Supabase, PocketBase or JSON Lines; see docs/moving-in.md',
+  summary: 'Import users from Firebase, Supabase, PocketBase or JSON Lines',
   label: 'Imported users',
   role: 'owner',
   input: Part,
