@@ -267,12 +267,10 @@ independentTest('says that a replay whose connection broke may have stopped', as
   await context.close()
 })
 
-for (const [edge, width] of [
-  ['lower', 1280],
-  ['lower', 375],
-  ['upper', 1280],
-  ['upper', 375],
-] as const) {
+const WIDTHS = [1280, 375]
+for (const [edge, width] of ['lower', 'upper'].flatMap((one) =>
+  WIDTHS.map((w) => [one, w] as const),
+)) {
   independentTest(`scrolls a refused field from under the ${edge} bar at ${width} px`, async () => {
     const { page, context } = await world.open({ viewport: { width, height: 667 } })
     await show(page, 'settings')
