@@ -8,7 +8,7 @@ import { closedObject, integer } from '../http/replies/envelope.ts'
 import type { Change, Published, Publishing } from './publications.ts'
 
 type PublishedKind<Needs, Content, Report> = {
-  /** `settings`, `plans` or `faqs`. */
+  /** `settings`, `plans`, `faqs` or `emails`. */
   kind: string
   noun: string
   summary: string

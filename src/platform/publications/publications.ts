@@ -24,14 +24,17 @@ export type Change<Content> = { version: number; before: Content; content: Conte
 type PublishedDeps<Content> = {
   db: PublicationsDb
   now: () => Date
-  /** `settings`, `plans` or `faqs`. */
+  /** `settings`, `plans`, `faqs` or `emails`. */
   kind: string
-  load: (from: Reader) => Promise<Content>
   /** Validates edited content and returns it as it is stored. Throws `validation_failed`. */
   check: (edited: unknown, before: Content) => Content
   /** Replaces the stored content, and tells what depends on it. */
   store: (tx: Tx, content: Content) => Promise<void>
-}
+} & (
+  | { load: (from: Reader) => Promise<Content> }
+  /** For content without tables of its own: the newest version, and this before the first. */
+  | { initial: Content }
+)
 
 export type Published<Content> = ReturnType<typeof createPublished<Content>>
 
@@ -39,9 +42,10 @@ const PAGE_SIZE = 20
 
 /** Content that is edited as a whole, with all its versions; apps get the newest. */
 export function createPublished<Content>(deps: PublishedDeps<Content>) {
-  const { db, now, kind, load, check, store } = deps
+  const { db, now, kind, check, store } = deps
   const { publications } = db.tables
-  return { publish, change, rollBack, readLive, history, find }
+  const load = 'load' in deps ? deps.load : loadNewest
+  return { publish, change, rollBack, load, readLive, history, find }
 
   /** Replaces the content. Throws `validation_failed`, and `conflict` if it has changed since version `by.base`. */
   function publish(edited: unknown, by = BY_COMMAND): Promise<Change<Content>> {
@@ -66,9 +70,10 @@ export function createPublished<Content>(deps: PublishedDeps<Content>) {
       requireBase(base, last ?? 0)
       await store(tx, edited)
       // Stored content may have more, such as new ids.
-      const content = await load(tx)
+      const content = 'load' in deps ? await load(tx) : edited
       const version = (last ?? 1) + 1
-      if (last === null) await add(tx, 1, before, null, 'Content from before versioning')
+      const origin = 'initial' in deps ? 'Built-in content' : 'Content from before versioning'
+      if (last === null) await add(tx, 1, before, null, origin)
       await add(tx, version, content, author, note)
       return { version, before, content }
     })
@@ -101,8 +106,8 @@ export function createPublished<Content>(deps: PublishedDeps<Content>) {
   }
 
   /** Throws `not_found`. */
-  async function find(version: number): Promise<unknown> {
-    const [row] = await db.read
+  async function find(version: number, from = db.read): Promise<unknown> {
+    const [row] = await from
       .select()
       .from(publications)
       .where(and(eq(publications.kind, kind), eq(publications.version, version)))
@@ -118,6 +123,12 @@ export function createPublished<Content>(deps: PublishedDeps<Content>) {
       .orderBy(desc(publications.version))
       .limit(1)
     return row?.version ?? null
+  }
+
+  async function loadNewest(from: Reader): Promise<Content> {
+    const version = await latest(from)
+    if (version !== null) return (await find(version, from)) as Content
+    return 'initial' in deps ? deps.initial : load(from)
   }
 
   async function add(

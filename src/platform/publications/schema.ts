@@ -9,7 +9,7 @@ export function publicationTables(columns: Columns) {
   const publications = table(
     'publications',
     {
-      /** `settings`, `plans` or `faqs`. */
+      /** `settings`, `plans`, `faqs` or `emails`. */
       kind: text().notNull(),
       version: int().notNull(),
       content: json<unknown>().notNull(),
