@@ -18,6 +18,7 @@ const ApiKeysScreen = loadedScreen('API keys', () => import('./screens/keys/api-
 const AuditScreen = loadedScreen('Audit log', () => import('./screens/operators/audit.tsx'))
 const BackupsScreen = loadedScreen('Backups', () => import('./screens/system/backups.tsx'))
 const BusinessScreen = loadedScreen('Business', () => import('./screens/business/business.tsx'))
+const EmailsScreen = loadedScreen('E-mails', () => import('./screens/content/emails.tsx'))
 const FaqsScreen = loadedScreen('FAQs', () => import('./screens/content/faqs.tsx'))
 const FilesScreen = loadedScreen('Files', () => import('./screens/system/files.tsx'))
 const KeysScreen = loadedScreen('Keys', () => import('./screens/keys/keys.tsx'))
@@ -78,6 +79,7 @@ export const SCREENS: ScreenEntry[] = [
   { path: 'settings', label: 'Settings', group: 'App', key: 's', Screen: SettingsScreen },
   { path: 'plans', label: 'Plans', group: 'App', Screen: PlansScreen },
   { path: 'faqs', label: 'FAQs', group: 'App', Screen: FaqsScreen },
+  { path: 'emails', label: 'E-mails', group: 'App', Screen: EmailsScreen },
   { path: 'rates', label: 'Currency rates', group: 'App', Screen: RatesScreen },
   { path: 'stores', label: 'Stores', group: 'Integrations', Screen: StoresScreen },
   { path: 'webhooks', label: 'Webhooks', group: 'Integrations', Screen: WebhooksScreen },

@@ -10,7 +10,7 @@ const SOURCES = [
 ]
 /** Files whose texts are examples, keyed, or for operators, other servers, stores or billing providers. */
 const EXCLUDED_FILES =
-  /features\/(alerts|api-keys|operators|settings|plans|content|webhooks)\/|\/server\/|api-key-guard|usage\/(model|service|consumption)|translations|texts|access-explanation|users\/import\/|(billing|stores)\/routes|billing\/(grants|business)\/|stores\/(apple|checks|google)\/|purchases\/links|apple-notifications|key-ring|file-settings|directory|accounts\/notes|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(actions|admin|commands)|operations\/console/
+  /features\/(alerts|api-keys|operators|settings|plans|content|webhooks)\/|\/server\/|api-key-guard|usage\/(model|service|consumption)|translations|texts|access-explanation|users\/import\/|users\/email\/(check-emails|model)|(billing|stores)\/routes|billing\/(grants|business)\/|stores\/(apple|checks|google)\/|purchases\/links|apple-notifications|key-ring|file-settings|directory|accounts\/notes|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(actions|admin|commands)|operations\/console/
 /** A string literal, and the property or function that receives it. */
 const LITERAL = /(\w+:|\w+\()?\s*('(?:[^'\\\n]|\\.)+'|`[^`]+`)/g
 /** Documentation, and errors that only a developer's mistake causes. */

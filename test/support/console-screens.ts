@@ -73,6 +73,7 @@ export async function screensOf({ ask, console, open }: ConsoleContext): Promise
       path: `${ann}/subscription`,
       prepare: press(name),
     })),
+    { name: 'frame of e-mails', path: '/console/emails', prepare: openAll },
     { name: 'usage of a user', path: `${ann}/usage` },
     { name: 'files of a user', path: `${ann}/files` },
     { name: 'data of a user', path: `${ann}/data` },

@@ -25,6 +25,8 @@ type FieldsProps = {
   value: Record<string, unknown>
   onChange: (value: Record<string, unknown>) => void
   languages: string[]
+  /** Whether the only language needs no name, because it was chosen above. */
+  hidesLanguage?: boolean
   hidden?: string[]
   below?: Below | undefined
 }
@@ -33,7 +35,7 @@ type FieldsProps = {
 type Below = (path: string, value: unknown) => ComponentChildren
 
 export function Fields(props: FieldsProps) {
-  const { schema, path, value, onChange, languages, hidden = [], below } = props
+  const { schema, path, value, onChange, languages, hidesLanguage, hidden = [], below } = props
   const entries = Object.entries(schema.properties ?? {}).filter(([name]) => !hidden.includes(name))
   const isWide = ([, part]: [string, Schema]) =>
     part.type === 'object' || part.type === 'array' || isLocalText(part)
@@ -45,6 +47,7 @@ export function Fields(props: FieldsProps) {
       schema={part}
       value={value[name]}
       languages={languages}
+      hidesLanguage={hidesLanguage}
       onChange={(next) => onChange({ ...value, [name]: next })}
       below={below}
     />
@@ -86,6 +89,7 @@ type ControlProps = {
   value: unknown
   onChange: (value: unknown) => void
   languages: string[]
+  hidesLanguage?: boolean | undefined
   below?: Below | undefined
 }
 
@@ -163,7 +167,7 @@ type LocalTextProps = ControlProps & {
 
 /** A text in several languages, one column each; missing translations are marked. */
 function LocalTextField(props: LocalTextProps) {
-  const { name, path, schema, value, onChange, languages, isLine = false } = props
+  const { name, path, schema, value, onChange, languages, hidesLanguage, isLine = false } = props
   const texts = toTexts(value)
   const set = (language: string, text: string) => {
     const { [language]: _old, ...others } = texts
@@ -171,8 +175,32 @@ function LocalTextField(props: LocalTextProps) {
   }
   // Not while it is edited: another element would lose the focus.
   const [isLong] = useState(
-    () => Object.values(texts).some((text) => text.length > 60) || /answer|description/.test(name),
+    () =>
+      Object.values(texts).some((text) => text.length > 60) ||
+      /answer|description|text|footer/.test(name),
   )
+  const fields = languages.map((language, at) => {
+    const isMissing = !texts[language] && Object.values(texts).some(Boolean)
+    const input = {
+      value: texts[language] ?? '',
+      lang: language,
+      dir: 'auto' as const,
+      onInput: (event: { currentTarget: { value: string } }) =>
+        set(language, event.currentTarget.value),
+    }
+    return (
+      <Field
+        key={language}
+        label={hidesLanguage ? fieldLabel(name) : languageName(language)}
+        hint={isMissing ? 'Missing' : undefined}
+        path={`${path}.${language}`}
+        parentPath={at === 0 ? path : undefined}
+      >
+        {isLong ? <textarea {...input} /> : <input {...input} />}
+      </Field>
+    )
+  })
+  if (hidesLanguage) return <>{fields}</>
   return (
     <Group
       title={fieldLabel(name)}
@@ -180,29 +208,7 @@ function LocalTextField(props: LocalTextProps) {
       {...(isLine ? {} : { isOpen: /^(name|question|answer)$/.test(name) })}
     >
       {schema.description && <small class="soft">{schema.description}</small>}
-      <div class="grid">
-        {languages.map((language, at) => {
-          const isMissing = !texts[language] && Object.values(texts).some(Boolean)
-          const input = {
-            value: texts[language] ?? '',
-            lang: language,
-            dir: 'auto' as const,
-            onInput: (event: { currentTarget: { value: string } }) =>
-              set(language, event.currentTarget.value),
-          }
-          return (
-            <Field
-              key={language}
-              label={languageName(language)}
-              hint={isMissing ? 'Missing' : undefined}
-              path={`${path}.${language}`}
-              parentPath={at === 0 ? path : undefined}
-            >
-              {isLong ? <textarea {...input} /> : <input {...input} />}
-            </Field>
-          )
-        })}
-      </div>
+      <div class="grid">{fields}</div>
     </Group>
   )
 }

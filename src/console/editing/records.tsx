@@ -163,7 +163,7 @@ function listMissing(record: Entry, schema: Schema, languages: string[]): string
 
 type LanguagesProps = { languages: string[]; onAdd: (tag: string) => void }
 
-function Languages({ languages, onAdd }: LanguagesProps) {
+export function Languages({ languages, onAdd }: LanguagesProps) {
   const [tag, setTag] = useState('')
   const add = (event: SubmitEvent) => {
     event.preventDefault()

@@ -15,17 +15,18 @@ type ValuesProps = {
 /** The published content for readers: plain values instead of a form. */
 export function Values({ schema, content, nameOf }: ValuesProps) {
   const item = schema.items ?? schema
+  const isEmpty = Object.keys(content ?? {}).length === 0
   return (
     <>
       <p class="notice">
         <Badge>Read-only</Badge> Your role is reader. Operators and owners can edit and publish.
       </p>
-      {!Array.isArray(content) && (
+      {!Array.isArray(content) && !isEmpty && (
         <section class="card" aria-label="Published values">
           <Details items={listFacts(schema, content)} />
         </section>
       )}
-      {Array.isArray(content) && content.length === 0 && <Empty>Nothing published yet.</Empty>}
+      {isEmpty && <Empty>Nothing published yet.</Empty>}
       {Array.isArray(content) &&
         content.map((record, at) => (
           <details class="card" key={at}>

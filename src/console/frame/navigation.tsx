@@ -17,6 +17,7 @@ const ICONS: Record<string, string> = {
   settings: 'M4 7h9M17 7h3M15 5v4M4 17h3M11 17h9M9 15v4',
   plans: 'M3 6h18v12H3zM3 10h18M7 14h4',
   faqs: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18M9.5 9.5a2.5 2.5 0 1 1 2.5 3V14M12 17v.5',
+  emails: 'M3 6h18v12H3zM3 7l9 6 9-6',
   rates: 'M7 4v16M7 4 3 8M7 4l4 4M17 20V4M17 20l-4-4M17 20l4-4',
   stores: 'M4 9v11h16V9M3 9l2-5h14l2 5zM10 20v-6h4v6',
   webhooks:

@@ -33,7 +33,7 @@ function Change({ path, before, after }: Difference) {
     return (
       <>
         <strong>{changeLabel(path)}</strong>: added
-        <Changes changes={differencesBetween({}, after)} />
+        <Changes changes={listMembers(path, after)} />
       </>
     )
   }
@@ -55,9 +55,22 @@ function Change({ path, before, after }: Difference) {
   )
 }
 
-/** Whether a value is a whole plan or question. */
+/** What an item consists of; a text has a line for each language. */
+function listMembers(path: string, item: unknown): Difference[] {
+  return differencesBetween({}, item, path).flatMap((one) =>
+    isLocalized(one.after) ? differencesBetween({}, one.after, one.path) : one,
+  )
+}
+
+function isLocalized(value: unknown): boolean {
+  const isTree = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isTree && Object.values(value).every((text) => typeof text === 'string')
+}
+
+/** Whether a value is a whole plan, question or e-mail. */
 function isItem(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && ('code' in value || 'question' in value)
+  const names = ['code', 'question', 'subject']
+  return typeof value === 'object' && value !== null && names.some((name) => name in value)
 }
 
 function Include({ path, choice: { leftOut, onChange } }: { path: string; choice: Choice }) {

@@ -8,6 +8,7 @@ import type { SendMail } from '../../platform/outbox/mailer.ts'
 import { createOutbox } from '../../platform/outbox/outbox.ts'
 import type { OutboxDb } from '../../platform/outbox/schema.ts'
 import { publicUrl } from '../../platform/public-url.ts'
+import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { byForeignKey, nothing } from '../../platform/user-table.ts'
 import type { Accounts } from './accounts/accounts.ts'
 import { createFindUsers } from './accounts/find-users.ts'
@@ -19,7 +20,11 @@ import { signInActions } from './actions/sign-in.ts'
 import { userCommands } from './commands.ts'
 import { userConditions } from './conditions.ts'
 import { userConsole } from './console.ts'
+import { emailActions } from './email/actions.ts'
+import { emailCommands } from './email/commands.ts'
+import { emailsConsole } from './email/console.ts'
 import type { MailLinks } from './email/email-addresses.ts'
+import { createEmails } from './email/emails.ts'
 import type { UserOutbox } from './email/outbox-messages.ts'
 import { importUsers } from './import/actions.ts'
 import { userJobs } from './jobs.ts'
@@ -73,9 +78,9 @@ const accountsOnly = nothing('guests have no rows in this table')
 
 export const usersFeature = {
   tables: userTables,
-  commands: userCommands,
+  commands: [...userCommands, ...emailCommands],
   lists: userLists,
-  actions: [...accountActions, importUsers, ...signInActions, ...noteActions],
+  actions: [...accountActions, importUsers, ...signInActions, ...noteActions, ...emailActions],
   conditions: userConditions,
   translations: { de: userGerman },
   tags: userTags,
@@ -83,7 +88,7 @@ export const usersFeature = {
   exportMembers: userExport,
   clientModels: userClientModels,
   plainPaths: userPlainPaths,
-  create(platform: Platform<UsersDb & OutboxDb>, needs: Needs) {
+  create(platform: Platform<UsersDb & OutboxDb & PublicationsDb>, needs: Needs) {
     const { config, secrets, db, appName, now } = platform
     const { accounts, deleteAccount, exportData, ownsPublicPicture, signingKeys } = needs
     const { sealKey, recoveryKey, refreshKey } = secrets
@@ -107,6 +112,9 @@ export const usersFeature = {
     const { providers = knownProviders(config.googleClientIds, config.appleClientIds) } = needs
     const openId = readOpenIdConfig(config)
     const isNonceRequired = config.socialNonce === 'required'
+    const links = buildMailLinks(config)
+    const canSend = config.smtpUrl !== null
+    const emails = createEmails({ ...platform, ...needs, links, canSend })
     const users = createUsers({
       ...platform,
       ...needs,
@@ -119,7 +127,8 @@ export const usersFeature = {
       signUpMode: config.signUp,
       relyingParty: passkeyRelyingParty(config),
       alertEmail: config.alertEmail,
-      links: buildMailLinks(config),
+      links,
+      renderMail: emails.render,
       verifyIdToken: createIdTokenVerifier({
         providers,
         openId,
@@ -156,6 +165,7 @@ export const usersFeature = {
         profile,
         tokens,
         outbox,
+        emails,
         findUsers,
         serverUsers,
         findIdByEmail: directory.findId,
@@ -167,7 +177,8 @@ export const usersFeature = {
           profileRoutes({ ...needs, profile, ...context }),
         ),
       serverRoutes: (context: ServerContext) => serverUserRoutes({ users, introspect, ...context }),
-      consoleRoutes: () => userConsole({ ...needs, users, profile, limits }),
+      consoleRoutes: () =>
+        emailsConsole({ emails }).use(userConsole({ ...needs, users, profile, limits })),
       queues: [outbox],
       jobs: userJobs({ users, names: accounts.names }),
       userData: {

@@ -20,7 +20,9 @@ import { createOwnerProof } from './credentials/owner-proof.ts'
 import { createPasswordLogin } from './credentials/password-login.ts'
 import { createPasswordProof } from './credentials/password-proof.ts'
 import { createEmailAddresses, type MailLinks } from './email/email-addresses.ts'
-import { alertMail, renderMail } from './email/mail-texts.ts'
+import type { PublishedEmails } from './email/emails.ts'
+import type { MailContent } from './email/mail-kinds.ts'
+import { alertMail } from './email/mail-layout.ts'
 import { createNotices } from './email/notices.ts'
 import { PRIORITY, type UserOutbox } from './email/outbox-messages.ts'
 import { createImporter } from './import/importer.ts'
@@ -64,6 +66,7 @@ type UsersDeps = {
   alertEmail: string | null
   links: MailLinks
   sendMail: SendMail
+  renderMail: PublishedEmails['render']
   verifyIdToken: VerifyIdToken
   acceptsIdentity: AcceptsIdentity
   /** The OpenID Connect provider: its issuer (null if there is none) and its name. */
@@ -80,13 +83,11 @@ type UsersDeps = {
   log: Log
 }
 
-type UserMail = Parameters<typeof renderMail>[0] & { to: string }
-
 export type Users = ReturnType<typeof createUsers>
 
 export function createUsers(deps: UsersDeps) {
   const { db, accounts, identities, outbox, limits, appName, links, recoveryKey: key } = deps
-  const { sendMail, appleGrants, openId, alertEmail, log } = deps
+  const { sendMail, renderMail, appleGrants, openId, alertEmail, log } = deps
   const endings = createSessionEndings(deps)
   const oneTimeTokens = createOneTimeTokens(deps)
   const devices = createDevices({ ...deps, endings, oneTimeTokens })
@@ -177,10 +178,10 @@ export function createUsers(deps: UsersDeps) {
     alertOperators,
   }
 
-  async function mailUser(mail: UserMail, signal: AbortSignal) {
+  async function mailUser(mail: MailContent & { to: string }, signal: AbortSignal) {
     const { to } = mail
     if (await appleNotifications.isMailable(to))
-      await sendMail({ to, ...renderMail(mail, appName) }, signal)
+      await sendMail({ to, ...(await renderMail(mail)) }, signal)
   }
 
   /** Clears data that was sealed with lost secrets and can no longer be unsealed. */

@@ -148,6 +148,7 @@ const SCREENS: [action: RegExp, path: string][] = [
   [/^plans.(publish|rollback)$/, 'plans/history'],
   [/^plans.archive$/, 'plans'],
   [/^faqs\W/, 'faqs/history'],
+  [/^emails.(publish|rollback)$/, 'emails/history'],
   [/^alerts\W/, 'alerts'],
   [/^api-keys\W/, 'api-keys'],
   [/^backups\W/, 'backups'],

@@ -86,7 +86,7 @@ function stepsFor(overview: Json<Overview>, hasStore: boolean, operators: number
       title: 'Send e-mails',
       isDone: mails.isConfigured,
       hint: 'Set SMTP_URL, such as smtp://user:password@mail.example.com:587, and MAIL_FROM. Until then, e-mails are only written to files.',
-      screen: 'live',
+      screen: 'emails',
     },
     {
       title: 'Connect a store or a billing provider',

@@ -77,8 +77,11 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     const { email, locale, code, until, purpose = 'email-code' } = message
     if (until <= now().getTime()) return null
     const user = await accounts.findByEmail(db.read, email)
-    if (user?.email)
-      return { mail: purpose, to: user.email, locale: user.locale, detail: code } as const
+    if (user?.email) {
+      const { email: to, locale, emailVerifiedAt } = user
+      const name = emailVerifiedAt === null ? '' : user.name
+      return { mail: purpose, to, locale, detail: code, name } as const
+    }
     if (purpose === 'email-code' && (await signUp.isOpenTo(db.read, email)))
       return { mail: 'email-code', to: email, locale, detail: code } as const
     return { mail: 'no-account', to: email, locale, detail: email } as const

@@ -7,7 +7,7 @@ import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { OneTimeTokens, Purpose } from '../credentials/one-time-tokens.ts'
 import type { RecheckPassword } from '../credentials/password-proof.ts'
 import type { UsersDb } from '../schema.ts'
-import type { MailKind } from './mail-texts.ts'
+import type { MailKind } from './mail-kinds.ts'
 import {
   type Notices,
   OPERATOR_MAIL_LIMIT,
@@ -211,6 +211,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
       mail: purpose,
       to,
       locale,
+      name: to === user.email && user.emailVerifiedAt !== null ? user.name : '',
       ...linksTo(links, page, token),
     } as const
     await outbox.add(tx, mail, { priority, userId, source: ip })

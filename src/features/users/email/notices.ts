@@ -2,7 +2,7 @@ import { toEmailKey } from '../../../lib/text/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { Account } from '../accounts/accounts.ts'
-import type { MailKind } from './mail-texts.ts'
+import type { MailKind } from './mail-kinds.ts'
 import { PRIORITY, type UserOutbox } from './outbox-messages.ts'
 
 type NoticesDeps = { limits: Limits; outbox: UserOutbox }
@@ -30,10 +30,11 @@ export function createNotices({ limits, outbox }: NoticesDeps) {
   /** Queues a notice to the account's address, in the caller's transaction; false if too many were sent. */
   async function enqueueNotice(
     tx: Tx,
-    { id: userId, email, emailVerifiedAt, locale }: Omit<Account, 'id'> & { id: string | null },
+    user: Omit<Account, 'id'> & { id: string | null },
     mail: MailKind,
     content: { detail: string; link?: string },
   ): Promise<boolean> {
+    const { id: userId, email, emailVerifiedAt, locale } = user
     if (email === null) return true
     const rule = emailVerifiedAt === null ? UNVERIFIED_MAIL_LIMIT : NOTICE_LIMIT
     if (!(await limits.countIfAllowed(tx, { rule, key: toEmailKey(email) }))) return false
@@ -41,7 +42,8 @@ export function createNotices({ limits, outbox }: NoticesDeps) {
     const hasFreeText = WITH_FREE_TEXT.includes(mail) && emailVerifiedAt === null
     const shown = hasFreeText ? { ...content, detail: '…' } : content
     const handling = { priority: PRIORITY.notice, userId, source: userId }
-    await outbox.add(tx, { kind: 'mail', mail, to: email, locale, ...shown }, handling)
+    const name = emailVerifiedAt === null ? '' : user.name
+    await outbox.add(tx, { kind: 'mail', mail, to: email, locale, name, ...shown }, handling)
     return true
   }
 }

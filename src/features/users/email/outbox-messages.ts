@@ -1,19 +1,10 @@
 import type { Outbox } from '../../../platform/outbox/outbox.ts'
 import type { CodePurpose } from '../credentials/one-time-tokens.ts'
-import type { MailKind } from './mail-texts.ts'
+import type { MailContent } from './mail-kinds.ts'
 
 /** Forgotten passwords and codes are queued so that responses take as long for unknown addresses. */
 type UserMessage =
-  /** An e-mail to a user. `link` and `detail` fill it in; `page` is the same link for browsers. */
-  | {
-      kind: 'mail'
-      mail: MailKind
-      to: string
-      locale: string
-      link?: string
-      page?: string
-      detail?: string
-    }
+  | ({ kind: 'mail'; to: string } & MailContent)
   | { kind: 'alert'; to: string; subject: string; text: string }
   | { kind: 'forgotten-password'; email: string; ip?: string }
   | ({ kind: 'email-code' } & CodeMessage)

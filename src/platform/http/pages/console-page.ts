@@ -14,6 +14,8 @@ const CSP = [
   "style-src 'self'",
   "connect-src 'self'",
   "img-src 'self'",
+  // The preview of an e-mail.
+  "frame-src 'self'",
   "form-action 'self'",
   "base-uri 'none'",
   "frame-ancestors 'none'",

@@ -1,0 +1,86 @@
+import { AppError } from '../../../lib/errors.ts'
+import { toEmailKey } from '../../../lib/text/email-address.ts'
+import { check } from '../../../lib/validation.ts'
+import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { SendMail } from '../../../platform/outbox/mailer.ts'
+import { createPublished, type Published } from '../../../platform/publications/publications.ts'
+import type { PublicationsDb } from '../../../platform/publications/schema.ts'
+import builtIn from './built-in-emails.json' with { type: 'json' }
+import { checkEmails, listLanguages, readText } from './check-emails.ts'
+import { linksTo, type MailLinks, requireMailbox } from './email-addresses.ts'
+import { KINDS, type MailContent, type MailKind } from './mail-kinds.ts'
+import { layOutMail } from './mail-layout.ts'
+import { chooseLanguage, Emails } from './model.ts'
+
+type EmailsDeps = {
+  db: PublicationsDb
+  limits: Limits
+  links: MailLinks
+  sendMail: SendMail
+  appName: string
+  /** Whether there is an SMTP server. */
+  canSend: boolean
+  now: () => Date
+}
+
+/** `content`: unpublished texts. */
+type Sample = { kind: MailKind; language?: string | undefined; content?: unknown }
+
+export type PublishedEmails = ReturnType<typeof createEmails>
+
+const BUILT_IN: Emails = builtIn.texts
+/** For test e-mails to an address, and for those of an operator. */
+const TEST_LIMIT: WindowRule = { name: 'test-mail', max: 20, seconds: 60 * 60 }
+/** The server closes a connection on which it has sent nothing for 15 seconds. */
+const TEST_TIMEOUT_MS = 12_000
+
+/** `publish` and its like are those of the texts that replace built-in ones, and of the frame. */
+export function createEmails(deps: EmailsDeps) {
+  const { db, now, appName, limits, links, sendMail, canSend } = deps
+  const published: Published<Emails> = createPublished({
+    db,
+    now,
+    kind: 'emails',
+    initial: {},
+    check: checkEmails,
+    store: (tx) => current.invalidate(tx),
+  })
+  const current = db.cached('emails', published.load)
+  return { ...published, render, preview, sendTest, listTexts }
+
+  async function render(message: MailContent, emails?: Emails) {
+    const { [message.mail]: own, frame = {} } = emails ?? (await current.read())
+    const ofServer = BUILT_IN[message.mail]
+    const languages = listLanguages(own)
+    const language = chooseLanguage(message.locale, languages, listLanguages(ofServer))
+    const text = readText(languages.includes(language) ? own : ofServer, language)
+    return layOutMail(message, text, { frame, language, appName })
+  }
+
+  /** With sample values. */
+  async function preview({ kind, language = 'en', content }: Sample) {
+    const { placeholders, sample: detail } = KINDS[kind]
+    const link = placeholders.includes('link') ? linksTo(links, 'verify', 'example') : {}
+    const message = { mail: kind, locale: language, detail, name: 'Ann', ...link }
+    return render(message, content === undefined ? undefined : check(Emails, content, 'emails'))
+  }
+
+  /** Sends it now rather than by the outbox, so that the operator learns whether it was accepted. */
+  async function sendTest({ email, ...sample }: Sample & { email: string }, operator: string) {
+    const to = requireMailbox(email)
+    if (sample.content !== undefined) checkEmails(sample.content)
+    const { subject, ...parts } = await preview(sample)
+    const keys = [toEmailKey(to), `by ${operator}`]
+    await limits.reserve(keys.map((key) => ({ rule: TEST_LIMIT, key })))
+    const signal = AbortSignal.timeout(TEST_TIMEOUT_MS)
+    await sendMail({ to, subject: `[Test] ${subject}`, ...parts }, signal).catch((error) => {
+      throw new AppError('conflict', `The mail server did not accept the e-mail: ${error.message}`)
+    })
+    return { email: to, isSent: canSend }
+  }
+
+  /** What is sent, as `publish` takes it: the published texts, and the built-in ones of other e-mails. */
+  async function listTexts(): Promise<Emails> {
+    return { ...BUILT_IN, ...(await current.read()) }
+  }
+}
