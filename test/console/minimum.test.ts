@@ -95,7 +95,9 @@ describe('the built console', () => {
     const found = FEATURES.filter(([, pattern]) => pattern.test(all))
     expect(found.filter(([, , versions]) => isTooNew(versions)).map(([name]) => name)).toEqual([])
     const since = await readProperties()
-    const properties = new Set(ending('css').match(/(?<=[{;])[a-z][a-z-]+(?=:)/g))
+    const rules = ending('css').match(/(?<=\{)[^{}]*(?=\})/g) ?? []
+    const properties = new Set(rules.join(';').match(/(?<=^|;)[a-z][a-z-]+(?=:)/g))
+    expect(properties.size).toBeGreaterThan(50)
     const unknown = [...properties].filter((name) => !since.has(name))
     expect(unknown).toEqual([])
     const tooNew = [...properties].filter((name) => isTooNew(since.get(name) ?? ANY))
