@@ -34,9 +34,15 @@ export async function addDemoData(services: Services): Promise<string> {
   await addPeople(services, people)
   const purchases = people.flatMap((person) => listPurchases(person, random, now().getTime()))
   const events = [...purchases, ...listUnlinked(now().getTime()), ...(await named)]
+  const failedAt = now().getTime() - DAY_MS
   const inOrder = events.toSorted((a, b) => a.at - b.at)
-  await recordEvents(services, inOrder)
-  await addFailedEvent(services)
+  const isBefore = ({ at }: DemoEvent) => at < failedAt
+  await recordEvents(services, inOrder.filter(isBefore))
+  await addFailedEvent(services, failedAt)
+  await recordEvents(
+    services,
+    inOrder.filter((event) => !isBefore(event)),
+  )
   await backdateEvents(services)
   await addWebhooks(
     services,

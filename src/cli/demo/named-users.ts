@@ -71,13 +71,14 @@ async function addNamedUser(
   await profile.change(user.id, patch, { locale, timezone: 'utc' }, '')
   await documents.replace(user.id, { theme: 'dark', favorites: [index, index + 1] })
   if (boughtDaysAgo === null) return []
-  return ['INITIAL_PURCHASE', ...laterEvents].map((type, step) =>
-    createEvent(user.id, type, now().getTime(), boughtDaysAgo - step * 30, index),
-  )
+  return ['INITIAL_PURCHASE', ...laterEvents].map((type, step) => {
+    // None is in the future, and no two are at the same time.
+    const daysAgo = Math.max(boughtDaysAgo - step * 30, index / 12)
+    return createEvent(user.id, type, now().getTime() - daysAgo * DAY_MS, index)
+  })
 }
 
-function createEvent(userId: string, type: string, now: number, daysAgo: number, index: number) {
-  const at = now - Math.max(daysAgo, 0) * DAY_MS
+function createEvent(userId: string, type: string, at: number, index: number) {
   const fields = {
     app_user_id: userId,
     environment: 'PRODUCTION',
@@ -96,14 +97,14 @@ function createEvent(userId: string, type: string, now: number, daysAgo: number,
 }
 
 /** Makes a cancellation by Ann look failed: her purchase does not reflect it until a replay applies it. */
-export async function addFailedEvent(services: Services) {
-  const { db, accounts, eventInbox, now } = services
+export async function addFailedEvent(services: Services, failedAt: number) {
+  const { db, accounts, eventInbox } = services
   const { subscriptions, billingEvents } = db.tables
   const ann = await accounts.findByEmail(db.read, DEMO_USER.email)
   const isAnnsPurchase = eq(subscriptions.purchaseKey, `PRODUCTION|${ANNS_PURCHASE}`)
   const [purchase] = await db.read.select().from(subscriptions).where(isAnnsPurchase)
   if (!ann || !purchase) return
-  const { type, at, fields } = createEvent(ann.id, 'CANCELLATION', now().getTime(), 1, 0)
+  const { type, at, fields } = createEvent(ann.id, 'CANCELLATION', failedAt, 0)
   await db.write((tx) => eventInbox.recordOwnEvent(tx, type, at, fields))
   const isCancellation = and(eq(billingEvents.appUserId, ann.id), eq(billingEvents.type, type))
   const failure = { outcome: 'failed', error: SIMULATED_FAILURE }
