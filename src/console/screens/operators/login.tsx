@@ -57,8 +57,11 @@ function FirstOperator({ command }: { command: string }) {
     <>
       <h2>Create the first operator</h2>
       <p>
-        Operators sign in here. The terminal in which the server was started shows a link that
-        creates the first one. Or run this on the server, with a name of your choice, to get a link:
+        Operators sign in here.{' '}
+        {location.hostname === 'localhost'
+          ? 'The terminal in which the server was started shows a link that creates the first one. Or run'
+          : 'To create the first one and get a link, run'}{' '}
+        this on the server, with a name of your choice:
       </p>
       <pre>{command}</pre>
       <div class="actions">

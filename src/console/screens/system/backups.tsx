@@ -59,13 +59,13 @@ export function Screen() {
               {data.backups.some(({ canVerify }) => !canVerify) && (
                 <>
                   This server cannot decrypt some of them: run{' '}
-                  <code>homeport restore --verify</code> on a machine that has their key.{' '}
+                  <code>{commandLine('restore --verify')}</code> on a machine that has their key.{' '}
                 </>
               )}
               They are stored {data.isOnServer && 'on this server, '}in{' '}
               <code>{data.folder ?? 'BACKUP_DIR'}</code>
               {data.isOnServer && ': keep copies on another machine'}. To restore one, stop the
-              server and run <code>homeport restore</code>.
+              server and run <code>{commandLine('restore')}</code>.
             </p>
             <ListBar noun="backup" total={data.backups.length} csv="backups" />
             <Table

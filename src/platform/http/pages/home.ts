@@ -44,8 +44,8 @@ export function home(deps: HomeDeps) {
     async ({ request, server, set, redirect }) => {
       if (!request.headers.get('accept')?.includes('text/html')) throw notFound()
       if (hasConsole && (await hasOperators())) return redirect('/console')
-      const command = firstCommand(isLocal(request, server as Server<unknown> | null))
-      const content = hasConsole ? list + describeFirstOperator(command) : list
+      const isHere = isLocal(request, server as Server<unknown> | null)
+      const content = hasConsole ? list + describeFirstOperator(firstCommand(isHere), isHere) : list
       const page = { title: appName, content, footer, language: 'en', appName }
       return sendPage(set, hasConsole ? { ...page, script: COPY } : page)
     },
@@ -53,6 +53,10 @@ export function home(deps: HomeDeps) {
   )
 }
 
-function describeFirstOperator(command: string): string {
-  return `<p>Operators sign in to the console. The terminal in which the server was started shows a link that creates the first operator. Or run this on the server, with a name of your choice:</p><p><code>${Bun.escapeHTML(command)}</code></p><button type="button" hidden>Copy</button>`
+/** Only a server that was started by hand has a terminal, most likely that of whoever sits here. */
+function describeFirstOperator(command: string, isHere: boolean): string {
+  const run = isHere
+    ? 'The terminal in which the server was started shows a link that creates the first operator. Or run'
+    : 'To create the first operator and get a link, run'
+  return `<p>Operators sign in to the console. ${run} this on the server, with a name of your choice:</p><p><code>${Bun.escapeHTML(command)}</code></p><button type="button" hidden>Copy</button>`
 }
