@@ -203,7 +203,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     hasRecentAssets: async (userId, since) =>
       (await listing.hasFileSince(userId, since)) ||
       (await subscription.hasAccessSince(userId, since)),
-    findCustomerIds: eventSearch.findCustomerIds,
+    findPurchases: eventSearch.findPurchases,
     isEvent: eventSearch.exists,
     access: accessSearch,
     accessOf: timeline.summarize,

@@ -7,6 +7,7 @@ const NO_MATCH = {
   users: [],
   next: null,
   unlinkedIds: [],
+  purchaseIds: [],
   hasMoreNames: false,
   eventId: null,
   total: null,
@@ -17,7 +18,8 @@ test('finds users by the beginning of their address, ignoring case, in order', a
   await using app = await createTestApp()
   for (const name of ['bob', 'ann.b', 'ann.a', 'hanna']) await app.register(`${name}@example.com`)
   expect(await findEmails(app, 'ann')).toEqual(['ann.a@example.com', 'ann.b@example.com'])
-  expect(await findEmails(app, '  ANN.B@Example ')).toEqual(['ann.b@example.com'])
+  for (const text of ['  ANN.B@Example ', 'Ann B. <ann.b@example.com>'])
+    expect(await findEmails(app, text)).toEqual(['ann.b@example.com'])
   expect(await findEmails(app, 'b')).toEqual(['bob@example.com'])
   expect(await findEmails(app, 'example.com')).toEqual([])
   for (const wildcard of ['%', '_nn', 'ann%', '*', '\u{10ffff}']) {
@@ -114,7 +116,9 @@ test('reports app user ids that have events but no account', async () => {
   await deliver(app, purchase('web-visitor', { original_transaction_id: '900000000000001' }))
   const stranger = { ...NO_MATCH, unlinkedIds: ['web-visitor'] }
   expect(await find(app, 'web-visitor')).toEqual(stranger)
-  expect(await find(app, '9000')).toEqual(stranger)
+  const purchaseIds = ['900000000000001']
+  for (const text of ['9000', 'order: 9000', ' Transaction ID #900000000000001'])
+    expect(await find(app, text)).toEqual({ ...stranger, purchaseIds })
 })
 
 test('lists a user who matches in two ways only once', async () => {

@@ -1,15 +1,16 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { me } from '../operator.ts'
-import { go, linkTo, parts, query } from '../router.ts'
+import { linkTo, parts } from '../router.ts'
 import { SCREENS } from '../screens.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { dismissMessages, Messages } from '../ui/messages.tsx'
 import { Details, Empty, Title } from '../ui/parts.tsx'
 import { startKeys } from './keys.ts'
 import { Navigation } from './navigation.tsx'
+import { Search } from './search.tsx'
 
 const SHORTCUTS: [keys: string, effect: string][] = [
-  ['/', 'Search for users'],
+  ['/, ⌘K, Ctrl K', 'Search'],
   ...SCREENS.flatMap(({ key, label = '' }): [string, string][] =>
     key ? [[`g ${key}`, `Go to ${label}`]] : [],
   ),
@@ -62,11 +63,6 @@ export function Frame() {
     return () => removeEventListener('beforeprint', openDetails)
   }, [])
   const Screen = SCREENS.find(({ path }) => path === current)?.Screen ?? NotFound
-  const find = (event: SubmitEvent) => {
-    event.preventDefault()
-    go(linkTo('people', { q: search.current?.value.trim() }))
-  }
-  const searched = query.value.get('q') ?? ''
   return (
     <div class="frame">
       <a class="skip" href="#content">
@@ -77,20 +73,7 @@ export function Frame() {
           <a class="brand" href={linkTo('')}>
             Homeport
           </a>
-          <form onSubmit={find} action={linkTo('people')}>
-            <input
-              ref={search}
-              type="search"
-              name="q"
-              key={searched}
-              defaultValue={searched}
-              aria-label="Find users"
-              placeholder="Search people or orders"
-              title="E-mail, name, id or receipt"
-              autocomplete="off"
-              autocapitalize="none"
-            />
-          </form>
+          <Search input={search} />
           <a class="me" href={linkTo('me')}>
             {me.value?.name}
           </a>

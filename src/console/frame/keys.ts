@@ -13,6 +13,11 @@ export function startKeys({ focusSearch, showHelp }: Actions): () => void {
   return () => removeEventListener('keydown', onKey)
 
   function onKey(event: KeyboardEvent) {
+    if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
+      event.preventDefault()
+      if (!document.querySelector('dialog[open]')) focusSearch()
+      return
+    }
     const isIgnored = event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)
     if (isIgnored || document.querySelector('dialog[open]')) return
     const isSecond = performance.now() - goPressedAt < PAIR_TIMEOUT_MS

@@ -63,7 +63,7 @@ type Needs = {
   ownsPublicPicture: Parameters<typeof createProfile>[0]['ownsPublicPicture']
   /** Whether a guest had paid access or stored a file at `since` or later. Idle guests without either are deleted. */
   hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
-  findCustomerIds: (text: string) => Promise<string[]>
+  findPurchases: Parameters<typeof createFindUsers>[0]['findPurchases']
   isEvent: (id: string) => Promise<boolean>
   access: AccessSearch & { readAccess: Parameters<typeof createFindUsers>[0]['accessOf'] }
   accessOf: (userId: string) => Promise<unknown>

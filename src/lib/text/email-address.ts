@@ -30,6 +30,15 @@ export function trimAddress(text: string): string {
   return /[^\s\p{Cc}\p{Z}\p{DI}](?:.*[^\s\p{Cc}\p{Z}\p{DI}])?/su.exec(text)?.[0] ?? ''
 }
 
+/** What an operator has pasted, without its wrapping: `Ann <ann@example.com>`, `order: 2000000123456789`. */
+export function parseSearchText(text: string): string {
+  const [, address] = /<([^<>\s]+@[^<>\s]+)>\s*$/.exec(text) ?? []
+  return (
+    address ??
+    text.replace(/^\s*(?:order|transaction|receipt|purchase)(?: (?:id|number))?\s*[:#]\s*/i, '')
+  )
+}
+
 /** An address, or part of one, from a query: an unencoded plus sign arrives as a space, which no address contains. */
 export function queriedAddress(text: string): string {
   const trimmed = trimAddress(text)

@@ -4,7 +4,7 @@ import { beginsWith, countUpTo, equals } from '../../../platform/db/key-ranges.t
 import { findPage } from '../../../platform/lists/find-page.ts'
 import { type Condition, createSources } from '../../../platform/lists/sources.ts'
 import { type Environment, storedEnvironment } from '../environment.ts'
-import { parseOriginalId } from '../purchases/purchase-key.ts'
+import { parseOriginalId, parsePurchaseKey } from '../purchases/purchase-key.ts'
 import { type BillingDb, FREQUENT_TYPES, INDEXED_MARKS } from '../schema.ts'
 import { PROVIDERS } from './event.ts'
 import { type EventDetails, toEventDetails } from './event-details.ts'
@@ -58,7 +58,7 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
     countMarked,
     latest,
     exists,
-    findCustomerIds,
+    findPurchases,
   }
 
   /**
@@ -152,16 +152,20 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
     return rows.length > 0
   }
 
-  /** All ids of the customers with the app user id `text`, or with a transaction id that begins with `text`. */
-  async function findCustomerIds(text: string): Promise<string[]> {
+  /**
+   * Purchases with a transaction id that begins with `text`, and all ids of their customers, or of the customer with
+   * the app user id `text`.
+   */
+  async function findPurchases(text: string) {
     const aliases = await db.read
       .select({ customerId: billingAliases.customerId })
       .from(billingAliases)
       .where(eq(billingAliases.appUserId, text))
     const original = parseOriginalId(text)
-    const { purchaseKey } = subscriptions
+    const { purchaseKey, customerId } = subscriptions
+    const named = { purchaseKey, customerId }
     const purchases = await db.read
-      .select({ customerId: subscriptions.customerId })
+      .select(named)
       .from(subscriptions)
       .where(
         or(
@@ -174,20 +178,22 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
       .limit(PAGE_SIZE)
     const keys = await transactions.keysBeginningWith(text)
     const renewed = await db.read
-      .select({ customerId: subscriptions.customerId })
+      .select(named)
       .from(subscriptions)
       .where(inArray(purchaseKey, keys))
     const customers = new Set(
       [...aliases, ...purchases, ...renewed].map(({ customerId }) => customerId),
     )
-    if (customers.size === 0) return []
+    const found = [...purchases, ...renewed].map((one) => parsePurchaseKey(one.purchaseKey))
+    const purchaseIds = [...new Set(found.map(({ transactionId }) => transactionId))]
+    if (customers.size === 0) return { customerIds: [], purchaseIds }
     const ids = await db.read
       .select({ id: billingAliases.appUserId })
       .from(billingAliases)
       .where(inArray(billingAliases.customerId, [...customers]))
       .orderBy(asc(billingAliases.appUserId))
       .limit(PAGE_SIZE)
-    return ids.map(({ id }) => id)
+    return { customerIds: ids.map(({ id }) => id), purchaseIds }
   }
 }
 

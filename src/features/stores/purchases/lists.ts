@@ -1,5 +1,6 @@
 import { t } from 'elysia'
 import { parseLimitOption } from '../../../lib/command.ts'
+import { parseSearchText } from '../../../lib/text/email-address.ts'
 import { closedObject, literalUnion } from '../../../platform/http/replies/envelope.ts'
 import { after, defineList, type ListContext } from '../../../platform/lists/list.ts'
 import { ENVIRONMENTS } from '../../billing/environment.ts'
@@ -105,10 +106,11 @@ async function search(
   limit: number,
   reader: ListContext['reader'],
 ) {
-  const userId = (await findIdByEmail(id)) ?? id.trim()
+  const text = parseSearchText(id)
+  const userId = (await findIdByEmail(text)) ?? text.trim()
   if (reader === 'command') return purchaseSearch.listForUser(userId, limit)
   const owned = await purchaseSearch.listForUser(userId, MAX_FOUND)
-  return owned.length > 0 ? owned : purchaseSearch.find(id)
+  return owned.length > 0 ? owned : purchaseSearch.find(text)
 }
 
 export const purchaseLists = [purchases]

@@ -29,6 +29,8 @@ export type FoundUsers = {
   users: ListedUser[]
   next: string | null
   unlinkedIds: string[]
+  /** The transaction ids of purchases that begin with the text. */
+  purchaseIds: string[]
   /** Whether more users have such a name than are listed. */
   hasMoreNames: boolean
   eventId: string | null

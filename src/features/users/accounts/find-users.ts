@@ -1,6 +1,11 @@
 import type { AccessStatus } from '../../../lib/access-status.ts'
 import { chunk } from '../../../lib/concurrency/chunk.ts'
-import { queriedAddress, toEmailKey, toEmailPrefix } from '../../../lib/text/email-address.ts'
+import {
+  parseSearchText,
+  queriedAddress,
+  toEmailKey,
+  toEmailPrefix,
+} from '../../../lib/text/email-address.ts'
 import { type AccountSummary, type Directory, type FoundUsers, PAGE_SIZE } from './directory.ts'
 import { isEmpty, type UserFilter } from './user-filter.ts'
 import type { UserSearch } from './user-search.ts'
@@ -17,8 +22,8 @@ type FindUsersDeps = {
   ) => Promise<(id: string) => { status: AccessStatus; plan: string | null }>
   /** The ids of at most `limit` users whose names have words that begin with those of `text`. */
   idsByName: (text: string, limit: number) => Promise<string[]>
-  /** Of the customers with the id `text`, or with a transaction id that begins with it. */
-  findCustomerIds: (text: string) => Promise<string[]>
+  /** With a transaction id that begins with `text`, and the ids of their customers or of the one with the id `text`. */
+  findPurchases: (text: string) => Promise<{ customerIds: string[]; purchaseIds: string[] }>
   isEvent: (id: string) => Promise<boolean>
 }
 
@@ -38,10 +43,10 @@ const ID_PREFIX = /^[0-9a-f-]{4,36}$/
  * By the beginning of an address, a user id, a transaction id or a word of a name, or a full app user id or event id.
  */
 export function createFindUsers(deps: FindUsersDeps) {
-  const { list, listByIds, listByIdPrefix, search, accessOf, idsByName, findCustomerIds } = deps
+  const { list, listByIds, listByIdPrefix, search, accessOf, idsByName, findPurchases } = deps
   return async (text: string, query: Query = {}): Promise<FoundUsers> => {
     const { filter = {} } = query
-    const wanted = queriedAddress(text)
+    const wanted = queriedAddress(parseSearchText(text))
     const isFiltered = !isEmpty(filter)
     const found =
       wanted === '' && isFiltered ? await listFiltered(query, filter) : await find(wanted, query)
@@ -51,6 +56,7 @@ export function createFindUsers(deps: FindUsersDeps) {
     const access = await accessOf([...kept])
     return {
       unlinkedIds: [],
+      purchaseIds: [],
       hasMoreNames: false,
       eventId: null,
       total: null,
@@ -94,14 +100,14 @@ export function createFindUsers(deps: FindUsersDeps) {
     const named = byName.filter((user) => !isLater(user))
     if (wanted.length < MIN_QUERY_LENGTH)
       return { users: unique([...users, ...named]), next, hasMoreNames }
-    const ids = await findCustomerIds(wanted)
+    const { customerIds: ids, purchaseIds } = await findPurchases(wanted)
     const customers = await listByIds([wanted, ...ids])
     const known = new Set(customers.map(({ id }) => id))
     const unlinkedIds = ids.filter((id) => !known.has(id))
     const byId = ID_PREFIX.test(wanted) ? await listByIdPrefix(wanted) : []
     const found = unique([...customers, ...byId, ...users, ...named])
     const eventId = (await deps.isEvent(wanted)) ? wanted : null
-    return { users: found, next, unlinkedIds, hasMoreNames, eventId }
+    return { users: found, next, unlinkedIds, purchaseIds, hasMoreNames, eventId }
   }
 }
 

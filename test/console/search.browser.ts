@@ -1,0 +1,67 @@
+import { expect } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { independentTest, useConsole } from '../support/console.ts'
+import { show, textOf } from '../support/console-browser.ts'
+
+const world = useConsole()
+
+independentTest('groups what is found while typing, and the arrow keys choose it', async () => {
+  const { page, context, faults } = await openSearch()
+  await page.keyboard.type('demo-')
+  const purchases = page.getByRole('region', { name: 'Purchases' })
+  await purchases.getByRole('link', { name: 'demo-0' }).waitFor()
+  expect(await textOf(page.getByRole('region', { name: 'Users' }))).toContain('ann@example.com Ann')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowDown')
+  expect(await page.evaluate('document.activeElement.closest(".hits") !== null')).toBe(true)
+  await page.keyboard.press('Escape')
+  await purchases.waitFor({ state: 'detached' })
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/people?q=demo-')
+  expect(faults).toEqual([])
+  await context.close()
+})
+
+independentTest(
+  'Enter opens a single hit, also from text that was copied with its label',
+  async () => {
+    const { page, context, faults } = await openSearch()
+    for (const [text, heading] of [
+      ['ann@ex', 'Ann'],
+      ['Bob Example <bob@example.com>', 'Bob'],
+      ['order: demo-2', 'Purchase demo-2'],
+    ] as const) {
+      await page.keyboard.press('Control+k')
+      await page.keyboard.press('Control+a')
+      await page.keyboard.type(text)
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
+    }
+    const { events } = await world.ask('events')
+    await page.keyboard.press('Control+k')
+    await page.keyboard.press('Control+a')
+    await page.keyboard.type(events[0].eventId)
+    await page.getByRole('region', { name: 'Events' }).getByRole('link').waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/console/events/*')
+    await page.getByText('Raw data').waitFor()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.press('Control+a')
+    await page.keyboard.type('nobody at all')
+    await page.getByRole('status').filter({ hasText: 'No matches.' }).waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  },
+)
+
+async function openSearch() {
+  const opened = await world.open()
+  await show(opened.page, '')
+  await focusSearch(opened.page)
+  return opened
+}
+
+async function focusSearch(page: Page) {
+  await page.keyboard.press('Control+k')
+  expect(await page.evaluate('document.activeElement.type')).toBe('search')
+}
