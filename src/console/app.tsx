@@ -4,7 +4,7 @@ import { type Declarations, declarations } from './declared.ts'
 import { Frame } from './frame/frame.tsx'
 import { otherTabs } from './frame/other-tabs.ts'
 import { ProofDialog } from './frame/proof-dialog.tsx'
-import { type Me, me } from './operator.ts'
+import { identity, type Me, me } from './operator.ts'
 import { Login, type LoginState } from './screens/operators/login.tsx'
 import { NeedsCookies } from './screens/operators/needs-cookies.tsx'
 import { SwitchOperator } from './screens/operators/set-up.tsx'
@@ -31,6 +31,7 @@ export function App() {
       const demoToken = takeDemoToken()
       if (demoToken !== null) await send('login/demo', { token: demoToken })
       const login = await read<LoginState>('login/state')
+      identity.value = login
       if (login.isSignedIn) {
         const [next, declared] = await Promise.all([
           readQuietly<Me>('me'),

@@ -8,9 +8,51 @@ export const LOCALE = /^(ar|arc|ckb|dv|fa|he|iw|ku|ps|sd|ug|ur|yi)\b/.test(
   ? 'en-GB'
   : undefined
 
-const TIME = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'short' })
-const DAY = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium' })
-const CLOCK = new Intl.DateTimeFormat(LOCALE, { timeStyle: 'short' })
+const THEME_KEY = 'homeport-theme'
+const ZONE_KEY = 'homeport-time-zone'
+
+/** What the operator has chosen on this device; an empty text is the default of the system. */
+export function readPreferences() {
+  const zone = globalThis.localStorage?.getItem(ZONE_KEY) ?? ''
+  const theme = globalThis.localStorage?.getItem(THEME_KEY) ?? ''
+  return { theme, zone: zone === '' || isZone(zone) ? zone : '' }
+}
+
+function isZone(timeZone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone }) !== null
+  } catch {
+    return false
+  }
+}
+
+/** Formats are made once, so another time zone loads the page again. */
+export function savePreference(name: 'theme' | 'zone', value: string) {
+  localStorage.setItem(name === 'theme' ? THEME_KEY : ZONE_KEY, value)
+  if (name === 'theme') applyTheme()
+  else location.reload()
+}
+
+export function applyTheme() {
+  document.documentElement.dataset['theme'] = readPreferences().theme
+}
+
+/** Undefined: the browser's. */
+export const timeZone = readPreferences().zone || undefined
+
+const TIME = new Intl.DateTimeFormat(LOCALE, {
+  dateStyle: 'medium',
+  timeStyle: 'short',
+  timeZone,
+})
+const DAY = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeZone })
+const CLOCK = new Intl.DateTimeFormat(LOCALE, { timeStyle: 'short', timeZone })
+/** `2026-11-05 14:32:00`. */
+const SORTABLE = new Intl.DateTimeFormat('sv', {
+  dateStyle: 'short',
+  timeStyle: 'medium',
+  timeZone,
+})
 const UTC = new Intl.DateTimeFormat(LOCALE, {
   dateStyle: 'medium',
   timeStyle: 'medium',
@@ -28,12 +70,12 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['second', 1000],
 ]
 
-/** A time in the browser's time zone. */
+/** A time in the operator's time zone. */
 export function time(iso: string): string {
   return TIME.format(new Date(iso))
 }
 
-/** The day of a time in the browser's time zone. */
+/** The day of a time in the operator's time zone. */
 export function day(iso: string): string {
   return DAY.format(new Date(iso))
 }
@@ -41,7 +83,14 @@ export function day(iso: string): string {
 /** `14:32` for a time today, with the date for any other. */
 export function clock(iso: string): string {
   const at = new Date(iso)
-  return at.toDateString() === new Date().toDateString() ? CLOCK.format(at) : TIME.format(at)
+  return DAY.format(at) === DAY.format(new Date()) ? CLOCK.format(at) : TIME.format(at)
+}
+
+/** The start of a day such as `2026-11-05`, in ms; NaN if it is none. */
+export function startOfDay(day: string): number {
+  const start = Date.parse(`${day}T00:00Z`)
+  if (Number.isNaN(start)) return start
+  return 2 * start - Date.parse(`${SORTABLE.format(start).replace(' ', 'T')}Z`)
 }
 
 /** The same time in UTC, for tooltips. */

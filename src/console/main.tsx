@@ -1,6 +1,7 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { showDirectionControls } from './direction-controls.ts'
+import { applyTheme } from './format.ts'
 import { startRouter } from './router.ts'
 import { watchSetupLinks } from './setup-link.ts'
 
@@ -8,6 +9,7 @@ import { watchSetupLinks } from './setup-link.ts'
 const notice = document.getElementById('too-old')
 if (notice?.hidden !== false) {
   notice?.remove()
+  applyTheme()
   showDirectionControls()
   startRouter()
   watchSetupLinks()

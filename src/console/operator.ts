@@ -12,6 +12,17 @@ export type Me = {
   passkeys: ReplyOf<Operators['passkeys']['list']>
 }
 
+/** `environment`: what the server is for, by its address. */
+export type Identity = { appName: string; environment: 'Production' | 'Test' | 'Local' }
+
+export const identity = signal<Identity>({ appName: 'homeport', environment: 'Production' })
+
+/** Without APP_NAME, the server sends the default audience of its tokens. */
+export const appTitle = computed(() => {
+  const { appName } = identity.value
+  return appName === 'homeport' ? 'Homeport' : appName
+})
+
 export const me = signal<Me | null>(null)
 
 /** The server enforces this too. */

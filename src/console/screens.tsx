@@ -3,7 +3,6 @@ import { loadedScreen } from './frame/loaded-screen.tsx'
 import { EventsScreen } from './screens/events/events.tsx'
 import { OverviewScreen } from './screens/overview/overview.tsx'
 import { LinkPurchase, UndoLink } from './screens/purchases/purchase-links.tsx'
-import { PurchasesScreen } from './screens/purchases/purchases.tsx'
 import { TimelineScreen } from './screens/purchases/user-timeline.tsx'
 import { readStores } from './screens/stores/read-stores.ts'
 import { UsageScreen, UserUsage } from './screens/system/usage.tsx'
@@ -30,6 +29,7 @@ const OperatorsScreen = loadedScreen(
   () => import('./screens/operators/operator-list.tsx'),
 )
 const PlansScreen = loadedScreen('Plans', () => import('./screens/content/plans.tsx'))
+const PurchasesScreen = loadedScreen('Purchases', () => import('./screens/purchases/purchases.tsx'))
 const RatesScreen = loadedScreen('Currency rates', () => import('./screens/system/rates.tsx'))
 const SettingsScreen = loadedScreen('Settings', () => import('./screens/content/settings.tsx'))
 const StoresScreen = loadedScreen('Stores', () => import('./screens/stores/connections.tsx'))

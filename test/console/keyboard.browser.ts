@@ -37,7 +37,7 @@ independentTest('shortcuts open screens and focus their headings', async () => {
     await keyboard.press('g')
     await keyboard.press(key)
     await page.locator('h1:focus', { hasText: heading }).waitFor()
-    expect(await page.title()).toBe(`${heading} · Console`)
+    expect(await page.title()).toBe(`${heading} · Homeport (Local)`)
   }
   await page.getByRole('link', { name: 'Plans', exact: true }).click()
   await page.locator('h1:focus', { hasText: 'Plans' }).waitFor()

@@ -66,6 +66,7 @@ export async function endSession(page: Page) {
   const ended = { status: 401, json: { code: 'unauthenticated', message: 'Your session ended.' } }
   const state = {
     appName: 'homeport',
+    environment: 'Local',
     hasOperators: true,
     isDemo: false,
     isSignedIn: false,
@@ -181,6 +182,7 @@ export async function failToLoad(page: Page) {
 export async function showNoOperators(page: Page) {
   const state = {
     appName: 'homeport',
+    environment: 'Local',
     hasOperators: false,
     isDemo: false,
     isSignedIn: false,

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { me } from '../operator.ts'
+import { appTitle, identity, me } from '../operator.ts'
 import { linkTo, parts } from '../router.ts'
 import { SCREENS } from '../screens.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -17,6 +17,9 @@ const SHORTCUTS: [keys: string, effect: string][] = [
   ['j, k', 'Next or previous item in a list'],
   ['?', 'Show this list'],
 ]
+
+/** What is done in production affects customers. */
+const ENVIRONMENT_TONES = { Production: 'bad', Test: 'warn', Local: 'good' }
 
 /** Printed pages cannot be expanded. */
 function openDetails() {
@@ -71,7 +74,10 @@ export function Frame() {
       <div class="top">
         <header class="bar">
           <a class="brand" href={linkTo('')}>
-            Homeport
+            {appTitle}{' '}
+            <small class={`badge ${ENVIRONMENT_TONES[identity.value.environment]}`}>
+              {identity.value.environment}
+            </small>
           </a>
           <Search input={search} />
           <a class="me" href={linkTo('me')}>

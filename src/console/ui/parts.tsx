@@ -3,6 +3,7 @@ import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { failure as refusal } from '../api.ts'
 import { withVisibleControls } from '../direction-controls.ts'
 import { ago, day, time, utc } from '../format.ts'
+import { appTitle, identity } from '../operator.ts'
 import { isRestoring } from '../visits.ts'
 import { showMessage } from './messages.tsx'
 import { describeError, useProblems } from './problems.tsx'
@@ -13,7 +14,9 @@ export { describeError }
 export function Title({ children, actions }: { children: string; actions?: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
-    document.title = withVisibleControls(`${children} · Console`)
+    const { environment } = identity.value
+    const place = environment === 'Production' ? '' : ` (${environment})`
+    document.title = withVisibleControls(`${children} · ${appTitle.value}${place}`)
     if (!isRestoring()) heading.current?.focus()
   }, [children])
   return (

@@ -40,7 +40,16 @@ export const operatorsFeature = {
       services: { operators, consoleUrl },
       consoleRoutes: (context: ConsoleContext) =>
         new Elysia({ name: 'operators-console' })
-          .use(signInConsole({ operators, appName, firstCommand, now, ...context }))
+          .use(
+            signInConsole({
+              operators,
+              appName,
+              baseUrl: config.baseUrl,
+              firstCommand,
+              now,
+              ...context,
+            }),
+          )
           .use(auditConsole({ operators, ...context }))
           .use(viewsConsole(createViews(platform.db))),
       jobs: [

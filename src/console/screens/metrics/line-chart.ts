@@ -1,7 +1,7 @@
 import './valid-language.ts'
 import uPlot from 'uplot'
 import { DAY_MS } from '../../../lib/time/durations.ts'
-import { LOCALE } from '../../format.ts'
+import { LOCALE, startOfDay, timeZone } from '../../format.ts'
 
 /** What a line shows. A colour means the same everywhere: failures are `bad`, and `warn` is for refusals. */
 type Tone = 'accent' | 'second' | 'good' | 'warn' | 'bad'
@@ -40,8 +40,9 @@ const BARS = uPlot.paths.bars?.({ size: [2 / 3, 40] })
 const WHOLE_STEPS = Array.from({ length: 10 }, (_, power) =>
   [1, 2, 5].map((step) => step * 10 ** power),
 ).flat()
-const HOUR_OF_DAY = new Intl.DateTimeFormat(LOCALE, { timeStyle: 'short' })
-const DAY_OF_YEAR = new Intl.DateTimeFormat(LOCALE, { month: 'short', day: 'numeric' })
+const HOUR_OF_DAY = new Intl.DateTimeFormat(LOCALE, { timeStyle: 'short', timeZone })
+const DAY_OF_YEAR = new Intl.DateTimeFormat(LOCALE, { month: 'short', day: 'numeric', timeZone })
+const ISO_DAY = new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeZone })
 const DASHES: Record<Age, number[]> = { current: [], day: [8, 5], week: [2, 4] }
 
 /** Draws a line chart in the colours of the page. `point` moves its cursor. */
@@ -56,6 +57,9 @@ export function drawLines(element: HTMLElement, drawing: Drawing) {
       width,
       height,
       legend: { show: false },
+      ...(timeZone && {
+        tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), timeZone ?? ''),
+      }),
       cursor: { y: false, drag: { x: false, y: false } },
       scales: {
         x: labels ? { time: false, range: [-0.5, times.length - 0.5] } : {},
@@ -138,6 +142,6 @@ export function drawLines(element: HTMLElement, drawing: Drawing) {
 /** The time of a day, or the day if the chart spans several and it begins there. */
 function timeLabel(ms: number, spanMs: number): string {
   const at = new Date(ms)
-  const isMidnight = at.getHours() === 0 && at.getMinutes() === 0
+  const isMidnight = startOfDay(ISO_DAY.format(at)) === ms
   return (isMidnight && spanMs > DAY_MS / 2 ? DAY_OF_YEAR : HOUR_OF_DAY).format(at)
 }

@@ -1,7 +1,8 @@
 import type { Operators } from '../../../features/operators/operators.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
+import { DAY_MS } from '../../../lib/time/durations.ts'
 import { download, type ReplyOf } from '../../api.ts'
-import { unnamedUser } from '../../format.ts'
+import { startOfDay, unnamedUser } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
 import { formatSearch, go, linkTo, readFilters } from '../../router.ts'
 import { Changes } from '../../ui/changes.tsx'
@@ -90,16 +91,16 @@ export function Screen() {
   )
 }
 
-/** The filter as the server reads it: days in the browser's time zone become times. */
+/** The filter as the server reads it: days in the operator's time zone become times. */
 function toRequest({ from, to, ...filter }: Record<string, string>) {
   return { ...filter, since: from && computeStart(from), until: to && computeStart(to, 1) }
 }
 
 /** The start of a day, or of one `daysLater`. An invalid day is returned unchanged; the server refuses it. */
 function computeStart(day: string, daysLater = 0): string {
-  const start = new Date(`${day}T00:00`)
-  start.setDate(start.getDate() + daysLater)
-  return Number.isNaN(start.getTime()) ? day : start.toISOString()
+  const wanted = Date.parse(`${day}T00:00Z`) + daysLater * DAY_MS
+  if (Number.isNaN(wanted)) return day
+  return new Date(startOfDay(new Date(wanted).toISOString().slice(0, 10))).toISOString()
 }
 
 /** Heads a printed extract. */

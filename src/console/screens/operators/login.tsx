@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import { withVisibleControls } from '../../direction-controls.ts'
+import { appTitle, type Identity } from '../../operator.ts'
 import { setupToken } from '../../setup-link.ts'
 import { Copy } from '../../ui/parts.tsx'
 import { NeedsCookies } from './needs-cookies.tsx'
 import { SetUp } from './set-up.tsx'
 import { SignIn } from './sign-in.tsx'
 
-export type LoginState = {
-  appName: string
+export type LoginState = Identity & {
   hasOperators: boolean
   isDemo: boolean
   isSignedIn: boolean
@@ -21,8 +21,7 @@ type LoginProps = { state: LoginState; onSignedIn: () => void }
 export function Login({ state, onSignedIn }: LoginProps) {
   const [token, setToken] = useState(setupToken.value)
   useEffect(() => setupToken.subscribe((next) => next !== null && setToken(next)), [])
-  // Without APP_NAME, the server sends the default audience of its tokens.
-  const title = `${state.appName === 'homeport' ? 'Homeport' : state.appName} console`
+  const title = `${appTitle.value} console`
   useEffect(() => {
     document.title = withVisibleControls(title)
   }, [])

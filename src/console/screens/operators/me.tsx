@@ -2,14 +2,49 @@ import { useState } from 'preact/hooks'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { send } from '../../api.ts'
 import { listDrafts, removeDraft, type StoredDraft } from '../../editing/drafts.ts'
-import { unnamedUser, words } from '../../format.ts'
+import { readPreferences, savePreference, unnamedUser, words } from '../../format.ts'
 import { otherTabs } from '../../frame/other-tabs.ts'
 import type { Me } from '../../operator.ts'
 import { createPasskey, type PasskeyOptions, passkeyObstacle } from '../../passkey.ts'
 import { Confirm, Dialog } from '../../ui/dialog.tsx'
+import { SelectField } from '../../ui/fields.tsx'
 import { Action, Badge, Card, Details, List, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { asTimeAgo, Table } from '../../ui/table.tsx'
+
+const ZONES = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])
+const ZONE_OPTIONS = [...ZONES].map((zone): [string, string] => [zone, zone.replaceAll('_', ' ')])
+
+/** Kept on the device: a phone may be dark while the desktop is light. */
+function Appearance() {
+  const [{ theme, zone }, setPreferences] = useState(readPreferences)
+  const save = (name: 'theme' | 'zone') => (value: string) => {
+    savePreference(name, value)
+    setPreferences(readPreferences())
+  }
+  return (
+    <Card title="This device">
+      <div class="fields">
+        <SelectField
+          label="Theme"
+          value={theme}
+          options={[
+            ['', 'As the system'],
+            ['light', 'Light'],
+            ['dark', 'Dark'],
+          ]}
+          onChange={save('theme')}
+        />
+        <SelectField
+          label="Time zone"
+          value={zone}
+          options={[['', 'As the system'], ...ZONE_OPTIONS]}
+          onChange={save('zone')}
+        />
+      </div>
+    </Card>
+  )
+}
 
 /** The operator's own passkeys and sessions. */
 export function Screen() {
@@ -36,6 +71,7 @@ export function Screen() {
               ]}
             />
           </Card>
+          <Appearance />
           <Card title="Passkeys">
             <List
               items={me.passkeys}

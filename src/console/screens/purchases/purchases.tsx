@@ -41,7 +41,7 @@ const FILTERS: [value: string, name: string, meaning: string][] = [
 ]
 
 /** The purchase search, or one purchase. */
-export function PurchasesScreen() {
+export function Screen() {
   const [, id] = parts.value
   return id === undefined ? <PurchaseSearch /> : <PurchaseScreen id={id} />
 }

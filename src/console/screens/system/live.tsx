@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { read } from '../../api.ts'
-import { LOCALE, utc } from '../../format.ts'
+import { LOCALE, timeZone, utc } from '../../format.ts'
 import { query } from '../../router.ts'
 import { SelectField, TextField } from '../../ui/fields.tsx'
 import { Filters } from '../../ui/filters.tsx'
@@ -16,12 +16,13 @@ let nextKey = 0
 const MAX_LINES = 500
 const RETRY_MS = 2_000
 const DRAW_MS = 250
-/** In the browser's time zone. An open line shows the milliseconds. */
+/** In the operator's time zone. An open line shows the milliseconds. */
 const CLOCK = new Intl.DateTimeFormat(LOCALE, {
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
   hourCycle: 'h23',
+  timeZone,
 })
 const TONES: Record<string, string> = { debug: 'soft', info: 'good', warn: 'warn' }
 const LEVELS: [level: string, name: string][] = [

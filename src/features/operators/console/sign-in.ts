@@ -26,12 +26,23 @@ type SignInConsoleDeps = {
   appName: string
   /** The command that creates the first operator. */
   firstCommand: (isLocal: boolean) => string
+  baseUrl: string | null
   now: () => Date
 } & Pick<ConsoleContext, 'record' | 'isSignedIn'>
 
+const TEST_HOST =
+  /(?:^|[.-])(?:staging|stage|test|testing|dev|qa|beta|preview|sandbox)(?=[.-]|\d|$)/
+
+/** By the host of BASE_URL, for the header of the console. */
+function nameEnvironment(baseUrl: string | null): 'Production' | 'Test' | 'Local' {
+  const host = baseUrl === null ? 'localhost' : new URL(baseUrl).hostname
+  if (/^(?:.*\.)?localhost$|^127\.|^\[::1\]$|\.local$/.test(host)) return 'Local'
+  return TEST_HOST.test(host) ? 'Test' : 'Production'
+}
+
 /** Sign-in to the console, and what operators see and change about themselves. */
 export function signInConsole(deps: SignInConsoleDeps) {
-  const { operators, appName, firstCommand, isSignedIn, record, now } = deps
+  const { operators, appName, baseUrl, firstCommand, isSignedIn, record, now } = deps
   const { accounts, audit, demo, passkeys, sessions, signIn } = operators
   return new Elysia({ name: 'console-sign-in', prefix: CONSOLE_API })
     .get(
@@ -41,6 +52,7 @@ export function signInConsole(deps: SignInConsoleDeps) {
         const isDemo = demo.isEnabled()
         return data({
           appName,
+          environment: nameEnvironment(baseUrl),
           hasOperators,
           isDemo,
           isSignedIn: await isSignedIn(request),
