@@ -8,13 +8,13 @@ export const LOCALE = /^(ar|arc|ckb|dv|fa|he|iw|ku|ps|sd|ug|ur|yi)\b/.test(
   ? 'en-GB'
   : undefined
 
-const THEME_KEY = 'homeport-theme'
-const ZONE_KEY = 'homeport-time-zone'
+/** Where this device keeps them. */
+export const PREFERENCE_KEYS = { theme: 'homeport-theme', zone: 'homeport-time-zone' }
 
 /** What the operator has chosen on this device; an empty text is the default of the system. */
 export function readPreferences() {
-  const zone = globalThis.localStorage?.getItem(ZONE_KEY) ?? ''
-  const theme = globalThis.localStorage?.getItem(THEME_KEY) ?? ''
+  const zone = globalThis.localStorage?.getItem(PREFERENCE_KEYS.zone) ?? ''
+  const theme = globalThis.localStorage?.getItem(PREFERENCE_KEYS.theme) ?? ''
   return { theme, zone: zone === '' || isZone(zone) ? zone : '' }
 }
 
@@ -24,17 +24,6 @@ function isZone(timeZone: string): boolean {
   } catch {
     return false
   }
-}
-
-/** Formats are made once, so another time zone loads the page again. */
-export function savePreference(name: 'theme' | 'zone', value: string) {
-  localStorage.setItem(name === 'theme' ? THEME_KEY : ZONE_KEY, value)
-  if (name === 'theme') applyTheme()
-  else location.reload()
-}
-
-export function applyTheme() {
-  document.documentElement.dataset['theme'] = readPreferences().theme
 }
 
 /** Undefined: the browser's. */
