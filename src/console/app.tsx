@@ -6,7 +6,6 @@ import { otherTabs } from './frame/other-tabs.ts'
 import { ProofDialog } from './frame/proof-dialog.tsx'
 import { identity, type Me, me } from './operator.ts'
 import { Login, type LoginState } from './screens/operators/login.tsx'
-import { NeedsCookies } from './screens/operators/needs-cookies.tsx'
 import { SwitchOperator } from './screens/operators/set-up.tsx'
 import { SignIn } from './screens/operators/sign-in.tsx'
 import { setupToken, takeDemoToken } from './setup-link.ts'
@@ -120,9 +119,7 @@ function SessionOver({ onSignedIn }: { onSignedIn: () => Promise<void> }) {
         Your changes are kept. If someone other than {me.value?.name} signs in, they will not see
         them.
       </p>
-      <NeedsCookies>
-        <SignIn name={me.value?.name} onSignedIn={onSignedIn} />
-      </NeedsCookies>
+      <SignIn name={me.value?.name} onSignedIn={onSignedIn} />
     </Dialog>
   )
 }
