@@ -87,3 +87,29 @@ test('demo data fills the screens of the console', async () => {
   const deliveries = await db.read.select().from(webhookDeliveries)
   expect(new Set(deliveries.map(({ state }) => state))).toEqual(new Set(['delivered', 'failed']))
 })
+
+test('the named users of the demo are in one typical state each', async () => {
+  await using app = await createTestApp()
+  const { services } = app
+  const { db, accounts } = services
+  await addDemoData(services)
+  const { accessStates } = db.tables
+  const states: Record<string, string | null> = {}
+  for (const name of ['ann', 'bob', 'carla', 'deniz', 'eve', 'farid', 'grace']) {
+    const account = await accounts.findByEmail(db.read, `${name}@example.com`)
+    const [state] = await db.read
+      .select()
+      .from(accessStates)
+      .where(eq(accessStates.userId, account?.id ?? ''))
+    states[name] = state?.status ?? null
+  }
+  expect(states).toEqual({
+    ann: 'paying',
+    bob: 'paying',
+    carla: 'cancelled',
+    deniz: 'billing_issue',
+    eve: 'expired',
+    farid: null,
+    grace: 'expired',
+  })
+})

@@ -1,4 +1,5 @@
 import { and, eq } from 'drizzle-orm'
+import { readPurchase } from '../../features/billing/projection/fold-state.ts'
 import { DAY_MS } from '../../lib/time/durations.ts'
 import type { Services } from '../../server/services.ts'
 import { stagePicture } from './picture.ts'
@@ -13,6 +14,9 @@ export const LOCAL_ORIGIN = {
 } as const
 export const ANNS_PURCHASE = 'demo-0'
 export const SIMULATED_FAILURE = 'Error: a simulated failure for the demo'
+
+const PERIOD_MS = 30 * DAY_MS
+const GRACE_MS = 16 * DAY_MS
 
 /** Users in one typical state each. `laterEvents` lists the events after the purchase. */
 const NAMED_USERS = [
@@ -71,14 +75,19 @@ async function addNamedUser(
   await profile.change(user.id, patch, { locale, timezone: 'utc' }, '')
   await documents.replace(user.id, { theme: 'dark', favorites: [index, index + 1] })
   if (boughtDaysAgo === null) return []
+  const boughtAt = now().getTime() - boughtDaysAgo * DAY_MS
   return ['INITIAL_PURCHASE', ...laterEvents].map((type, step) => {
     // None is in the future, and no two are at the same time.
-    const daysAgo = Math.max(boughtDaysAgo - step * 30, index / 12)
-    return createEvent(user.id, type, now().getTime() - daysAgo * DAY_MS, index)
+    const latest = now().getTime() - (index / 12) * DAY_MS
+    const at = Math.min(boughtAt + step * PERIOD_MS, latest)
+    return createEvent(user.id, type, { at, index, startsAt: type === 'RENEWAL' ? at : boughtAt })
   })
 }
 
-function createEvent(userId: string, type: string, at: number, index: number) {
+type EventTimes = { at: number; startsAt: number; index: number }
+
+/** `startsAt`: of the period. */
+function createEvent(userId: string, type: string, { at, startsAt, index }: EventTimes): DemoEvent {
   const fields = {
     app_user_id: userId,
     environment: 'PRODUCTION',
@@ -87,9 +96,10 @@ function createEvent(userId: string, type: string, at: number, index: number) {
     entitlement_ids: ['pro'],
     period_type: 'NORMAL',
     original_transaction_id: `demo-${index}`,
-    transaction_id: `demo-${index}`,
-    purchased_at_ms: at,
-    expiration_at_ms: at + 30 * DAY_MS,
+    transaction_id: type === 'RENEWAL' ? `demo-${index}-2` : `demo-${index}`,
+    purchased_at_ms: startsAt,
+    expiration_at_ms: startsAt + PERIOD_MS,
+    grace_period_expiration_at_ms: type === 'BILLING_ISSUE' ? at + GRACE_MS : undefined,
     cancel_reason: type === 'CANCELLATION' ? 'UNSUBSCRIBE' : undefined,
     price: 9.99,
   }
@@ -99,17 +109,24 @@ function createEvent(userId: string, type: string, at: number, index: number) {
 /** Makes a cancellation by Ann look failed: her purchase does not reflect it until a replay applies it. */
 export async function addFailedEvent(services: Services, failedAt: number) {
   const { db, accounts, eventInbox } = services
-  const { subscriptions, billingEvents } = db.tables
+  const { subscriptions, billingEvents, accessStates } = db.tables
   const ann = await accounts.findByEmail(db.read, DEMO_USER.email)
   const isAnnsPurchase = eq(subscriptions.purchaseKey, `PRODUCTION|${ANNS_PURCHASE}`)
   const [purchase] = await db.read.select().from(subscriptions).where(isAnnsPurchase)
   if (!ann || !purchase) return
-  const { type, at, fields } = createEvent(ann.id, 'CANCELLATION', failedAt, 0)
+  const isAnnsAccess = eq(accessStates.userId, ann.id)
+  const [access] = await db.read.select().from(accessStates).where(isAnnsAccess)
+  const { type, at, fields } = createEvent(ann.id, 'CANCELLATION', {
+    at: failedAt,
+    startsAt: readPurchase(purchase.state).purchasedAt ?? failedAt,
+    index: 0,
+  })
   await db.write((tx) => eventInbox.recordOwnEvent(tx, type, at, fields))
   const isCancellation = and(eq(billingEvents.appUserId, ann.id), eq(billingEvents.type, type))
   const failure = { outcome: 'failed', error: SIMULATED_FAILURE }
   await db.write(async (tx) => {
     await tx.update(subscriptions).set({ state: purchase.state }).where(isAnnsPurchase)
+    if (access) await tx.update(accessStates).set(access).where(isAnnsAccess)
     await tx.update(billingEvents).set(failure).where(isCancellation)
   })
 }
