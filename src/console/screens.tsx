@@ -2,8 +2,6 @@ import type { ComponentType } from 'preact'
 import { loadedScreen } from './frame/loaded-screen.tsx'
 import { EventsScreen } from './screens/events/events.tsx'
 import { OverviewScreen } from './screens/overview/overview.tsx'
-import { LinkPurchase, UndoLink } from './screens/purchases/purchase-links.tsx'
-import { TimelineScreen } from './screens/purchases/user-timeline.tsx'
 import { readStores } from './screens/stores/read-stores.ts'
 import { UsageScreen, UserUsage } from './screens/system/usage.tsx'
 import { PeopleScreen } from './screens/users/people.tsx'
@@ -36,9 +34,14 @@ const StoresScreen = loadedScreen('Stores', () => import('./screens/stores/conne
 const WebhooksScreen = loadedScreen('Webhooks', () => import('./screens/webhooks/webhooks.tsx'))
 
 const Overview = () => <OverviewScreen readStores={readStores} />
-const Subscription: UserTab['Tab'] = (user) => (
-  <TimelineScreen {...user} LinkPurchase={LinkPurchase} UndoLink={UndoLink} />
-)
+const Subscription: UserTab['Tab'] = loadedScreen('', async () => {
+  const [{ TimelineScreen }, buttons] = await Promise.all([
+    import('./screens/purchases/user-timeline.tsx'),
+    import('./screens/purchases/purchase-links.tsx'),
+  ])
+  const { LinkPurchase, UndoLink } = buttons
+  return { Screen: (user) => <TimelineScreen {...user} {...{ LinkPurchase, UndoLink }} /> }
+})
 
 /** The tabs of a user's page after the account. */
 const USER_TABS: UserTab[] = [

@@ -3,12 +3,15 @@ import { useEffect, useState } from 'preact/hooks'
 import { Empty, Title } from '../ui/parts.tsx'
 import { Loading } from '../ui/remote.tsx'
 
-type Module = { Screen: ComponentType }
+type Module<Props> = { Screen: ComponentType<Props> }
 
-/** A screen whose module is loaded when it is first opened. */
-export function loadedScreen(title: string, load: () => Promise<Module>): ComponentType {
-  let loaded: ComponentType | null = null
-  return function LoadedScreen() {
+/** A screen, or a tab without a `title`, whose module is loaded when it is first opened. */
+export function loadedScreen<Props extends object>(
+  title: string,
+  load: () => Promise<Module<Props>>,
+): ComponentType<Props> {
+  let loaded: ComponentType<Props> | null = null
+  return function LoadedScreen(props: Props) {
     const [Screen, setScreen] = useState(() => loaded)
     const [isMissing, setMissing] = useState(false)
     useEffect(() => {
@@ -21,10 +24,10 @@ export function loadedScreen(title: string, load: () => Promise<Module>): Compon
         () => setMissing(true),
       )
     }, [])
-    if (Screen) return <Screen />
+    if (Screen) return <Screen {...props} />
     return (
       <>
-        <Title>{title}</Title>
+        {title !== '' && <Title>{title}</Title>}
         {isMissing ? <Empty>This screen could not be loaded. Reload the page.</Empty> : <Loading />}
       </>
     )
