@@ -47,6 +47,17 @@ independentTest('keeps an opened line open while others arrive', async () => {
   await context.close()
 })
 
+independentTest('hides the requests of the console until it is asked for them', async () => {
+  const { page, context } = await openLive()
+  await ask('/console/api/login/state')
+  await ask('/health')
+  await lineOf(page, '/health').first().waitFor()
+  expect(await page.getByText('GET /console/').count()).toBe(0)
+  await page.getByLabel('Include console requests').check()
+  await lineOf(page, '/console/api/login/state').first().waitFor()
+  await context.close()
+})
+
 independentTest('filters lines by text and level', async () => {
   const { page, context } = await openLive()
   await ask('/api/nowhere')

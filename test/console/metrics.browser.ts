@@ -97,6 +97,23 @@ independentTest('leads from a slow request to its line in the live log', async (
   await context.close()
 })
 
+independentTest('says that the longest delays are longer than the last bucket', async () => {
+  const { page, context } = await openMetrics('/deliveries')
+  await page.getByText('more than 13.7 days').waitFor()
+  await context.close()
+})
+
+independentTest('shows two charts beside each other on a wide screen', async () => {
+  const { page, context } = await openMetrics()
+  await page.setViewportSize({ width: 1440, height: 900 })
+  const [first, second] = await Promise.all(
+    ['Requests per minute', 'Response time'].map((title) => card(page, title).boundingBox()),
+  )
+  expect(second?.y).toBe(first?.y ?? 0)
+  expect(second?.x).toBeGreaterThan((first?.x ?? 0) + (first?.width ?? 0))
+  await context.close()
+})
+
 async function openMetrics(path = '', script = '') {
   const opened = await world.open()
   await opened.context.addInitScript(script)

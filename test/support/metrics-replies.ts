@@ -34,7 +34,16 @@ export function metricsReplies(now: number) {
       minRequests: 10,
       endpoints: [endpoint(CONSOLE, 900), slowest, endpoint('GET /health', 1), endpoint('none', 1)],
       outgoing: [{ id: 'e1', url, waiting: 1, delivered: 90, retried: 4, failed: 1, ...times }],
-      incoming: [{ provider: 'app_store', received: 50, conflicting: 0, failed: 1, ...times }],
+      incoming: [
+        {
+          provider: 'app_store',
+          received: 50,
+          conflicting: 0,
+          failed: 1,
+          ...times,
+          p99: 1_410_790.11,
+        },
+      ],
     }
   }
 

@@ -15,8 +15,13 @@ export function rate(perMinute: number): string {
   return perMinute < 100 ? SHORT.format(perMinute) : number(Math.round(perMinute))
 }
 
-/** `40 s`, `3.2 min`, `5 h`, `2.1 days`. */
+/** What the server counts in the last bucket of its times, which has no upper end. */
+const LAST_BUCKET_S = 1_410_790
+const BUCKET_GROWTH = 2 ** 0.25
+
+/** `40 s`, `3.2 min`, `5 h`, `2.1 days`, or `more than 13.7 days`. */
 export function seconds(value: number): string {
+  if (value >= LAST_BUCKET_S) return `more than ${seconds(value / BUCKET_GROWTH)}`
   const units: [length: number, name: string][] = [
     [86_400, 'days'],
     [3_600, 'h'],

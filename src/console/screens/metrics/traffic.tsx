@@ -61,9 +61,11 @@ export function Traffic() {
           ) : (
             <>
               {starts.length > 0 && <Restarts starts={starts} />}
-              {CHARTS.map((kind) => (
-                <Chart key={kind.title} steps={steps} starts={starts} {...kind} />
-              ))}
+              <div class="charts">
+                {CHARTS.map((kind) => (
+                  <Chart key={kind.title} steps={steps} starts={starts} {...kind} />
+                ))}
+              </div>
             </>
           )
         }

@@ -6,6 +6,7 @@ import { SelectField, TextField } from '../../ui/fields.tsx'
 import { Filters } from '../../ui/filters.tsx'
 import { Badge, Empty, Title } from '../../ui/parts.tsx'
 import { useHidden } from '../../ui/remote.tsx'
+import { ConsoleChoice } from '../metrics/labels.tsx'
 
 type Line = Record<string, unknown> & { level: string; time: string }
 
@@ -39,9 +40,11 @@ export function Screen() {
   const [level, setLevel] = useState('')
   const { lines, state } = useLiveLines(isPaused)
   const wanted = text.toLowerCase()
+  const showsConsole = query.value.get('console') === 'on'
   const shown = lines.filter(
     ({ line }) =>
       (level === '' || line.level === level) &&
+      (showsConsole || wanted !== '' || !String(line['route'] ?? '').startsWith('/console')) &&
       (wanted === '' || JSON.stringify(line).toLowerCase().includes(wanted)),
   )
   return (
@@ -67,6 +70,7 @@ export function Screen() {
       >
         <TextField label="Contains" value={text} onChange={setText} />
         <SelectField label="Level" value={level} options={LEVELS} onChange={setLevel} />
+        <ConsoleChoice />
       </Filters>
       {shown.length === 0 && <Empty>No matching lines yet.</Empty>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable with the keyboard */}
