@@ -8,13 +8,10 @@ export const LOCALE = /^(ar|arc|ckb|dv|fa|he|iw|ku|ps|sd|ug|ur|yi)\b/.test(
   ? 'en-GB'
   : undefined
 
-/** Where this device keeps them. */
-export const PREFERENCE_KEYS = { theme: 'homeport-theme', zone: 'homeport-time-zone' }
-
 /** What the operator has chosen on this device; an empty text is the default of the system. */
 export function readPreferences() {
-  const zone = globalThis.localStorage?.getItem(PREFERENCE_KEYS.zone) ?? ''
-  const theme = globalThis.localStorage?.getItem(PREFERENCE_KEYS.theme) ?? ''
+  const zone = globalThis.localStorage?.getItem('homeport-zone') ?? ''
+  const theme = globalThis.localStorage?.getItem('homeport-theme') ?? ''
   return { theme, zone: zone === '' || isZone(zone) ? zone : '' }
 }
 

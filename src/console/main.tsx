@@ -1,7 +1,7 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { showDirectionControls } from './direction-controls.ts'
-import { applyTheme } from './preferences.ts'
+import { applyTheme } from './operator.ts'
 import { startRouter } from './router.ts'
 import { watchSetupLinks } from './setup-link.ts'
 

@@ -2,6 +2,7 @@ import { computed, signal } from '@preact/signals'
 import type { Operators } from '../features/operators/operators.ts'
 import type { Role } from '../lib/roles.ts'
 import type { ReplyOf } from './api.ts'
+import { readPreferences } from './format.ts'
 
 export type Me = {
   name: string
@@ -22,6 +23,17 @@ export const appTitle = computed(() => {
   const { appName } = identity.value
   return appName === 'homeport' ? 'Homeport' : appName
 })
+
+/** Formats are made once, so another time zone loads the page again. */
+export function savePreference(name: 'theme' | 'zone', value: string) {
+  localStorage.setItem(`homeport-${name}`, value)
+  if (name === 'theme') applyTheme()
+  else location.reload()
+}
+
+export function applyTheme() {
+  document.documentElement.dataset['theme'] = readPreferences().theme
+}
 
 export const me = signal<Me | null>(null)
 
