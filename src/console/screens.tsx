@@ -1,6 +1,5 @@
 import type { ComponentType } from 'preact'
 import { loadedScreen } from './frame/loaded-screen.tsx'
-import { EventsScreen } from './screens/events/events.tsx'
 import { OverviewScreen } from './screens/overview/overview.tsx'
 import { readStores } from './screens/stores/read-stores.ts'
 import { UsageScreen, UserUsage } from './screens/system/usage.tsx'
@@ -16,6 +15,7 @@ const AuditScreen = loadedScreen('Audit log', () => import('./screens/operators/
 const BackupsScreen = loadedScreen('Backups', () => import('./screens/system/backups.tsx'))
 const BusinessScreen = loadedScreen('Business', () => import('./screens/business/business.tsx'))
 const EmailsScreen = loadedScreen('E-mails', () => import('./screens/content/emails.tsx'))
+const EventsScreen = loadedScreen('Billing events', () => import('./screens/events/events.tsx'))
 const FaqsScreen = loadedScreen('FAQs', () => import('./screens/content/faqs.tsx'))
 const FilesScreen = loadedScreen('Files', () => import('./screens/system/files.tsx'))
 const KeysScreen = loadedScreen('Keys', () => import('./screens/keys/keys.tsx'))

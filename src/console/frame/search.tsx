@@ -73,7 +73,7 @@ export function Search({ input }: { input: RefObject<HTMLInputElement | null> })
         name="q"
         value={text}
         onInput={(event) => type(event.currentTarget.value)}
-        aria-label="Search users, purchases and events"
+        aria-label="Search"
         placeholder="Search people or orders"
         title="E-mail, name, id or receipt (⌘K or Ctrl K)"
         autocomplete="off"
@@ -142,10 +142,13 @@ async function find(text: string): Promise<Found> {
   }
 }
 
-/** The purchase that was asked for, rather than its owner; null for several hits. */
+/** What was asked for by its whole id or address, or the purchase rather than its owner; null for several hits. */
 function onlyHit(found: Found | null): string | null {
-  if (!found?.isAll) return null
+  if (!found) return null
+  const all = found.groups.flatMap(({ hits }) => hits)
+  const exact = all.filter((hit) => found.text.endsWith(hit.text))
+  if (exact.length === 1) return exact[0]?.href ?? null
   const purchases = found.groups.filter(({ name }) => name === 'Purchases')
   const hits = (purchases.length > 0 ? purchases : found.groups).flatMap((group) => group.hits)
-  return hits.length === 1 ? (hits[0]?.href ?? null) : null
+  return found.isAll && hits.length === 1 ? (hits[0]?.href ?? null) : null
 }

@@ -30,7 +30,7 @@ const FILTERS = ['type', 'outcome', 'environment', 'user', 'conflicting', 'clock
 const REFRESH_MS = 5_000
 
 /** The billing events, or one of them. */
-export function EventsScreen() {
+export function Screen() {
   const [, id] = parts.value
   return id === undefined ? <EventLog /> : <EventScreen id={id} />
 }

@@ -51,7 +51,8 @@ const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
   {
     name: 'Platform',
     onPhone: 'omitted',
-    cell: ({ platform, country }) => placeName(platform, country) || null,
+    cell: ({ platform, country }) =>
+      (platform || country) && <span class="clip">{placeName(platform, country)}</span>,
   },
   {
     name: 'Sign-in',
