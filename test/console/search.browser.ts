@@ -37,7 +37,7 @@ independentTest(
       await page.keyboard.press('Enter')
       await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
     }
-    const { events } = await world.ask('events')
+    const { events } = await world.ask('events?type=RENEWAL')
     await page.keyboard.press('Control+k')
     await page.keyboard.press('Control+a')
     await page.keyboard.type(events[0].eventId)
