@@ -75,7 +75,8 @@ test('the login state shows if operators exist and if the caller is signed in', 
   await using app = await createTestApp({ APP_NAME: 'Trees' })
   const state = async (headers = {}) =>
     (await app.ask('GET', '/console/api/login/state', { headers })).json.response
-  const initialState = { appName: 'Trees', hasOperators: false, isDemo: false, isSignedIn: false }
+  const identity = { appName: 'Trees', environment: 'Local' }
+  const initialState = { ...identity, hasOperators: false, isDemo: false, isSignedIn: false }
   // Only browsers on the same machine get the path of the program.
   const firstCommand = 'homeport operators add your-name'
   expect(await state()).toEqual({ ...initialState, firstCommand })
