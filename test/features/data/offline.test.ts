@@ -128,6 +128,7 @@ test('changes that the server rejects are reported, and do not keep the device f
   expect(sync.getSnapshot()).toMatchObject({ data: { theme: 'dark' }, error: null })
   await sync.change({ theme: 'light' })
   expect(sync.getSnapshot().dropped).toBeNull()
+  await until(() => !sync.getSnapshot().hasUnsent, 'the change is not sent')
 })
 
 test('a change that is too large is refused at once, and loses no earlier change', async () => {
