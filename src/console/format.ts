@@ -10,9 +10,17 @@ export const LOCALE = /^(ar|arc|ckb|dv|fa|he|iw|ku|ps|sd|ug|ur|yi)\b/.test(
 
 /** What the operator has chosen on this device; an empty text is the default of the system. */
 export function readPreferences() {
-  const zone = globalThis.localStorage?.getItem('homeport-zone') ?? ''
-  const theme = globalThis.localStorage?.getItem('homeport-theme') ?? ''
+  const [zone, theme] = ['zone', 'theme'].map(readStored) as [string, string]
   return { theme, zone: zone === '' || isZone(zone) ? zone : '' }
+}
+
+/** Empty also where the browser allows the page no storage. */
+function readStored(name: string): string {
+  try {
+    return globalThis.localStorage?.getItem(`homeport-${name}`) ?? ''
+  } catch {
+    return ''
+  }
 }
 
 function isZone(timeZone: string): boolean {

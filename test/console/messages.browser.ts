@@ -225,7 +225,7 @@ independentTest('the checklist names what is left to set up until it is dismisse
   await show(page, '')
   const checklist = page.getByRole('region', { name: /^Finish the setup/ })
   await checklist.getByText('Next: Send e-mails').click()
-  expect(await textOf(checklist)).toContain('Set SMTP_URL.')
+  expect(await textOf(checklist)).toContain('Set SMTP_URL, such as')
   expect(await checklist.getByRole('link', { name: 'Send e-mails' }).count()).toBe(1)
   await checklist.getByRole('link', { name: 'Schedule backups' }).click()
   await page.getByRole('heading', { name: 'Backups' }).waitFor()

@@ -44,7 +44,7 @@ independentTest('a filter that is set has a chip on a phone, which removes it', 
   await page.getByRole('button', { name: 'Filters', exact: true }).click()
   await page.getByLabel('Country').fill('')
   await page.getByLabel('Country').press('Enter')
-  await page.getByRole('button', { name: /^Show [2-9]\d* users$/ }).click()
+  await page.getByRole('button', { name: /^Show \d{2,} users$/ }).click()
   expect(await page.getByLabel('Status').isVisible()).toBe(false)
   await context.close()
 })
