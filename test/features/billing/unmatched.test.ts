@@ -108,6 +108,19 @@ test('finds the products of purchases from before they were remembered', async (
   expect(await listUnmatched()).toMatchObject([{ productId: 'locked', customerId: 'someone' }])
 })
 
+test('lists a product whose newest purchase was refunded, once it is bought again', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const locked = { product_id: 'locked', entitlement_ids: null }
+  await deliver(app, purchase('ann', locked))
+  const refund = { type: 'EXPIRATION', at: 0.5, purchased_day: 0, expiration_day: 0.5 }
+  await deliver(app, { ...purchase('ann', locked), ...refund })
+  expect(await app.services.listUnmatched()).toEqual([])
+  const ids = { transaction_id: '2000', original_transaction_id: '2000' }
+  await deliver(app, purchase('bob', { ...locked, ...ids }))
+  expect(await app.services.listUnmatched()).toMatchObject([{ customerId: 'bob', lines: 1 }])
+})
+
 test('does not list coins', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))

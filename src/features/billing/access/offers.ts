@@ -41,7 +41,7 @@ const MAX_REMEMBERED = 1_000
 export function createOffers({ db, listPlans, log, now }: OffersDeps) {
   const { purchasedOffers, subscriptions } = db.tables
   const store = prepareUpsert(db, purchasedOffers)
-  const storedAt = new Map<string, number>()
+  const remembered = new Map<string, { purchaseKey: string; at: number }>()
   const reported = new Set<string>()
   return { remember, rememberCounted, report, listUnmatched }
 
@@ -68,12 +68,20 @@ export function createOffers({ db, listPlans, log, now }: OffersDeps) {
     const { environment } = parsePurchaseKey(purchaseKey)
     const key = `${environment} ${offer}`
     const at = now().getTime()
-    const age = at - (storedAt.get(key) ?? Number.NEGATIVE_INFINITY)
-    if ((age >= 0 && age < REFRESH_MS) || !isActive(at)) return
+    const known = remembered.get(key)
+    const isKnownPurchase = known?.purchaseKey === purchaseKey
+    const isRecent = known !== undefined && at >= known.at && at - known.at < REFRESH_MS
+    if (isRecent && !isKnownPurchase) return
+    if (!isActive(at)) {
+      // The next active purchase takes its place.
+      if (isKnownPurchase) remembered.delete(key)
+      return
+    }
+    if (isRecent) return
     await store(tx, { environment, offer, purchaseKey })
     tx.afterCommit(() => {
-      if (storedAt.size >= MAX_REMEMBERED) storedAt.clear()
-      storedAt.set(key, at)
+      if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+      remembered.set(key, { purchaseKey, at })
     })
   }
 
