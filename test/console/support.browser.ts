@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { browserTest, useConsole } from '../support/console.ts'
-import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { publish, textOf, waitUntilLoaded } from '../support/console-browser.ts'
 import { postJson, register } from '../support/requests.ts'
 
 const world = useConsole()
@@ -180,6 +180,16 @@ browserTest('says when a user has paid and it unlocks nothing', async () => {
   await page.getByRole('button', { name: 'Grant access' }).click()
   await page.getByLabel('Entitlement').fill('premium')
   await page.getByText('No plan includes premium.').waitFor()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByRole('link', { name: 'Open the plans' }).click()
+  const product = page.getByRole('listitem').filter({ hasText: 'forgotten_product' })
+  expect(await textOf(product)).toContain('1 active purchase')
+  expect(await textOf(product)).toContain('unlocks nothing')
+  await product.getByRole('button', { name: 'Add to Pro', exact: true }).first().click()
+  await product.waitFor({ state: 'detached' })
+  await publish(page)
+  await page.goto(await subscriptionOf('ida@example.com'))
+  await page.getByLabel('At a glance').getByText('Paying').waitFor()
   await context.close()
 })
 

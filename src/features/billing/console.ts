@@ -3,6 +3,7 @@ import { restoreDots } from '../../lib/text/path-segment.ts'
 import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { closedObject, data, literalUnion } from '../../platform/http/replies/envelope.ts'
 import { planTitle } from './access/access-explanation.ts'
+import type { UnmatchedProduct } from './access/offers.ts'
 import type { Catalogue } from './access/plan-matching.ts'
 import type { PlanLike } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
@@ -18,6 +19,7 @@ type BillingConsoleDeps = {
   eventSearch: EventSearch
   timeline: Timeline
   reconcile: Reconcile | null
+  listUnmatched: () => Promise<UnmatchedProduct[]>
   storeSupport: () => StoreSupport
   listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
   /** The user with this app user id, in the form that the console shows; null for none. */
@@ -50,7 +52,7 @@ const EnvironmentQuery = closedObject({
 /** Console routes for a billing event and the purchases of a user. */
 export function billingConsole(deps: BillingConsoleDeps) {
   const { eventFolding, eventSearch, timeline, reconcile, findUser } = deps
-  const { storeSupport, listPlans } = deps
+  const { storeSupport, listPlans, listUnmatched } = deps
   return new Elysia({ name: 'events-console', prefix: CONSOLE_API })
     .get(
       '/event-count',
@@ -81,6 +83,11 @@ export function billingConsole(deps: BillingConsoleDeps) {
       query: KeyQuery,
       ...allow('reader'),
     })
+    .get(
+      '/billing/unmatched',
+      async () => data({ products: await listUnmatched() }),
+      allow('reader'),
+    )
     .get('/billing/support', async () => data(await readSupportDetails()), allow('reader'))
     .get(
       '/people/:id/timeline',

@@ -7,6 +7,7 @@ import { Records } from '../../editing/records.tsx'
 import { inEnglish, money } from '../../format.ts'
 import { TextField } from '../../ui/fields.tsx'
 import { Action, Card, List } from '../../ui/parts.tsx'
+import { UnmatchedProducts } from './unmatched-products.tsx'
 
 type Plans = Record<string, unknown>[]
 type PreviewReply = {
@@ -47,21 +48,24 @@ export function Screen() {
       preview={() => <Preview />}
     >
       {({ draft, setDraft, schema }) => (
-        <Records
-          records={draft}
-          onChange={setDraft}
-          schema={schema}
-          path="plans"
-          noun="plan"
-          removeVerb="Archive"
-          hidden={listHidden}
-          more={(plan, path, onChange) => (
-            <CustomLimits plan={plan} path={path} onChange={onChange} />
-          )}
-          nameOf={(plan) => inEnglish(plan['name']) || readCode(plan)}
-          codeOf={readCode}
-          summaryOf={(plan) => formatPrice(plan) + (isExample(plan) ? ', example' : '')}
-        />
+        <>
+          <UnmatchedProducts plans={draft} onChange={setDraft} />
+          <Records
+            records={draft}
+            onChange={setDraft}
+            schema={schema}
+            path="plans"
+            noun="plan"
+            removeVerb="Archive"
+            hidden={listHidden}
+            more={(plan, path, onChange) => (
+              <CustomLimits plan={plan} path={path} onChange={onChange} />
+            )}
+            nameOf={(plan) => inEnglish(plan['name']) || readCode(plan)}
+            codeOf={readCode}
+            summaryOf={(plan) => formatPrice(plan) + (isExample(plan) ? ', example' : '')}
+          />
+        </>
       )}
     </Publishing>
   )
