@@ -116,6 +116,11 @@ const others: [alert: string, bad: Record<string, string>, good: Record<string, 
     gauge('billing_events_failed', 0),
   ],
   [
+    'HomeportPaidWithoutAccess',
+    gauge('billing_products_unlocking_nothing', 1),
+    gauge('billing_products_unlocking_nothing', 0),
+  ],
+  [
     'HomeportPlayRefused',
     { 'homeport_play_deliveries_total{code="unauthenticated"}': '0+1x120' },
     { 'homeport_play_deliveries_total{code="ok"}': '0+1x120' },
