@@ -1,4 +1,4 @@
-import { describeConditions, isRule } from '../lib/text/rule-labels.ts'
+import { describeConditions, isRule, languageName } from '../lib/text/rule-labels.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time/durations.ts'
 
 /** The browser's, or English if that is written from right to left, as its formats have control characters. */
@@ -186,9 +186,15 @@ export function value(input: unknown): string {
   if (typeof input === 'string') return input || '(empty)'
   if (typeof input === 'boolean') return input ? 'yes' : 'no'
   if (isRule(input)) return `${value(input.value)} ${describeConditions(input)}`
-  if (Array.isArray(input) && input.every((item) => typeof item === 'string'))
-    return input.join(', ') || '–'
-  return isFeature(input) ? feature(input) : JSON.stringify(input)
+  if (Array.isArray(input)) return input.map(value).join(', ') || '–'
+  if (isFeature(input)) return feature(input)
+  if (typeof input !== 'object') return String(input)
+  const names = Object.keys(input)
+  const isByLanguage = names.every((name) => /^[a-z]{2}(-|$)/.test(name))
+  const parts = Object.entries(input).map(
+    ([name, one]) => `${isByLanguage ? languageName(name) : name}: ${value(one)}`,
+  )
+  return parts.join('; ') || '–'
 }
 
 type Feature = { value: unknown; rules: unknown[] }
