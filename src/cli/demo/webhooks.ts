@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import type { AccessState } from '../../features/billing/access/access-state.ts'
+import { type AccessState, computeAccessState } from '../../features/billing/access/access-state.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import type { Services } from '../../server/services.ts'
 import type { DemoEvent } from './purchases.ts'
@@ -8,16 +8,7 @@ import { idAt } from './random.ts'
 /** Reserved by RFC 6761: no request can reach it. */
 const URL_OF_EXAMPLE = 'https://hooks.example.invalid/homeport'
 const MESSAGES = 24
-const NO_ACCESS: AccessState = {
-  active: false,
-  plan: 'free',
-  entitlements: [],
-  productId: null,
-  store: null,
-  status: null,
-  willRenew: false,
-  expiresAt: null,
-}
+const NO_ACCESS = computeAccessState([], 'free')
 
 /** A disabled webhook endpoint, and its deliveries of the latest purchases. One of them failed at first, one for good. */
 export async function addWebhooks({ db, webhooks, now }: Services, purchases: DemoEvent[]) {
