@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Timeline as TimelineService } from '../../../features/billing/access/timeline.ts'
 import type { Difference } from '../../../lib/text/differences.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
+import { addPrices } from '../../../lib/money/prices.ts'
 import { HOUR_MS } from '../../../lib/time/durations.ts'
 import type { ReplyOf } from '../../api.ts'
 import { day, durationName, money, plural, words } from '../../format.ts'
@@ -61,17 +62,10 @@ export function History({ purchases }: { purchases: Purchase[] }) {
   )
 }
 
-/** What was paid for purchases, each currency by itself; empty for nothing. */
+/** The total paid for purchases, such as `€9.99 + $4.99`; empty for none. */
 export function totalPaid(purchases: Pick<Purchase, 'paid'>[]): string {
-  const parts = Map.groupBy(
-    purchases.flatMap(({ paid }) => paid),
-    ({ currency }) => currency,
-  )
-  return [...parts]
-    .map(([currency, amounts]) => {
-      const amount = amounts.reduce((sum, one) => sum + one.amount, 0)
-      return money({ currency, amount })
-    })
+  return addPrices(purchases.flatMap(({ paid }) => paid))
+    .map(money)
     .join(' + ')
 }
 

@@ -1,6 +1,7 @@
 import { desc, eq } from 'drizzle-orm'
 import { type Difference, differencesBetween } from '../../../lib/text/differences.ts'
-import { type DisplayPrice, moneyMoved } from '../inbox/event-details.ts'
+import { addPrices, type DisplayPrice } from '../../../lib/money/prices.ts'
+import { moneyMoved } from '../inbox/event-details.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { Support } from '../inbox/support.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
@@ -19,7 +20,7 @@ type Entry = {
   receivedAt: string
   outcome: string
   error: string | null
-  /** What was paid, or negative what was paid back: once, whoever reports it. */
+  /** The amount paid; negative for a refund. Each payment has one price, even if several sources report it. */
   price: DisplayPrice | null
   changes: Difference[]
   /** Null unless the event links the purchase to a user. */
@@ -33,7 +34,7 @@ type PurchaseHistory = {
   events: Entry[]
   /** Whether earlier events are not shown. */
   isCut: boolean
-  /** What is paid for it in all, by currency, without what was paid back. */
+  /** The total paid in each currency, less refunds. */
   paid: DisplayPrice[]
 }
 
@@ -97,13 +98,6 @@ function listPrices(events: OrderedEvent[]): Map<OrderedEvent, DisplayPrice> {
     known.add(payment)
   }
   return prices
-}
-
-function addPrices(prices: DisplayPrice[]): DisplayPrice[] {
-  return [...Map.groupBy(prices, ({ currency }) => currency)].map(([currency, parts]) => {
-    const thousandths = parts.reduce((sum, { amount }) => sum + Math.round(amount * 1000), 0)
-    return { currency, amount: thousandths / 1000 }
-  })
 }
 
 /** Times as ISO 8601. */

@@ -1,9 +1,7 @@
+import type { DisplayPrice } from '../../../lib/money/prices.ts'
 import { isRefund } from '../purchases/refunds.ts'
 import type { BillingEvent } from './event.ts'
 import type { Support } from './support.ts'
-
-/** An amount in whole units of a currency; `Money` is in thousandths. */
-export type DisplayPrice = { amount: number; currency: string }
 
 /** Events that report a payment. Others may name the price too, but no money has moved. */
 const PAYMENTS = new Set([
