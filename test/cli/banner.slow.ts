@@ -85,7 +85,7 @@ test('on a terminal, the start ends with addresses and a link that creates the f
   expect(again).toMatch(/Console {8}http:\/\/localhost:\d+\/console\r\n/)
 }, 60_000)
 
-test('an operator who is added meanwhile ends the link', async () => {
+test('adding an operator ends the link', async () => {
   await using homeport = await installExecutable()
   const server = await startOnTerminal(homeport, 'serve')
   await homeport.waitForLogLine('before production')

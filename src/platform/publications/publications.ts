@@ -32,7 +32,7 @@ type PublishedDeps<Content> = {
   store: (tx: Tx, content: Content) => Promise<void>
 } & (
   | { load: (from: Reader) => Promise<Content> }
-  /** For content without tables of its own: the newest version, and this before the first. */
+  /** Content that is stored only as versions; `initial` applies before the first one. */
   | { initial: Content }
 )
 

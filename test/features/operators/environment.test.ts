@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
 
-test('the console is told what the server is for, by the host of BASE_URL', async () => {
+test('labels the console by the host of BASE_URL', async () => {
   for (const [url, environment] of [
     [undefined, 'Local'],
     ['http://localhost:3000', 'Local'],

@@ -85,7 +85,7 @@ function linkHtml(label: string, link: string, style: string): string {
   return `<p style="margin:24px 0 16px"><a class="button" href="${address}" style="${style || 'color:inherit'}">${text}</a></p>`
 }
 
-/** With white or black text, whichever is easier to read (https://www.w3.org/TR/WCAG21/#dfn-relative-luminance). */
+/** A label in white or black, by contrast (https://www.w3.org/TR/WCAG21/#dfn-relative-luminance). */
 function buttonStyle(color: string): string {
   const channels = [1, 3, 5].map((at) => (parseInt(color.slice(at, at + 2), 16) / 255) ** 2.2)
   const [red = 0, green = 0, blue = 0] = channels

@@ -53,7 +53,7 @@ export function home(deps: HomeDeps) {
   )
 }
 
-/** Only a server that was started by hand has a terminal, most likely that of whoever sits here. */
+/** The terminal's link is mentioned only on the server's own machine: it works in no other browser. */
 function describeFirstOperator(command: string, isHere: boolean): string {
   const run = isHere
     ? 'The terminal in which the server was started shows a link that creates the first operator. Or run'
