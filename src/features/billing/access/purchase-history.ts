@@ -1,6 +1,6 @@
 import { desc, eq } from 'drizzle-orm'
-import { type Difference, differencesBetween } from '../../../lib/text/differences.ts'
 import { addPrices, type DisplayPrice } from '../../../lib/money/prices.ts'
+import { type Difference, differencesBetween } from '../../../lib/text/differences.ts'
 import { moneyMoved } from '../inbox/event-details.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { Support } from '../inbox/support.ts'
