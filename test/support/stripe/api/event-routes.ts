@@ -1,0 +1,68 @@
+import type { Core } from '../core.ts'
+import type { FakeEvent } from '../events.ts'
+import { invalid, missing } from './errors.ts'
+import { listAt, textAt } from './form.ts'
+import { isInRange, PAGE_PARAMS, pageOf, rangeParams } from './lists.ts'
+import { type Call, type Finder, type Route, retrieval } from './route.ts'
+
+const MAX_TYPES = 20
+
+export function eventRoutes({ books, events }: Core, find: Finder): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/v1/events',
+      resource: 'event',
+      access: 'read',
+      params: [...PAGE_PARAMS, ...rangeParams('created'), 'type', 'types.*', 'delivery_success'],
+      handle: list,
+    },
+    {
+      method: 'GET',
+      path: '/v1/events/:id',
+      resource: 'event',
+      access: 'read',
+      handle: ({ id, isLive }) => {
+        const found = events.listRetained(isLive).find((event) => event.id === id)
+        if (found === undefined) throw missing('event', id)
+        return found
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/webhook_endpoints',
+      resource: 'webhook',
+      access: 'read',
+      params: PAGE_PARAMS,
+      handle: ({ params, isLive, path }) =>
+        pageOf(books.list('webhook_endpoint', isLive), params, path, 'webhook_endpoint'),
+    },
+    retrieval(find, 'webhook_endpoint', '/v1/webhook_endpoints', 'webhook'),
+  ]
+
+  function list({ params, isLive, path }: Call) {
+    const types = listAt(params, 'types').map(String)
+    const type = textAt(params, 'type')
+    if (types.length > MAX_TYPES) throw invalid('You may only specify up to 20 types.', 'types')
+    if (types.length > 0 && type !== undefined) {
+      throw invalid('You may only specify one of these parameters: type, types.', 'type')
+    }
+    const wanted = type === undefined ? types : [type]
+    const success = textAt(params, 'delivery_success')
+    const matching = events
+      .listRetained(isLive)
+      .filter((event) => isInRange(event.created, params, 'created'))
+      .filter((event) => wanted.length === 0 || wanted.some((name) => hasType(event, name)))
+      .filter((event) => success === undefined || isDelivered(event) === (success === 'true'))
+    return pageOf(matching, params, path, 'event')
+  }
+}
+
+/** `customer.*` stands for all types that begin so. */
+function hasType({ type }: FakeEvent, wanted: string): boolean {
+  return wanted.endsWith('*') ? type.startsWith(wanted.slice(0, -1)) : type === wanted
+}
+
+function isDelivered({ pending_webhooks }: FakeEvent): boolean {
+  return pending_webhooks === 0
+}

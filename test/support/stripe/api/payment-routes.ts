@@ -1,0 +1,65 @@
+import type { Kind } from '../books.ts'
+import type { Core } from '../core.ts'
+import { type Params, textAt } from './form.ts'
+import type { Resource } from './keys.ts'
+import { isInRange, PAGE_PARAMS, pageOf, rangeParams } from './lists.ts'
+import { type Finder, type Route, retrieval } from './route.ts'
+
+type Listed = Extract<
+  Kind,
+  'price' | 'invoice' | 'invoice_payment' | 'charge' | 'refund' | 'dispute' | 'payment_intent'
+>
+
+/** What is only read: prices, invoices and their payments, charges, refunds and disputes. */
+export function paymentRoutes({ books }: Core, find: Finder): Route[] {
+  return [
+    ...read('price', '/v1/prices', 'plan', ['product', 'active']),
+    ...read('invoice', '/v1/invoices', 'invoice', ['customer', 'subscription', 'status']),
+    ...read('invoice_payment', '/v1/invoice_payments', 'invoice', [
+      'invoice',
+      'status',
+      'payment.type',
+      'payment.payment_intent',
+    ]),
+    ...read('payment_intent', '/v1/payment_intents', 'payment_intent', ['customer']),
+    ...read('charge', '/v1/charges', 'charge', ['customer', 'payment_intent']),
+    ...read('refund', '/v1/refunds', 'charge', ['charge', 'payment_intent']),
+    ...read('dispute', '/v1/disputes', 'dispute', ['charge', 'payment_intent']),
+    retrieval(find, 'product', '/v1/products', 'product'),
+  ]
+
+  /** A list that filters by fields, and one object of it. */
+  function read(kind: Listed, path: string, resource: Resource, filters: string[]): Route[] {
+    return [
+      {
+        method: 'GET',
+        path,
+        resource,
+        access: 'read',
+        params: [...PAGE_PARAMS, ...rangeParams('created'), ...filters],
+        handle: ({ params, isLive }) => {
+          const matching = books
+            .list(kind, isLive)
+            .filter((one) => isInRange(one.created, params, 'created'))
+            .filter((one) => filters.every((name) => matches(one, name, params)))
+          return pageOf(matching, params, path, kind)
+        },
+      },
+      retrieval(find, kind, path, resource),
+    ]
+  }
+}
+
+function matches(object: object, name: string, params: Params): boolean {
+  const wanted = textAt(params, name)
+  return wanted === undefined || String(fieldAt(object, name)) === wanted
+}
+
+function fieldAt(object: object, name: string): unknown {
+  if ('parent' in object && name === 'subscription') {
+    return fieldAt(object.parent as object, 'subscription_details.subscription')
+  }
+  let value: unknown = object
+  for (const part of name.split('.')) value = (value as Record<string, unknown> | null)?.[part]
+  return value
+}

@@ -1,0 +1,29 @@
+import type Stripe from 'stripe'
+import type { Core } from './core.ts'
+import { checkAmount } from './currencies.ts'
+import { createPriceObject, createProductObject, type PriceOptions } from './objects/catalog.ts'
+
+export type Catalog = ReturnType<typeof createCatalog>
+
+/** Products and prices, as somebody creates them in the Dashboard. */
+export function createCatalog({ books, timeline }: Core) {
+  return { createProduct, createPrice, archivePrice }
+
+  function createProduct(name = 'Pro', isLive = true): Stripe.Product {
+    const made = { id: books.createId('prod', 14), created: timeline.now(), livemode: isLive }
+    return books.add('product', createProductObject(made, name), isLive)
+  }
+
+  function createPrice(options: PriceOptions = {}, isLive = true): Stripe.Price {
+    const { id = books.createId('price'), amount = 999, currency = 'usd' } = options
+    checkAmount(amount, currency)
+    const product = options.product ?? createProduct(options.nickname, isLive).id
+    const made = { id, created: timeline.now(), livemode: isLive }
+    return books.add('price', createPriceObject(made, product, options), isLive)
+  }
+
+  /** It is sold no longer; subscriptions that have it go on. */
+  function archivePrice(price: Stripe.Price) {
+    price.active = false
+  }
+}

@@ -1,0 +1,166 @@
+import { createHmac } from 'node:crypto'
+import type Stripe from 'stripe'
+import type { seededRandom } from '../../soak/stores/random.ts'
+import type { Core } from './core.ts'
+import { EVENT_TYPES, type FakeEvent, PINNED_VERSION } from './events.ts'
+import { createEndpointObject } from './objects/endpoint.ts'
+import { bodyOfEvent, type EventShape, OLD_VERSION } from './shapes.ts'
+
+/** Sends one request, and returns the status of the response. */
+export type Send = (url: string, body: string, headers: Record<string, string>) => Promise<number>
+
+/** From 0 to 1: how often a delivery never arrives, arrives late, or twice; `shuffled`: in any order. */
+export type Chances = { lost: number; late: number; doubled: number; shuffled: boolean }
+
+export type EndpointOptions = {
+  url: string
+  isLive?: boolean
+  secret?: string
+  shape?: EventShape
+  types?: string[]
+}
+export type Endpoint = {
+  object: Stripe.WebhookEndpoint
+  /** During a rotation there are two, and each signs. */
+  secrets: string[]
+  shape: EventShape
+}
+export type Delivery = {
+  event: FakeEvent
+  endpoint: Endpoint
+  at: number
+  attempts: number
+  /** Of the last attempt; 0 if there was no response. */
+  status: number | null
+}
+export type Deliveries = ReturnType<typeof createDeliveries>
+
+const RETENTION = 3 * 86_400
+const FIRST_PAUSE = 60
+const LONGEST_PAUSE = 12 * 3600
+
+/** Deliveries of events to webhook endpoints, repeated for three days until one succeeds. */
+export function createDeliveries(
+  { books, timeline, events }: Core,
+  random: ReturnType<typeof seededRandom>,
+  chances: Chances,
+) {
+  const endpoints: Endpoint[] = []
+  let waiting: Delivery[] = []
+  const settings = { send: sendByHttp as Send }
+  const sent: Delivery[] = []
+  events.listen(enqueue)
+  return Object.assign(settings, {
+    chances,
+    endpoints,
+    sent,
+    addEndpoint,
+    rotate,
+    deliver,
+    deliverOne,
+    pending,
+    signature,
+  })
+
+  function addEndpoint({ url, isLive = true, secret, shape = 'pinned', types }: EndpointOptions) {
+    const made = { id: books.createId('we'), created: timeline.now(), livemode: isLive }
+    const version = shape === 'old' ? OLD_VERSION : PINNED_VERSION
+    const object = createEndpointObject(made, url, version, types ?? [...EVENT_TYPES])
+    books.add('webhook_endpoint', object, isLive)
+    const endpoint = { object, secrets: [secret ?? books.createId('whsec', 32)], shape }
+    endpoints.push(endpoint)
+    return endpoint
+  }
+
+  /** Adds a secret, or with `isOver` leaves only the new one. */
+  function rotate(endpoint: Endpoint, { isOver = false } = {}): string {
+    if (isOver) endpoint.secrets.splice(1)
+    else endpoint.secrets.unshift(books.createId('whsec', 32))
+    return endpoint.secrets[0] ?? ''
+  }
+
+  function enqueue(event: FakeEvent) {
+    for (const endpoint of endpoints) {
+      const { livemode, enabled_events, status } = endpoint.object
+      const isWanted = enabled_events.includes(event.type) || enabled_events.includes('*')
+      if (livemode !== event.livemode || !isWanted || status !== 'enabled') continue
+      event.pending_webhooks++
+      if (random.chance(chances.lost)) continue
+      for (let copies = random.chance(chances.doubled) ? 2 : 1; copies > 0; copies--) {
+        const delay = random.chance(chances.late) ? random.upTo(12 * 3600) : 0
+        const at = timeline.now() + delay
+        waiting.push({ event, endpoint, at, attempts: 0, status: null })
+      }
+    }
+  }
+
+  /** Makes the deliveries that are due, one after another. */
+  async function deliver(send?: Send): Promise<Delivery[]> {
+    timeline.settle()
+    const now = timeline.now()
+    const due = waiting.filter(({ at }) => at <= now)
+    waiting = waiting.filter(({ at }) => at > now)
+    if (chances.shuffled) shuffle(due)
+    for (const one of due) await attempt(one, send)
+    return due
+  }
+
+  /** Delivers an event now, whatever was planned for it. Returns whether an endpoint took it. */
+  async function deliverOne(event: FakeEvent): Promise<boolean> {
+    const own = waiting.filter((one) => one.event === event)
+    waiting = waiting.filter((one) => one.event !== event)
+    for (const one of own) await attempt(one)
+    return own.some(({ status }) => isSuccess(status))
+  }
+
+  async function attempt(delivery: Delivery, send = settings.send) {
+    const { event, endpoint } = delivery
+    const body = JSON.stringify(bodyOfEvent(event, endpoint.shape))
+    const headers = {
+      'content-type': 'application/json; charset=utf-8',
+      'stripe-signature': signature(body, endpoint.secrets),
+      'user-agent': 'Stripe/1.0 (+https://stripe.com/docs/webhooks)',
+    }
+    delivery.attempts++
+    delivery.status = await send(endpoint.object.url, body, headers).catch(() => 0)
+    sent.push({ ...delivery })
+    if (isSuccess(delivery.status)) {
+      event.pending_webhooks = Math.max(0, event.pending_webhooks - 1)
+      return
+    }
+    const pause = Math.min(FIRST_PAUSE * 4 ** (delivery.attempts - 1), LONGEST_PAUSE)
+    delivery.at = timeline.now() + pause
+    if (delivery.at <= event.created + RETENTION) waiting.push(delivery)
+  }
+
+  function signature(body: string, secrets: string[], time = timeline.now()): string {
+    const signed = secrets.map((secret) => {
+      const mac = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')
+      return `v1=${mac}`
+    })
+    return [`t=${time}`, ...signed, `v0=${'0'.repeat(64)}`].join(',')
+  }
+
+  /** What has not been delivered yet, earliest first. */
+  function pending(): Delivery[] {
+    return waiting.toSorted((a, b) => a.at - b.at)
+  }
+
+  function shuffle(list: Delivery[]) {
+    for (let at = list.length - 1; at > 0; at--) {
+      const other = random.upTo(at + 1)
+      const [one, two] = [list[at], list[other]]
+      if (one && two) [list[at], list[other]] = [two, one]
+    }
+  }
+}
+
+function isSuccess(status: number | null): boolean {
+  return status !== null && status >= 200 && status < 300
+}
+
+async function sendByHttp(url: string, body: string, headers: Record<string, string>) {
+  const response = await fetch(url, { method: 'POST', body, headers, redirect: 'manual' })
+  await response.arrayBuffer()
+  return response.status
+}
