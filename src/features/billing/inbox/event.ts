@@ -28,6 +28,7 @@ export type BillingEvent = {
   productId: string | null
   newProductId: string | null
   priceId: string | null
+  quantity: number | null
   entitlementIds: string[]
   periodType: string | null
   purchasedAt: number | null
@@ -86,6 +87,7 @@ export const NO_EVENT: BillingEvent = {
   productId: null,
   newProductId: null,
   priceId: null,
+  quantity: null,
   entitlementIds: [],
   periodType: null,
   purchasedAt: null,
@@ -125,7 +127,7 @@ const MAX_PRICE = 1_000_000_000
 type Fields = Record<string, unknown>
 
 /** The senders of the events in the log. Homeport's own events are in the billing provider's format. */
-export const PROVIDERS = ['revenuecat', 'app_store', 'play_store'] as const
+export const PROVIDERS = ['revenuecat', 'app_store', 'play_store', 'stripe'] as const
 
 export type Delivery = {
   provider: (typeof PROVIDERS)[number]

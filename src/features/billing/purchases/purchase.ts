@@ -8,6 +8,8 @@ export type Purchase = {
   store: string | null
   productId: string | null
   priceId: string | null
+  /** How many units were bought, each with the seats of its plan; null if the store does not say. */
+  quantity: number | null
   entitlementIds: string[]
   periodType: string | null
   /** In US dollars, only to rank purchases. */
@@ -34,7 +36,7 @@ export type Purchase = {
   stated: { transactionId: string | null } | null
   /** What the billing provider said last about a period that the store has described too. */
   provided: { productId: string | null; expiresAt: number | null } | null
-  /** When each refunded order of a Google purchase was refunded, by order id. */
+  /** When each refunded order of a Google purchase, or invoice of a Stripe one, was refunded, by its id. */
   refundedOrders: Record<string, number> | null
   /** Granted during a store outage, until the real purchase replaces it. */
   isTemporary: boolean
@@ -47,6 +49,7 @@ export const EMPTY_PURCHASE: Purchase = {
   store: null,
   productId: null,
   priceId: null,
+  quantity: null,
   entitlementIds: [],
   periodType: null,
   price: null,
@@ -73,7 +76,8 @@ export const EMPTY_PURCHASE: Purchase = {
 }
 
 export function purchaseFromFirstEvent(event: OrderedEvent): Purchase {
-  const { environment, store, productId, priceId, entitlementIds, periodType, price } = event
+  const { environment, store, productId, priceId, quantity, entitlementIds, periodType, price } =
+    event
   const { purchasedAt, expiresAt } = event
   return {
     ...EMPTY_PURCHASE,
@@ -81,6 +85,7 @@ export function purchaseFromFirstEvent(event: OrderedEvent): Purchase {
     store,
     productId,
     priceId,
+    quantity,
     entitlementIds,
     periodType,
     price,

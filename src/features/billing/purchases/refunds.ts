@@ -18,9 +18,9 @@ function isPartial(purchase: Purchase, { store, price, expiresAt, orderedAt }: O
 
 /** Ends the access of a refunded period. A refund of an earlier period ends nothing. */
 export function applyRefund(before: Purchase, event: OrderedEvent): Purchase {
+  if (isPartial(before, event)) return before
   const purchase = rememberRefund(before, event)
   if (isForEarlierPeriod(purchase, event) || isOfOtherOrder(purchase, event)) return purchase
-  if (isPartial(purchase, event)) return purchase
   return {
     ...purchase,
     cancelReason: event.cancelReason ?? 'CUSTOMER_SUPPORT',
@@ -29,20 +29,42 @@ export function applyRefund(before: Purchase, event: OrderedEvent): Purchase {
   }
 }
 
+/** Ends a refund. One of another order than the current one is only forgotten. */
+export function reverseRefund(before: Purchase, event: OrderedEvent): Purchase {
+  const purchase = forgetRefund(before, event)
+  const isCurrent = purchase.refundedAt !== null && !isOfOtherOrder(purchase, event)
+  return isCurrent ? withoutRefund(purchase) : purchase
+}
+
+export function withoutRefund(purchase: Purchase): Purchase {
+  return { ...purchase, refundedAt: null, endedAt: null, cancelReason: null }
+}
+
 /** Whether a refund without a period is of another order than the current one. */
 function isOfOtherOrder({ stated }: Purchase, event: OrderedEvent): boolean {
   if (event.purchasedAt !== null || event.transactionId === null) return false
   return stated !== null && stated.transactionId !== event.transactionId
 }
 
-/** Google's responses never mention refunds. */
+/** What Google and Stripe say about a subscription never mentions refunds. */
 export function isRefundByOrder(event: OrderedEvent): boolean {
-  return isRefund(event) && event.store === 'PLAY_STORE' && event.transactionId !== null
+  return isRefund(event) && isCurrentState(event) && event.transactionId !== null
+}
+
+/** Whether the store is queried about the present, and its responses do not describe the periods before. */
+export function isCurrentState({ store }: Pick<OrderedEvent, 'store'>): boolean {
+  return store === 'PLAY_STORE' || store === 'STRIPE'
 }
 
 function rememberRefund(purchase: Purchase, event: OrderedEvent): Purchase {
   const { transactionId, orderedAt } = event
   if (!isRefundByOrder(event) || transactionId === null) return purchase
   const refundedOrders = { ...purchase.refundedOrders, [transactionId]: orderedAt }
+  return { ...purchase, refundedOrders }
+}
+
+function forgetRefund(purchase: Purchase, { transactionId }: OrderedEvent): Purchase {
+  if (purchase.refundedOrders === null || transactionId === null) return purchase
+  const { [transactionId]: _reversed, ...refundedOrders } = purchase.refundedOrders
   return { ...purchase, refundedOrders }
 }

@@ -1,7 +1,7 @@
 import type { OrderedEvent } from './event-order.ts'
 import { isDistinctEarlierPeriod, isOfSamePeriod, PERIOD_TOLERANCE_MS } from './periods.ts'
 import { type Purchase, purchaseFromFirstEvent } from './purchase.ts'
-import { applyRefund, isRefund } from './refunds.ts'
+import { applyRefund, isCurrentState, isRefund, reverseRefund, withoutRefund } from './refunds.ts'
 
 /** A store's event describes the purchase or its period, so it replaces what other events said about that period. */
 export function applySnapshot(purchase: Purchase, event: OrderedEvent): Purchase {
@@ -9,9 +9,8 @@ export function applySnapshot(purchase: Purchase, event: OrderedEvent): Purchase
     purchase.startedAt,
     event.startedAt ?? event.purchasedAt ?? event.orderedAt,
   )
-  // Google's response describes the present, and does not say when the period began.
-  const isCurrentState = event.store === 'PLAY_STORE'
-  if (!isCurrentState && isDistinctEarlierPeriod(purchase, event)) return { ...purchase, startedAt }
+  const isPresent = isCurrentState(event)
+  if (!isPresent && isDistinctEarlierPeriod(purchase, event)) return { ...purchase, startedAt }
   const { price, entitlementIds, billingIssueAt, unsubscribedAt } = event
   const isSamePeriod = isOfSamePeriod(purchase, event)
   // Within the same period, fields that a partial snapshot omits keep their values.
@@ -22,7 +21,7 @@ export function applySnapshot(purchase: Purchase, event: OrderedEvent): Purchase
   const refundReason = purchase.refundedAt === null ? null : purchase.cancelReason
   const isPaused = event.expirationReason === 'SUBSCRIPTION_PAUSED'
   // Once a period is over, stores no longer mention its grace period. Google names the reason of an account hold.
-  const isOver = isCurrentState
+  const isOver = isPresent
     ? event.expirationReason === 'BILLING_ERROR'
     : event.expirationReason !== null && event.refundedAt === null
   const pastGrace = isOver && isSamePeriod ? purchase.graceExpiresAt : null
@@ -33,7 +32,7 @@ export function applySnapshot(purchase: Purchase, event: OrderedEvent): Purchase
     purchasedAt: event.purchasedAt ?? (endsAlike(purchase, event) ? purchase.purchasedAt : null),
     periodType: event.periodType ?? (isSamePeriod ? purchase.periodType : null),
     price: price ?? sameProduct?.price ?? null,
-    priceId: sameProduct?.priceId ?? null,
+    priceId: event.priceId ?? sameProduct?.priceId ?? null,
     entitlementIds:
       entitlementIds.length > 0 ? entitlementIds : (sameProduct?.entitlementIds ?? []),
     startedAt,
@@ -72,10 +71,6 @@ function isReversed({ stated, refundedAt }: Purchase, event: OrderedEvent): bool
   return isSame && refundedAt !== null && event.refundedAt === null
 }
 
-function withoutRefund(purchase: Purchase): Purchase {
-  return { ...purchase, refundedAt: null, endedAt: null, cancelReason: null }
-}
-
 /** When a purchase ended: if at the end of its period, then at the end of its grace period if there was one. */
 function findEnd({ endedAt, expiresAt, orderedAt }: OrderedEvent, graceExpiresAt: number | null) {
   if (endedAt === null || endedAt !== expiresAt || graceExpiresAt === null) return endedAt
@@ -96,11 +91,8 @@ export function applyToSnapshotPeriod(purchase: Purchase, event: OrderedEvent): 
   const compared = isCompared ? { ...purchase, provided: { productId, expiresAt } } : purchase
   const filled = productId === purchase.productId ? fillMissing(compared, event) : compared
   if (isRefund(event)) return applyRefund(filled, event)
-  const isReversal =
-    type === 'REFUND_REVERSED' &&
-    purchase.refundedAt !== null &&
-    !isDistinctEarlierPeriod(purchase, event)
-  return isReversal ? withoutRefund(filled) : filled
+  const isReversal = type === 'REFUND_REVERSED' && !isDistinctEarlierPeriod(purchase, event)
+  return isReversal ? reverseRefund(filled, event) : filled
 }
 
 function fillMissing(
