@@ -10,9 +10,9 @@ export type Leased<Item> = Item & { leasedUntil: Date }
 /**
  * `dueAt`: the next attempt, or the end of the lease if there is no `leasedUntil`. A change of it takes the item over.
  */
-type QueueTable = SQLiteTable & { dueAt: AnySQLiteColumn; leasedUntil?: AnySQLiteColumn }
+export type QueueTable = SQLiteTable & { dueAt: AnySQLiteColumn; leasedUntil?: AnySQLiteColumn }
 
-type QueueDeps<Table extends QueueTable, Item extends { id: string }> = Omit<
+export type QueueDeps<Table extends QueueTable, Item extends { id: string }> = Omit<
   WorkersDeps<Leased<Item>>,
   'claim' | 'release'
 > & {

@@ -1,8 +1,8 @@
 import { sha256 } from '../../../lib/crypto/hash.ts'
 import type { Json } from '../../../lib/text/json.ts'
 import type { Delivery } from '../../billing/inbox/event.ts'
+import { redactForLog } from '../json.ts'
 import type { PlayAnswer, PlayItem, PlayState } from './api/answer.ts'
-import { redactForLog } from './api/json.ts'
 import type { PlayReply } from './api/play-store.ts'
 import { playEvent, type SnapshotDocument } from './event.ts'
 

@@ -1,9 +1,8 @@
 import { type Json, toObject } from '../../../../lib/text/json.ts'
 import type { StoredEnvironment } from '../../../billing/environment.ts'
 import { countryCode, type Money, money, readAppUserId } from '../../../billing/inbox/event.ts'
-import { toList } from '../../json-list.ts'
+import { text, time, token, toList } from '../../json.ts'
 import { PlayApiError } from './api-error.ts'
-import { text, time, token } from './json.ts'
 
 export type PurchaseKind = 'subscription' | 'one_time'
 

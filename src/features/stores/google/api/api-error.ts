@@ -1,6 +1,5 @@
 import { type Json, toObject } from '../../../../lib/text/json.ts'
-import { toList } from '../../json-list.ts'
-import { text } from './json.ts'
+import { text, toList } from '../../json.ts'
 
 /**
  * `refused_key`: the service account lacks a permission, or the API is not enabled. `unknown`: no such purchase.

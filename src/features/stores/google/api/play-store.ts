@@ -1,9 +1,8 @@
 import { type Json, toObject } from '../../../../lib/text/json.ts'
-import { toList } from '../../json-list.ts'
+import { text, toList } from '../../json.ts'
 import { convertToProductsV2, type PurchaseKind } from './answer.ts'
 import type { PlayApi } from './api.ts'
 import { PlayApiError } from './api-error.ts'
-import { text } from './json.ts'
 
 /** `kind` is the one to try first. It and `productId` are null until they are known. */
 export type PlayPurchase = {

@@ -1,8 +1,8 @@
 import { sha256 } from '../../../../lib/crypto/hash.ts'
 import { type Json, toObject } from '../../../../lib/text/json.ts'
 import { type BillingEvent, type Delivery, NO_EVENT } from '../../../billing/inbox/event.ts'
+import { redactForLog, text, time, token } from '../../json.ts'
 import type { PurchaseKind } from '../api/answer.ts'
-import { redactForLog, text, time, token } from '../api/json.ts'
 
 /** `changed` is null if the notification concerns no purchase. */
 export type Push = {

@@ -1,6 +1,6 @@
-import { sha256 } from '../../../../lib/crypto/hash.ts'
-import type { Json } from '../../../../lib/text/json.ts'
-import { isStorableText } from '../../../../lib/validation.ts'
+import { sha256 } from '../../lib/crypto/hash.ts'
+import { type Json, toObject } from '../../lib/text/json.ts'
+import { isStorableText } from '../../lib/validation.ts'
 
 /** Google's purchase tokens have about 150 characters. */
 const MAX_TOKEN_LENGTH = 2_000
@@ -43,4 +43,9 @@ export function redactForLog(document: Json): Json {
     const isToken = /purchaseToken$/i.test(key) && typeof value === 'string'
     return isToken ? sha256(value, 'hex') : value
   })
+}
+
+/** The objects in a JSON array; empty for anything else. */
+export function toList(value: unknown): Json[] {
+  return Array.isArray(value) ? value.map(toObject) : []
 }

@@ -1,0 +1,107 @@
+import type { SQL } from 'drizzle-orm'
+import { MINUTE_MS } from '../../../lib/time/durations.ts'
+import { pause } from '../../../platform/jobs/jobs.ts'
+import { createQueue, type QueueDeps, type QueueTable } from '../../../platform/queue/queue.ts'
+import { retryDelay } from '../../../platform/queue/retry-delay.ts'
+import type { Capacity } from '../../../platform/queue/workers.ts'
+import { createPause, type Pause } from './pause.ts'
+
+/** `limited`, `busy` and `unreachable` concern all requests to the store, `refused_key` those with the same key. */
+type StoreError = Error & { reason: string; retryAfterMs: number | null }
+
+type RefreshQueueDeps<Table extends QueueTable, Item extends { id: string }> = Pick<
+  QueueDeps<Table, Item>,
+  'db' | 'name' | 'table' | 'id' | 'load' | 'isRepaired' | 'now' | 'log'
+> & {
+  /** The name of the store's owner, such as Google. */
+  store: string
+  requestsPerSecond: number
+  findDue: (isDue: SQL, limit: number, exceptKeys: string[]) => PromiseLike<{ id: string }[]>
+  /** What the store refuses together: an app, or an environment. */
+  toKey: (item: Item) => string
+  /** Returns an error after which the item is not refreshed again; throws `StoreError` for others. */
+  refresh: (item: Item, signal: AbortSignal) => Promise<StoreError | null>
+  isStoreError: (error: unknown) => error is StoreError
+}
+
+/** Longer than the timeouts of all requests about one item. */
+const LEASE_MS = MINUTE_MS
+const REFUSED_PAUSE_MS = 10 * MINUTE_MS
+/** The pauses of the whole queue, unless the store says how long. */
+const PAUSES = {
+  delays: [1, 2, 4, 8].map((minutes) => minutes * MINUTE_MS),
+  thenMs: 10 * MINUTE_MS,
+}
+const GENERAL = ['limited', 'busy', 'unreachable']
+
+/** Instances may work at once: each item is leased. */
+export function createRefreshQueue<Table extends QueueTable, Item extends { id: string }>(
+  deps: RefreshQueueDeps<Table, Item>,
+) {
+  const { store, requestsPerSecond, toKey, refresh, isStoreError, findDue: find, ...shared } = deps
+  const { db, now, log } = shared
+  let paused = createPause(0, now)
+  const refused = new Map<string, Pause>()
+  let failures = 0
+  let second = { startedAt: 0, asked: 0 }
+  const queue = createQueue<Table, Item>({
+    ...shared,
+    slots: requestsPerSecond,
+    leaseMs: LEASE_MS,
+    findDue,
+    work: refreshInQueue,
+  })
+  // What is aborted is queried again after the next start.
+  return { ...queue, leaseOne, stop: () => queue.stop(0) }
+
+  /** For `run`, whether it is due or not; null while it is being queried. */
+  async function leaseOne(id: string) {
+    const [leased] = await db.write((tx) => queue.lease(tx, [id]))
+    return leased ?? null
+  }
+
+  /** No more than the store may be queried for in a second. */
+  async function findDue(isDue: SQL, { slots, signal }: Capacity) {
+    await waitForRate(signal)
+    if (signal.aborted || paused.isInForce()) return []
+    const except = [...refused].flatMap(([key, one]) => (one.isInForce() ? [key] : []))
+    const limit = Math.min(slots, requestsPerSecond - second.asked)
+    const found = await find(isDue, limit, except)
+    second.asked += found.length
+    return found
+  }
+
+  async function waitForRate(signal: AbortSignal) {
+    const leftMs = 1_000 - (performance.now() - second.startedAt)
+    if (leftMs > 0 && second.asked < requestsPerSecond) return
+    await pause(leftMs, signal)
+    second = { startedAt: performance.now(), asked: 0 }
+  }
+
+  async function refreshInQueue(item: Item, signal: AbortSignal) {
+    try {
+      const error = await refresh(item, signal)
+      if (error !== null) return pauseAfter(error, item)
+      failures = 0
+      refused.delete(toKey(item))
+    } catch (thrown) {
+      // The lease delays the next attempt after any other error.
+      if (!isStoreError(thrown)) throw thrown
+      if (!signal.aborted) pauseAfter(thrown, item)
+    }
+  }
+
+  /** A problem of all items, or of all with a key, pauses them. */
+  function pauseAfter(error: StoreError, item: Item) {
+    const key = toKey(item)
+    if (error.reason === 'refused_key') {
+      if (!refused.has(key)) log.error({ err: error, key }, `${store} refuses to be queried`)
+      refused.set(key, createPause(REFUSED_PAUSE_MS, now))
+      return
+    }
+    if (!GENERAL.includes(error.reason) || paused.isInForce()) return
+    paused = createPause(error.retryAfterMs ?? retryDelay(failures, PAUSES), now)
+    if (failures === 0) log.error({ err: error }, `${store} cannot be queried`)
+    failures++
+  }
+}
