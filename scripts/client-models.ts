@@ -8,14 +8,17 @@ const models = Object.entries<TSchema>(clientModels).toSorted(([one], [other]) =
 /** The models that apps send: their optional members also accept `undefined`. */
 const INPUTS = new Set([
   'AppStorePurchase',
+  'CheckoutRequest',
   'Credentials',
   'EmailCodeAnswer',
   'NewAccount',
   'PasskeyAssertion',
   'PasskeyAttestation',
   'PlayStorePurchase',
+  'PortalRequest',
   'ProfileChanges',
   'SocialLogin',
+  'StripePurchase',
   'SubmittedPurchase',
 ])
 

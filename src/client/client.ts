@@ -213,6 +213,8 @@ export function createClient(options: ClientOptions): Client {
     readSubscription: asUser('get', '/api/user/subscription/v1', 'query'),
     readUsage: asUser('get', '/api/user/usage/v1'),
     submitPurchases: asUser('post', '/api/user/purchases/v1', 'json'),
+    startCheckout: asUser('post', '/api/user/checkout/v1', 'json'),
+    createPortalLink: asUser('post', '/api/user/billing_portal/v1', 'json'),
 
     readAppSettings: asUserIfAny('get', '/api/user/app_settings/v1'),
     readPricingPlans: withoutToken('get', '/api/user/pricing_plans/v1', 'query'),
@@ -289,9 +291,8 @@ export function createClient(options: ClientOptions): Client {
         throw new TypeError('The first argument must be the data, an object.')
       return runCall(options, async (deadline) => {
         const content = { json, query: { version }, deadline }
-        return unwrap<M, typeof DATA>(
-          await withToken((token) => call(method, DATA, token, content)),
-        )
+        const reply = await withToken((token) => call(method, DATA, token, content))
+        return unwrap<M, typeof DATA>(reply)
       })
     }
   }

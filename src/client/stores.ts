@@ -1,7 +1,13 @@
-import type { SubmittedPurchase, SubmittedPurchases } from './models.ts'
+import type {
+  Checkout,
+  CheckoutRequest,
+  PortalRequest,
+  SubmittedPurchase,
+  SubmittedPurchases,
+} from './models.ts'
 import type { CallOptions } from './shared-types.ts'
 
-/** The app stores' purchases. */
+/** Purchases in the app stores and by card. */
 export type StoreFunctions = {
   /**
    * Submits purchases after buying, for every transaction that StoreKit reports at launch, and when the user restores
@@ -15,4 +21,11 @@ export type StoreFunctions = {
     },
     options?: CallOptions,
   ) => Promise<SubmittedPurchases>
+  /**
+   * Sells a plan by card: open `url` in a browser. After the return, submit the session id in the address's `session_id`
+   * with `submitPurchases`.
+   */
+  startCheckout: (request: CheckoutRequest, options?: CallOptions) => Promise<Checkout>
+  /** The page on which the user changes or cancels a subscription that was sold by card. Open it at once. */
+  createPortalLink: (request: PortalRequest, options?: CallOptions) => Promise<{ url: string }>
 }

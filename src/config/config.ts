@@ -17,6 +17,7 @@ import { ratesSettings } from './subjects/rates.ts'
 import { signInContradictions, signInSettings } from './subjects/sign-in.ts'
 import { storageSettings } from './subjects/storage.ts'
 import { storeContradictions, storeSettings } from './subjects/stores.ts'
+import { stripeSettings } from './subjects/stripe.ts'
 import { anyAddress, httpsOrigin } from './values.ts'
 
 export const DEFAULT_DATA_DIR = './data'
@@ -75,6 +76,7 @@ export const SETTINGS = {
   'App links and passkeys': appLinkSettings,
   'Billing provider': billingSettings,
   'App stores': storeSettings,
+  'Sales by card': stripeSettings,
   'Currency rates': ratesSettings,
   'Console and metrics': operationSettings,
   Backups: backupSettings,
@@ -99,6 +101,7 @@ function readSettings({ env, readAll }: SettingsReader) {
     ...readAll(appLinkSettings),
     ...readAll(billingSettings),
     ...readAll(storeSettings),
+    ...readAll(stripeSettings),
     ...readAll(ratesSettings),
     ...readAll(operationSettings),
     ...backups,

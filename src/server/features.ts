@@ -187,6 +187,10 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     billing: billing.services,
     isGuest: async (tx, userId) => (await accounts.find(tx, userId)).loginType === 'guest',
     findIdByEmail: (email) => users.services.findIdByEmail(email),
+    findEmail: async (userId) => {
+      const { email, emailVerifiedAt } = await accounts.find(platform.db.read, userId)
+      return emailVerifiedAt === null ? null : email
+    },
     notifyFormerOwner: (tx, userId, productId) =>
       users.services.users.notifyOfMovedPurchase(tx, userId, productId),
     requestsPerSecond: deps.requestsPerSecond,

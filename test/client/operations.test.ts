@@ -11,6 +11,7 @@ const NOT_FOR_APPS = [
   'receiveBillingEvent',
   'receiveAppStoreNotification',
   'receivePlayNotification',
+  'receiveStripeEvent',
   'receiveAppleAccountNotification',
 ]
 

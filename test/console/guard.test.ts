@@ -38,7 +38,7 @@ const STEP_UP = [
   'GET people/:id/files/:key/open',
   'POST people/:id/files/:key/delete',
   ...['', '/:grantId/revoke'].map((path) => `POST people/:id/grants${path}`),
-  ...['give', 'take-back'].map((path) => `POST purchases/:id/${path}`),
+  ...['cancel', 'give', 'take-back'].map((path) => `POST purchases/:id/${path}`),
   'POST keys/rotate',
   ...['add', ':id/change', ':id/rotate', ':id/remove'].map((path) => `POST webhooks/${path}`),
 ]

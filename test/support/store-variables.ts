@@ -103,6 +103,25 @@ export const STORE_VARIABLES: Record<
   STORE_LENIENCE: ['0', { storeGraceHours: 0 }, ['-1', '73', '1.5']],
   STORE_RECORD_DAYS: ['0', { storeRecordDays: 0 }, ['-1', '3651']],
   STORE_EVIDENCE_DAYS: ['0', { storeRecordDays: 0 }, ['-1', '3651']],
+  STRIPE_API_KEY: ['rk_live_1', { stripeKey: 'rk_live_1' }, ['rk_test_1', 'whsec_1', 'sk_live_']],
+  STRIPE_WEBHOOK_SECRET: [
+    'whsec_1, whsec_2',
+    { stripeSecrets: ['whsec_1', 'whsec_2'] },
+    ['a,b,c', 'a b'],
+  ],
+  STRIPE_SANDBOX_API_KEY: ['sk_test_1', { stripeSandboxKey: 'sk_test_1' }, ['sk_live_1', 'x']],
+  STRIPE_SANDBOX_WEBHOOK_SECRET: ['whsec_1', { stripeSandboxSecrets: ['whsec_1'] }, ['a,b,c']],
+  CHECKOUT_ORIGINS: [
+    'https://a.example, http://localhost:5173',
+    { checkoutOrigins: ['https://a.example', 'http://localhost:5173'] },
+    ['https://a.example/', 'myapp://', '*', 'https://u@a.example'],
+  ],
+  STRIPE_GRACE_DAYS: ['0', { stripeGraceDays: 0 }, ['-1', '63', '1.5']],
+  STRIPE_ON_USER_DELETION: ['cancel', { stripeOnUserDeletion: 'cancel' }, ['keep']],
+  STRIPE_TAX: ['on', { stripeTax: true }, ['yes']],
+  STRIPE_PROMOTION_CODES: ['on', { stripePromotionCodes: true }, ['yes']],
+  STRIPE_PORTAL_CONFIGURATION: ['bpc_1', { stripePortal: 'bpc_1' }, ['1', 'bpc_']],
+  STRIPE_API_URL: ['http://127.0.0.1:1', { stripeApiUrl: 'http://127.0.0.1:1' }, ['x']],
 }
 
 /** The other variables that each of these variables requires. */

@@ -63,6 +63,7 @@ export function createState(clock: Clock, url: string) {
   let ids = 0
   let changes = 0
   return {
+    url,
     users,
     mails,
     clock,

@@ -69,6 +69,7 @@ const SUGGESTIONS: Record<string, () => Suggestion[]> = {
     ['revenuecat', 'RevenueCat'],
     ['app_store', 'App Store'],
     ['play_store', 'Google Play'],
+    ['stripe', 'By card (Stripe)'],
   ],
   currency: () => {
     const names = new Intl.DisplayNames(LOCALE, { type: 'currency' })

@@ -30,42 +30,53 @@ const test = defineAction({
 
 const catchUp = defineAction({
   name: 'stores.catch-up',
-  summary: "Record notifications and refunds that never arrived, from Apple's and Google's history",
+  summary:
+    'Record what notifications that never arrived would have reported, from the stores’ histories',
   label: 'Caught up with the stores',
   role: 'operator',
   input: closedObject({
     since: t.Optional(time('from an earlier time, ISO 8601 (default: where the last run ended)')),
     sandbox: t.Optional(t.Boolean({ description: 'the sandbox instead of production' })),
+    all: t.Optional(
+      t.Boolean({ description: 'every subscription at Stripe, whenever it was sold' }),
+    ),
   }),
   console: null,
   async work(
-    { stores }: { stores: Pick<Stores, 'apps' | 'history' | 'play'> },
-    { since, sandbox = false },
+    { stores }: { stores: Pick<Stores, 'apps' | 'history' | 'play' | 'stripe'> },
+    { since, sandbox = false, all = false },
     { signal },
   ) {
-    const { apps, history, play } = stores
+    const { apps, history, play, stripe } = stores
+    const environment = storedEnvironment(sandbox ? 'sandbox' : 'production')
+    const catchUpStripe = all ? stripe?.catchUpAll : stripe?.catchUp
+    const queued = (await catchUpStripe?.(environment, signal).catch(throwAsReply)) ?? null
+    stripe?.queue.wake()
     const refunds = play === null ? null : await play.voided.catchUp(signal).catch(throwAsReply)
-    const isPlayOnly = play !== null && apps.length === 0
-    const caughtUp = isPlayOnly
+    const isWithoutApple = (play ?? stripe) !== null && apps.length === 0
+    const caughtUp = isWithoutApple
       ? { read: 0, added: 0, refused: 0 }
       : await requireKey(history)
-          .catchUp(storedEnvironment(sandbox ? 'sandbox' : 'production'), {
+          .catchUp(environment, {
             signal,
             ...(since === undefined ? {} : { since: new Date(since) }),
           })
           .catch(throwAsReply)
-    return { ...caughtUp, refunds }
+    return { ...caughtUp, refunds, queued }
   },
   audit: (outcome) => ({ after: outcome }),
   command: {
-    print: ({ read, added, refused, refunds }) =>
+    print: ({ read, added, refused, refunds, queued }) =>
       [
-        ...(read === 0 && refunds !== null
+        ...(read === 0 && (refunds ?? queued) !== null
           ? []
           : [
               `Read ${read} notifications: ${added} were missing${refused === 0 ? '' : `, ${refused} refused`}.`,
             ]),
         ...(refunds === null ? [] : [`Google lists ${refunds} refunds.`]),
+        ...(queued === null
+          ? []
+          : [`Stripe lists ${queued}; the server reads what they are about.`]),
       ].join('\n'),
   },
 })

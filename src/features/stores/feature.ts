@@ -1,4 +1,5 @@
 import type { TSchema } from 'elysia'
+import { hmac } from '../../lib/crypto/hash.ts'
 import type { Feature, Platform, RouteContext } from '../../platform/feature.ts'
 import { nothing } from '../../platform/user-table.ts'
 import type { PlanLike } from '../billing/access/subscription.ts'
@@ -16,6 +17,7 @@ import {
   AppStorePurchase,
   PlayStorePurchase,
   PurchaseSubmission,
+  StripePurchase,
   storePlainPaths,
 } from './model.ts'
 import { purchaseActions } from './purchases/actions.ts'
@@ -26,6 +28,11 @@ import { purchaseRoutes } from './purchases/routes.ts'
 import { storeRoutes } from './routes.ts'
 import { type StoresDb, storeTables } from './schema.ts'
 import { createStores, type StoresNeeds } from './stores.ts'
+import { checkoutRoutes } from './stripe/checkout/routes.ts'
+import { stripeConditions, stripeMetrics } from './stripe/conditions.ts'
+import { stripeEvent } from './stripe/events/event.ts'
+import { CheckoutReply, CheckoutRequest, PortalRequest } from './stripe/model.ts'
+import { stripeRoutes } from './stripe/routes.ts'
 
 type Needs = StoresNeeds & {
   billing: ReturnType<typeof createBillingParts<PlanLike>>
@@ -33,30 +40,41 @@ type Needs = StoresNeeds & {
   findIdByEmail: (email: string) => Promise<string | null>
 }
 
-export const storeEventReaders = { app_store: appleEvent, play_store: playEvent }
+export const storeEventReaders = {
+  app_store: appleEvent,
+  play_store: playEvent,
+  stripe: stripeEvent,
+}
 
 export const storesFeature = {
   tables: storeTables,
   commands: [...storeCommands, ...purchaseCommands],
   lists: purchaseLists,
   actions: [...storeActions, ...purchaseActions],
-  conditions: storeConditions,
-  metrics: storeMetrics,
+  conditions: { ...storeConditions, ...stripeConditions },
+  metrics: { ...storeMetrics, ...stripeMetrics },
   plainPaths: storePlainPaths,
   clientModels: {
     AppStorePurchase,
     PlayStorePurchase,
+    StripePurchase,
+    Checkout: CheckoutReply,
+    CheckoutRequest,
+    PortalRequest,
     SubmittedPurchase: PurchaseSubmission.properties.purchases.items,
   },
   create(platform: Platform<StoresDb>, { billing, ...needs }: Needs) {
     const { config, secrets, now, limits } = platform
     const { eventInbox, subscription } = billing
+    const ownOrigins = config.corsOrigins.filter((one) => one.startsWith('https://'))
     const showsSandbox = config.billingSandbox === 'separate'
     const stores = createStores({
       ...platform,
       ...needs,
       ...billing,
       findCustomerUser: billing.holders.findCustomerUser,
+      readSubscription: subscription.read,
+      serverId: hmac(secrets.pseudonymKey, 'stripe').slice(0, 16),
       settings: config,
       ignoresSandbox: config.billingSandbox === 'ignore',
       publicUrl: config.baseUrl,
@@ -72,6 +90,16 @@ export const storesFeature = {
         const shared = { eventInbox, findIp, hasLimits: limits.isOn, now }
         return playRoutes({ ...shared, play: stores.play })
           .use(storeRoutes({ ...shared, ...stores }))
+          .use(stripeRoutes({ ...shared, stripe: stores.stripe }))
+          .use(
+            checkoutRoutes({
+              stripe: stores.stripe,
+              origins: config.checkoutOrigins.length > 0 ? config.checkoutOrigins : ownOrigins,
+              limits,
+              showsSandbox,
+              signedIn,
+            }),
+          )
           .use(
             purchaseRoutes({
               planSchema: needs.planSchema,
@@ -85,7 +113,7 @@ export const storesFeature = {
           )
       },
       consoleRoutes: () => storeConsole({ stores }),
-      queues: [stores.play, stores.overdue].flatMap((part) => part?.queue ?? []),
+      queues: [stores.play, stores.overdue, stores.stripe].flatMap((part) => part?.queue ?? []),
       jobs: storeJobs(stores),
       userData: {
         playClaims: {
@@ -95,6 +123,7 @@ export const storesFeature = {
           ),
           merging: stores.pendingClaims.mergeUsers,
         },
+        ...stores.stripeUserData,
       },
     }
   },

@@ -2,7 +2,23 @@ import type { Job } from '../../platform/jobs/jobs.ts'
 import type { Stores } from './stores.ts'
 
 export function storeJobs(stores: Stores): Job[] {
-  return [...appleJobs(stores), ...playJobs(stores)]
+  return [...appleJobs(stores), ...playJobs(stores), ...stripeJobs(stores)]
+}
+
+function stripeJobs({ stripe }: Stores): Job[] {
+  if (stripe === null) return []
+  return [
+    {
+      name: 'Stripe events',
+      schedule: ['35 * * * *'],
+      run: async (signal) => {
+        for (const environment of ['PRODUCTION', 'SANDBOX'] as const)
+          await stripe.catchUp(environment, signal)
+        if (stripe.hasKey('production')) await stripe.prices.findProblems()
+      },
+      isDueAtStart: async () => true,
+    },
+  ]
 }
 
 function playJobs({ play, pendingClaims }: Stores): Job[] {

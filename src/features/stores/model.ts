@@ -9,6 +9,7 @@ import {
   time,
 } from '../../platform/http/replies/envelope.ts'
 import { ENVIRONMENTS } from '../billing/environment.ts'
+import { STRIPE_PATH } from './stripe/model.ts'
 
 export const APP_STORE_PATH = '/api/webhooks/app-store/v1'
 
@@ -55,7 +56,7 @@ export const AppStoreNotification = t.Object(
 )
 
 export const PLAY_PATH = '/api/webhooks/play/v1'
-export const storePlainPaths = [APP_STORE_PATH, PLAY_PATH]
+export const storePlainPaths = [APP_STORE_PATH, PLAY_PATH, STRIPE_PATH]
 
 export const PURCHASES_PATH = '/api/user/purchases/v1'
 /** Signed transactions have about 6 kB each. */
@@ -101,20 +102,33 @@ export const PlayStorePurchase = closedObject(
   'a purchase on Google Play',
 )
 
+const sessionId = t.String({
+  pattern: '^cs_(live|test)_[A-Za-z0-9]{1,250}$',
+  description: 'the id of the checkout session, from the address to which the user returned',
+  examples: ['cs_test_a1b2c3'],
+})
+
+export const StripePurchase = closedObject(
+  { store: storeName('stripe'), sessionId },
+  'StripePurchase',
+  'a purchase by card',
+)
+
 const SubmittedPurchase = createUnionModel(
   'store',
-  { app_store: AppStorePurchase, play_store: PlayStorePurchase },
+  { app_store: AppStorePurchase, play_store: PlayStorePurchase, stripe: StripePurchase },
   {
     title: 'SubmittedPurchase',
     description: 'a purchase that a store has confirmed to the app',
     simple: closedObject(
       {
-        store: literalUnion(['app_store', 'play_store'], { description: 'the store' }),
+        store: literalUnion(['app_store', 'play_store', 'stripe'], { description: 'the store' }),
         signedTransaction: t.Optional(signedTransaction),
         ...t.Partial(t.Object(playStoreFields)).properties,
+        sessionId: t.Optional(sessionId),
       },
       'SubmittedPurchase',
-      'with `signedTransaction` in the App Store; with `packageName` and `purchaseToken` on Google Play',
+      'with `signedTransaction` in the App Store; with `packageName` and `purchaseToken` on Google Play; with `sessionId` by card',
     ),
   },
 )

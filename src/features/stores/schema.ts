@@ -2,6 +2,7 @@ import type { Columns } from '../../platform/db/columns.ts'
 import type { Db } from '../../platform/db/db.ts'
 import type { billingTables } from '../billing/schema.ts'
 import type { KnownItem } from './google/snapshot.ts'
+import { stripeTables } from './stripe/schema.ts'
 
 export type StoresDb = Db<ReturnType<typeof billingTables> & ReturnType<typeof storeTables>>
 
@@ -94,5 +95,6 @@ export function storeTables(columns: Columns) {
     storeNotifications,
     playPurchases,
     playClaims,
+    ...stripeTables(columns),
   }
 }

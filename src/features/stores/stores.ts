@@ -1,12 +1,11 @@
 import type { StoreSettings } from '../../config/subjects/stores.ts'
+import type { StripeSettings } from '../../config/subjects/stripe.ts'
 import type { Log } from '../../lib/log/log.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import type { Limits } from '../../platform/limits/limits.ts'
 import type { ExistingUsers } from '../../platform/user-table.ts'
 import { findPlanTitle } from '../billing/access/access-explanation.ts'
 import type { AccessSettings } from '../billing/access/assessment.ts'
-import type { Catalogue } from '../billing/access/plan-matching.ts'
-import type { PlanLike } from '../billing/access/subscription.ts'
 import type { BillingEvent } from '../billing/inbox/event.ts'
 import type { EventInbox } from '../billing/inbox/event-inbox.ts'
 import type { EventLog } from '../billing/inbox/event-log.ts'
@@ -31,13 +30,16 @@ import { createPurchaseSearch, type FoundPurchase } from './purchases/search.ts'
 import { createStoreSnapshots } from './purchases/snapshots.ts'
 import { createSubmissions } from './purchases/submissions.ts'
 import type { StoresDb } from './schema.ts'
+import { createStripeUserData } from './stripe/checkout/user-data.ts'
+import type { StripeContext } from './stripe/context.ts'
+import { createStripeObjects } from './stripe/refresh/objects.ts'
+import { createStripe } from './stripe/stripe.ts'
 
-export type StoresNeeds = {
+export type StoresNeeds = Pick<StripeContext, 'findEmail' | 'listPlans'> & {
   existingUsers: ExistingUsers
   /** By e-mail. */
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (tx: Tx, userId: string) => Promise<boolean>
-  listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
   /** As the console shows it; null for none. */
   findUser: (userId: string) => Promise<unknown>
   requestsPerSecond?: number | undefined
@@ -45,7 +47,9 @@ export type StoresNeeds = {
 
 type StoresDeps = StoresNeeds & {
   db: StoresDb
-  settings: StoreSettings
+  settings: StoreSettings & StripeSettings
+  readSubscription: StripeContext['readSubscription']
+  serverId: string
   ignoresSandbox: boolean
   publicUrl: string | null
   eventLog: Pick<EventLog, 'readEvent'>
@@ -80,12 +84,17 @@ export function createStores(deps: StoresDeps) {
   const storeApps = createStoreApps({ db, now })
   const pendingClaims = createPendingClaims({ db, claims, now })
   const play = createPlay({ ...deps, storeApps, claims, pendingClaims, snapshots })
+  const isGuest = (userId: string) => db.write((tx) => deps.isGuest(tx, userId))
+  const objects = createStripeObjects(deps)
+  const stripe = createStripe({ ...deps, objects, storeApps, claims, snapshots, isGuest })
+  const onDeletion = settings.stripeOnUserDeletion
   const submit = createSubmissions({
     db,
     apps,
     verify,
     appStore,
     submitPlayPurchase: play?.submit ?? null,
+    submitSession: stripe?.submit ?? null,
     claims,
     recordStatement: snapshots.record,
     ignoresSandbox,
@@ -100,6 +109,7 @@ export function createStores(deps: StoresDeps) {
     claims,
     appStore,
     play,
+    stripe,
   })
   return {
     scheduleCheck,
@@ -110,6 +120,8 @@ export function createStores(deps: StoresDeps) {
     submit,
     storeApps,
     play,
+    stripe,
+    stripeUserData: createStripeUserData({ db, objects, onDeletion }),
     pendingClaims,
     overdue,
     purchaseSearch,
@@ -120,9 +132,18 @@ export function createStores(deps: StoresDeps) {
       appStore,
       overdue,
       play,
+      stripe,
     }),
     health: createStoreHealth({ ...deps, checks, apps, storeApps, appStore, play }),
-    status: createStoreStatus({ apps, storeApps, appStore, publicUrl, playStatus, now }),
+    status: createStoreStatus({
+      apps,
+      storeApps,
+      appStore,
+      publicUrl,
+      playStatus,
+      stripeStatus: stripe?.status ?? null,
+      now,
+    }),
     history: appStore && createAppleHistory({ ...deps, appStore, apps, storeApps, verify }),
   }
 

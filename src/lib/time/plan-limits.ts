@@ -18,6 +18,11 @@ export function listStandardLimits(plan: StandardLimits): StandardLimits {
   return Object.fromEntries(entries) as StandardLimits
 }
 
+/** Each unit of a purchase has the plan's seats. */
+export function withSeats<Plan extends StandardLimits>(plan: Plan, units: number): Plan {
+  return units === 1 ? plan : { ...plan, seatLimit: plan.seatLimit * units }
+}
+
 export const STANDARD_LIMITS = Object.keys(STANDARD_PERIODS) as (keyof StandardLimits)[]
 
 type Limits = StandardLimits & { limits?: Record<string, number | null> }

@@ -82,7 +82,7 @@ test('audits a connection test in the same way, and a catch-up with its numbers'
   await typeCommand(app, 'stores test', [], { sandbox: true })
   await typeCommand(app, 'stores catch-up', [], { since: '2026-09-30', sandbox: true })
   const tested = ['stores.test', null, null, { environment: 'SANDBOX' }]
-  const caughtUp = { read: 0, added: 0, refused: 0, refunds: null }
+  const caughtUp = { read: 0, added: 0, refused: 0, refunds: null, queued: null }
   expect(await listChanges(app)).toEqual([
     tested,
     tested,

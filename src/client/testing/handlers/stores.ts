@@ -1,15 +1,16 @@
-import { invalidField } from '../../../lib/errors.ts'
-import { DAY_MS } from '../../../lib/time/durations.ts'
-import type { PurchaseResult } from '../../models.ts'
+import { AppError, invalidField } from '../../../lib/errors.ts'
+import { DAY_MS, HOUR_MS } from '../../../lib/time/durations.ts'
+import type { PricingPlan, PurchaseResult, SubmittedPurchase } from '../../models.ts'
 import type { Handlers } from '../handler-types.ts'
 import { type Purchase, type State, toIso, type User } from '../state.ts'
 import type { SubscriptionGrant } from '../types.ts'
 import type { Purchases } from './purchases.ts'
 
-/** Purchases in the app stores, which apps submit. */
+/** Purchases that apps submit: of the app stores, and by card. */
 export function createStores(
-  { clock, find, users, recordChange }: State,
+  { clock, find, users, recordChange, url }: State,
   { create, read }: Purchases,
+  readPlans: () => PricingPlan[],
 ) {
   const issued = new Map<string, Purchase>()
   const handlers = {
@@ -17,11 +18,27 @@ export function createStores(
       if (!Array.isArray(purchases) || purchases.length === 0)
         throw invalidField('purchases', 'must have 1 to 20 purchases')
       const results = purchases.map((one) => {
-        const token = 'purchaseToken' in one ? one.purchaseToken : one.signedTransaction
-        return submit(find(userId), token, takeOver)
+        return submit(find(userId), toToken(one), takeOver)
       })
       return { results, subscription: read(find(userId), environment) }
     },
+    startCheckout({ plan: code }) {
+      const plan = readPlans().find((one) => one.code === code)
+      if (!plan?.source.includes('stripe'))
+        throw new AppError('not_for_sale', 'This plan is not sold by card now.')
+      const [entitlement = code] = plan.entitlementIds ?? []
+      const sessionId = `cs_test_fake${issued.size + 1}`
+      issued.set(sessionId, create({ entitlement, store: 'STRIPE' }))
+      const expiresAt = new Date(clock.now + HOUR_MS).toISOString()
+      return {
+        url: `${url}/pay/${sessionId}`,
+        sessionId,
+        expiresAt,
+        trialDays: 0,
+        overlapUntil: null,
+      }
+    },
+    createPortalLink: () => ({ url: `${url}/portal` }),
   } satisfies Partial<Handlers>
   return { handlers, issuePurchase }
 
@@ -56,4 +73,9 @@ export function createStores(
     recordChange(user.id, 'subscription')
     return { outcome: 'bound', ...result }
   }
+}
+
+function toToken(one: SubmittedPurchase): string {
+  if ('purchaseToken' in one) return one.purchaseToken
+  return 'sessionId' in one ? one.sessionId : one.signedTransaction
 }

@@ -13,6 +13,7 @@ const PROVIDERS: Record<string, string> = {
   revenuecat: 'RevenueCat',
   app_store: 'App Store',
   play_store: 'Google Play',
+  stripe: 'Stripe',
 }
 const OUTGOING: Column<Outgoing>[] = [
   { name: 'Endpoint', cell: ({ id, url }) => <a href={linkTo(`webhooks/${id}`)}>{url}</a> },

@@ -125,6 +125,7 @@ const VALUES: Record<string, Record<string, string>> = {
     APP_STORE: 'App Store',
     MAC_APP_STORE: 'Mac App Store',
     PLAY_STORE: 'Google Play',
+    STRIPE: 'Stripe',
     RC_BILLING: 'Web billing',
   },
   periodType: {

@@ -92,7 +92,8 @@ function PurchaseCards({ purchase, reload }: CardProps) {
   )
   const product = productName(purchase)
   const isKnownToGoogle = atGoogle !== null && atGoogle.goneAt === null
-  const canAsk = store === 'APP_STORE' || (store === 'PLAY_STORE' && isKnownToGoogle)
+  const isAtStripe = store === 'STRIPE' && source === 'store'
+  const canAsk = store === 'APP_STORE' || isAtStripe || (store === 'PLAY_STORE' && isKnownToGoogle)
   return (
     <>
       <Card title={product}>
@@ -112,6 +113,14 @@ function PurchaseCards({ purchase, reload }: CardProps) {
                 }}
                 // Google may have forgotten the purchase, which is stored too.
                 onFailure={reload}
+              />
+            )}
+            {isAtStripe && purchase.state.willRenew && (
+              <ActionButton
+                path="purchases/:id/cancel"
+                input={{ id: transactionId }}
+                asks={['reason']}
+                onDone={reload}
               />
             )}
             {source !== 'granted' && (
@@ -180,6 +189,7 @@ function linkFacts({ link }: FoundPurchase): Fact[] {
 }
 
 function whyRefreshUnavailable(details: SupportDetails, store: string | null) {
+  if (store === 'STRIPE') return null
   return store === 'PLAY_STORE' ? details.refreshFromGooglePlay : details.refreshFromAppStore
 }
 

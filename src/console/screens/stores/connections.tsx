@@ -7,6 +7,7 @@ import { Action, Badge, Card, Copy, Details, List, Time, TimeAgo, Title } from '
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { PlayCards, PlayNotSetUp, PlaySetUp } from './play-store.tsx'
 import { readStores, type Stores } from './read-stores.ts'
+import { StripeCards, StripeSetUp } from './stripe.tsx'
 
 type StoreApp = Stores['apps'][number]
 type Check = ReplyOf<StoresService['status']['check']>[number]
@@ -19,8 +20,8 @@ export function Screen() {
     <>
       <Title>Stores</Title>
       <Loaded from={stores}>
-        {({ url, hasApiKey, apps, play }) =>
-          apps.length === 0 && play === null ? (
+        {({ url, hasApiKey, apps, play, stripe }) =>
+          apps.length === 0 && (play ?? stripe) === null ? (
             <>
               <AppStoreNotSetUp />
               <PlayNotSetUp />
@@ -36,10 +37,12 @@ export function Screen() {
                   />
                 ))}
                 {play !== null && <PlayCards play={play} />}
+                {stripe !== null && <StripeCards stripe={stripe} />}
               </div>
               <Connection hasAppStore={apps.length > 0} onTested={stores.reload} />
               {apps.length > 0 && <AppStoreSetUp url={url} hasApiKey={hasApiKey} />}
               {play !== null && <PlaySetUp play={play} />}
+              {stripe !== null && <StripeSetUp stripe={stripe} />}
             </>
           )
         }

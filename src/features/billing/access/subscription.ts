@@ -1,5 +1,9 @@
 import { asc, eq, sql } from 'drizzle-orm'
-import { listStandardLimits, type StandardLimits } from '../../../lib/time/plan-limits.ts'
+import {
+  listStandardLimits,
+  type StandardLimits,
+  withSeats,
+} from '../../../lib/time/plan-limits.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import { type Environment, type StoredEnvironment, toEnvironment } from '../environment.ts'
 import type { KeyedPurchase, Projection } from '../projection/projection.ts'
@@ -80,7 +84,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
         ...(toEnvironment(purchase.environment) === environment ? {} : { isSandbox: true }),
       })),
       plan,
-      limits: plan && listStandardLimits(plan),
+      limits: plan && listStandardLimits(withSeats(plan, countUnits(purchases, catalogue))),
     }
     const describeAccess = (): ProvenAccess => {
       const endsAt = findPaidPlan(purchases, catalogue)?.purchase.effectiveEnd ?? null
@@ -101,7 +105,11 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   async function readPlan(userId: string) {
     const { plan, purchases, catalogue } = await assess(userId, 'production', [])
     const purchase = findPaidPlan(purchases, catalogue)?.purchase ?? null
-    return { plan, purchase, renewal: purchase && computeRenewal(purchase) }
+    return {
+      plan: plan && withSeats(plan, purchase?.quantity ?? 1),
+      purchase,
+      renewal: purchase && computeRenewal(purchase),
+    }
   }
 
   /** Best first, with the plan that they give. */
@@ -158,6 +166,10 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     const holder = users.length > 1 ? await holders.findLatest(db.read, users) : userId
     return { customerId, ids, heldBy: holder === userId ? null : (holder ?? null) }
   }
+}
+
+function countUnits(purchases: PurchaseAccess[], catalogue: Catalogue): number {
+  return findPaidPlan(purchases, catalogue)?.purchase.quantity ?? 1
 }
 
 function toReply(purchase: PurchaseAccess) {

@@ -3,8 +3,8 @@ import { MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { StoredEnvironment } from '../../billing/environment.ts'
 import type { StoresDb } from '../schema.ts'
 
-type StoreApp = {
-  store: 'app_store' | 'play_store'
+export type StoreApp = {
+  store: 'app_store' | 'play_store' | 'stripe'
   bundleId: string
   environment: StoredEnvironment
 }

@@ -4,6 +4,7 @@ import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import type { PlayStatus } from '../google/status.ts'
 import { APP_STORE_PATH } from '../model.ts'
+import type { StripeStatus } from '../stripe/status.ts'
 import type { StoreApps } from './apps.ts'
 import { findProblem, type StoreCheck } from './store-check.ts'
 
@@ -15,6 +16,8 @@ type StoreStatusDeps = {
   /** The server's public URL; null if it is not set. */
   publicUrl: string | null
   playStatus: PlayStatus
+  /** Null if Stripe is not set up. */
+  stripeStatus: StripeStatus | null
   now: () => Date
 }
 
@@ -30,7 +33,7 @@ const NO_KEY =
 const NO_URL = 'Set BASE_URL to the public address of this server, beginning with https://.'
 
 export function createStoreStatus(deps: StoreStatusDeps) {
-  const { apps, storeApps, appStore, publicUrl, playStatus, now } = deps
+  const { apps, storeApps, appStore, publicUrl, playStatus, stripeStatus, now } = deps
   return { read, check, test }
 
   /** Each app, with its last notification and the time up to which its history is complete. */
@@ -50,16 +53,19 @@ export function createStoreStatus(deps: StoreStatusDeps) {
       }
     }
     const play = await playStatus.read()
-    return { url: webhookUrl(), hasApiKey: appStore !== null, apps: described, play }
+    const stripe = (await stripeStatus?.read()) ?? null
+    return { url: webhookUrl(), hasApiKey: appStore !== null, apps: described, play, stripe }
   }
 
-  /** Checks the stores that are set up; both if none is. */
+  /** Checks the stores that are set up; the App Store and Google Play if none is. */
   async function check(): Promise<StoreCheck[]> {
     const hasPlay = playStatus.isSetUp
     const hasAppStore = apps.length > 0
+    const hasNone = !hasPlay && !hasAppStore && stripeStatus === null
     return [
-      ...(hasAppStore || !hasPlay ? await checkAppStore() : []),
-      ...(hasPlay || !hasAppStore ? await playStatus.check() : []),
+      ...(hasAppStore || hasNone ? await checkAppStore() : []),
+      ...(hasPlay || hasNone ? await playStatus.check() : []),
+      ...((await stripeStatus?.check()) ?? []),
     ]
   }
 

@@ -153,6 +153,42 @@ const answerRefund = defineAction({
   },
 })
 
+const cancel = defineAction({
+  name: 'purchases.cancel',
+  summary: 'Cancel a subscription that was sold by card, at the end of its period',
+  label: 'Cancelled subscription',
+  role: 'operator',
+  proof: 'stepUp',
+  input: closedObject({
+    ...Purchase,
+    now: t.Optional(t.Boolean({ description: 'end it now, without a refund' })),
+    reason,
+  }),
+  console: 'purchases/:id/cancel',
+  form: {
+    verb: 'Cancel',
+    consequence: 'The subscription does not renew.',
+    done: 'Subscription cancelled',
+  },
+  work: ({ stores }: Needs, { id, now = false }) => stores.actions.cancel(id, now),
+  audit: (purchases, { id, now = false, reason }) => ({
+    target: id,
+    after: { statuses: purchases.map(({ status }) => status), now, reason },
+  }),
+  show: (purchases, { stores }) => stores.withOwners(purchases),
+  command: {
+    arguments: { id: '<subscription-or-invoice>' },
+    options: [['--now', 'end it now, without a refund'], REASON_OPTION],
+    read: ([id = ''], options) => ({
+      id,
+      now: options['now'] === true,
+      reason: readReason(options),
+    }),
+    print: (purchases) =>
+      purchases.map(({ transactionId, status }) => `${transactionId}: ${status}`).join('\n'),
+  },
+})
+
 function toConsumption({ undelivered, prefer }: typeof RefundAnswer.static): Consumption {
   return {
     customerConsented: true,
@@ -166,4 +202,4 @@ function readReason({ reason = 'no reason given' }: Options): string {
   return String(reason)
 }
 
-export const purchaseActions = [refresh, link, unlink, answerRefund]
+export const purchaseActions = [refresh, link, unlink, answerRefund, cancel]

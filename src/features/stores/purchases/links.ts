@@ -12,6 +12,8 @@ import type { Overdue } from '../checks/overdue.ts'
 import { PlayApiError } from '../google/api/api-error.ts'
 import type { Play } from '../google/play.ts'
 import type { StoresDb } from '../schema.ts'
+import { StripeApiError } from '../stripe/api/api-error.ts'
+import type { Stripe } from '../stripe/stripe.ts'
 import type { Claims } from './claims.ts'
 import type { PurchaseSearch } from './search.ts'
 
@@ -26,21 +28,27 @@ type PurchaseActionsDeps = {
   overdue: Overdue | null
   /** Null if Google Play is not set up. */
   play: Play | null
+  /** Null if Stripe is not set up. */
+  stripe: Stripe | null
 }
 
 const MAX_REQUESTS_READ = 1_000
 
 /** Every function throws 404 for an unknown purchase. */
 export function createPurchaseActions(deps: PurchaseActionsDeps) {
-  const { db, eventLog, claims, search, existingUsers, appStore, overdue, play } = deps
+  const { db, eventLog, claims, search, existingUsers, appStore, overdue, play, stripe } = deps
   const { billingEvents } = db.tables
-  return { refresh, link, unlink, answerRefund }
+  return { refresh, link, unlink, answerRefund, cancel }
 
   /** Throws 503 without a key for the store's API. */
   async function refresh(id: string) {
     const [known] = await search.findKnown(id)
     if (known?.store === 'PLAY_STORE' || /^gpa\.|^[0-9a-f]{64}$/i.test(id)) {
       await refreshFromGoogle(known?.transactionId ?? id)
+      return search.findOrThrow(id)
+    }
+    if (known?.store === 'STRIPE') {
+      await requireStripe().refreshPurchase(known.transactionId).catch(throwAsReply)
       return search.findOrThrow(id)
     }
     const [store, checks] = [requireKey(appStore), requireKey(overdue)]
@@ -51,6 +59,23 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
       throw asReply(error)
     }
     return search.findOrThrow(id)
+  }
+
+  /** Only a purchase at Stripe: at the end of its period, or now. Throws 409 for another. */
+  async function cancel(id: string, isNow: boolean) {
+    const [known] = await search.findOrThrow(id)
+    if (known?.store !== 'STRIPE')
+      throw new AppError(
+        'conflict',
+        'Only a subscription that was sold by card can be cancelled here.',
+      )
+    await requireStripe().cancelPurchase(known.transactionId, isNow).catch(throwAsReply)
+    return search.findOrThrow(id)
+  }
+
+  function requireStripe(): Stripe {
+    if (stripe !== null) return stripe
+    throw new AppError('unavailable', 'Stripe is not set up.')
   }
 
   async function refreshFromGoogle(id: string) {
@@ -164,9 +189,13 @@ const NO_TOKEN =
 
 /** Says what to do. */
 export function asReply(error: unknown): unknown {
-  return error instanceof AppleApiError || error instanceof PlayApiError
-    ? new AppError('unavailable', error.message)
+  return [AppleApiError, PlayApiError, StripeApiError].some((kind) => error instanceof kind)
+    ? new AppError('unavailable', (error as Error).message)
     : error
+}
+
+function throwAsReply(error: unknown): never {
+  throw asReply(error)
 }
 
 /** Throws 503 without the key for Apple's API. */

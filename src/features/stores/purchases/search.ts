@@ -23,6 +23,7 @@ import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import type { Play } from '../google/play.ts'
 import type { StoresDb } from '../schema.ts'
+import type { Stripe } from '../stripe/stripe.ts'
 import { createAssessment, isDiffering } from './assessment.ts'
 import type { Claims } from './claims.ts'
 
@@ -35,6 +36,8 @@ type PurchaseSearchDeps = {
   appStore: AppStore | null
   /** Null if Google Play is not set up. */
   play: Pick<Play, 'purchases'> | null
+  /** Null if Stripe is not set up. */
+  stripe: Pick<Stripe, 'findPurchases'> | null
   listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
   accessSettings: AccessSettings
   now: () => Date
@@ -78,7 +81,7 @@ const MAX_WAITING = 20
 const MAX_ROWS_SCANNED = 100_000
 
 export function createPurchaseSearch(deps: PurchaseSearchDeps) {
-  const { db, transactions, claims, existingUsers, appStore, play } = deps
+  const { db, transactions, claims, existingUsers, appStore, play, stripe } = deps
   const { subscriptions, billingAliases } = db.tables
   const searchInTurn = createTaskQueue({ limit: 1, queueLimit: MAX_WAITING, onFull: tooMany })
   const filters = { unclaimed: keepUnclaimed, doubled: keepDoubled, differing: keepDiffering }
@@ -122,6 +125,8 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   async function findKnown(id: string) {
     const hashed = /^[0-9a-f]{64}$/.test(id) ? await play?.purchases.find(db.read, id) : null
     if (hashed) return withTransactions(hashed.items.map(({ line }) => line))
+    const atStripe = (await stripe?.findPurchases(id)) ?? []
+    if (atStripe.length > 0) return withTransactions(atStripe)
     return withKeys(await transactions.listPossibleKeys(id))
   }
 

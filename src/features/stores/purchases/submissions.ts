@@ -13,6 +13,7 @@ import type { VerifyToken } from '../apple/token.ts'
 import type { PlaySubmission, SubmitPlayPurchase } from '../google/submissions.ts'
 import { type Refusal, refusal, type SubmissionResult } from '../model.ts'
 import type { StoresDb } from '../schema.ts'
+import type { StripeSubmission, SubmitSession } from '../stripe/checkout/submissions.ts'
 import type { Claims } from './claims.ts'
 import type { RecordSnapshot } from './snapshots.ts'
 
@@ -24,6 +25,8 @@ type SubmissionsDeps = {
   appStore: AppStore | null
   /** Null if Google Play is not set up. */
   submitPlayPurchase: SubmitPlayPurchase | null
+  /** Null if Stripe is not set up. */
+  submitSession: SubmitSession | null
   claims: Claims
   recordStatement: RecordSnapshot
   ignoresSandbox: boolean
@@ -32,7 +35,7 @@ type SubmissionsDeps = {
 }
 
 type AppStoreSubmission = { store: 'app_store'; signedTransaction: string }
-type Submission = AppStoreSubmission | PlaySubmission
+type Submission = AppStoreSubmission | PlaySubmission | StripeSubmission
 
 /** Limits unconfirmed purchases per network, because all users share Google's quota. */
 const UNCONFIRMED_LIMIT: WindowRule = { name: 'unconfirmed-purchases', max: 200, seconds: 60 * 60 }
@@ -43,7 +46,7 @@ export type Submit = ReturnType<typeof createSubmissions>
 
 export function createSubmissions(deps: SubmissionsDeps) {
   const { db, apps, verify, appStore, claims, recordStatement, ignoresSandbox, log } = deps
-  const { submitPlayPurchase, limits } = deps
+  const { submitPlayPurchase, submitSession, limits } = deps
   return submit
 
   /** In order, with a result for each. `ip`: of the submission. Throws `rate_limited`. */
@@ -60,9 +63,12 @@ export function createSubmissions(deps: SubmissionsDeps) {
 
     async function submitOne(submission: Submission): Promise<SubmissionResult> {
       if (submission.store === 'app_store') return submitTransaction(submission)
-      if (submitPlayPurchase === null) return refusal('store_not_set_up')
       const attempt = await limits.reserve([{ rule: UNCONFIRMED_LIMIT, key: ip }])
-      const result = await submitPlayPurchase(userId, submission, takeOver, deadline)
+      const result =
+        submission.store === 'stripe'
+          ? await submitSession?.(userId, submission, deadline)
+          : await submitPlayPurchase?.(userId, submission, takeOver, deadline)
+      if (result === undefined) return refusal('store_not_set_up')
       if (isConfirmed(result)) await db.write((tx) => attempt.release(tx))
       return result
     }

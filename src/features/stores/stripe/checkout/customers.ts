@@ -1,0 +1,91 @@
+import { and, eq } from 'drizzle-orm'
+import { hmac, sha256 } from '../../../../lib/crypto/hash.ts'
+import type { Reader, Tx } from '../../../../platform/db/db.ts'
+import type { StoredEnvironment } from '../../../billing/environment.ts'
+import { text } from '../../json.ts'
+import { StripeApiError } from '../api/api-error.ts'
+import type { StripeContext } from '../context.ts'
+import type { StripeOwner } from '../events/state.ts'
+
+export type Customers = ReturnType<typeof createCustomers>
+
+/** Each user has one customer per environment. */
+export function createCustomers(deps: StripeContext) {
+  const { db, api, existingUsers, findEmail, serverId } = deps
+  const { stripeCustomers } = db.tables
+  return { require, list, findUser, remember, forget }
+
+  /** The user's current customer, with the present address. Throws `StripeApiError`. */
+  async function require(userId: string, environment: StoredEnvironment): Promise<string> {
+    const known = await list(db.read, userId, environment)
+    const id = known.find(({ isCurrent }) => isCurrent)?.id ?? (await create(known.length))
+    await tellAddress(id)
+    return id
+
+    /** A repetition after a crash gets the same customer, and one after a deletion a new one. */
+    async function create(attempt: number): Promise<string> {
+      const key = ['customer', environment, userId, attempt].join(' ')
+      const reply = await api.call(environment, 'customers', {
+        method: 'POST',
+        params: { metadata: toMetadata(userId) },
+        idempotencyKey: hmac(Buffer.from(serverId), key),
+      })
+      const created = text(reply['id'])
+      if (created === null) throw new StripeApiError('unreadable')
+      await db.write((tx) =>
+        remember(tx, environment, { customer: created, userId, server: serverId }),
+      )
+      return created
+    }
+
+    async function tellAddress(customer: string) {
+      const email = await findEmail(userId)
+      const emailHash = email === null ? null : sha256(email)
+      const before = known.find((one) => one.id === customer)?.emailHash ?? null
+      if (email === null || emailHash === before) return
+      const path = `customers/${customer}`
+      await api.call(environment, path, { method: 'POST', params: { email } })
+      await db.write(async (tx) => {
+        await tx.update(stripeCustomers).set({ emailHash }).where(eq(stripeCustomers.id, customer))
+      })
+    }
+  }
+
+  function toMetadata(userId: string) {
+    return { homeport_user: userId, homeport_server: serverId }
+  }
+
+  function list(from: Reader, userId: string, environment: StoredEnvironment) {
+    return from
+      .select()
+      .from(stripeCustomers)
+      .where(and(eq(stripeCustomers.userId, userId), eq(stripeCustomers.environment, environment)))
+  }
+
+  /** Null if the customer belongs to no user of this server. */
+  async function findUser(from: Reader, customer: string): Promise<string | null> {
+    const isThis = eq(stripeCustomers.id, customer)
+    const [row] = await from.select().from(stripeCustomers).where(isThis)
+    return row?.userId ?? null
+  }
+
+  /** Stores whose customer it is, if it names a user of this server: a restored backup may lack it. */
+  async function remember(tx: Tx, environment: StoredEnvironment, owner: StripeOwner) {
+    const { customer: id, userId, server } = owner
+    if (userId === null || server !== serverId) return
+    const [user] = await existingUsers(tx, [userId])
+    if (user === undefined) return
+    const known = await list(tx, userId, environment)
+    const isCurrent = !known.some((one) => one.isCurrent)
+    await tx
+      .insert(stripeCustomers)
+      .values({ id, environment, userId, isCurrent, emailHash: null })
+      .onConflictDoNothing()
+  }
+
+  /** The next checkout makes a new one. */
+  async function forget(tx: Tx, customer: string) {
+    const isThis = eq(stripeCustomers.id, customer)
+    await tx.update(stripeCustomers).set({ isCurrent: false }).where(isThis)
+  }
+}

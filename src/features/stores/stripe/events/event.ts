@@ -1,0 +1,221 @@
+import { DAY_MS } from '../../../../lib/time/durations.ts'
+import type { StoredEnvironment } from '../../../billing/environment.ts'
+import { type BillingEvent, NO_EVENT } from '../../../billing/inbox/event.ts'
+import { unreadable } from '../../../billing/inbox/event-problem.ts'
+import { toMoney } from '../api/currencies.ts'
+import { type NotificationDocument, notificationEvent } from './notification.ts'
+import type { StripeItem, StripeSubscription } from './state.ts'
+
+/** A response about one item of a subscription. Times in ms. */
+export type SubscriptionDocument = {
+  subscription: Omit<StripeSubscription, 'items'>
+  item: StripeItem
+  /** What the item's invoice cost, as a share of it. */
+  share: number
+  environment: StoredEnvironment
+  type: string
+  askedAt: number
+  /** When the response counts, if the clock was ahead at an earlier one. */
+  orderedAt?: number
+  graceDays: number
+  userId?: string
+  /** The item is no longer part of the subscription. */
+  isRemoved?: true
+}
+
+/** A charge that was paid back, in part, or no longer. Times in ms. */
+export type ChargeDocument = {
+  charge: string
+  invoice: string
+  itemId: string
+  environment: StoredEnvironment
+  type: 'REFUND' | 'REFUND_REVERSED' | 'STRIPE_PARTIAL_REFUND'
+  at: number
+  reason: string
+  /** In the smallest unit of the currency; null if the customer's bank took it back. */
+  paidBack: { amount: number; currency: string } | null
+}
+
+type UnreadableDocument = { unreadable: string; askedAt: number }
+
+type StripeDocument =
+  | SubscriptionDocument
+  | ChargeDocument
+  | UnreadableDocument
+  | NotificationDocument
+
+export function stripeEvent(document: StripeDocument): BillingEvent {
+  if ('notification' in document) return notificationEvent(document)
+  if ('charge' in document) return chargeEvent(document)
+  if ('unreadable' in document) return unreadableEvent(document)
+  return subscriptionEvent(document)
+}
+
+/** What the purchase is now, whatever was known before. */
+function subscriptionEvent(document: SubscriptionDocument): BillingEvent {
+  const { subscription, item, share, environment, type, askedAt, userId } = document
+  const { invoice } = subscription
+  const at = document.orderedAt ?? askedAt
+  const state = describeState(document)
+  return {
+    ...NO_EVENT,
+    id: `${item.id}:${at}`,
+    type,
+    at,
+    environment,
+    hasEnvironment: true,
+    store: 'STRIPE',
+    stated: 'full',
+    appUserId: userId ?? null,
+    isSuggestedOwner: true,
+    productId: item.productId,
+    newProductId: item.nextPriceId,
+    priceId: item.priceId,
+    quantity: item.quantity,
+    periodType: subscription.status === 'trialing' ? 'TRIAL' : 'NORMAL',
+    price: item.currency === 'USD' ? (item.amount * item.quantity) / 100 : null,
+    paid: invoice?.status === 'paid' ? toMoney(invoice.currency, invoice.paid * share) : null,
+    startedAt: subscription.startedAt,
+    purchasedAt: item.startsAt,
+    transactionId: invoice?.id ?? null,
+    originalTransactionId: item.id,
+    ...state,
+    // A test clock may be ahead of this server's.
+    endedAt: state.endedAt === null ? null : Math.min(state.endedAt, askedAt),
+  }
+}
+
+type State = Pick<
+  BillingEvent,
+  | 'expiresAt'
+  | 'graceExpiresAt'
+  | 'endedAt'
+  | 'willRenew'
+  | 'billingIssueAt'
+  | 'unsubscribedAt'
+  | 'cancelReason'
+  | 'expirationReason'
+  | 'autoResumeAt'
+>
+
+const RUNNING: State = {
+  expiresAt: null,
+  graceExpiresAt: null,
+  endedAt: null,
+  willRenew: true,
+  billingIssueAt: null,
+  unsubscribedAt: null,
+  cancelReason: null,
+  expirationReason: null,
+  autoResumeAt: null,
+}
+
+const UNPAID = { cancelReason: 'BILLING_ERROR', expirationReason: 'BILLING_ERROR' }
+const PAUSED = { willRenew: false, expirationReason: 'SUBSCRIPTION_PAUSED' }
+
+/** https://docs.stripe.com/billing/subscriptions/overview#subscription-statuses */
+function describeState(document: SubscriptionDocument): State {
+  const { subscription, item, askedAt } = document
+  const { status, pause, invoice } = subscription
+  const resumesAt = pause?.resumesAt ?? null
+  if (document.isRemoved || item.quantity === 0) {
+    return {
+      ...RUNNING,
+      ...endAt(askedAt),
+      expiresAt: item.endsAt,
+      expirationReason: 'UNSUBSCRIBE',
+    }
+  }
+  const running = { ...RUNNING, ...describeCancellation(subscription, item) }
+  switch (status) {
+    case 'past_due':
+      return { ...running, ...describeUnpaid(document), billingIssueAt: askedAt }
+    case 'unpaid': {
+      const unpaid = describeUnpaid(document)
+      const ended = endAt(Math.min(askedAt, unpaid.graceExpiresAt))
+      return { ...running, ...unpaid, ...ended, ...UNPAID, billingIssueAt: askedAt }
+    }
+    case 'paused':
+      return {
+        ...running,
+        ...PAUSED,
+        endedAt: subscription.pausedAt ?? askedAt,
+        autoResumeAt: resumesAt,
+      }
+    case 'canceled':
+      return { ...running, ...describeEnd(document) }
+    default: {
+      if (pause?.behavior !== 'void') return running
+      const isOver = invoice?.status === 'void' && invoice.isOfCycle
+      const ended = isOver ? { ...PAUSED, endedAt: item.startsAt } : {}
+      return { ...running, willRenew: false, autoResumeAt: resumesAt, ...ended }
+    }
+  }
+}
+
+/** In the flexible billing mode, a cancellation at the end of the period has only a date. */
+function describeCancellation(
+  { cancelAt, cancelAtPeriodEnd, cancelledAt }: SubscriptionDocument['subscription'],
+  { endsAt }: StripeItem,
+) {
+  const isCancelled = cancelAtPeriodEnd || (cancelAt !== null && cancelAt <= endsAt)
+  if (!isCancelled) return { expiresAt: endsAt }
+  return {
+    expiresAt: Math.min(endsAt, cancelAt ?? endsAt),
+    willRenew: false,
+    cancelReason: 'UNSUBSCRIBE',
+    unsubscribedAt: cancelledAt,
+  }
+}
+
+/** The current period is not paid: access lasts as long as Stripe retries the payment. */
+function describeUnpaid({ subscription: { invoice }, item, graceDays }: SubscriptionDocument) {
+  const isOfChange = invoice !== null && !invoice.isOfCycle
+  const due = isOfChange ? invoice.createdAt : item.startsAt
+  return { expiresAt: due, graceExpiresAt: due + graceDays * DAY_MS }
+}
+
+function describeEnd(document: SubscriptionDocument) {
+  const { subscription, askedAt } = document
+  const endedAt = subscription.endedAt ?? askedAt
+  const { cancelReason: reason } = subscription
+  if (reason === 'payment_failed') {
+    const unpaid = describeUnpaid(document)
+    return { ...unpaid, ...endAt(Math.min(endedAt, unpaid.graceExpiresAt)), ...UNPAID }
+  }
+  const word = reason === 'payment_disputed' ? 'CUSTOMER_SUPPORT' : 'UNSUBSCRIBE'
+  return { ...endAt(endedAt), cancelReason: word, expirationReason: word }
+}
+
+function endAt(endedAt: number) {
+  return { endedAt, willRenew: false }
+}
+
+/** The refund of a whole invoice ends access, if it is for the current period. */
+function chargeEvent(document: ChargeDocument): BillingEvent {
+  const { charge, invoice, itemId, environment, type, at, reason, paidBack } = document
+  return {
+    ...NO_EVENT,
+    id: `${type.toLowerCase()}:${charge}:${itemId}:${at}`,
+    type,
+    at,
+    environment,
+    hasEnvironment: true,
+    store: 'STRIPE',
+    transactionId: invoice,
+    originalTransactionId: itemId,
+    cancelReason: reason,
+    paidBack: paidBack && toMoney(paidBack.currency, paidBack.amount),
+  }
+}
+
+function unreadableEvent({ unreadable: id, askedAt }: UnreadableDocument): BillingEvent {
+  return {
+    ...NO_EVENT,
+    id: `unreadable:${id}:${askedAt}`,
+    type: 'STRIPE_UNREADABLE',
+    at: askedAt,
+    store: 'STRIPE',
+    problem: unreadable('status'),
+  }
+}

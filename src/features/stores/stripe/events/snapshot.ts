@@ -1,0 +1,97 @@
+import { sha256 } from '../../../../lib/crypto/hash.ts'
+import type { StoredEnvironment } from '../../../billing/environment.ts'
+import type { Delivery } from '../../../billing/inbox/event.ts'
+import { type SubscriptionDocument, stripeEvent } from './event.ts'
+import type { KnownItem, StripeItem, StripeSubscription } from './state.ts'
+
+type SnapshotInput = {
+  subscription: StripeSubscription
+  environment: StoredEnvironment
+  known: KnownItem[]
+  userId: string | null
+  graceDays: number
+  askedAt: number
+  /** When the response counts: later than all responses before it. */
+  orderedAt: number
+}
+
+/** One event per product, also of those that the subscription no longer has, and what is known then. */
+export function readSnapshots({ subscription, known, ...input }: SnapshotInput): {
+  deliveries: Delivery[]
+  items: KnownItem[]
+} {
+  const { items: current, ...shared } = subscription
+  const total = current.reduce((sum, { amount, quantity }) => sum + amount * quantity, 0)
+  const snapshots = current.map((item, at) => {
+    const share = total === 0 ? Number(at === 0) : (item.amount * item.quantity) / total
+    return read(item, share, false)
+  })
+  const removed = known.filter(({ id, isOver }) => !isOver && !current.some((one) => one.id === id))
+  const others = known.filter(({ id, isOver }) => isOver && !current.some((one) => one.id === id))
+  const ended = removed.map((item) => read({ ...item, amount: 0, currency: '' }, 0, true))
+  const changed = [...snapshots, ...ended]
+  return {
+    deliveries: changed.map(({ delivery }) => delivery),
+    items: [...changed.map(({ item }) => item), ...others],
+  }
+
+  function read(item: StripeItem, share: number, isRemoved: boolean) {
+    const before = known.find(({ id }) => id === item.id)
+    const { environment, userId, graceDays, askedAt, orderedAt } = input
+    const document: SubscriptionDocument = {
+      subscription: shared,
+      item,
+      share,
+      environment,
+      type: '',
+      askedAt,
+      ...(orderedAt === askedAt ? {} : { orderedAt }),
+      graceDays,
+      ...(userId === null ? {} : { userId }),
+      ...(isRemoved ? { isRemoved } : {}),
+    }
+    const event = stripeEvent(document)
+    const after: KnownItem = {
+      id: item.id,
+      productId: item.productId,
+      priceId: item.priceId,
+      quantity: item.quantity,
+      status: subscription.status,
+      invoiceId: subscription.invoice?.id ?? null,
+      startsAt: item.startsAt,
+      endsAt: item.endsAt,
+      nextPriceId: item.nextPriceId,
+      willRenew: event.willRenew === true,
+      isOver: event.endedAt !== null,
+    }
+    const typed = { ...document, type: chooseType(before, after) }
+    const bytes = Buffer.from(JSON.stringify(typed))
+    const content = [shared, item, share, graceDays, userId, isRemoved]
+    const hash = sha256(JSON.stringify(content), 'hex')
+    return {
+      item: after,
+      delivery: { provider: 'stripe' as const, event: stripeEvent(typed), bytes, hash },
+    }
+  }
+}
+
+export function toPurchaseKey(environment: StoredEnvironment, { id }: KnownItem): string {
+  return `${environment}|${id}`
+}
+
+const FAILED = ['past_due', 'unpaid']
+
+/** What happened since the last response. Of several changes, the history shows only the last one. */
+function chooseType(before: KnownItem | undefined, after: KnownItem): string {
+  if (after.isOver) return before?.isOver ? 'HOMEPORT_RECONCILED' : 'EXPIRATION'
+  if (before === undefined) return 'INITIAL_PURCHASE'
+  if (FAILED.includes(after.status))
+    return FAILED.includes(before.status) ? 'HOMEPORT_RECONCILED' : 'BILLING_ISSUE'
+  const isResumed = before.isOver || FAILED.includes(before.status)
+  if (isResumed || before.startsAt !== after.startsAt) return 'RENEWAL'
+  const isSameOffer = before.priceId === after.priceId && before.quantity === after.quantity
+  if (!isSameOffer || before.nextPriceId !== after.nextPriceId) return 'PRODUCT_CHANGE'
+  if (before.willRenew !== after.willRenew)
+    return after.willRenew ? 'UNCANCELLATION' : 'CANCELLATION'
+  return after.endsAt > before.endsAt ? 'SUBSCRIPTION_EXTENDED' : 'HOMEPORT_RECONCILED'
+}

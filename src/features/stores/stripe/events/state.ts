@@ -1,0 +1,170 @@
+import { type Json, toObject } from '../../../../lib/text/json.ts'
+import { readAppUserId } from '../../../billing/inbox/event.ts'
+import { text, toList } from '../../json.ts'
+import { StripeApiError } from '../api/api-error.ts'
+
+const STATUSES = [
+  'incomplete',
+  'incomplete_expired',
+  'trialing',
+  'active',
+  'past_due',
+  'unpaid',
+  'paused',
+  'canceled',
+] as const
+type Status = (typeof STATUSES)[number]
+
+/** One product of a subscription. Times in ms. */
+export type StripeItem = {
+  /** Such as `si_…`. */
+  id: string
+  productId: string
+  priceId: string
+  quantity: number
+  startsAt: number
+  endsAt: number
+  /** Of one unit, in the smallest unit of the currency. */
+  amount: number
+  currency: string
+  /** The price that replaces this one with the next period. */
+  nextPriceId: string | null
+}
+
+/** A subscription, without personal data. Times in ms. */
+export type StripeSubscription = {
+  id: string
+  status: Status
+  startedAt: number
+  cancelAt: number | null
+  cancelAtPeriodEnd: boolean
+  cancelledAt: number | null
+  endedAt: number | null
+  cancelReason: string | null
+  pausedAt: number | null
+  /** What happens to invoices while their collection is paused. */
+  pause: { behavior: string; resumesAt: number | null } | null
+  invoice: {
+    id: string
+    status: string
+    createdAt: number
+    /** Whether it is for a new period, and not for a change within one. */
+    isOfCycle: boolean
+    /** In the smallest unit of the currency. */
+    paid: number
+    currency: string
+  } | null
+  items: StripeItem[]
+}
+
+/** What a response says about the owner. */
+export type StripeOwner = {
+  customer: string
+  /** The user and the Homeport server that sold the subscription; null for another seller. */
+  userId: string | null
+  server: string | null
+}
+
+/** An item, after the last response. */
+export type KnownItem = Pick<StripeItem, 'id' | 'productId' | 'priceId' | 'quantity'> & {
+  status: Status
+  invoiceId: string | null
+  startsAt: number
+  endsAt: number
+  nextPriceId: string | null
+  willRenew: boolean
+  isOver: boolean
+}
+
+/** What `readSubscription` needs to know. */
+export const EXPANDED = ['latest_invoice', 'schedule', 'customer']
+
+/** Throws `StripeApiError` for a subscription in an unknown state. */
+export function readSubscription(reply: Json): StripeSubscription {
+  const status = STATUSES.find((one) => one === reply['status'])
+  const id = text(reply['id'])
+  const startedAt = time(reply['start_date'])
+  if (!status || id === null || startedAt === null) throw new StripeApiError('unreadable')
+  const pause = toObject(reply['pause_collection'])
+  const paused = toObject(toObject(reply['status_details'])['paused'])
+  return {
+    id,
+    status,
+    startedAt,
+    cancelAt: time(reply['cancel_at']),
+    cancelAtPeriodEnd: reply['cancel_at_period_end'] === true,
+    cancelledAt: time(reply['canceled_at']),
+    endedAt: time(reply['ended_at']),
+    cancelReason: text(toObject(reply['cancellation_details'])['reason']),
+    pausedAt: time(paused['transitioned_at']),
+    pause:
+      text(pause['behavior']) === null
+        ? null
+        : { behavior: String(pause['behavior']), resumesAt: time(pause['resumes_at']) },
+    invoice: readInvoice(toObject(reply['latest_invoice'])),
+    items: toList(toObject(reply['items'])['data']).map((item) => readItem(item, reply)),
+  }
+}
+
+export function readOwner(reply: Json): StripeOwner {
+  const expanded = toObject(reply['customer'])
+  const customer = text(reply['customer']) ?? text(expanded['id'])
+  if (customer === null) throw new StripeApiError('unreadable')
+  const named = [reply, expanded].map(({ metadata }) => toObject(metadata))
+  const metadata = named.find((one) => text(one['homeport_user']) !== null) ?? {}
+  return {
+    customer,
+    userId: readAppUserId(metadata['homeport_user']),
+    server: text(metadata['homeport_server']),
+  }
+}
+
+function readInvoice(invoice: Json): StripeSubscription['invoice'] {
+  const id = text(invoice['id'])
+  if (id === null) return null
+  const reason = text(invoice['billing_reason'])
+  return {
+    id,
+    status: text(invoice['status']) ?? '',
+    createdAt: time(invoice['created']) ?? 0,
+    isOfCycle: reason === 'subscription_cycle' || reason === 'subscription_create',
+    paid: Number(invoice['amount_paid'] ?? 0),
+    currency: String(invoice['currency'] ?? '').toUpperCase(),
+  }
+}
+
+/** Before 2025, the period stood in the subscription. */
+function readItem(item: Json, subscription: Json): StripeItem {
+  const price = toObject(item['price'])
+  const id = text(item['id'])
+  const [startsAt, endsAt] = ['current_period_start', 'current_period_end'].map((name) =>
+    time(item[name] ?? subscription[name]),
+  )
+  if (id === null || startsAt == null || endsAt == null) throw new StripeApiError('unreadable')
+  const priceId = text(price['id']) ?? ''
+  return {
+    id,
+    productId: text(price['product']) ?? text(toObject(price['product'])['id']) ?? '',
+    priceId,
+    quantity: Number(item['quantity'] ?? 1),
+    startsAt,
+    endsAt,
+    amount: Number(price['unit_amount'] ?? 0),
+    currency: String(price['currency'] ?? '').toUpperCase(),
+    nextPriceId: readNextPrice(toObject(subscription['schedule']), endsAt, priceId),
+  }
+}
+
+/** The price that a schedule has for the next period; null for the same one. */
+function readNextPrice({ phases }: Json, endsAt: number, priceId: string): string | null {
+  const next = toList(phases).find(({ start_date: start }) => time(start) === endsAt)
+  const prices = toList(next?.['items']).flatMap(
+    ({ price }) => text(price) ?? text(toObject(price)['id']) ?? [],
+  )
+  return prices.includes(priceId) ? null : (prices[0] ?? null)
+}
+
+/** Stripe's times are in seconds. */
+export function time(value: unknown): number | null {
+  return Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) * 1000 : null
+}

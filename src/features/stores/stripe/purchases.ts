@@ -1,0 +1,67 @@
+import { and, desc, eq, inArray } from 'drizzle-orm'
+import { AppError } from '../../../lib/errors.ts'
+import { utf8 } from '../../billing/inbox/event-log.ts'
+import { listKeys } from '../../billing/purchases/purchase-key.ts'
+import type { StripeContext } from './context.ts'
+import { isObjectId } from './events/notification.ts'
+import type { StripeObject } from './refresh/objects.ts'
+import type { StripeQueue } from './refresh/queue.ts'
+
+const REFRESH_TIMEOUT_MS = 20_000
+
+/** For operators. */
+export function createStripePurchases({
+  db,
+  api,
+  objects,
+  queue,
+}: StripeContext & { queue: StripeQueue }) {
+  const { stripeObjects, billingEvents } = db.tables
+  return { findPurchases, refreshPurchase, cancelPurchase }
+
+  /** The ids of its items, by a subscription, a customer or a charge. */
+  async function findPurchases(id: string): Promise<string[]> {
+    if (!isObjectId(id)) return []
+    const which = id.startsWith('cus_') ? eq(stripeObjects.customer, id) : eq(stripeObjects.id, id)
+    const found = await objects.load(db.read, which)
+    return found.flatMap(({ items }) => items.map((item) => item.id))
+  }
+
+  /** By the id of an item. Throws `StripeApiError`. */
+  async function refreshPurchase(itemId: string) {
+    const { id } = await findSubscription(itemId)
+    await queue.refreshNow(id, AbortSignal.timeout(REFRESH_TIMEOUT_MS))
+  }
+
+  /** By the id of an item: at the end of the period, or now. Throws `StripeApiError`. */
+  async function cancelPurchase(itemId: string, isNow: boolean) {
+    const { id, environment } = await findSubscription(itemId)
+    await api.call(environment, `subscriptions/${id}`, {
+      method: isNow ? 'DELETE' : 'POST',
+      params: isNow ? {} : { cancel_at_period_end: true },
+    })
+    await refreshPurchase(itemId)
+  }
+
+  /** Throws 404 for one that is known from the billing provider only. */
+  async function findSubscription(itemId: string): Promise<StripeObject> {
+    const [latest] = await db.read
+      .select({ body: billingEvents.body })
+      .from(billingEvents)
+      .where(
+        and(
+          inArray(billingEvents.purchaseKey, listKeys(itemId)),
+          eq(billingEvents.provider, 'stripe'),
+        ),
+      )
+      .orderBy(desc(billingEvents.orderedAt))
+      .limit(1)
+    const { subscription } = latest ? JSON.parse(utf8(latest.body)) : {}
+    const found = subscription && (await objects.find(db.read, subscription.id))
+    if (found) return found
+    throw new AppError(
+      'not_found',
+      'The subscription was not sold by this server. Run "homeport stores catch-up --all".',
+    )
+  }
+}

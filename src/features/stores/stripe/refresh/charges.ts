@@ -1,0 +1,129 @@
+import { sha256 } from '../../../../lib/crypto/hash.ts'
+import { type Json, toObject } from '../../../../lib/text/json.ts'
+import type { Tx } from '../../../../platform/db/db.ts'
+import { text, toList } from '../../json.ts'
+import { StripeApiError } from '../api/api-error.ts'
+import type { StripeContext } from '../context.ts'
+import { type ChargeDocument, stripeEvent } from '../events/event.ts'
+import { findTarget } from '../events/notification.ts'
+import type { StripeObject } from './objects.ts'
+
+export type Charges = ReturnType<typeof createCharges>
+
+/** Refunds that count: a bank may take days to confirm one. */
+const PAID_BACK = ['succeeded', 'pending']
+/** In these states the customer's bank has not taken the money back. */
+const WITHOUT_LOSS = [
+  'won',
+  'prevented',
+  'warning_needs_response',
+  'warning_under_review',
+  'warning_closed',
+]
+
+/** Records refunds and disputes, which no response about a subscription mentions. */
+export function createCharges({ db, api, objects, eventInbox, now }: StripeContext) {
+  return { refresh }
+
+  /** Throws `StripeApiError`. */
+  async function refresh(object: StripeObject, signal?: AbortSignal) {
+    const askedAt = now().getTime()
+    const charge = await api.call(object.environment, `charges/${object.id}`, {
+      params: { expand: ['refunds'] },
+      signal,
+    })
+    const invoice = await findInvoice(object, charge, signal)
+    const subscription = invoice === null ? null : findTarget(invoice.id, invoice.reply)
+    if (invoice === null || !subscription?.id.startsWith('sub_')) {
+      await db.write((tx) => objects.remove(tx, object))
+      return
+    }
+    const isDisputed = charge['disputed'] === true && (await isLost(object, signal))
+    await db.write(async (tx) => {
+      const known = await objects.find(tx, subscription.id)
+      if (known === null || known.askedAt === null) {
+        // The refund counts once the subscription is known.
+        if (known === null) await objects.enqueue(tx, object.environment, subscription)
+        throw new StripeApiError('busy')
+      }
+      await record(tx, object, {
+        charge,
+        invoice: invoice.id,
+        isDisputed,
+        askedAt,
+        items: known.items,
+      })
+    })
+  }
+
+  /** Null if the charge is for something else. */
+  async function findInvoice({ environment }: StripeObject, charge: Json, signal?: AbortSignal) {
+    const intent = text(charge['payment_intent'])
+    if (intent === null) return null
+    const params = { payment: { type: 'payment_intent', payment_intent: intent } }
+    const payments = await api.call(environment, 'invoice_payments', { params, signal })
+    const id = text(toList(payments['data'])[0]?.['invoice'])
+    return id === null
+      ? null
+      : { id, reply: await api.call(environment, `invoices/${id}`, { signal }) }
+  }
+
+  async function isLost({ id, environment }: StripeObject, signal?: AbortSignal) {
+    const disputes = await api.call(environment, 'disputes', { params: { charge: id }, signal })
+    return toList(disputes['data']).some(({ status }) => !WITHOUT_LOSS.includes(String(status)))
+  }
+
+  type Found = {
+    charge: Json
+    invoice: string
+    isDisputed: boolean
+    askedAt: number
+    items: StripeObject['items']
+  }
+
+  async function record(tx: Tx, object: StripeObject, found: Found) {
+    const { charge, invoice, isDisputed, askedAt, items } = found
+    const currency = String(charge['currency'] ?? '').toUpperCase()
+    const refunds = toList(toObject(charge['refunds'])['data']).filter(({ status }) =>
+      PAID_BACK.includes(String(status)),
+    )
+    const refunded = refunds.reduce((sum, { amount }) => sum + Number(amount ?? 0), 0)
+    const isPaidBack = isDisputed || (refunded > 0 && refunded >= Number(charge['amount'] ?? 0))
+    const change = isPaidBack ? 'REFUND' : object.isPaidBack ? 'REFUND_REVERSED' : null
+    const type = change ?? (refunded > 0 ? 'STRIPE_PARTIAL_REFUND' : null)
+    const isNew = isPaidBack !== object.isPaidBack || type === 'STRIPE_PARTIAL_REFUND'
+    for (const { id: itemId } of type !== null && isNew ? items : []) {
+      await recordEvent(tx, {
+        charge: object.id,
+        invoice,
+        itemId,
+        environment: object.environment,
+        type,
+        at: askedAt,
+        reason: isDisputed ? 'DISPUTED' : 'CUSTOMER_SUPPORT',
+        paidBack:
+          type === 'REFUND_REVERSED'
+            ? null
+            : { amount: refunded || Number(charge['amount'] ?? 0), currency },
+      } as ChargeDocument)
+    }
+    await objects.finish(tx, object, {
+      isPaidBack,
+      askedAt: new Date(askedAt),
+      dueAt: null,
+      attempts: 0,
+    })
+  }
+
+  async function recordEvent(tx: Tx, document: ChargeDocument) {
+    const bytes = Buffer.from(JSON.stringify(document))
+    const { at: _at, ...content } = document
+    const hash = sha256(JSON.stringify(content), 'hex')
+    await eventInbox.recordOnce(tx, {
+      provider: 'stripe',
+      event: stripeEvent(document),
+      bytes,
+      hash,
+    })
+  }
+}

@@ -1,0 +1,130 @@
+import {
+  and,
+  asc,
+  eq,
+  gt,
+  inArray,
+  isNotNull,
+  lte,
+  notInArray,
+  or,
+  type SQL,
+  sql,
+} from 'drizzle-orm'
+import type { Reader, Tx } from '../../../../platform/db/db.ts'
+import type { StoredEnvironment } from '../../../billing/environment.ts'
+import type { StoresDb } from '../../schema.ts'
+import type { Target } from '../events/notification.ts'
+
+type StripeObjectsDeps = { db: StoresDb; now: () => Date; newId: () => string }
+
+type Row = StoresDb['tables']['stripeObjects']['$inferSelect']
+
+export type StripeObject = Omit<Row, 'environment' | 'task'> & {
+  environment: StoredEnvironment
+  task: Task
+}
+
+/** What to do with an object: a deleted user's customer is deleted or cancelled, and an open checkout is closed. */
+export type Task = 'read' | 'delete' | 'cancel' | 'expire'
+
+export type StripeObjects = ReturnType<typeof createStripeObjects>
+
+/** The events about one purchase arrive together, and share a request. */
+const SETTLE_MS = 2_000
+const NOT_LEASED = new Date(0)
+
+/** What to query Stripe about, or to do there. */
+export function createStripeObjects({ db, now, newId }: StripeObjectsDeps) {
+  const { stripeObjects } = db.tables
+  return { enqueue, enqueueAllOf, findDue, load, find, finish, remove, countDue, isRetry }
+
+  async function enqueue(
+    tx: Tx,
+    environment: StoredEnvironment,
+    { id, customer, userId }: Target,
+    task: Task = 'read',
+  ) {
+    const due = {
+      task,
+      dueAt: new Date(now().getTime() + (task === 'read' ? SETTLE_MS : 0)),
+      mark: newId(),
+      attempts: 0,
+      ...(customer === null ? {} : { customer }),
+      ...(userId === null ? {} : { userId }),
+    }
+    await tx
+      .insert(stripeObjects)
+      .values({ id, environment, items: [], isPaidBack: false, leasedUntil: NOT_LEASED, ...due })
+      .onConflictDoUpdate({ target: stripeObjects.id, set: due })
+  }
+
+  /** The known subscriptions of a customer. */
+  async function enqueueAllOf(tx: Tx, customer: string) {
+    await tx
+      .update(stripeObjects)
+      .set({ dueAt: now(), mark: newId(), attempts: 0 })
+      .where(and(eq(stripeObjects.customer, customer), isNotNull(stripeObjects.askedAt)))
+  }
+
+  /** Due objects of the environments other than `except`. */
+  function findDue(isDue: SQL, limit: number, except: string[]) {
+    return db.read
+      .select({ id: stripeObjects.id })
+      .from(stripeObjects)
+      .where(and(isDue, notInArray(stripeObjects.environment, except)))
+      .orderBy(asc(stripeObjects.dueAt))
+      .limit(limit)
+  }
+
+  async function load(from: Reader, which: SQL): Promise<StripeObject[]> {
+    return (await from.select().from(stripeObjects).where(which)) as StripeObject[]
+  }
+
+  async function find(from: Reader, id: string): Promise<StripeObject | null> {
+    return (await load(from, eq(stripeObjects.id, id)))[0] ?? null
+  }
+
+  /**
+   * Ends the lease. An object that was queued again meanwhile stays due. False, storing nothing, if another process has
+   * leased it.
+   */
+  async function finish(tx: Tx, leased: StripeObject, changes: Partial<Row>): Promise<boolean> {
+    const { mark, dueAt, attempts } = stripeObjects
+    const isSame = eq(mark, leased.mark)
+    const unlessMarked = <Column extends typeof dueAt | typeof attempts>(
+      column: Column,
+      value: unknown,
+    ) => sql`case when ${isSame} then ${sql.param(value, column)} else ${column} end`
+    const finished = await tx
+      .update(stripeObjects)
+      .set({
+        leasedUntil: NOT_LEASED,
+        ...changes,
+        dueAt: unlessMarked(dueAt, changes.dueAt === undefined ? leased.dueAt : changes.dueAt),
+        attempts: unlessMarked(attempts, changes.attempts ?? leased.attempts),
+      } as never)
+      .where(isLeased(leased))
+      .returning({ id: stripeObjects.id })
+    return finished.length > 0
+  }
+
+  /** Unless it was queued again. */
+  async function remove(tx: Tx, leased: StripeObject) {
+    await tx.delete(stripeObjects).where(and(isLeased(leased), eq(stripeObjects.mark, leased.mark)))
+  }
+
+  function isLeased({ id, leasedUntil }: StripeObject) {
+    return and(eq(stripeObjects.id, id), eq(stripeObjects.leasedUntil, leasedUntil))
+  }
+
+  /** Whether an object may be due too late because the clock was ahead. */
+  function isRetry() {
+    return or(gt(stripeObjects.attempts, 0), gt(stripeObjects.askedAt, now()))
+  }
+
+  function countDue(task?: Task[]): Promise<number> {
+    const isTask = task && inArray(stripeObjects.task, task)
+    return db.read.$count(stripeObjects, and(lte(stripeObjects.dueAt, now()), isTask))
+  }
+}

@@ -1,0 +1,72 @@
+import { expect, test } from 'bun:test'
+import { expectTruth } from '../../../support/stripe/compare.ts'
+import { createStripeWorld, type StripeWorld } from '../../../support/stripe/world.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+type Bought = Awaited<ReturnType<StripeWorld['buy']>>
+type Step = (bought: Bought, world: StripeWorld) => unknown
+
+const LIVES: Record<string, Step[]> = {
+  'is renewed': [(it) => it.renew(), (it) => it.renew()],
+  'is cancelled at the end of its period': [(it) => it.cancelAt(), (_, w) => w.pass(40 * DAY)],
+  'is cancelled, and not any more': [
+    (it) => it.cancelAt(),
+    (it) => it.undoCancel(),
+    (it) => it.renew(),
+  ],
+  'is cancelled now': [(it) => it.cancel()],
+  'is cancelled at a later date': [
+    (it, { app }) => it.cancelAt(Math.floor(app.clock.now.getTime() / 1000) + 45 * 86_400),
+    (_, w) => w.pass(31 * DAY),
+    (_, w) => w.pass(20 * DAY),
+  ],
+  'cannot be charged, and is charged later': [
+    (it) => it.failToRenew(),
+    (it) => it.setCard('pays'),
+    (it) => it.pay(),
+  ],
+  'cannot be charged until it is cancelled': [
+    (it) => it.failToRenew(),
+    (it) => it.exhaustRetries(),
+  ],
+  'asks for 3-D Secure': [(it) => it.failToRenew('asks'), (it) => it.confirm()],
+  'is not charged while its collection is paused': [
+    (it) => it.pauseCollection('void'),
+    (it) => it.renew(),
+    (it) => it.resumeCollection(),
+    (_, w) => w.pass(31 * DAY),
+  ],
+  'keeps its invoices as drafts': [(it) => it.pauseCollection('keep_as_draft'), (it) => it.renew()],
+  'is paused': [(it) => it.pause(), (it) => it.resume()],
+  'changes its price': [(it, w) => it.switchPrice(w.prices.team), (it) => it.renew()],
+  'changes its price with the next period': [
+    (it, w) => it.planSwitch(w.prices.team),
+    (it) => it.renew(),
+  ],
+  'gets more units': [(it) => it.setQuantity(5), (it) => it.setQuantity(0)],
+  'gets a second product, and loses it': [
+    (it, w) => it.addItem(w.prices.team),
+    (it) => it.removeItem(1),
+  ],
+  'is refunded': [(it) => it.refund(), (it) => it.renew()],
+  'is refunded in part': [(it) => it.refund({ amount: 100 })],
+  'is refunded for an earlier period': [(it) => it.renew(), (it) => it.refund({ earlier: 1 })],
+  'is disputed and lost': [(it) => it.loseDispute(it.dispute())],
+  'is disputed and won': [(it) => it.winDispute(it.dispute())],
+  'is only inquired about': [(it) => it.closeInquiry(it.dispute({ isInquiry: true }))],
+}
+
+test.each(Object.entries(LIVES))('a subscription %s', async (_name, steps) => {
+  await using world = await createStripeWorld()
+  const bought = await world.buy('pro')
+  await expectTruth(world)
+  for (const step of steps) {
+    await step(bought, world)
+    await world.pass(HOUR)
+    await expectTruth(world)
+  }
+  const { changed } = await world.app.services.rebuildBilling(AbortSignal.timeout(20_000))
+  expect(changed).toEqual([])
+})
