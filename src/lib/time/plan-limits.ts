@@ -19,8 +19,10 @@ export function listStandardLimits(plan: StandardLimits): StandardLimits {
 }
 
 /** Each unit of a purchase has the plan's seats. */
-export function withSeats<Plan extends StandardLimits>(plan: Plan, units: number): Plan {
-  return units === 1 ? plan : { ...plan, seatLimit: plan.seatLimit * units }
+export function withSeats<Plan extends Limits>(plan: Plan, units: number): Plan {
+  const seatLimit = plan.seatLimit * units
+  // Plans in responses list every limit in `limits`.
+  return units === 1 ? plan : { ...plan, seatLimit, limits: { ...plan.limits, seatLimit } }
 }
 
 export const STANDARD_LIMITS = Object.keys(STANDARD_PERIODS) as (keyof StandardLimits)[]

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import type { PlanImport } from '../../../src/features/plans/model.ts'
-import { createClock, createTestApp } from '../app.ts'
+import { createClock, createTestApp, PASSWORD } from '../app.ts'
 import { listSubscriptions } from '../app-store/world.ts'
 import { publishPlans } from '../plans.ts'
 import { type StripeOptions, startStripe } from './stripe.ts'
@@ -30,7 +30,8 @@ export async function createStripeWorld(
     plan('pro', pro.id, { price: 9.99 }),
     plan('team', team.id, { price: 29, seatLimit: 3 }),
   ])
-  const { user, accessToken: token } = await app.register()
+  const { user, accessToken } = await app.register()
+  let signedIn = { at: app.clock.now.getTime(), token: accessToken }
   stripe.webhooks.send = async (_url, body, headers) => {
     return (await app.ask('POST', STRIPE_PATH, { body, headers })).status
   }
@@ -39,8 +40,11 @@ export async function createStripeWorld(
     stripe,
     prices: { pro, team },
     userId: user._id,
-    token,
-    ask: (path: string, json: object, as = token) => app.ask('POST', path, { token: as, json }),
+    token: accessToken,
+    /** A token that has not expired. */
+    freshToken,
+    ask: async (path: string, json: object, as?: string) =>
+      app.ask('POST', path, { token: as ?? (await freshToken()), json }),
     checkOut,
     buy,
     pass,
@@ -52,14 +56,24 @@ export async function createStripeWorld(
     },
   }
 
+  async function freshToken(): Promise<string> {
+    const now = app.clock.now.getTime()
+    if (now - signedIn.at < 60_000) return signedIn.token
+    const json = { email: user.email, password: PASSWORD }
+    const reply = await app.ask('POST', '/api/auth/login/v1', { json })
+    signedIn = { at: now, token: reply.json.response.accessToken }
+    return signedIn.token
+  }
+
   /** Starts a checkout and returns the response. */
-  function checkOut(plan = 'pro', request: object = {}, as = token) {
+  async function checkOut(plan = 'pro', request: object = {}, as?: string) {
     const json = { plan, ...RETURN_ADDRESSES, ...request }
-    return app.ask('POST', '/api/user/checkout/v1', { token: as, json })
+    const token = as ?? (await freshToken())
+    return app.ask('POST', '/api/user/checkout/v1', { token, json })
   }
 
   /** Buys a plan on the page of the checkout, and delivers the events. */
-  async function buy(plan = 'pro', request: object = {}, as = token) {
+  async function buy(plan = 'pro', request: object = {}, as?: string) {
     const reply = await checkOut(plan, request, as)
     expect([reply.status, reply.json.message]).toEqual([200, undefined])
     const bought = stripe.completeCheckout(reply.json.response.sessionId)

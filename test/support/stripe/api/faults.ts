@@ -52,7 +52,7 @@ function cutStream(): ReadableStream {
     async pull(controller) {
       controller.enqueue(new TextEncoder().encode('{"id": "cus_1", "object": "cus'))
       await Bun.sleep(20)
-      controller.error(new Error('the connection is cut'))
+      controller.close()
     },
   })
 }

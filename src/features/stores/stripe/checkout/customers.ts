@@ -13,7 +13,7 @@ export type Customers = ReturnType<typeof createCustomers>
 export function createCustomers(deps: StripeContext) {
   const { db, api, existingUsers, findEmail, serverId } = deps
   const { stripeCustomers } = db.tables
-  return { require, list, findUser, remember, forget }
+  return { require, list, findUser, remember, forget, forgetCurrent }
 
   /** The user's current customer, with the present address. Throws `StripeApiError`. */
   async function require(userId: string, environment: StoredEnvironment): Promise<string> {
@@ -81,6 +81,13 @@ export function createCustomers(deps: StripeContext) {
       .insert(stripeCustomers)
       .values({ id, environment, userId, isCurrent, emailHash: null })
       .onConflictDoNothing()
+  }
+
+  /** A customer who was deleted at Stripe. */
+  async function forgetCurrent(userId: string, environment: StoredEnvironment) {
+    await db.write(async (tx) => {
+      for (const { id } of await list(tx, userId, environment)) await forget(tx, id)
+    })
   }
 
   /** The next checkout makes a new one. */

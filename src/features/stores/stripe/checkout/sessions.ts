@@ -1,0 +1,159 @@
+import { and, eq } from 'drizzle-orm'
+import { AppError } from '../../../../lib/errors.ts'
+import type { Json } from '../../../../lib/text/json.ts'
+import { MINUTE_MS } from '../../../../lib/time/durations.ts'
+import type { Tx } from '../../../../platform/db/db.ts'
+import type { Environment, StoredEnvironment } from '../../../billing/environment.ts'
+import { text } from '../../json.ts'
+import type { Params } from '../api/api.ts'
+import { StripeApiError } from '../api/api-error.ts'
+import type { StripeContext } from '../context.ts'
+import { time } from '../events/state.ts'
+
+export type CheckoutRequest = {
+  plan: string
+  successUrl: string
+  cancelUrl: string
+  quantity?: number
+  environment?: Environment
+  allowSecond?: boolean
+}
+
+type Buyer = { userId: string; environment: StoredEnvironment }
+
+/** After this, a session that was never created could not be open for the 30 minutes that Stripe requires. */
+const REPEATABLE_MS = 25 * MINUTE_MS
+const REFUSED = ['unknown', 'rejected']
+
+/** Each user has one open session per environment. */
+export function createSessions({ db, api, objects, now, newId }: StripeContext) {
+  const { stripeCheckouts } = db.tables
+  return { findOpen, create }
+
+  /** The page of the same request, if it is still open. Closes that of another request. Throws 409 if it was paid. */
+  async function findOpen(buyer: Buyer, request: CheckoutRequest, former: Json[]) {
+    const { environment } = buyer
+    const [known] = await db.read.select().from(stripeCheckouts).where(isOf(buyer))
+    if (!known) return null
+    const isSame = known.request === toText(request)
+    if (known.sessionId === null) return isSame && isRepeatable(known) ? call(buyer, known) : null
+    const path = `checkout/sessions/${known.sessionId}`
+    const session = await api.call(environment, path)
+    if (session['status'] === 'open' && isSame) return toReply(session, known.params as Params)
+    const closed =
+      session['status'] === 'open'
+        ? await api
+            .call(environment, `${path}/expire`, { method: 'POST' })
+            .catch(() => api.call(environment, path))
+        : session
+    if (closed['status'] === 'complete' && (await isUnderWay(closed)))
+      throw await markComplete(environment, closed)
+    return null
+
+    /** Whether a subscription that was just bought is not listed yet, or its bank debit is on its way. */
+    async function isUnderWay({ subscription }: Json): Promise<boolean> {
+      const bought = former.find(({ id }) => id === subscription)
+      if (bought !== undefined) return bought['status'] === 'incomplete'
+      // That of a customer who was deleted at Stripe is not listed any more.
+      return (await objects.find(db.read, String(subscription)))?.askedAt == null
+    }
+  }
+
+  function isRepeatable({ createdAt }: { createdAt: Date }): boolean {
+    return createdAt.getTime() + REPEATABLE_MS > now().getTime()
+  }
+
+  async function markComplete(environment: StoredEnvironment, session: Json) {
+    const id = text(session['subscription'])
+    if (id !== null)
+      await db.write((tx) => objects.enqueue(tx, environment, { id, customer: null, userId: null }))
+    return alreadySubscribed()
+  }
+
+  /** Stores the attempt before the call: a repetition, also after a crash, gets the same session. */
+  async function create(buyer: Buyer, request: CheckoutRequest, params: Params) {
+    const row = await db.write(async (tx) => {
+      const isThis = isOf(buyer)
+      const [known] = await tx.select().from(stripeCheckouts).where(isThis)
+      // A second click, or another tab, may have been faster.
+      const isSame = known?.sessionId === null && known.request === toText(request)
+      if (isSame && isRepeatable(known)) return known
+      return store(tx, buyer, request, params)
+    })
+    return call(buyer, row)
+  }
+
+  async function store(tx: Tx, buyer: Buyer, request: CheckoutRequest, params: Params) {
+    const row = {
+      ...buyer,
+      attempt: newId(),
+      request: toText(request),
+      params,
+      createdAt: now(),
+      sessionId: null,
+    }
+    await tx
+      .insert(stripeCheckouts)
+      .values(row)
+      .onConflictDoUpdate({
+        target: [stripeCheckouts.userId, stripeCheckouts.environment],
+        set: row,
+      })
+    return row
+  }
+
+  async function call(
+    buyer: Buyer,
+    { attempt, params }: { attempt: string; params: Record<string, unknown> },
+  ) {
+    const isThis = and(isOf(buyer), eq(stripeCheckouts.attempt, attempt))
+    const session = await api
+      .call(buyer.environment, 'checkout/sessions', {
+        method: 'POST',
+        params: params as Params,
+        idempotencyKey: attempt,
+      })
+      .catch(async (error) => {
+        // Stripe would give a repetition the same answer.
+        const isFinal = error instanceof StripeApiError && REFUSED.includes(error.reason)
+        if (isFinal)
+          await db.write(async (tx) => void (await tx.delete(stripeCheckouts).where(isThis)))
+        throw error
+      })
+    const sessionId = text(session['id'])
+    await db.write(async (tx) => {
+      await tx.update(stripeCheckouts).set({ sessionId }).where(isThis)
+    })
+    return toReply(session, params as Params)
+  }
+
+  function isOf({ userId, environment }: Buyer) {
+    return and(eq(stripeCheckouts.userId, userId), eq(stripeCheckouts.environment, environment))
+  }
+}
+
+/** Throws `StripeApiError` for a session without an address. */
+function toReply(session: Json, params: Params) {
+  const [url, sessionId] = [text(session['url'], 5_000), text(session['id'])]
+  const expiresAt = time(session['expires_at'])
+  if (url === null || sessionId === null || expiresAt === null)
+    throw new StripeApiError('unreadable')
+  const { trial_period_days: trialDays = 0 } = params['subscription_data'] as Params
+  return {
+    url,
+    sessionId,
+    expiresAt: new Date(expiresAt).toISOString(),
+    trialDays: Number(trialDays),
+  }
+}
+
+function toText({ plan, successUrl, cancelUrl, quantity = 1 }: CheckoutRequest): string {
+  return JSON.stringify([plan, successUrl, cancelUrl, quantity])
+}
+
+export function alreadySubscribed() {
+  return new AppError(
+    'already_subscribed',
+    'The user has a subscription already. Open the customer portal.',
+  )
+}
