@@ -25,8 +25,8 @@ export type Books = ReturnType<typeof createBooks>
 type Table<T> = { byId: Map<string, T>; live: T[]; test: T[] }
 
 /** All objects of the account, in both modes. They are changed in place. */
-export function createBooks() {
-  const createId = createIds()
+export function createBooks(seed: number) {
+  const createId = createIds(seed)
   const modes = new Map<string, boolean>()
   const tables: { [K in Kind]: Table<Kinds[K]> } = {
     product: createTable(),

@@ -3,8 +3,6 @@ import type { Core } from './core.ts'
 import { checkAmount } from './currencies.ts'
 import { createPriceObject, createProductObject, type PriceOptions } from './objects/catalog.ts'
 
-export type Catalog = ReturnType<typeof createCatalog>
-
 /** Products and prices, as somebody creates them in the Dashboard. */
 export function createCatalog({ books, timeline }: Core) {
   return { createProduct, createPrice, archivePrice }

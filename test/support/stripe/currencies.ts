@@ -4,7 +4,7 @@ const THREE_DECIMALS = 'bhd jod kwd omr tnd'.split(' ')
 const ALWAYS_WHOLE = ['isk', 'ugx']
 
 /** How many decimals an amount has in the API. */
-export function decimalsOf(currency: string): number {
+function decimalsOf(currency: string): number {
   if (ZERO_DECIMALS.includes(currency)) return 0
   return THREE_DECIMALS.includes(currency) ? 3 : 2
 }

@@ -12,20 +12,20 @@ export type Send = (url: string, body: string, headers: Record<string, string>) 
 /** From 0 to 1: how often a delivery never arrives, arrives late, or twice; `shuffled`: in any order. */
 export type Chances = { lost: number; late: number; doubled: number; shuffled: boolean }
 
-export type EndpointOptions = {
+type EndpointOptions = {
   url: string
   isLive?: boolean
   secret?: string
   shape?: EventShape
   types?: string[]
 }
-export type Endpoint = {
+type Endpoint = {
   object: Stripe.WebhookEndpoint
   /** During a rotation there are two, and each signs. */
   secrets: string[]
   shape: EventShape
 }
-export type Delivery = {
+type Delivery = {
   event: FakeEvent
   endpoint: Endpoint
   at: number
@@ -47,7 +47,11 @@ export function createDeliveries(
 ) {
   const endpoints: Endpoint[] = []
   let waiting: Delivery[] = []
-  const settings = { send: sendByHttp as Send }
+  const settings = {
+    send: sendByHttp as Send,
+    /** The time in signatures, in seconds. */
+    time: timeline.now,
+  }
   const sent: Delivery[] = []
   events.listen(enqueue)
   return Object.assign(settings, {
@@ -59,6 +63,7 @@ export function createDeliveries(
     deliver,
     deliverOne,
     pending,
+    requestOf,
     signature,
   })
 
@@ -115,12 +120,7 @@ export function createDeliveries(
 
   async function attempt(delivery: Delivery, send = settings.send) {
     const { event, endpoint } = delivery
-    const body = JSON.stringify(bodyOfEvent(event, endpoint.shape))
-    const headers = {
-      'content-type': 'application/json; charset=utf-8',
-      'stripe-signature': signature(body, endpoint.secrets),
-      'user-agent': 'Stripe/1.0 (+https://stripe.com/docs/webhooks)',
-    }
+    const { body, headers } = requestOf(event, endpoint)
     delivery.attempts++
     delivery.status = await send(endpoint.object.url, body, headers).catch(() => 0)
     sent.push({ ...delivery })
@@ -133,7 +133,18 @@ export function createDeliveries(
     if (delivery.at <= event.created + RETENTION) waiting.push(delivery)
   }
 
-  function signature(body: string, secrets: string[], time = timeline.now()): string {
+  /** The request that delivers an event, signed now. */
+  function requestOf(event: FakeEvent, endpoint: Endpoint, shape = endpoint.shape) {
+    const body = JSON.stringify(bodyOfEvent(event, shape))
+    const headers = {
+      'content-type': 'application/json; charset=utf-8',
+      'stripe-signature': signature(body, endpoint.secrets),
+      'user-agent': 'Stripe/1.0 (+https://stripe.com/docs/webhooks)',
+    }
+    return { body, headers }
+  }
+
+  function signature(body: string, secrets: string[], time = settings.time()): string {
     const signed = secrets.map((secret) => {
       const mac = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')
       return `v1=${mac}`

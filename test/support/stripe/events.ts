@@ -40,13 +40,11 @@ export type Events = ReturnType<typeof createEvents>
 export function createEvents(books: Books, timeline: Timeline) {
   const all: FakeEvent[] = []
   const listeners: ((event: FakeEvent) => void)[] = []
-  return { all, emit, update, listen, listRetained }
+  let isSilent = false
+  return { all, emit, update, listen, listRetained, silence }
 
-  function emit(
-    type: FakeEvent['type'],
-    object: StripeObject,
-    previous?: Record<string, unknown>,
-  ): FakeEvent {
+  function emit(type: FakeEvent['type'], object: StripeObject, previous?: Record<string, unknown>) {
+    if (isSilent) return
     const event: FakeEvent = {
       id: books.createId('evt'),
       object: 'event',
@@ -63,17 +61,27 @@ export function createEvents(books: Books, timeline: Timeline) {
     }
     all.push(event)
     for (const listener of listeners) listener(event)
-    return event
   }
 
   /** Changes an object, and emits `type` if that made a difference. */
   function update(type: FakeEvent['type'], object: StripeObject, change: () => void) {
+    if (isSilent) return change()
     const before = new Map(Object.entries(copy(object)))
     change()
     const changed = Object.entries(copy(object))
       .filter(([name, value]) => !Bun.deepEquals(before.get(name), value, true))
       .map(([name]) => [name, before.get(name) ?? null])
-    return changed.length === 0 ? null : emit(type, object, Object.fromEntries(changed))
+    if (changed.length > 0) emit(type, object, Object.fromEntries(changed))
+  }
+
+  /** Does something without events, for a world with very many objects. */
+  function silence<T>(act: () => T): T {
+    isSilent = true
+    try {
+      return act()
+    } finally {
+      isSilent = false
+    }
   }
 
   function listen(listener: (event: FakeEvent) => void) {

@@ -36,6 +36,8 @@ export type StripeOptions = {
   chances?: Partial<Chances>
   account?: Partial<Account>
   port?: number
+  /** Responds to what is neither the API nor a page. */
+  respond?: (request: Request) => Response
 }
 
 type SubscribeOptions = {
@@ -57,7 +59,7 @@ const RELIABLE = { lost: 0, late: 0, doubled: 0, shuffled: false }
 /** A fake Stripe on loopback, whose account lives on a test's clock: its API, its pages and its webhooks. */
 export function startStripe({ clock, ...options }: StripeOptions) {
   const { seed = 1, port = 0, webhookUrl = WEBHOOK_URL } = options
-  const books = createBooks()
+  const books = createBooks(seed)
   const timeline = createTimeline(clock)
   const events = createEvents(books, timeline)
   const account: Account = { ...DEFAULT_ACCOUNT, ...options.account }
@@ -83,7 +85,7 @@ export function startStripe({ clock, ...options }: StripeOptions) {
     ...eventRoutes(core, find),
   ]
   const api = createApi(core, keys, routes, checkout)
-  const pages = createPages({ core, checkout, portal, customers, webhooks })
+  const pages = createPages({ core, checkout, portal, customers, webhooks }, options.respond)
   const server = Bun.serve({
     port,
     hostname: '127.0.0.1',
@@ -114,6 +116,8 @@ export function startStripe({ clock, ...options }: StripeOptions) {
     ...catalog,
     createCustomer: customers.create,
     deleteCustomer: customers.remove,
+    customer: books.customer,
+    charge: (id: string) => books.read('charge', id),
     subscribe,
     subscription,
     completeCheckout,
@@ -122,6 +126,10 @@ export function startStripe({ clock, ...options }: StripeOptions) {
     session: sessionOf,
     deliver: webhooks.deliver,
     settle: timeline.settle,
+    /** The time in seconds. */
+    now: timeline.now,
+    /** Does something at a time in seconds. */
+    schedule: timeline.schedule,
     advance,
     advanceTo,
     truth: truth.all,

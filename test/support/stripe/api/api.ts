@@ -13,7 +13,6 @@ import { createRateLimit, type RateLimits } from './rate-limit.ts'
 import { checkParams, type Route } from './route.ts'
 
 type Logged = { request: string; params: Params; idempotencyKey: string | null; key: string | null }
-export type StripeApi = ReturnType<typeof createApi>
 
 /** Stripe's HTTP API: answers one request after the other, and lets tests break it. */
 export function createApi(core: Core, keys: Keys, routes: Route[], checkout: Checkout) {

@@ -35,7 +35,11 @@ export function eventRoutes({ books, events }: Core, find: Finder): Route[] {
       access: 'read',
       params: PAGE_PARAMS,
       handle: ({ params, isLive, path }) =>
-        pageOf(books.list('webhook_endpoint', isLive), params, path, 'webhook_endpoint'),
+        pageOf(
+          { all: books.list('webhook_endpoint', isLive), kind: 'webhook_endpoint' },
+          params,
+          path,
+        ),
     },
     retrieval(find, 'webhook_endpoint', '/v1/webhook_endpoints', 'webhook'),
   ]
@@ -49,12 +53,11 @@ export function eventRoutes({ books, events }: Core, find: Finder): Route[] {
     }
     const wanted = type === undefined ? types : [type]
     const success = textAt(params, 'delivery_success')
-    const matching = events
-      .listRetained(isLive)
-      .filter((event) => isInRange(event.created, params, 'created'))
-      .filter((event) => wanted.length === 0 || wanted.some((name) => hasType(event, name)))
-      .filter((event) => success === undefined || isDelivered(event) === (success === 'true'))
-    return pageOf(matching, params, path, 'event')
+    const matches = (event: FakeEvent) =>
+      (wanted.length === 0 || wanted.some((name) => hasType(event, name))) &&
+      (success === undefined || isDelivered(event) === (success === 'true')) &&
+      isInRange(event.created, params, 'created')
+    return pageOf({ all: events.listRetained(isLive), matches, kind: 'event' }, params, path)
   }
 }
 

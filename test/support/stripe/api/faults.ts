@@ -52,7 +52,8 @@ function cutStream(): ReadableStream {
     async pull(controller) {
       controller.enqueue(new TextEncoder().encode('{"id": "cus_1", "object": "cus'))
       await Bun.sleep(20)
-      controller.close()
+      // With a reason, Bun would print it.
+      controller.error()
     },
   })
 }

@@ -1,7 +1,7 @@
 import type { Timeline } from '../timeline.ts'
 import { StripeApiError } from './errors.ts'
 
-export type Reply = { status: number; body: object }
+type Reply = { status: number; body: object }
 export type Replayed = Reply & { isReplayed: boolean }
 type Saved = { fingerprint: string; at: number; reply: Reply | null }
 

@@ -4,7 +4,7 @@ import { StripeApiError } from './errors.ts'
 export type Access = 'read' | 'write'
 
 /** The resources of restricted keys: the Dashboard's names by Stripe's own. */
-export const RESOURCES = {
+const RESOURCES = {
   customer: 'Customers',
   checkout_session: 'Checkout Sessions',
   customer_portal: 'Customer portal',

@@ -4,28 +4,31 @@ import { type Params, textAt } from './form.ts'
 /** The parameters of every list. */
 export const PAGE_PARAMS = ['limit', 'starting_after', 'ending_before']
 
-/** A page of `all`, which are ordered from the oldest to the newest; Stripe lists the newest first. */
+type Listing<T> = { all: T[]; matches?: (one: T) => boolean; kind: string }
+
+/** A page of what matches. `all` is ordered from the oldest to the newest; Stripe lists the newest first. */
 export function pageOf<T extends { id: string }>(
-  all: T[],
+  { all, matches = () => true, kind }: Listing<T>,
   params: Params,
   url: string,
-  kind: string,
 ) {
   const limit = limitOf(params)
-  const newest = all.toReversed()
   const after = textAt(params, 'starting_after')
   const before = textAt(params, 'ending_before')
-  if (before !== undefined) {
-    const end = placeOf(before, 'ending_before')
-    const data = newest.slice(Math.max(0, end - limit), end)
-    return { object: 'list', url, has_more: end > limit, data }
+  const step = before === undefined ? -1 : 1
+  const first = after === undefined ? all.length - 1 : placeOf(after, 'starting_after') - 1
+  const found: T[] = []
+  let at = before === undefined ? first : placeOf(before, 'ending_before') + 1
+  for (; at >= 0 && at < all.length && found.length <= limit; at += step) {
+    const one = all[at]
+    if (one !== undefined && matches(one)) found.push(one)
   }
-  const start = after === undefined ? 0 : placeOf(after, 'starting_after') + 1
-  const data = newest.slice(start, start + limit)
-  return { object: 'list', url, has_more: newest.length > start + limit, data }
+  const data = found.slice(0, limit)
+  if (before !== undefined) data.reverse()
+  return { object: 'list', url, has_more: found.length > limit, data }
 
   function placeOf(id: string, param: string): number {
-    const place = newest.findIndex((one) => one.id === id)
+    const place = all.findLastIndex((one) => one.id === id)
     if (place < 0) throw missing(kind, id, { param, status: 400 })
     return place
   }

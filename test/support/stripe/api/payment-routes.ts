@@ -38,11 +38,10 @@ export function paymentRoutes({ books }: Core, find: Finder): Route[] {
         access: 'read',
         params: [...PAGE_PARAMS, ...rangeParams('created'), ...filters],
         handle: ({ params, isLive }) => {
-          const matching = books
-            .list(kind, isLive)
-            .filter((one) => isInRange(one.created, params, 'created'))
-            .filter((one) => filters.every((name) => matches(one, name, params)))
-          return pageOf(matching, params, path, kind)
+          const isWanted = (one: { created: number }) =>
+            filters.every((name) => matches(one, name, params)) &&
+            isInRange(one.created, params, 'created')
+          return pageOf({ all: books.list(kind, isLive), matches: isWanted, kind }, params, path)
         },
       },
       retrieval(find, kind, path, resource),

@@ -46,13 +46,15 @@ export function subscriptionRoutes(
     const customer = textAt(params, 'customer')
     if (customer !== undefined)
       find('customer', customer, isLive, { param: 'customer', status: 400 })
-    const matching = books
-      .list('subscription', isLive)
-      .filter((one) => customer === undefined || one.customer === customer)
-      .filter((one) => isInRange(one.created, params, 'created'))
-      .filter((one) => hasStatus(one, textAt(params, 'status')))
-      .filter((one) => hasPrice(one, textAt(params, 'price')))
-    return pageOf(matching, params, url, 'subscription')
+    const status = textAt(params, 'status')
+    const price = textAt(params, 'price')
+    const matches = (one: Stripe.Subscription) =>
+      (customer === undefined || one.customer === customer) &&
+      hasStatus(one, status) &&
+      hasPrice(one, price) &&
+      isInRange(one.created, params, 'created')
+    const all = books.list('subscription', isLive)
+    return pageOf({ all, matches, kind: 'subscription' }, params, url)
   }
 
   function update({ id, params, isLive }: Call) {

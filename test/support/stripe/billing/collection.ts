@@ -77,8 +77,11 @@ export function createCollection(core: Core, invoices: Invoices, payments: Payme
   /** Only the latest invoice decides about the status. */
   function heal(subscription: Stripe.Subscription, invoice: Stripe.Invoice) {
     if (subscription.latest_invoice !== invoice.id) return
-    const { status } = subscription
-    if (status === 'incomplete' || status === 'paused') return activate(subscription)
+    const { status, status_details } = subscription
+    // Paying what was due before a pause does not end it.
+    const isEarlier = invoice.created < (status_details?.paused.transitioned_at ?? 0)
+    if (status === 'incomplete') return activate(subscription)
+    if (status === 'paused' && !isEarlier) return activate(subscription)
     if (status === 'past_due' || status === 'unpaid') setStatus(subscription, 'active')
   }
 
@@ -100,7 +103,7 @@ export function createCollection(core: Core, invoices: Invoices, payments: Payme
   function payAll(subscription: Stripe.Subscription) {
     for (const invoice of invoices.listOfSubscription(subscription.id)) {
       const isKept = invoice.status === 'draft' && invoice.automatically_finalizes_at === null
-      if (isKept) invoices.finalize(invoice)
+      if (isKept && subscription.status === 'unpaid') invoices.finalize(invoice)
       if (invoice.status === 'open') collect(subscription, invoice)
     }
   }

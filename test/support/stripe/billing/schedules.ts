@@ -5,8 +5,6 @@ import { createScheduleObject } from '../objects/schedule.ts'
 import { endOfPeriod, hasSameInterval } from './periods.ts'
 import { periodEnd, type Subscriptions } from './subscriptions.ts'
 
-export type Schedules = ReturnType<typeof createSchedules>
-
 /** Schedules, which change a subscription's price at the end of the period. */
 export function createSchedules(
   { books, timeline, events }: Core,

@@ -9,7 +9,7 @@ import type { Collection } from './collection.ts'
 import type { Invoices } from './invoices.ts'
 import { DAY, endOfPeriod, HOUR } from './periods.ts'
 
-export type StartOptions = {
+type StartOptions = {
   customer: Stripe.Customer
   items: { price: Stripe.Price; quantity: number }[]
   metadata?: Stripe.Metadata
@@ -19,10 +19,7 @@ export type StartOptions = {
   missingPaymentMethod?: MissingPaymentMethod
   isFlexible?: boolean
 }
-export type PauseReason =
-  | 'pause_requested'
-  | 'trial_end_without_payment_method'
-  | 'final_payment_failure'
+type PauseReason = 'pause_requested' | 'trial_end_without_payment_method' | 'final_payment_failure'
 export type Subscriptions = ReturnType<typeof createSubscriptions>
 
 /** How long the first payment may take. */
@@ -88,13 +85,18 @@ export function createSubscriptions(core: Core, invoices: Invoices, collection: 
     events.emit('customer.subscription.created', subscription)
     invoices.finalize(invoice)
     if (trialEnd !== null) planEndOfPeriod(subscription)
-    else timeline.schedule(now + INCOMPLETE_TIME, () => expireIncomplete(subscription))
+    else planExpiry(subscription, INCOMPLETE_TIME)
     collection.collect(subscription, invoice)
     return subscription
   }
 
+  function planExpiry(subscription: Stripe.Subscription, wait: number) {
+    timeline.schedule(timeline.now() + wait, () => expireIncomplete(subscription))
+  }
+
   function expireIncomplete(subscription: Stripe.Subscription) {
-    if (subscription.status !== 'incomplete' || collection.isProcessing(subscription)) return
+    if (subscription.status !== 'incomplete') return
+    if (collection.isProcessing(subscription)) return planExpiry(subscription, HOUR)
     const invoice = books.read('invoice', subscription.latest_invoice as string)
     if (invoice.status === 'open') invoices.voidInvoice(invoice)
     events.update('customer.subscription.updated', subscription, () => {
@@ -232,6 +234,9 @@ export function createSubscriptions(core: Core, invoices: Invoices, collection: 
 
   /** The status `paused`, which is not `pause_collection`. */
   function pause(subscription: Stripe.Subscription, reason: PauseReason) {
+    for (const invoice of invoices.listOfSubscription(subscription.id)) {
+      if (invoice.status === 'draft') invoices.keepAsDraft(invoice)
+    }
     events.update('customer.subscription.updated', subscription, () => {
       subscription.status = 'paused'
       subscription.status_details = {

@@ -1,7 +1,7 @@
 import Stripe from 'stripe'
 import { listOf } from './list.ts'
 
-export type InvoiceFields = {
+type InvoiceFields = {
   id: string
   created: number
   subscription: Stripe.Subscription
@@ -119,7 +119,7 @@ export function createInvoiceObject(fields: InvoiceFields): Stripe.Invoice {
   }
 }
 
-export type LineFields = {
+type LineFields = {
   id: string
   item: Stripe.SubscriptionItem
   price: Stripe.Price

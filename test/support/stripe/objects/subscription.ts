@@ -4,7 +4,7 @@ import { listOf } from './list.ts'
 
 export type MissingPaymentMethod = 'cancel' | 'pause' | 'create_invoice'
 
-export type SubscriptionFields = {
+type SubscriptionFields = {
   id: string
   created: number
   livemode: boolean
@@ -87,7 +87,7 @@ export function createSubscriptionObject(fields: SubscriptionFields): Stripe.Sub
   }
 }
 
-export type ItemFields = {
+type ItemFields = {
   id: string
   created: number
   subscription: string

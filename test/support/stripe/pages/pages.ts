@@ -16,13 +16,17 @@ type Deps = {
 }
 
 /** The pages that customers see. */
-export function createPages({ core, checkout, portal, customers, webhooks }: Deps) {
+export function createPages(
+  { core, checkout, portal, customers, webhooks }: Deps,
+  respondOtherwise = (_: Request) => page('Not found', '', 404),
+) {
   const checkoutPage = createCheckoutPage(core, checkout, webhooks)
   const portalPage = createPortalPage(core, portal, customers)
   return { respond }
 
   async function respond(request: Request): Promise<Response> {
     const [, kind, id = ''] = new URL(request.url).pathname.split('/')
+    if (kind !== 'pay' && kind !== 'portal') return respondOtherwise(request)
     const form = request.method === 'POST' ? await readForm(request) : null
     if (kind === 'pay') {
       const session = core.books.find('checkout.session', id)
@@ -31,12 +35,9 @@ export function createPages({ core, checkout, portal, customers, webhooks }: Dep
         ? checkoutPage.show(session)
         : checkoutPage.act(session, form['action'] ?? '')
     }
-    if (kind === 'portal') {
-      const session = portal.find(id)
-      if (session === undefined) return page('There is no such session', '', 404)
-      return form === null ? portalPage.show(session) : portalPage.act(session, form)
-    }
-    return page('Not found', '', 404)
+    const session = portal.find(id)
+    if (session === undefined) return page('There is no such session', '', 404)
+    return form === null ? portalPage.show(session) : portalPage.act(session, form)
   }
 }
 
