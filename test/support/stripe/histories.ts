@@ -1,0 +1,141 @@
+import type { TestApp } from '../app.ts'
+import { expectOk, type History, playHistories, type StoreSimulation } from '../store-histories.ts'
+import type { FakeEvent } from './events.ts'
+import { createLifePrices, nextStripeChange, type StripeLife } from './life.ts'
+import type { FakeStripe } from './stripe.ts'
+import type { FakeSubscription } from './subscription.ts'
+import { STRIPE_PATH } from './world.ts'
+
+const DAY_MS = 86_400_000
+const SHAPES = ['pinned', 'pinned', 'old', 'thin'] as const
+
+type StripeSetup = {
+  app: TestApp
+  fake: FakeStripe
+  /** Runs the jobs that query Stripe. */
+  runJobs: () => Promise<void>
+}
+
+/** Plays histories on Stripe. Returns the subscriptions. */
+export async function playOnStripe(setup: StripeSetup, histories: History[]) {
+  const subscriptions: FakeSubscription[] = []
+  const begin = createLives(setup, subscriptions)
+  await playHistories(setup.app, histories, begin, setup.runJobs)
+  setup.fake.settle()
+  return subscriptions
+}
+
+/** Begins lives: each buys a subscription, and adds it and those that follow it to `subscriptions`. */
+export function createLives(
+  { app, fake, runJobs }: StripeSetup,
+  subscriptions: FakeSubscription[],
+) {
+  const prices = { live: createLifePrices(fake, true), test: createLifePrices(fake, false) }
+  const mailbox = createMailbox(fake)
+  let count = 0
+  return begin
+
+  function begin({ isSandbox, turns }: History, _?: number, user?: string): StoreSimulation {
+    const isLive = !isSandbox
+    const ownPrices = isLive ? prices.live : prices.test
+    const choice = turns[0]?.choice ?? 0
+    const userId = user ?? `user-${++count}`
+    // A period of the sandbox is a day, the shortest that Stripe has.
+    const periodMs = isLive ? 30 * DAY_MS : DAY_MS
+    const price = ownPrices.monthly[choice % 3] ?? ownPrices.yearly
+    const bought = fake.subscribe({ price, isLive, ...startOptions(choice, userId) })
+    const life: StripeLife = { current: bought, all: subscriptions, refund: null, dispute: null }
+    subscriptions.push(bought)
+    return {
+      sendFirstMessage: senderOf(mailbox.take(bought.customer), choice),
+      next: (turn, now) => {
+        fake.settle()
+        const next = nextStripeChange(fake, life, ownPrices, turn, now, periodMs)
+        return {
+          at: next.at,
+          type: next.type,
+          apply: () => {
+            fake.settle()
+            next.apply()
+            return senderOf(mailbox.take(bought.customer), turn.choice)
+          },
+        }
+      },
+      providerEvent: (type, at) => stripeProviderEvent(life.current, type, at, userId),
+    }
+  }
+
+  function senderOf(events: FakeEvent[], choice: number) {
+    const shape = SHAPES[choice % SHAPES.length]
+    return async () => {
+      for (const event of events) {
+        const endpoint = fake.endpoints[event.livemode ? 'live' : 'test']
+        const { body, headers } = fake.webhooks.requestOf(event, endpoint, shape)
+        await expectOk(app.ask('POST', STRIPE_PATH, { body, headers }))
+      }
+      await runJobs()
+    }
+  }
+}
+
+function startOptions(choice: number, userId: string) {
+  const hasTrial = choice % 4 === 0
+  const behaviors = ['cancel', 'pause', 'create_invoice'] as const
+  return {
+    metadata: { homeport_user: userId },
+    isFlexible: choice % 3 !== 0,
+    ...(hasTrial ? { trialDays: 7, card: choice % 8 === 0 ? null : ('pays' as const) } : {}),
+    missingPaymentMethod: behaviors[choice % 3] ?? 'cancel',
+  }
+}
+
+/** Collects the events about each customer that endpoints listen to. */
+function createMailbox(fake: FakeStripe) {
+  const waiting = new Map<string, FakeEvent[]>()
+  const isWanted = (type: string) => fake.endpoints.live.object.enabled_events.includes(type)
+  fake.events.listen((event) => {
+    if (!isWanted(event.type)) return
+    const customer = customerOf(fake, event)
+    waiting.set(customer, [...(waiting.get(customer) ?? []), event])
+  })
+  return { take }
+
+  function take(customer: string): FakeEvent[] {
+    const events = waiting.get(customer) ?? []
+    waiting.delete(customer)
+    return events
+  }
+}
+
+function customerOf(fake: FakeStripe, { data: { object } }: FakeEvent): string {
+  if (object.object === 'dispute') return fake.charge(object.charge as string).customer as string
+  return 'customer' in object ? (object.customer as string) : object.id
+}
+
+/** The billing provider's event about a change that has just happened, sent at `at` (ms). */
+function stripeProviderEvent(bought: FakeSubscription, type: string, at: number, userId: string) {
+  const [truth] = bought.truth()
+  const reasons: Record<string, string> = {
+    CANCELLATION: 'UNSUBSCRIBE',
+    REFUND: 'CUSTOMER_SUPPORT',
+  }
+  const event = {
+    id: crypto.randomUUID(),
+    type: type === 'REFUND' ? 'CANCELLATION' : type,
+    event_timestamp_ms: at,
+    app_user_id: userId,
+    environment: bought.object.livemode ? 'PRODUCTION' : 'SANDBOX',
+    store: 'STRIPE',
+    product_id: truth?.product,
+    new_product_id: null,
+    entitlement_ids: [truth?.product],
+    period_type: truth?.isTrial ? 'TRIAL' : 'NORMAL',
+    purchased_at_ms: truth?.startsAt,
+    expiration_at_ms: truth?.expiresAt,
+    grace_period_expiration_at_ms: truth?.graceExpiresAt,
+    cancel_reason: reasons[type] ?? null,
+    transaction_id: truth?.transactionId,
+    original_transaction_id: truth?.item,
+  }
+  return { api_version: '1.0', event }
+}

@@ -1,0 +1,68 @@
+import { seededRandom } from '../../soak/stores/random.ts'
+import { createLifePrices, nextStripeChange, type StripeLife } from './life.ts'
+import type { FakeStripe } from './stripe.ts'
+import type { FakeSubscription } from './subscription.ts'
+
+const DAY_MS = 86_400_000
+const MONTH = 30 * 86_400
+
+type LivesOptions = {
+  seed: number
+  count: number
+  months: number
+  /** What the server does each day, such as to take deliveries. */
+  everyDay?: () => Promise<unknown>
+  /** Of each customer's first subscription. */
+  startOptions?: (number: number) => Parameters<FakeStripe['subscribe']>[0]
+}
+
+/**
+ * Plays random lives of customers, the same for the same seed. Events wait for the fake Stripe's `deliver`, which
+ * `everyDay` may call. Returns all subscriptions.
+ */
+export async function playLives(
+  fake: FakeStripe,
+  { seed, count, months, everyDay = async () => {}, startOptions = () => ({}) }: LivesOptions,
+): Promise<FakeSubscription[]> {
+  const random = seededRandom(seed)
+  const prices = createLifePrices(fake, true)
+  const all: FakeSubscription[] = []
+  const end = fake.now() + months * MONTH
+  for (let number = 0; number < count; number++) {
+    fake.schedule(fake.now() + random.upTo(MONTH), () => begin(number))
+  }
+  while (fake.now() < end) {
+    fake.advance(DAY_MS)
+    await everyDay()
+  }
+  return all
+
+  function begin(number: number) {
+    const hasTrial = random.chance(0.2)
+    const current = fake.subscribe({
+      price: prices.monthly[random.upTo(3)] ?? prices.yearly,
+      metadata: { homeport_user: `user-${number}` },
+      isFlexible: random.chance(0.7),
+      missingPaymentMethod: random.chance(0.5) ? 'cancel' : 'pause',
+      ...(hasTrial ? { trialDays: 7, card: random.chance(0.3) ? null : 'pays' } : {}),
+      ...startOptions(number),
+    })
+    all.push(current)
+    takeTurn({ current, all, refund: null, dispute: null })
+  }
+
+  function takeTurn(life: StripeLife) {
+    const turn = {
+      wait: 1 + random.upTo(720),
+      isAtEnd: random.chance(0.7),
+      choice: random.upTo(1_000),
+    }
+    const now = fake.now() * 1000
+    const { at, apply } = nextStripeChange(fake, life, prices, turn, now, MONTH * 1000)
+    if (at >= end * 1000) return
+    fake.schedule(at / 1000, () => {
+      apply()
+      takeTurn(life)
+    })
+  }
+}
