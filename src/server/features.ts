@@ -83,7 +83,7 @@ export type FeatureOverrides = {
   foldingSizes?: FoldingSizes
   /** How old an event must be to count in the business figures. */
   countingDelayMs?: number
-  /** How many purchases are queried at Google in a second. */
+  /** How many purchases are queried at Google, or at Stripe, in a second. */
   requestsPerSecond?: number
   /** How webhooks are sent. */
   webhookSending?: Pick<WebhooksDeps, 'resolve' | 'timeoutMs' | 'ca' | 'random'> | undefined

@@ -6,7 +6,7 @@ type Needs = { stores: Stores }
 
 const storesCheck = dataCommand({
   name: 'stores check',
-  summary: 'Check the settings of the stores, and that Apple and Google accept the keys',
+  summary: 'Check the settings of the stores, and that they accept the keys',
   work: ({ stores }: Needs) => stores.status.check(),
   print: formatChecks,
   isFailure: hasProblem,
@@ -16,13 +16,16 @@ const storesStatus = dataCommand({
   name: 'stores status',
   summary: 'Show the last notification about each app, and up to when its history is complete',
   work: ({ stores }: Needs) => stores.status.read(),
-  print: ({ url, apps, play }) =>
+  print: ({ url, apps, play, stripe }) =>
     [
-      ...(play === null || apps.length > 0 ? [`Notification URL: ${url ?? 'set BASE_URL'}`] : []),
+      ...((play ?? stripe) === null || apps.length > 0
+        ? [`Notification URL: ${url ?? 'set BASE_URL'}`]
+        : []),
       ...apps.map(({ bundleId, environment, lastNotificationAt, completeUntil }) =>
         [bundleId, environment, lastNotificationAt ?? 'never', completeUntil ?? 'never'].join('\t'),
       ),
       ...(play === null ? [] : printPlay(play)),
+      ...(stripe === null ? [] : printStripe(stripe)),
     ].join('\n'),
 })
 
@@ -36,6 +39,18 @@ function printPlay(play: NonNullable<Awaited<ReturnType<Stores['status']['read']
     ),
     `Waiting for Google: ${waiting}`,
     `Oldest unacknowledged purchase: ${oldestUnacknowledgedAt ?? 'none'}`,
+  ]
+}
+
+function printStripe(stripe: NonNullable<Awaited<ReturnType<Stores['status']['read']>>['stripe']>) {
+  const { url, serverId, environments, waiting } = stripe
+  return [
+    `Stripe webhook URL: ${url ?? 'set BASE_URL'}`,
+    `homeport_server in Stripe's metadata: ${serverId}`,
+    ...environments.map(({ environment, lastNotificationAt, completeUntil }) =>
+      ['Stripe', environment, lastNotificationAt ?? 'never', completeUntil ?? 'never'].join('\t'),
+    ),
+    `Waiting for Stripe: ${waiting}`,
   ]
 }
 

@@ -17,7 +17,7 @@ export async function expectTruth({ app, stripe }: StripeWorld) {
       quantity: purchase.quantity,
       willRenew: purchase.willRenew,
       hasBillingIssue: purchase.billingIssueDetectedAt !== null,
-      isPaused: purchase.pausedAt !== null,
+      isPaused: purchase.pausedAt !== null && purchase.quantity !== 0,
       isRefunded: purchase.refundedAt !== null,
       isTrial: purchase.periodType === 'TRIAL',
     }
@@ -29,7 +29,7 @@ export async function expectTruth({ app, stripe }: StripeWorld) {
     quantity: one.quantity,
     willRenew: one.willRenew,
     hasBillingIssue: one.hasBillingIssue,
-    isPaused: one.isPaused,
+    isPaused: one.isPaused && one.quantity !== 0,
     isRefunded: one.isRefunded,
     isTrial: one.isTrial,
   }))

@@ -19,7 +19,7 @@ export async function createStripeWorld(
   const clock = createClock()
   const stripe = startStripe({ clock, ...options })
   const variables = { ...stripe.environment, CHECKOUT_ORIGINS: SHOP, ...settings }
-  const app = await createTestApp(variables, {})
+  const app = await createTestApp(variables, { requestsPerSecond: 1_000 })
   app.clock.now = new Date('2026-10-01T12:00:00Z')
   Object.defineProperty(clock, 'now', { get: () => app.clock.now })
   clock.advance = (ms) => app.clock.advance(ms)

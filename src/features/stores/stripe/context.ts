@@ -44,6 +44,8 @@ export type StripeContext = {
   /** The server's public URL; null if it is not set. */
   publicUrl: string | null
   ignoresSandbox: boolean
+  /** Overridden only in tests. */
+  requestsPerSecond?: number | undefined
   now: () => Date
   newId: () => string
   log: Log

@@ -54,6 +54,7 @@ export function createStripeStatus(
     }
     return {
       url: webhookUrl(),
+      serverId: deps.serverId,
       eventTypes: EVENT_TYPES,
       environments: described,
       waiting: await objects.countDue(),

@@ -11,7 +11,7 @@ const REQUESTS_PER_SECOND = 10
 const LEASE_POLL_MS = 100
 
 export function createStripeQueue(deps: StripeContext & { refresh: RefreshObject }) {
-  const { objects, refresh } = deps
+  const { objects, refresh, requestsPerSecond = REQUESTS_PER_SECOND } = deps
   const { stripeObjects } = deps.db.tables
   const queue = createRefreshQueue<typeof stripeObjects, StripeObject>({
     ...deps,
@@ -19,7 +19,7 @@ export function createStripeQueue(deps: StripeContext & { refresh: RefreshObject
     store: 'Stripe',
     table: stripeObjects,
     id: stripeObjects.id,
-    requestsPerSecond: REQUESTS_PER_SECOND,
+    requestsPerSecond,
     findDue: objects.findDue,
     load: objects.load,
     isRepaired: objects.isRetry,

@@ -1,0 +1,36 @@
+import { expect, test } from 'bun:test'
+import { expectTruth } from '../../../support/stripe/compare.ts'
+import { playLives } from '../../../support/stripe/lives.ts'
+import { createStripeWorld } from '../../../support/stripe/world.ts'
+
+const CHANCES = { lost: 0.3, late: 0.2, doubled: 0.2, shuffled: true }
+/** 30 in the normal run: `STRIPE_LIVES` sets another number. */
+const COUNT = Number(process.env['STRIPE_LIVES'] ?? 30)
+
+test('the purchases of random lives are those of the books, although events are lost', async () => {
+  const seed = Number(process.env['SEED'] ?? 1 + Math.floor(Math.random() * 1_000_000))
+  await using world = await createStripeWorld({ seed, chances: CHANCES })
+  const { stripe } = world.app.services.stores
+  const serverId = (await stripe?.status.read())?.serverId ?? ''
+  let days = 0
+  await playLives(world.stripe, {
+    seed,
+    count: COUNT,
+    months: 6,
+    async everyDay() {
+      await world.drain()
+      // The job of every hour finds the lost events of up to 30 days.
+      if (++days % 7 === 0) await stripe?.catchUp('PRODUCTION')
+    },
+    startOptions: (number) => ({
+      metadata: { homeport_user: `user-${number}`, homeport_server: serverId },
+    }),
+  })
+  await stripe?.catchUp('PRODUCTION')
+  await world.drain()
+  await world.drain()
+  console.log(`seed ${seed}`)
+  await expectTruth(world)
+  const { changed } = await world.app.services.rebuildBilling(AbortSignal.timeout(60_000))
+  expect(changed).toEqual([])
+}, 600_000)
