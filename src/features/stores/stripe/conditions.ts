@@ -27,11 +27,11 @@ export const stripeMetrics: MetricList<Needs> = {
   ),
   homeport_stripe_waiting: gauge(
     'Subscriptions and charges due to be refreshed from Stripe',
-    async ({ stores }) => (await stores.stripe?.objects.countDue(['read'])) ?? null,
+    async ({ stores }) => (await stores.stripe?.objects.countDue()) ?? null,
   ),
   homeport_stripe_deletions_waiting: gauge(
     'Customers of deleted users that Stripe may still charge',
-    async ({ stores }) => (await stores.stripe?.objects.countDue(['delete', 'cancel'])) ?? null,
+    async ({ stores }) => (await stores.stripe?.objects.countDeletions()) ?? null,
   ),
   homeport_stripe_price_problems: gauge(
     'Plans that are sold by card at another price than they show, or cannot be sold',

@@ -37,7 +37,18 @@ const NOT_LEASED = new Date(0)
 /** What to query Stripe about, or to do there. */
 export function createStripeObjects({ db, now, newId }: StripeObjectsDeps) {
   const { stripeObjects } = db.tables
-  return { enqueue, enqueueAllOf, findDue, load, find, finish, remove, countDue, isRetry }
+  return {
+    enqueue,
+    enqueueAllOf,
+    findDue,
+    load,
+    find,
+    finish,
+    remove,
+    countDue,
+    countDeletions,
+    isRetry,
+  }
 
   async function enqueue(
     tx: Tx,
@@ -123,8 +134,12 @@ export function createStripeObjects({ db, now, newId }: StripeObjectsDeps) {
     return or(gt(stripeObjects.attempts, 0), gt(stripeObjects.askedAt, now()))
   }
 
-  function countDue(task?: Task[]): Promise<number> {
-    const isTask = task && inArray(stripeObjects.task, task)
-    return db.read.$count(stripeObjects, and(lte(stripeObjects.dueAt, now()), isTask))
+  function countDue(): Promise<number> {
+    return db.read.$count(stripeObjects, lte(stripeObjects.dueAt, now()))
+  }
+
+  /** Customers of deleted users that Stripe still has. */
+  function countDeletions(): Promise<number> {
+    return db.read.$count(stripeObjects, inArray(stripeObjects.task, ['delete', 'cancel']))
   }
 }
