@@ -141,11 +141,15 @@ export function createTruth({ books, timeline }: Core, billing: Billing) {
     }
   }
 
-  /** Since when the money is missing: the period's start, or an invoice outside the cycle. */
-  function dueOf({ latest_invoice }: Stripe.Subscription, item: Stripe.SubscriptionItem): number {
-    const invoice = books.find('invoice', (latest_invoice as string | null) ?? '')
-    const isOfCycle = invoice?.billing_reason === 'subscription_cycle'
-    return invoice === undefined || isOfCycle ? item.current_period_start : invoice.created
+  /** Since when the money is missing: since the first of the invoices that are not paid. */
+  function dueOf({ id }: Stripe.Subscription, item: Stripe.SubscriptionItem): number {
+    const invoices = billing.invoices.listOfSubscription(id)
+    const lastPaid = invoices.findLastIndex(({ status }) => status === 'paid' || status === 'void')
+    const first = invoices[lastPaid + 1]
+    const isOfCycle = first?.billing_reason === 'subscription_cycle'
+    if (first === undefined || (isOfCycle && first === invoices.at(-1)))
+      return item.current_period_start
+    return first.created
   }
 
   /** The invoice that charges for the item's current period. */

@@ -70,3 +70,24 @@ test.each(Object.entries(LIVES))('a subscription %s', async (_name, steps) => {
   const { changed } = await world.app.services.rebuildBilling(AbortSignal.timeout(20_000))
   expect(changed).toEqual([])
 })
+
+test('a subscription that is left past due has access for one grace period only', async () => {
+  await using world = await createStripeWorld({ account: { afterRetries: 'past_due' } })
+  const bought = await world.buy('pro')
+  bought.failToRenew()
+  await world.drain()
+  expect(await world.list()).toMatchObject([{ active: true, status: 'in_grace_period' }])
+  for (let months = 0; months < 3; months++) {
+    bought.renew()
+    await world.pass(HOUR)
+    expect([bought.status(), ...(await world.list())]).toMatchObject([
+      'past_due',
+      { active: false },
+    ])
+    await expectTruth(world)
+  }
+  bought.setCard('pays')
+  bought.pay()
+  await world.drain()
+  await expectTruth(world)
+})

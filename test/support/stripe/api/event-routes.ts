@@ -7,6 +7,12 @@ import { type Call, type Finder, type Route, retrieval } from './route.ts'
 
 const MAX_TYPES = 20
 
+const LISTS_FOR_CHECKS = {
+  customers: 'customer',
+  'checkout/sessions': 'checkout_session',
+  'billing_portal/configurations': 'customer_portal',
+} as const
+
 export function eventRoutes({ books, events }: Core, find: Finder): Route[] {
   return [
     {
@@ -42,6 +48,15 @@ export function eventRoutes({ books, events }: Core, find: Finder): Route[] {
         ),
     },
     retrieval(find, 'webhook_endpoint', '/v1/webhook_endpoints', 'webhook'),
+    // Their objects are not needed, but a list shows whether the key may read them.
+    ...Object.entries(LISTS_FOR_CHECKS).map(([path, resource]) => ({
+      method: 'GET' as const,
+      path: `/v1/${path}`,
+      resource,
+      access: 'read' as const,
+      params: PAGE_PARAMS,
+      handle: ({ params, path }: Call) => pageOf({ all: [], kind: resource }, params, path),
+    })),
   ]
 
   function list({ params, isLive, path }: Call) {

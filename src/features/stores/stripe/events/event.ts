@@ -18,6 +18,8 @@ export type SubscriptionDocument = {
   /** When the response counts, if the clock was ahead at an earlier one. */
   orderedAt?: number
   graceDays: number
+  /** Since when payments have failed: access lasts only through one grace period. */
+  unpaidSince?: number
   userId?: string
   /** The item is no longer part of the subscription. */
   isRemoved?: true
@@ -169,10 +171,17 @@ function describeCancellation(
 }
 
 /** The current period is not paid: access lasts as long as Stripe retries the payment. */
-function describeUnpaid({ subscription: { invoice }, item, graceDays }: SubscriptionDocument) {
-  const isOfChange = invoice !== null && !invoice.isOfCycle
-  const due = isOfChange ? invoice.createdAt : item.startsAt
-  return { expiresAt: due, graceExpiresAt: due + graceDays * DAY_MS }
+function describeUnpaid(document: SubscriptionDocument) {
+  const due = document.unpaidSince ?? findDueDate(document.subscription, document.item)
+  return { expiresAt: due, graceExpiresAt: due + document.graceDays * DAY_MS }
+}
+
+/** Of the payment that has failed: the start of its period, unless it is for a change within one. */
+export function findDueDate(
+  { invoice }: SubscriptionDocument['subscription'],
+  { startsAt }: StripeItem,
+): number {
+  return invoice !== null && !invoice.isOfCycle ? invoice.createdAt : startsAt
 }
 
 function describeEnd(document: SubscriptionDocument) {

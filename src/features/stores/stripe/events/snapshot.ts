@@ -1,7 +1,7 @@
 import { sha256 } from '../../../../lib/crypto/hash.ts'
 import type { StoredEnvironment } from '../../../billing/environment.ts'
 import type { Delivery } from '../../../billing/inbox/event.ts'
-import { type SubscriptionDocument, stripeEvent } from './event.ts'
+import { findDueDate, type SubscriptionDocument, stripeEvent } from './event.ts'
 import type { KnownItem, StripeItem, StripeSubscription } from './state.ts'
 
 type SnapshotInput = {
@@ -38,6 +38,10 @@ export function readSnapshots({ subscription, known, ...input }: SnapshotInput):
   function read(item: StripeItem, share: number, isRemoved: boolean) {
     const before = known.find(({ id }) => id === item.id)
     const { environment, userId, graceDays, askedAt, orderedAt } = input
+    const { status, cancelReason } = subscription
+    const isGivenUp = status === 'canceled' && cancelReason === 'payment_failed'
+    const hasFailed = isGivenUp || FAILED.includes(status)
+    const unpaidSince = hasFailed ? (before?.unpaidSince ?? findDueDate(shared, item)) : null
     const document: SubscriptionDocument = {
       subscription: shared,
       item,
@@ -47,6 +51,7 @@ export function readSnapshots({ subscription, known, ...input }: SnapshotInput):
       askedAt,
       ...(orderedAt === askedAt ? {} : { orderedAt }),
       graceDays,
+      ...(unpaidSince === null ? {} : { unpaidSince }),
       ...(userId === null ? {} : { userId }),
       ...(isRemoved ? { isRemoved } : {}),
     }
@@ -56,13 +61,14 @@ export function readSnapshots({ subscription, known, ...input }: SnapshotInput):
       productId: item.productId,
       priceId: item.priceId,
       quantity: item.quantity,
-      status: subscription.status,
+      status,
       invoiceId: subscription.invoice?.id ?? null,
       startsAt: item.startsAt,
       endsAt: item.endsAt,
       nextPriceId: item.nextPriceId,
       willRenew: event.willRenew === true,
       isOver: event.endedAt !== null,
+      unpaidSince,
     }
     const typed = { ...document, type: chooseType(before, after) }
     const bytes = Buffer.from(JSON.stringify(typed))

@@ -74,6 +74,8 @@ export type KnownItem = Pick<StripeItem, 'id' | 'productId' | 'priceId' | 'quant
   nextPriceId: string | null
   willRenew: boolean
   isOver: boolean
+  /** Since when payments have failed, in ms; null if the last one has not. */
+  unpaidSince: number | null
 }
 
 /** What `readSubscription` needs to know. */

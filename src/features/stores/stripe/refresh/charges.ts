@@ -109,6 +109,7 @@ export function createCharges({ db, api, objects, eventInbox, now }: StripeConte
     }
     await objects.finish(tx, object, {
       isPaidBack,
+      items,
       askedAt: new Date(askedAt),
       dueAt: null,
       attempts: 0,

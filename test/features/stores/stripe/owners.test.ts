@@ -1,0 +1,89 @@
+import { expect, test } from 'bun:test'
+import { listSubscriptions } from '../../../support/app-store/world.ts'
+import {
+  createTestInstances,
+  mapConcurrently,
+  testInstances,
+  times,
+} from '../../../support/instances.ts'
+import { startStripe } from '../../../support/stripe/stripe.ts'
+import { createStripeWorld } from '../../../support/stripe/world.ts'
+
+test('a merged user keeps the purchases of both customers', async () => {
+  await using world = await createStripeWorld()
+  const { app, stripe, prices, userId } = world
+  await world.buy('pro')
+  const guest = (await app.ask('POST', '/api/auth/guest/v1', { json: {} })).json.response
+  const metadata = {
+    homeport_user: guest.user._id,
+    homeport_server: (await app.services.stores.stripe?.status.read())?.serverId ?? '',
+  }
+  stripe.subscribe({ price: prices.team, metadata })
+  await world.drain()
+  const { stripeUserData } = app.services.stores
+  const { merging } = stripeUserData.stripeCustomers
+  await app.services.db.write((tx) => merging(tx, guest.user._id, userId))
+  const { customers } = app.services.stores.stripe ?? {}
+  const known = await customers?.list(app.services.db.read, userId, 'PRODUCTION')
+  expect(known?.map(({ isCurrent }) => isCurrent).toSorted()).toEqual([false, true])
+})
+
+test('the billing provider and Stripe report one purchase', async () => {
+  await using world = await createStripeWorld()
+  const bought = await world.buy()
+  const now = world.app.clock.now.getTime()
+  await world.app.ask('POST', '/api/webhooks/billing/v1', {
+    token: 'test-webhook-token-0123',
+    json: {
+      event: {
+        id: 'rc1',
+        type: 'INITIAL_PURCHASE',
+        app_user_id: world.userId,
+        store: 'STRIPE',
+        product_id: bought.item().price.product,
+        entitlement_ids: ['pro'],
+        original_transaction_id: bought.item().id,
+        transaction_id: bought.currentInvoice().id,
+        event_timestamp_ms: now,
+        purchased_at_ms: now - 3_000,
+        expiration_at_ms: bought.periodEnd() * 1000,
+        price: 9.99,
+      },
+    },
+  })
+  expect(await world.list()).toMatchObject([{ status: 'active', willRenew: true }])
+  // What the provider says after Stripe could not be paid counts no longer.
+  bought.failToRenew()
+  bought.exhaustRetries()
+  await world.drain()
+  expect(await world.list()).toMatchObject([{ active: false }])
+})
+
+testInstances(
+  'two instances query Stripe about each subscription one at a time',
+  async () => {
+    const clock = { now: new Date(), advance() {} }
+    await using stripe = startStripe({ clock })
+    await using instances = await createTestInstances(stripe.environment)
+    const { here, there } = instances
+    const { user } = await here.register()
+    const { serverId } = (await here.services.stores.stripe?.status.read()) ?? {}
+    const metadata = { homeport_user: user._id, homeport_server: serverId ?? '' }
+    const bought = times(30).map(() => stripe.subscribe({ metadata }))
+    stripe.api.delayMs = 20
+    await mapConcurrently(
+      [here, there],
+      (app) => app.services.stores.stripe?.catchUpAll('PRODUCTION') ?? Promise.resolve(0),
+    )
+    instances.clock.advance(3_000)
+    stripe.api.requests.length = 0
+    const drain = () =>
+      Promise.all([here, there].map((app) => app.services.stores.stripe?.queue.flush()))
+    await drain()
+    await drain()
+    const asked = stripe.api.requests.map(({ request }) => request).toSorted()
+    expect(asked).toEqual(bought.map(({ id }) => `GET /v1/subscriptions/${id}`).toSorted())
+    expect((await listSubscriptions(there, user._id)).length).toBe(30)
+  },
+  60_000,
+)
