@@ -41,6 +41,9 @@ export type Truth = {
 type Dates = { expiresAt: number; graceExpiresAt?: number; endedAt?: number }
 export type TruthOptions = { graceDays?: number }
 
+/** Such an invoice is asked for no more. */
+const PAID_OR_CLOSED = ['paid', 'void', 'uncollectible']
+
 /** Tells what access customers should have now. */
 export function createTruth({ books, timeline }: Core, billing: Billing) {
   return { all, ofSubscription }
@@ -144,7 +147,7 @@ export function createTruth({ books, timeline }: Core, billing: Billing) {
   /** Since when the money is missing: since the first of the invoices that are not paid. */
   function dueOf({ id }: Stripe.Subscription, item: Stripe.SubscriptionItem): number {
     const invoices = billing.invoices.listOfSubscription(id)
-    const lastPaid = invoices.findLastIndex(({ status }) => status === 'paid' || status === 'void')
+    const lastPaid = invoices.findLastIndex(({ status }) => PAID_OR_CLOSED.includes(String(status)))
     const first = invoices[lastPaid + 1]
     const isOfCycle = first?.billing_reason === 'subscription_cycle'
     if (first === undefined || (isOfCycle && first === invoices.at(-1)))
