@@ -121,6 +121,19 @@ test('another plan in a second tab closes the page of the first one', async () =
   expect(world.stripe.session(first).status).toBe('expired')
 })
 
+test('two plans in two tabs at once leave one page open', async () => {
+  await using world = await createStripeWorld()
+  world.stripe.api.delayMs = 50
+  const replies = await Promise.all([world.checkOut('pro'), world.checkOut('team')])
+  // The slower one closes the page of the other, or is told to try again.
+  const sessions = replies.flatMap(({ json }) => json.response?.sessionId ?? [])
+  const isOpen = (id: string) => world.stripe.session(id).status === 'open'
+  expect(sessions.filter(isOpen).length).toBe(1)
+  const created = countRequests(world, 'POST /v1/checkout/sessions')
+  const isClosing = ({ request }: { request: string }) => request.endsWith('/expire')
+  expect(created - world.stripe.api.requests.filter(isClosing).length).toBe(1)
+})
+
 test('a lost response is repeated with the same key, and gives the same session', async () => {
   await using world = await createStripeWorld()
   const { api } = world.stripe

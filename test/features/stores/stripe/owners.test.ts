@@ -26,6 +26,7 @@ test('a merged user keeps the purchases of both customers', async () => {
   const { customers } = app.services.stores.stripe ?? {}
   const known = await customers?.list(app.services.db.read, userId, 'PRODUCTION')
   expect(known?.map(({ isCurrent }) => isCurrent).toSorted()).toEqual([false, true])
+  expect((await world.checkOut('team')).json.code).toBe('already_subscribed')
 })
 
 test('the billing provider and Stripe report one purchase', async () => {

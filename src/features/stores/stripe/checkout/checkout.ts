@@ -43,15 +43,15 @@ export function createCheckout(deps: StripeContext & { customers: Customers; pri
     if (plan === undefined || priceId === null) throw notForSale()
     const overlapUntil = await checkOtherStores(userId, request, plan, catalogue)
     const customer = await customers.require(userId, environment)
-    const former = await checkStripe(customer, environment, plan, catalogue)
+    const former = await checkStripe(userId, environment, plan, catalogue)
     const buyer = { userId, environment }
     const open = await sessions.findOpen(buyer, request, former)
-    if (open !== null) return { ...open, overlapUntil }
+    if (open.session !== null) return { ...open.session, overlapUntil }
     const wereTried = former.filter(({ status }) => !String(status).startsWith('incomplete'))
     const isFirst = wereTried.length === 0 && !(await hasSubscribed(userId, request))
     const trialDays = isFirst ? plan.trialDays : 0
     const params = toParams({ userId, customer, priceId, trialDays, request })
-    const session = await sessions.create(buyer, request, params)
+    const session = await sessions.create(buyer, request, params, open.attempt)
     return { ...session, overlapUntil }
   }
 
@@ -79,21 +79,23 @@ export function createCheckout(deps: StripeContext & { customers: Customers; pri
     return ends.toSorted().at(-1) ?? null
   }
 
-  /** What Stripe itself knows about the customer, because events may be late. */
+  /** What Stripe itself knows about the user's customers, because events may be late. */
   async function checkStripe(
-    customer: string,
+    userId: string,
     environment: StoredEnvironment,
     plan: PlanLike & SoldPlan,
     catalogue: Catalogue<PlanLike & SoldPlan>,
   ) {
-    const params = { customer, status: 'all', limit: 100 }
-    const { data } = await api.call(environment, 'subscriptions', { params })
-    const found = toList(data)
+    const found: Json[] = []
+    for (const { id: customer } of await customers.list(db.read, userId, environment)) {
+      const params = { customer, status: 'all', limit: 100 }
+      found.push(...toList((await api.call(environment, 'subscriptions', { params }))['data']))
+    }
     const live = found.filter((one) => LIVE.includes(String(one['status'])) && isExcluded(one))
     if (live.length === 0) return found
     await db.write(async (tx) => {
       for (const { id } of live)
-        await objects.enqueue(tx, environment, { id: String(id), customer, userId: null })
+        await objects.enqueue(tx, environment, { id: String(id), customer: null, userId: null })
     })
     throw alreadySubscribed()
 

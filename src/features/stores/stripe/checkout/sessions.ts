@@ -34,12 +34,15 @@ export function createSessions({ db, api, objects, now, newId }: StripeContext) 
   async function findOpen(buyer: Buyer, request: CheckoutRequest, former: Json[]) {
     const { environment } = buyer
     const [known] = await db.read.select().from(stripeCheckouts).where(isOf(buyer))
-    if (!known) return null
+    if (!known) return { session: null, attempt: null }
+    const { attempt } = known
     const isSame = known.request === toText(request)
-    if (known.sessionId === null) return isSame && isRepeatable(known) ? call(buyer, known) : null
+    if (known.sessionId === null)
+      return { session: isSame && isRepeatable(known) ? await call(buyer, known) : null, attempt }
     const path = `checkout/sessions/${known.sessionId}`
     const session = await api.call(environment, path)
-    if (session['status'] === 'open' && isSame) return toReply(session, known.params as Params)
+    if (session['status'] === 'open' && isSame)
+      return { session: toReply(session, known.params as Params), attempt }
     const closed =
       session['status'] === 'open'
         ? await api
@@ -48,7 +51,7 @@ export function createSessions({ db, api, objects, now, newId }: StripeContext) 
         : session
     if (closed['status'] === 'complete' && (await isUnderWay(closed)))
       throw await markComplete(environment, closed)
-    return null
+    return { session: null, attempt }
 
     /** Whether a subscription that was just bought is not listed yet, or its bank debit is on its way. */
     async function isUnderWay({ subscription }: Json): Promise<boolean> {
@@ -71,14 +74,18 @@ export function createSessions({ db, api, objects, now, newId }: StripeContext) 
   }
 
   /** Stores the attempt before the call: a repetition, also after a crash, gets the same session. */
-  async function create(buyer: Buyer, request: CheckoutRequest, params: Params) {
+  async function create(
+    buyer: Buyer,
+    request: CheckoutRequest,
+    params: Params,
+    /** The attempt that `findOpen` has seen: that of another tab may have been faster. */
+    seen: string | null,
+  ) {
     const row = await db.write(async (tx) => {
-      const isThis = isOf(buyer)
-      const [known] = await tx.select().from(stripeCheckouts).where(isThis)
-      // A second click, or another tab, may have been faster.
-      const isSame = known?.sessionId === null && known.request === toText(request)
-      if (isSame && isRepeatable(known)) return known
-      return store(tx, buyer, request, params)
+      const [known] = await tx.select().from(stripeCheckouts).where(isOf(buyer))
+      if (known === undefined || known.attempt === seen) return store(tx, buyer, request, params)
+      if (known.request !== toText(request)) throw overtaken()
+      return known
     })
     return call(buyer, row)
   }
@@ -121,9 +128,14 @@ export function createSessions({ db, api, objects, now, newId }: StripeContext) 
         throw error
       })
     const sessionId = text(session['id'])
-    await db.write(async (tx) => {
-      await tx.update(stripeCheckouts).set({ sessionId }).where(isThis)
+    const isCurrent = await db.write(async (tx) => {
+      const query = tx.update(stripeCheckouts).set({ sessionId }).where(isThis)
+      return (await query.returning({ attempt: stripeCheckouts.attempt })).length > 0
     })
+    if (!isCurrent) {
+      await api.call(buyer.environment, `checkout/sessions/${sessionId}/expire`, { method: 'POST' })
+      throw overtaken()
+    }
     return toReply(session, params as Params)
   }
 
@@ -149,6 +161,10 @@ function toReply(session: Json, params: Params) {
 
 function toText({ plan, successUrl, cancelUrl, quantity = 1 }: CheckoutRequest): string {
   return JSON.stringify([plan, successUrl, cancelUrl, quantity])
+}
+
+function overtaken() {
+  return new AppError('conflict', 'Another checkout of this user has just started.')
 }
 
 export function alreadySubscribed() {
