@@ -5,6 +5,7 @@ import type { Requester } from '../platform/http/request/request-log.ts'
 import type { RequestLabels } from '../platform/metrics/registry.ts'
 import { createSlowest } from '../platform/metrics/slowest.ts'
 import { createRecorder } from '../platform/metrics/snapshots.ts'
+import { isConsole } from './endpoints.ts'
 import { createReadiness, type ReadinessDeps } from './readiness.ts'
 import { createStatus } from './status.ts'
 
@@ -29,7 +30,7 @@ export function createMonitoring(deps: ReadinessDeps) {
     now,
   })
   const status = createStatus(deps, readiness, recorder.tallies.list)
-  const slowest = createSlowest(now)
+  const slowest = createSlowest(now, isConsole)
   return { observeRequest, recorder, slowest, readiness, status, serverState }
 
   function observeRequest(

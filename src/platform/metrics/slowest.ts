@@ -15,8 +15,11 @@ export type Slowest = ReturnType<typeof createSlowest>
 const MAX_LISTED = 20
 const SLOTS = HOUR_MS / MINUTE_MS + 1
 
-/** Keeps the slowest of each minute, so that a request is known even after slower ones are over an hour old. */
-export function createSlowest(now: () => Date) {
+/**
+ * Keeps the slowest of each minute, so that a request is known even after slower ones are over an hour old. Those that
+ * `isApart` selects displace no others.
+ */
+export function createSlowest(now: () => Date, isApart: (name: string) => boolean) {
   const slots: { minute: number; requests: SlowRequest[] }[] = []
   return { add, list }
 
@@ -28,9 +31,10 @@ export function createSlowest(now: () => Date) {
       return
     }
     const { requests } = slot
-    const last = requests.length < MAX_LISTED ? null : requests.at(-1)
+    const alike = requests.filter(({ name }) => isApart(name) === isApart(request.name))
+    const last = alike.length < MAX_LISTED ? null : alike.at(-1)
     if (last && request.ms <= last.ms) return
-    if (last) requests.pop()
+    if (last) requests.splice(requests.indexOf(last), 1)
     const place = requests.findIndex(({ ms }) => ms < request.ms)
     requests.splice(place < 0 ? requests.length : place, 0, request)
   }

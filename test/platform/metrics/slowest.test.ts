@@ -26,6 +26,14 @@ test('forgets requests after an hour, and then lists the next slowest', () => {
   expect(msOf(200)).toEqual([7])
 })
 
+test('slow requests of the console displace none of the apps', () => {
+  const { add, msOf } = startSlowest()
+  add(5, 0)
+  for (let at = 0; at < 50; at++) add(1_000 + at, 0, 'GET /console')
+  add(6, 0)
+  expect(msOf(0)).toEqual([6, 5])
+})
+
 test('the console shows route, status and user of a request, and nothing that it contains', async () => {
   await using app = await createTestApp()
   const { user } = await app.register('slow@example.com')
@@ -47,14 +55,17 @@ test('the console shows route, status and user of a request, and nothing that it
 
 function startSlowest() {
   let now = new Date(NOON)
-  const slowest = createSlowest(() => now)
+  const slowest = createSlowest(
+    () => now,
+    (name) => name === 'GET /console',
+  )
   const request = { name: 'GET /', status: 200, requestId: '', userId: null }
   return {
-    add: (ms: number, minute: number) =>
-      slowest.add({ ...request, ms, at: NOON + minute * MINUTE }),
+    add: (ms: number, minute: number, name = 'GET /') =>
+      slowest.add({ ...request, name, ms, at: NOON + minute * MINUTE }),
     msOf(minute: number) {
       now = new Date(NOON + minute * MINUTE)
-      return slowest.list(() => true).map(({ ms }) => ms)
+      return slowest.list(({ name }) => name === 'GET /').map(({ ms }) => ms)
     },
   }
 }
