@@ -44,7 +44,7 @@ export function findPlanOfPurchase<Plan extends PurchasablePlan>(
 }
 
 /**
- * By price, else by product, else by Google's product without the base plan, else by an entitlement named like its
+ * By price (also a former one among the other ids), else by product, else by Google's product without the base plan, else by an entitlement named like its
  * code.
  */
 function matchPlan<Plan extends PurchasablePlan>(
@@ -58,6 +58,7 @@ function matchPlan<Plan extends PurchasablePlan>(
     )
   return (
     plans.find(({ paymentPriceId }) => paymentPriceId !== '' && paymentPriceId === priceId) ??
+    findSeller(priceId ?? undefined) ??
     findSeller(productId ?? undefined) ??
     findSeller(productId?.split(':')[0]) ??
     plans.find(({ code }) => entitlementIds.includes(code)) ??

@@ -1,0 +1,16 @@
+import { expect, test } from 'bun:test'
+import { publishPlans } from '../../../support/plans.ts'
+import { createStripeWorld, plan } from '../../../support/stripe/world.ts'
+
+test('a price of the sandbox among the other products of a plan sells the plan there', async () => {
+  await using world = await createStripeWorld()
+  const { id } = world.stripe.createPrice({ amount: 999 }, false)
+  await publishPlans(world.app, [plan('pro', world.prices.pro.id, { otherProductIds: [id] })])
+  await world.buy('pro', { environment: 'sandbox' })
+  const path = '/api/user/subscription/v1?environment=sandbox'
+  const { json } = await world.app.ask('GET', path, { token: world.token })
+  expect(json.response).toMatchObject({
+    entitlements: [{ id: 'pro', active: true }],
+    plan: { code: 'pro' },
+  })
+})
