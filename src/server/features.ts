@@ -115,7 +115,11 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
   )
   const deleteAccount: DeleteAccount = async (userId) => {
     const { subscriptions } = await subscription.readForExport(userId, 'production')
-    const active = findActiveSubscriptions(subscriptions)
+    // Stripe ends these with the user.
+    const isCustomer = await stores.services.stores.stripe?.customers.has(userId)
+    const active = findActiveSubscriptions(
+      subscriptions.filter(({ store }) => store !== 'STRIPE' || !isCustomer),
+    )
     await userData.deleteAccount(userId, (tx) =>
       users.services.users.notifyOfCharges(tx, userId, active),
     )

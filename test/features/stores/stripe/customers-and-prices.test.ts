@@ -14,3 +14,15 @@ test('a price of the sandbox among the other products of a plan sells the plan t
     plan: { code: 'pro' },
   })
 })
+
+test('a deleted user is not told to cancel what Homeport cancels at Stripe', async () => {
+  await using world = await createStripeWorld()
+  const bought = await world.buy()
+  const { json } = await world.app.ask('DELETE', '/api/user/profile/v1', { token: world.token })
+  expect(json).toEqual({
+    code: 'ok',
+    message: 'The account and everything in it have been deleted.',
+  })
+  await world.drain()
+  expect(bought.status()).toBe('canceled')
+})

@@ -13,7 +13,7 @@ export type Customers = ReturnType<typeof createCustomers>
 export function createCustomers(deps: StripeContext) {
   const { db, api, existingUsers, findEmail, serverId } = deps
   const { stripeCustomers } = db.tables
-  return { require, list, findUser, remember, forget, forgetCurrent }
+  return { require, has, list, findUser, remember, forget, forgetCurrent }
 
   /** The user's current customer, with the present address. Throws `StripeApiError`. */
   async function require(userId: string, environment: StoredEnvironment): Promise<string> {
@@ -60,6 +60,11 @@ export function createCustomers(deps: StripeContext) {
       .select()
       .from(stripeCustomers)
       .where(and(eq(stripeCustomers.userId, userId), eq(stripeCustomers.environment, environment)))
+  }
+
+  /** In production. */
+  async function has(userId: string): Promise<boolean> {
+    return (await list(db.read, userId, 'PRODUCTION')).length > 0
   }
 
   /** Null if the customer belongs to no user of this server. */
