@@ -85,11 +85,11 @@ export function createStripeStatus(
       })
     }
     if (api.hasKey('PRODUCTION')) {
-      const problems = await prices.findProblems()
-      checks.push({
-        what: 'Stripe: prices',
-        fault: problems.length === 0 ? null : problems.join(' '),
+      const fault = await findProblem(async () => {
+        const problems = await prices.findProblems()
+        if (problems.length > 0) throw new Error(problems.join(' '))
       })
+      checks.push({ what: 'Stripe: prices', fault })
     }
     return checks
   }

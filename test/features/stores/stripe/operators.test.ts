@@ -1,0 +1,41 @@
+import { expect, test } from 'bun:test'
+import { typeCommand } from '../../../support/commands.ts'
+import { createStripeWorld, STRIPE_PATH } from '../../../support/stripe/world.ts'
+
+const URL = 'https://api.example.com'
+
+/** A world whose webhook has the server's public URL. */
+function createReachableWorld() {
+  return createStripeWorld({ webhookUrl: `${URL}${STRIPE_PATH}` }, { BASE_URL: URL })
+}
+
+test('stores check finds no fault in a complete setup', async () => {
+  await using world = await createReachableWorld()
+  const { outcome, printed } = await typeCommand(world.app, 'stores check')
+  expect(outcome.filter(({ fault }: { fault: string | null }) => fault !== null)).toEqual([])
+  expect(printed).toContain(`ok\tWebhook URL ${URL}${STRIPE_PATH}`)
+})
+
+test('stores check lists what works although Stripe refuses the key', async () => {
+  await using world = await createReachableWorld()
+  const { live } = world.stripe.keys
+  world.stripe.keys.expire(live.restricted)
+  const { printed, isFailure } = await typeCommand(world.app, 'stores check')
+  expect(printed).toContain('FAILED\tStripe: prices: Stripe refuses the API key.')
+  expect(printed).toContain('ok\tStripe sandbox: Prices')
+  expect(isFailure).toBe(true)
+})
+
+test('stores status prints the URL of the webhook and the id for the metadata of customers', async () => {
+  await using world = await createReachableWorld()
+  const bought = await world.buy()
+  const { printed } = await typeCommand(world.app, 'stores status')
+  const server = bought.object.metadata['homeport_server']
+  expect(printed.split('\n')).toEqual([
+    `Stripe webhook URL: ${URL}${STRIPE_PATH}`,
+    `homeport_server in Stripe's metadata: ${server}`,
+    'Stripe\tproduction\t2026-10-01T12:00:00.000Z\tnever',
+    'Stripe\tsandbox\tnever\tnever',
+    'Waiting for Stripe: 0',
+  ])
+})
