@@ -21,9 +21,12 @@ const NO_URL = 'Set BASE_URL to the public address of this server, beginning wit
 const PERMISSIONS = {
   customers: 'Customers',
   subscriptions: 'Subscriptions',
+  subscription_schedules: 'Subscription schedules',
   'checkout/sessions': 'Checkout Sessions',
   invoices: 'Invoices',
+  invoice_payments: 'Invoice payments',
   charges: 'Charges',
+  refunds: 'Refunds',
   disputes: 'Disputes',
   events: 'Events',
   prices: 'Prices',

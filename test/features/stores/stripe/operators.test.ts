@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { typeCommand } from '../../../support/commands.ts'
+import { HOMEPORT_PERMISSIONS, type Permissions } from '../../../support/stripe/api/keys.ts'
 import { createStripeWorld, STRIPE_PATH } from '../../../support/stripe/world.ts'
 
 const URL = 'https://api.example.com'
@@ -25,6 +26,17 @@ test('stores check lists what works although Stripe refuses the key', async () =
   expect(printed).toContain('ok\tStripe sandbox: Prices')
   expect(isFailure).toBe(true)
 })
+
+test.each(Object.keys(HOMEPORT_PERMISSIONS) as (keyof Permissions)[])(
+  'stores check names the permission %s when the key lacks it',
+  async (resource) => {
+    await using world = await createReachableWorld()
+    const { [resource]: _lacking, ...others } = HOMEPORT_PERMISSIONS
+    await world.app.restart({ stripeKey: world.stripe.keys.add(true, others) })
+    const { printed } = await typeCommand(world.app, 'stores check')
+    expect(printed).toContain(`rak_${resource}_read`)
+  },
+)
 
 test('stores status prints the URL of the webhook and the id for the metadata of customers', async () => {
   await using world = await createReachableWorld()

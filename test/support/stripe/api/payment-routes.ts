@@ -7,13 +7,23 @@ import { type Finder, type Route, retrieval } from './route.ts'
 
 type Listed = Extract<
   Kind,
-  'price' | 'invoice' | 'invoice_payment' | 'charge' | 'refund' | 'dispute' | 'payment_intent'
+  | 'price'
+  | 'subscription_schedule'
+  | 'invoice'
+  | 'invoice_payment'
+  | 'charge'
+  | 'refund'
+  | 'dispute'
+  | 'payment_intent'
 >
 
-/** What is only read: prices, invoices and their payments, charges, refunds and disputes. */
+/** What is only read: prices, schedules, invoices and their payments, charges, refunds and disputes. */
 export function paymentRoutes({ books }: Core, find: Finder): Route[] {
   return [
     ...read('price', '/v1/prices', 'plan', ['product', 'active']),
+    ...read('subscription_schedule', '/v1/subscription_schedules', 'subscription_schedule', [
+      'customer',
+    ]),
     ...read('invoice', '/v1/invoices', 'invoice', ['customer', 'subscription', 'status']),
     ...read('invoice_payment', '/v1/invoice_payments', 'invoice', [
       'invoice',
