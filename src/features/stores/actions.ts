@@ -51,7 +51,6 @@ const catchUp = defineAction({
     const environment = storedEnvironment(sandbox ? 'sandbox' : 'production')
     const catchUpStripe = all ? stripe?.catchUpAll : stripe?.catchUp
     const queued = (await catchUpStripe?.(environment, signal).catch(throwAsReply)) ?? null
-    stripe?.queue.wake()
     const refunds = play === null ? null : await play.voided.catchUp(signal).catch(throwAsReply)
     const isWithoutApple = (play ?? stripe) !== null && apps.length === 0
     const caughtUp = isWithoutApple

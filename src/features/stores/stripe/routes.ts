@@ -89,7 +89,6 @@ export function stripeRoutes(deps: StripeRoutesDeps) {
     if (target !== null && type === 'checkout.session.completed')
       // What cannot be read in time is read by the queue.
       await queue.refreshNow(target.id, AbortSignal.timeout(CHECKOUT_TIMEOUT_MS)).catch(() => {})
-    queue.wake()
     const isQueued = reply.code === 'ignored' && target !== null
     return isQueued ? message('The event is recorded.', 'ok') : reply
   }

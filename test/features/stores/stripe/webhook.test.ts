@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../../../support/app.ts'
 import { createStripeWorld, STRIPE_PATH, type StripeWorld } from '../../../support/stripe/world.ts'
+import { until } from '../../../support/until.ts'
 
 const EVENT = {
   id: 'evt_1',
@@ -164,3 +165,13 @@ function countReads({ stripe }: StripeWorld): number {
   return stripe.api.requests.filter(({ request }) => request.startsWith('GET /v1/subscriptions/'))
     .length
 }
+
+test('queries Stripe seconds after an event, not when the queue is next looked at', async () => {
+  await using world = await createStripeWorld()
+  const bought = await world.buy()
+  bought.cancelAt()
+  await world.stripe.deliver()
+  world.app.clock.advance(3_000)
+  const isCancelled = async () => (await world.list())[0]?.willRenew === false
+  await until(isCancelled, 'the cancellation was not read')
+})

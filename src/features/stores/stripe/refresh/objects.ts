@@ -37,7 +37,9 @@ const NOT_LEASED = new Date(0)
 /** What to query Stripe about, or to do there. */
 export function createStripeObjects({ db, now, newId }: StripeObjectsDeps) {
   const { stripeObjects } = db.tables
+  let wakeAt: (dueAt: Date) => void = () => {}
   return {
+    onDue,
     enqueue,
     enqueueAllOf,
     findDue,
@@ -48,6 +50,11 @@ export function createStripeObjects({ db, now, newId }: StripeObjectsDeps) {
     countDue,
     countDeletions,
     isRetry,
+  }
+
+  /** For the queue, which does not look again until then. */
+  function onDue(listener: typeof wakeAt) {
+    wakeAt = listener
   }
 
   async function enqueue(
@@ -68,6 +75,7 @@ export function createStripeObjects({ db, now, newId }: StripeObjectsDeps) {
       .insert(stripeObjects)
       .values({ id, environment, items: [], isPaidBack: false, leasedUntil: NOT_LEASED, ...due })
       .onConflictDoUpdate({ target: stripeObjects.id, set: due })
+    tx.afterCommit(() => wakeAt(due.dueAt))
   }
 
   /** The known subscriptions of a customer. */

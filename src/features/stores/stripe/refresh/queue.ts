@@ -30,6 +30,7 @@ export function createStripeQueue(deps: StripeContext & { refresh: RefreshObject
       return null
     },
   })
+  objects.onDue(queue.wakeAt)
   return { ...queue, refreshNow }
 
   /** Waits for another request about it. Throws `StripeApiError`, also at the deadline. */
