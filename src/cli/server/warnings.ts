@@ -24,6 +24,11 @@ export function listFaults(config: Config): string[] {
       'PLAY_TOKEN_URL is set: Google does not issue the access tokens',
     ],
     [config.playJwksUrl !== null, 'PLAY_JWKS_URL is set: notifications need not come from Google'],
+    [config.stripeApiUrl !== null, 'STRIPE_API_URL is set: purchases are not checked with Stripe'],
+    [
+      config.stripeKey?.startsWith('sk_') === true,
+      'STRIPE_API_KEY may do everything in the account: use a restricted key (rk_live_…)',
+    ],
     [!config.rateLimits, 'RATE_LIMITS is off: passwords can be guessed without limit'],
     [
       webhookTokens.some(({ length }) => length < 16),
