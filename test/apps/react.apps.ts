@@ -18,7 +18,7 @@ const EXAMPLES = {
     'app.test.tsx',
     'queries.js',
   ],
-  'client-testing.md': ['trial.test.ts'],
+  'client-testing.md': ['trial.test.ts', 'checkout.test.ts'],
 }
 
 /** Proves that the queries of the page work with the real library. */
@@ -124,8 +124,8 @@ test.each([['18'], ['19']])(
       for (const name of names) await writeFile(join(app, name), await readExample(name, page))
     await writeFile(join(app, 'queries.test.jsx'), QUERIES_TEST)
     await writeFile(join(app, 'account.test.jsx'), ACCOUNT_TEST)
-    const files = ['hydration', 'app', 'queries', 'account', 'trial']
-    expect(vitest('happy-dom', ...files, '--globals')).toMatch(/Tests.*5 passed/)
+    const files = ['hydration', 'app', 'queries', 'account', 'trial', 'checkout']
+    expect(vitest('happy-dom', ...files, '--globals')).toMatch(/Tests.*6 passed/)
     await report(app, 'React', 'react')
     await report(app, 'TanStack Query', '@tanstack/react-query')
   },

@@ -5,7 +5,14 @@ import { join } from 'node:path'
 const OPTIONAL: Record<string, string[]> = {
   alerts: [],
   data: [],
-  stores: ['/api/user/purchases/v1', '/api/webhooks/app-store/v1', '/api/webhooks/play/v1'],
+  stores: [
+    '/api/user/billing_portal/v1',
+    '/api/user/checkout/v1',
+    '/api/user/purchases/v1',
+    '/api/webhooks/app-store/v1',
+    '/api/webhooks/play/v1',
+    '/api/webhooks/stripe/v1',
+  ],
   usage: [],
   'users/import': [],
   webhooks: [],

@@ -1,7 +1,17 @@
 import { expect, test } from 'bun:test'
+import { stripeConditions } from '../../../src/features/stores/stripe/conditions.ts'
+import { EVENT_TYPES } from '../../../src/features/stores/stripe/events/notification.ts'
 
 test('the documented Swift, Kotlin and Dart clients refresh an expired token', async () => {
   for (const page of ['app-store-swift', 'google-play-kotlin', 'google-play-flutter']) {
     expect(await Bun.file(`docs/${page}.md`).text()).toContain('token_expired')
   }
+})
+
+test('the page about sales by card names every event of the webhook and every condition', async () => {
+  const page = await Bun.file('docs/web-checkout.md').text()
+  const [, block = ''] = page.match(/```text\n(.*?)```/s) ?? []
+  const listed = block.trim().split(/\s+/)
+  expect(listed.toSorted()).toEqual(EVENT_TYPES.toSorted())
+  for (const name of Object.keys(stripeConditions)) expect(page).toContain(`| \`${name}\` |`)
 })
