@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -57,11 +58,21 @@ async function fill(name: string, from: Pick<Record, 'commit' | 'schemaVersion'>
     const record = await addData({ url, run: runCommand, report: console.error }, from)
     server.kill('SIGTERM')
     if ((await server.exited) !== 0) throw new Error('the server did not stop cleanly')
+    leaveFewSamples(join(dataDir, 'homeport.db'))
     return await pack(name, dataDir, record)
   } finally {
     server.kill('SIGKILL')
     await server.exited
   }
+}
+
+/** The demo has a week of measurements, which would be most of the archive. */
+function leaveFewSamples(path: string) {
+  const db = new Database(path)
+  db.run('DELETE FROM samples WHERE rowid NOT IN (SELECT rowid FROM samples LIMIT 20)')
+  db.run('VACUUM')
+  db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  db.close()
 }
 
 async function runCommand(args: string[]): Promise<unknown> {
