@@ -4,7 +4,7 @@ import {
   type PartialInputHTMLAttributes,
   type VNode,
 } from 'preact'
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { findDirectionControls } from '../direction-controls.ts'
 import { problemsAt, useProblems } from './problems.tsx'
 
@@ -210,30 +210,6 @@ export function ChoiceField({ label, value, options, path, onChange }: ChoicePro
         />
       )}
     </div>
-  )
-}
-
-type FilterInputProps = Pick<
-  PartialInputHTMLAttributes<HTMLInputElement>,
-  'maxLength' | 'placeholder' | 'autocomplete' | 'spellcheck' | 'autocapitalize'
-> & {
-  type?: 'search'
-  /** The filter in the address. */
-  value: string
-  onSet: (text: string) => void
-}
-
-/** A text by which a list is filtered once it is complete. It keeps the focus when the address changes. */
-export function FilterInput({ value, onSet, ...input }: FilterInputProps) {
-  const [text, setText] = useState(value)
-  useEffect(() => setText(value), [value])
-  return (
-    <input
-      {...(input as InputHTMLAttributes<HTMLInputElement>)}
-      value={text}
-      onInput={(event) => setText(event.currentTarget.value)}
-      onChange={(event) => onSet(event.currentTarget.value.trim())}
-    />
   )
 }
 

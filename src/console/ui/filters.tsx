@@ -1,5 +1,131 @@
-import type { ComponentChildren } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+import type { ComponentChildren, InputHTMLAttributes, PartialInputHTMLAttributes } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { words } from '../format.ts'
+import { go, linkTo, readFilters } from '../router.ts'
+import { Checkbox, Field, SelectField } from './fields.tsx'
+
+type Filter = Record<string, string>
+type Choice = [value: string, name: string]
+
+/** How a list is filtered by one of the names in its address. By default, a text is entered. */
+export type FilterKind = {
+  /** By default the name in words. */
+  label?: string
+  hint?: string
+  /** Values to choose from. `Any` is added, unless one of them is empty. */
+  options?: string[]
+  /** The choice while none is in the address. */
+  shown?: string
+  /** What a value is called; by default, choices are in words, and texts as they are. */
+  describe?: (value: string) => string
+  /** Shows only the rows to which the label applies. */
+  isFlag?: boolean
+  /** Attributes of a text, such as its type. */
+  input?: PartialInputHTMLAttributes<HTMLInputElement>
+  /** A control that sets other filters too, or none. */
+  control?: (filter: Filter, set: (changes: Filter) => void) => ComponentChildren
+}
+
+/** The filters of a list, by their names in the address. */
+export type FilterKinds = Record<string, FilterKind>
+
+type ListFiltersProps = Pick<FiltersProps, 'results' | 'isShort'> & {
+  /** The path of the screen. */
+  path: string
+  kinds: FilterKinds
+  /** What stays in the address. */
+  kept?: Filter
+  /** Whether a filter replaces the others. */
+  isExclusive?: boolean
+  children?: ComponentChildren
+}
+
+/** The filters of a list, as its screen describes them. They are in the address. */
+export function ListFilters(props: ListFiltersProps) {
+  const { path, kinds, kept, isExclusive = false, children, ...shown } = props
+  const { filter } = readFilters(Object.keys(kinds))
+  const set = (changes: Filter) =>
+    go(linkTo(path, { ...kept, ...(isExclusive ? {} : filter), ...changes }))
+  const [others = [], flags = []] = [false, true].map((isWanted) =>
+    Object.entries(kinds).filter(([, { isFlag = false }]) => isFlag === isWanted),
+  )
+  return (
+    <Filters
+      {...shown}
+      filter={filter}
+      describe={(name, value) => describeFilter(kinds, name, value)}
+      onRemove={(name) => set({ [name]: '' })}
+    >
+      {others.map(([name, kind]) => (
+        <FilterControl key={name} name={name} kind={kind} filter={filter} set={set} />
+      ))}
+      {flags.length > 0 && (
+        <fieldset class="plain">
+          <legend>Show only</legend>
+          {flags.map(([name, { label = words(name) }]) => (
+            <Checkbox
+              key={name}
+              label={label}
+              checked={filter[name] === 'true'}
+              onChange={(isOn) => set({ [name]: isOn ? 'true' : '' })}
+            />
+          ))}
+        </fieldset>
+      )}
+      {children}
+    </Filters>
+  )
+}
+
+/** What a filter that is set is called. */
+function describeFilter(kinds: FilterKinds, name: string, value: string): string {
+  const { label = words(name), options, isFlag, describe = options && words } = kinds[name] ?? {}
+  return isFlag ? label : (describe?.(value) ?? value)
+}
+
+type ControlProps = {
+  name: string
+  kind: FilterKind
+  filter: Filter
+  set: (changes: Filter) => void
+}
+
+function FilterControl({ name, kind, filter, set }: ControlProps) {
+  const { label = words(name), hint, options, describe = words, input, control } = kind
+  const { [name]: value = kind.shown ?? '' } = filter
+  const onSet = (next: string) => set({ [name]: next })
+  if (control) return <>{control(filter, set)}</>
+  if (options === undefined) {
+    return (
+      <Field label={label} hint={hint}>
+        <FilterInput {...input} value={value} onSet={onSet} />
+      </Field>
+    )
+  }
+  const nameOf = (one: string) => (one === '' && !options.includes('') ? 'Any' : describe(one))
+  // The address may name another one.
+  const all = [...new Set(['', ...options, value])].map((one): Choice => [one, nameOf(one)])
+  return <SelectField label={label} value={value} options={all} onChange={onSet} />
+}
+
+type FilterInputProps = PartialInputHTMLAttributes<HTMLInputElement> & {
+  value: string
+  onSet: (text: string) => void
+}
+
+/** A text by which a list is filtered once it is complete. It keeps the focus when the address changes. */
+function FilterInput({ value, onSet, ...input }: FilterInputProps) {
+  const [text, setText] = useState(value)
+  useEffect(() => setText(value), [value])
+  return (
+    <input
+      {...(input as InputHTMLAttributes<HTMLInputElement>)}
+      value={text}
+      onInput={(event) => setText(event.currentTarget.value)}
+      onChange={(event) => onSet(event.currentTarget.value.trim())}
+    />
+  )
+}
 
 type FiltersProps = {
   /** The values of the active filters, by name. */

@@ -109,6 +109,12 @@ type Page<T> = { next: string | null; total?: number | null } & T
 type Longer<Row> = { path: string; rows: Row[]; next: string | null }
 type Kept<T, Row> = { first: Page<T>; longer: Longer<Row> | null }
 
+/** The rows of a list that are loaded. `path`: of the list. */
+export type Pages<T, Row> = Omit<ReturnType<typeof usePages>, 'first' | 'rows'> & {
+  first: Remote<Page<T>>
+  rows: Row[]
+}
+
 /**
  * A reload replaces the first page and keeps later rows unless some between are missing. After Back, the list is as
  * long as it was. `total`: as counted by the server, or once all are loaded.
@@ -164,7 +170,7 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
     // What was done on the screen before Back may have changed a row. If it fails, "Try again" reads the first page.
     void reloadLonger().catch(() => {})
   }, [path])
-  return { first, rows, next, total, loadMore, reload }
+  return { path, first, rows, next, total, loadMore, reload }
 }
 
 /** A row may be on two pages, if it has moved in between. */
@@ -182,6 +188,6 @@ function rowsAfter<Row extends { id: string } | { key: string }>(
   return at === -1 ? null : rows.slice(at + 1)
 }
 
-function readId(row: { id: string } | { key: string }): string {
+export function readId(row: { id: string } | { key: string }): string {
   return 'id' in row ? row.id : row.key
 }

@@ -4,6 +4,7 @@ import { formatCount } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { query, withQuery } from '../router.ts'
 import { Action, Empty, PlainTimes, Time, TimeAgo } from './parts.tsx'
+import { Loaded, type Pages, readId } from './remote.tsx'
 
 /** A property of the rows, shown unchanged without `format`. Sorts in the browser, for complete lists. */
 type Field<Row> = {
@@ -131,6 +132,45 @@ function Heading({ column: { name, kind, sort }, current }: HeadingProps) {
     >
       <a href={withQuery({ sort: next })}>{name}</a>
     </th>
+  )
+}
+
+type PagedTableProps<T, Row> = Omit<TableProps<Row>, 'rows' | 'keyOf' | 'empty'> & {
+  pages: Pages<T, Row>
+  /** What a row is, such as `event`. */
+  noun: string
+  /** More actions on all rows. */
+  bar?: ComponentChildren
+  /** Shown instead of an empty list. */
+  empty: ComponentChildren
+  /** What else the list shows, above and below its rows. */
+  above?: (page: T) => ComponentChildren
+  below?: (page: T) => ComponentChildren
+}
+
+/** A list that the server sends in pages, with its length and its download. */
+export function PagedTable<T, Row extends { id: string } | { key: string }>(
+  props: PagedTableProps<T, Row>,
+) {
+  const { pages, noun, bar, empty, above, below, ...table } = props
+  const { path, first, rows, next, total, loadMore } = pages
+  const isEmpty = rows.length === 0 && next === null
+  return (
+    <Loaded from={first}>
+      {(page) => (
+        <>
+          {above?.(page)}
+          {!isEmpty && (
+            <ListBar noun={noun} total={total} csv={path} isPersonal>
+              {bar}
+            </ListBar>
+          )}
+          <Table {...table} rows={rows} keyOf={readId} empty={isEmpty ? empty : undefined} />
+          {below?.(page)}
+          {next !== null && <Action run={loadMore}>Load more</Action>}
+        </>
+      )}
+    </Loaded>
   )
 }
 

@@ -2,15 +2,14 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { failure, read } from '../../api.ts'
 import { type InputOf, perform, publicAddress } from '../../declared.ts'
-import { money, number, plural, words } from '../../format.ts'
+import { money, number, plural } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
-import { go, linkTo, parts, readFilters } from '../../router.ts'
+import { linkTo, parts, readFilters } from '../../router.ts'
 import { Dialog } from '../../ui/dialog.tsx'
-import { Checkbox, Field, FilterInput, SelectField } from '../../ui/fields.tsx'
-import { Filters } from '../../ui/filters.tsx'
+import { type FilterKinds, ListFilters } from '../../ui/filters.tsx'
 import { Action, Badge, CopyLine, Time, TimeAgo, Title } from '../../ui/parts.tsx'
-import { Loaded, usePages, useRefresh } from '../../ui/remote.tsx'
-import { type Column, ListBar, Table } from '../../ui/table.tsx'
+import { usePages, useRefresh } from '../../ui/remote.tsx'
+import { type Column, PagedTable } from '../../ui/table.tsx'
 import { Breakable, UserLink } from '../../ui/user-link.tsx'
 import {
   EVENT_TYPES,
@@ -26,7 +25,17 @@ type Names = Record<string, string>
 type EventsPage = { events: FoundEvent[]; names: Names; scannedBackTo: string | null }
 type Filter = Record<string, string>
 
-const FILTERS = ['type', 'outcome', 'environment', 'user', 'conflicting', 'clockIsOff']
+const FILTERS: FilterKinds = {
+  type: { options: Object.keys(EVENT_TYPES), describe: typeFilterName },
+  outcome: { options: ['applied', 'ignored', 'failed'] },
+  environment: { options: ['production', 'sandbox'] },
+  user: { label: 'App user id' },
+  conflicting: { isFlag: true },
+  clockIsOff: { label: 'Implausible timestamps', isFlag: true },
+}
+const NAMES = Object.keys(FILTERS)
+/** The server's page size. */
+const PAGE_SIZE = 50
 const REFRESH_MS = 5_000
 
 /** The billing events, or one of them. */
@@ -55,44 +64,37 @@ function NoEvents() {
 }
 
 function EventLog() {
-  const { filter } = readFilters(FILTERS)
-  const { search } = readFilters([...FILTERS, 'sort'])
+  const { filter } = readFilters(NAMES)
+  const { search } = readFilters([...NAMES, 'sort'])
   const isFiltered = Object.keys(filter).length > 0
-  const path = `events${search}`
-  const { first, rows, next, total, loadMore, reload } = usePages(path, namedEvents)
-  useRefresh(first.reload, REFRESH_MS, search === '')
+  const pages = usePages(`events${search}`, namedEvents)
+  useRefresh(pages.first.reload, REFRESH_MS, search === '')
   return (
     <>
       <Title>Billing events</Title>
-      <EventFilters filter={filter} />
-      <Loaded from={first}>
-        {({ scannedBackTo }) => (
-          <>
-            <ListBar noun="event" total={total} csv={path} isPersonal>
-              {canEdit.value && isFiltered && (
-                <ReplayAll key={search} filter={filter} onDone={reload} />
-              )}
-            </ListBar>
-            {(rows.length > 0 || next === null) && (
-              <Table
-                caption="Billing events"
-                columns={COLUMNS}
-                rows={rows}
-                keyOf={({ id }) => id}
-                order="-received"
-                empty={isFiltered ? 'No events match.' : <NoEvents />}
-                detail={({ error }) => error && <small class="bad">{failureReason(error)}</small>}
-              />
-            )}
-            {next !== null && rows.length % 50 !== 0 && scannedBackTo && (
-              <p class="soft">
-                Searched back to <Time at={scannedBackTo} />. There may be more matches.
-              </p>
-            )}
-            {next !== null && <Action run={loadMore}>Load more</Action>}
-          </>
-        )}
-      </Loaded>
+      <ListFilters path="events" kinds={FILTERS} />
+      <PagedTable
+        caption="Billing events"
+        pages={pages}
+        noun="event"
+        bar={
+          canEdit.value &&
+          isFiltered && <ReplayAll key={search} filter={filter} onDone={pages.reload} />
+        }
+        columns={COLUMNS}
+        order="-received"
+        empty={isFiltered ? 'No events match.' : <NoEvents />}
+        detail={({ error }) => error && <small class="bad">{failureReason(error)}</small>}
+        below={({ scannedBackTo }) =>
+          pages.next !== null &&
+          pages.rows.length % PAGE_SIZE !== 0 &&
+          scannedBackTo && (
+            <p class="soft">
+              Searched back to <Time at={scannedBackTo} />. There may be more matches.
+            </p>
+          )
+        }
+      />
     </>
   )
 }
@@ -159,54 +161,6 @@ function EventState({ outcome, conflicting, clockIsOff, duplicates }: FoundEvent
       {duplicates > 0 && <Badge>received {duplicates + 1} times</Badge>}
     </>
   )
-}
-
-function EventFilters({ filter }: { filter: Filter }) {
-  const set = (name: string, value: string) => go(linkTo('events', { ...filter, [name]: value }))
-  const choice = (name: string, label: string, options: string[]) => {
-    const value = filter[name] ?? ''
-    const all = [...new Set([...options, ...(value ? [value] : [])])]
-    return (
-      <SelectField
-        label={label}
-        value={value}
-        options={[
-          ['', 'Any'],
-          ...all.map((option): [string, string] => [option, typeFilterName(option)]),
-        ]}
-        onChange={(chosen) => set(name, chosen)}
-      />
-    )
-  }
-  const flag = (name: string, label: string) => (
-    <Checkbox
-      label={label}
-      checked={filter[name] === 'true'}
-      onChange={(checked) => set(name, checked ? 'true' : '')}
-    />
-  )
-  return (
-    <Filters filter={filter} describe={describeFilter} onRemove={(name) => set(name, '')}>
-      {choice('type', 'Type', Object.keys(EVENT_TYPES))}
-      {choice('outcome', 'Outcome', ['applied', 'ignored', 'failed'])}
-      {choice('environment', 'Environment', ['production', 'sandbox'])}
-      <Field label="App user id">
-        <FilterInput value={filter['user'] ?? ''} onSet={(text) => set('user', text)} />
-      </Field>
-      <fieldset class="plain">
-        <legend>Show only</legend>
-        {flag('conflicting', 'Conflicting')}
-        {flag('clockIsOff', 'Implausible timestamps')}
-      </fieldset>
-    </Filters>
-  )
-}
-
-function describeFilter(name: string, value: string): string {
-  if (name === 'conflicting') return 'Conflicting'
-  if (name === 'clockIsOff') return 'Implausible timestamps'
-  if (name === 'type') return typeFilterName(value)
-  return name === 'user' ? value : words(value)
 }
 
 type EventCount = { count: number; isComplete: boolean }

@@ -10,12 +10,16 @@ export function labelAction(action: string): string {
   return labels[action] ?? (list === undefined ? action : `Exported ${list}`)
 }
 
-/** The actions to choose from, by label; `current` may be another. */
-export function actionOptions(current = ''): [action: string, label: string][] {
-  const names = Object.keys(declarations.value.labels)
-  return [...new Set([...names, ...(current === '' ? [] : [current])])]
-    .map((name): [string, string] => [name, labelAction(name).replace(/ (of|to|for)$/, '')])
-    .toSorted(([, one], [, other]) => one.localeCompare(other))
+/** The actions that a filter can name, by label. */
+export function listActions(): string[] {
+  return Object.keys(declarations.value.labels).toSorted((one, other) =>
+    labelAction(one).localeCompare(labelAction(other)),
+  )
+}
+
+/** Says what an action did without its target, such as `Deleted account`. */
+export function nameAction(action: string): string {
+  return labelAction(action).replace(/ (of|to|for)$/, '')
 }
 
 const MAX_SUMMARY_LENGTH = 80

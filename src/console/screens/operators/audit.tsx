@@ -4,44 +4,35 @@ import { DAY_MS } from '../../../lib/time/durations.ts'
 import { download, type ReplyOf } from '../../api.ts'
 import { startOfDay, unnamedUser } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
-import { formatSearch, go, linkTo, readFilters } from '../../router.ts'
+import { formatSearch, linkTo, readFilters } from '../../router.ts'
 import { Changes } from '../../ui/changes.tsx'
-import { Field, FilterInput, SelectField } from '../../ui/fields.tsx'
-import { Filters } from '../../ui/filters.tsx'
+import { type FilterKinds, ListFilters } from '../../ui/filters.tsx'
 import { Action, Time, Title } from '../../ui/parts.tsx'
-import { Loaded, usePages, useRemote } from '../../ui/remote.tsx'
-import { type Column, ListBar, Table } from '../../ui/table.tsx'
+import { usePages, useRemote } from '../../ui/remote.tsx'
+import { type Column, PagedTable } from '../../ui/table.tsx'
 import { Breakable, ShortId, UserLink } from '../../ui/user-link.tsx'
-import { actionOptions, labelAction, summarizeChanges } from './audit-summary.ts'
+import { labelAction, listActions, nameAction, summarizeChanges } from './audit-summary.ts'
 
 type AuditPage = ReplyOf<Operators['audit']['list']> & { names: Record<string, string> }
 type Entry = AuditPage['entries'][number] & Pick<AuditPage, 'names'>
 
-const FILTERS = ['action', 'operator', 'target', 'from', 'to']
+const named = (name: string) => ({ describe: (value: string) => `${name} ${value}` })
+const DAY = { type: 'date' } as const
+const TEXTS: FilterKinds = {
+  operator: { hint: 'The name of an operator', ...named('operator') },
+  target: { hint: 'An id or a name', ...named('target') },
+  from: { input: DAY, ...named('from') },
+  to: { label: 'Until', input: DAY, ...named('to') },
+}
 
 /** The audit log: every action with its operator and changes. */
 export function Screen() {
-  const { filter } = readFilters(FILTERS)
-  const search = formatSearch(toRequest(readFilters([...FILTERS, 'sort']).filter))
-  const path = `audit${search}`
+  const kinds = { action: { options: listActions(), describe: nameAction }, ...TEXTS }
+  const { filter } = readFilters(Object.keys(kinds))
+  const search = formatSearch(toRequest(readFilters([...Object.keys(kinds), 'sort']).filter))
   const endpoints = useRemote<{ endpoints: { id: string; url: string }[] }>('webhooks').data
   const urls = Object.fromEntries(endpoints?.endpoints.map(({ id, url }) => [id, url]) ?? [])
-  const page = usePages(path, namedEntries)
-  const set = (name: string) => (text: string) => go(linkTo('audit', { ...filter, [name]: text }))
-  const field = (name: string, label: string, hint: string) => (
-    <Field label={label} hint={hint}>
-      <FilterInput value={filter[name] ?? ''} onSet={set(name)} />
-    </Field>
-  )
-  const day = (name: string, label: string) => (
-    <Field label={label}>
-      <input
-        type="date"
-        value={filter[name] ?? ''}
-        onChange={({ currentTarget }) => set(name)(currentTarget.value)}
-      />
-    </Field>
-  )
+  const pages = usePages(`audit${search}`, namedEntries)
   return (
     <>
       <Title
@@ -54,39 +45,16 @@ export function Screen() {
         Audit log
       </Title>
       <p class="print-only">{describeFilter(filter)}</p>
-      <Filters
-        filter={filter}
-        describe={(name, text) => (name === 'action' ? labelAction(text) : `${name} ${text}`)}
-        onRemove={(name) => go(linkTo('audit', { ...filter, [name]: '' }))}
-      >
-        <SelectField
-          label="Action"
-          value={filter['action'] ?? ''}
-          options={[['', 'Any'], ...actionOptions(filter['action'])]}
-          onChange={(action) => go(linkTo('audit', { ...filter, action }))}
-        />
-        {field('operator', 'Operator', 'The name of an operator')}
-        {field('target', 'Target', 'An id or a name')}
-        {day('from', 'From')}
-        {day('to', 'Until')}
-      </Filters>
-      <Loaded from={page.first}>
-        {() => (
-          <>
-            <ListBar noun="action" total={page.total} csv={path} isPersonal />
-            <Table
-              caption="Audit log"
-              columns={columnsFor(urls)}
-              rows={page.rows}
-              keyOf={({ id }) => id}
-              order="-at"
-              empty="No entries match."
-              detail={(entry) => (entry.before || entry.after) && <EntryChanges entry={entry} />}
-            />
-            {page.next !== null && <Action run={page.loadMore}>Load more</Action>}
-          </>
-        )}
-      </Loaded>
+      <ListFilters path="audit" kinds={kinds} />
+      <PagedTable
+        caption="Audit log"
+        pages={pages}
+        noun="action"
+        columns={columnsFor(urls)}
+        order="-at"
+        empty="No entries match."
+        detail={(entry) => (entry.before || entry.after) && <EntryChanges entry={entry} />}
+      />
     </>
   )
 }

@@ -23,7 +23,9 @@ export function PurchaseScreen({ id }: { id: string }) {
       <Loaded from={found}>
         {({ purchases }) =>
           purchases.length === 0 ? (
-            <NoPurchase id={id} onAsked={found.reload} />
+            <Empty>
+              <NoPurchase id={id} onAsked={found.reload} />
+            </Empty>
           ) : (
             purchases.map((purchase) => (
               <PurchaseCards
@@ -45,10 +47,10 @@ export function NoPurchase({ id, onAsked }: { id: string; onAsked: () => Promise
   const store = /^gpa\./i.test(id) ? 'PLAY_STORE' : 'APP_STORE'
   return (
     <>
-      <Empty>
+      <p>
         No purchase found. Enter a full transaction id, the order number on a receipt from the App
         Store or Google Play, an e-mail address or an app user id.
-      </Empty>
+      </p>
       {canEdit.value && (
         <div class="actions">
           <ActionButton

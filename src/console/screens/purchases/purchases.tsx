@@ -1,12 +1,11 @@
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { publicAddress } from '../../declared.ts'
-import { money } from '../../format.ts'
-import { formatSearch, go, linkTo, parts, readFilters } from '../../router.ts'
-import { Field, FilterInput, SelectField } from '../../ui/fields.tsx'
-import { Filters } from '../../ui/filters.tsx'
-import { Action, Badge, CopyLine, Day, Time, Title } from '../../ui/parts.tsx'
-import { Loaded, usePages } from '../../ui/remote.tsx'
-import { type Column, ListBar, Table } from '../../ui/table.tsx'
+import { money, words } from '../../format.ts'
+import { formatSearch, linkTo, parts, readFilters } from '../../router.ts'
+import { type FilterKind, ListFilters } from '../../ui/filters.tsx'
+import { Badge, CopyLine, Day, Time, Title } from '../../ui/parts.tsx'
+import { usePages } from '../../ui/remote.tsx'
+import { type Column, PagedTable } from '../../ui/table.tsx'
 import { Breakable } from '../../ui/user-link.tsx'
 import { claimName, endName, productName } from './labels.ts'
 import { StatusBadge } from './parts.tsx'
@@ -15,30 +14,35 @@ import type { FoundPurchase } from './purchase-details.tsx'
 
 type Filter = Record<string, string>
 
-const FILTERS: [value: string, name: string, meaning: string][] = [
-  ['', 'All active', ''],
-  ['unclaimed', 'Unclaimed', 'Active purchases that belong to no user.'],
-  [
-    'doubled',
-    'Duplicate',
-    'Active purchases of users who pay for the same product more than once.',
-  ],
-  [
-    'differing',
+const FILTERS: Record<string, [name: string, meaning: string]> = {
+  '': ['All active', ''],
+  unclaimed: ['Unclaimed', 'Active purchases that belong to no user.'],
+  doubled: ['Duplicate', 'Active purchases of users who pay for the same product more than once.'],
+  differing: [
     'Provider and store disagree',
     'Active purchases for which the billing provider and the store report different products or end dates.',
   ],
-  [
-    'unacknowledged',
+  unacknowledged: [
     'Unacknowledged',
     'Google Play purchases that are not acknowledged. Google refunds them three days after the purchase.',
   ],
-  [
-    'gone',
+  gone: [
     'Deleted by Google',
     'Purchases that Google Play no longer stores. Google deletes a purchase 60 days after it ends.',
   ],
-]
+}
+const ID: FilterKind = {
+  label: 'Receipt, e-mail or id',
+  input: { type: 'search', autocomplete: 'off', spellcheck: false, maxLength: 300 },
+}
+const FILTER: FilterKind = {
+  label: 'Show',
+  options: Object.keys(FILTERS),
+  describe: (value) => FILTERS[value]?.[0] ?? words(value),
+}
+const SEARCHED = 'search_results'
+/** While a search replaces the filter. */
+const NO_FILTER = { ...FILTER, options: [SEARCHED, ...Object.keys(FILTERS)], shown: SEARCHED }
 
 /** The purchase search, or one purchase. */
 export function Screen() {
@@ -51,41 +55,14 @@ function PurchaseSearch() {
   return (
     <>
       <Title>Purchases</Title>
-      <PurchaseFilters filter={filter} />
+      <ListFilters
+        path="purchases"
+        kinds={{ id: ID, filter: filter['id'] === undefined ? FILTER : NO_FILTER }}
+        isShort
+        isExclusive
+      />
       <Results key={`${filter['id']} ${filter['filter']}`} filter={filter} />
     </>
-  )
-}
-
-/** A search and a filter exclude each other. */
-function PurchaseFilters({ filter: { id = '', filter: chosen = '' } }: { filter: Filter }) {
-  return (
-    <Filters
-      isShort
-      filter={{ ...(id && { id }), ...(chosen && { filter: chosen }) }}
-      describe={(_, value) => FILTERS.find(([one]) => one === value)?.[1] ?? value}
-      onRemove={() => go(linkTo('purchases'))}
-    >
-      <Field label="Receipt, e-mail or id">
-        <FilterInput
-          type="search"
-          value={id}
-          autocomplete="off"
-          spellcheck={false}
-          maxLength={300}
-          onSet={(text) => go(linkTo('purchases', { id: text }))}
-        />
-      </Field>
-      <SelectField
-        label="Show"
-        value={id === '' ? chosen : 'search'}
-        options={[
-          ...(id === '' ? [] : [['search', 'Search results'] as [string, string]]),
-          ...FILTERS.map(([value, name]): [string, string] => [value, name]),
-        ]}
-        onChange={(value) => go(linkTo('purchases', { filter: value }))}
-      />
-    </Filters>
   )
 }
 
@@ -110,40 +87,37 @@ function NoPurchases() {
 }
 
 function Results({ filter }: { filter: Filter }) {
-  const { id } = filter
-  const chosen = filter['filter'] ?? ''
-  const meaning = FILTERS.find(([value]) => value === chosen)?.[2]
-  const isAll = id === undefined && chosen === ''
-  const isSortable = id === undefined && chosen !== 'unacknowledged' && chosen !== 'gone'
+  const { id, filter: chosen = '' } = filter
+  const meaning = FILTERS[chosen]?.[1]
+  const isSearch = id !== undefined
+  const isSortable = !isSearch && chosen !== 'unacknowledged' && chosen !== 'gone'
   const path = `purchases${formatSearch({ ...(isSortable && { sort: NEWEST }), ...filter })}`
-  const { first, rows, next, total, loadMore } = usePages(path, toRows)
+  const pages = usePages(path, toRows)
+  const { first, rows, next } = pages
   return (
-    <Loaded from={first}>
-      {() => (
-        <>
-          {id === undefined && meaning && <p class="soft">{meaning}</p>}
-          {id !== undefined && rows.length === 0 ? (
-            <NoPurchase id={id} onAsked={first.reload} />
-          ) : (
-            <>
-              <ListBar noun="purchase" total={total} csv={path} isPersonal />
-              <Table
-                caption="Purchases"
-                columns={columnsFor(isSortable)}
-                rows={rows}
-                keyOf={(row) => row.id}
-                order={NEWEST}
-                empty={next !== null ? undefined : isAll ? <NoPurchases /> : 'No purchases match.'}
-              />
-            </>
-          )}
-          {next !== null && (rows.length === 0 || rows.length % PAGE_SIZE !== 0) && (
-            <p class="soft">Not all purchases were searched. Load more to continue the search.</p>
-          )}
-          {next !== null && <Action run={loadMore}>Load more</Action>}
-        </>
-      )}
-    </Loaded>
+    <PagedTable
+      caption="Purchases"
+      pages={pages}
+      noun="purchase"
+      columns={columnsFor(isSortable)}
+      order={NEWEST}
+      empty={
+        isSearch ? (
+          <NoPurchase id={id} onAsked={first.reload} />
+        ) : chosen === '' ? (
+          <NoPurchases />
+        ) : (
+          'No purchases match.'
+        )
+      }
+      above={() => !isSearch && meaning && <p class="soft">{meaning}</p>}
+      below={() =>
+        next !== null &&
+        (rows.length === 0 || rows.length % PAGE_SIZE !== 0) && (
+          <p class="soft">Not all purchases were searched. Load more to continue the search.</p>
+        )
+      }
+    />
   )
 }
 

@@ -2,9 +2,9 @@ import type { FoundUsers } from '../../../features/users/accounts/directory.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { unnamedUser, words } from '../../format.ts'
 import { linkTo, parts, query, readFilters } from '../../router.ts'
-import { Action, Badge, Empty, List, Time, Title } from '../../ui/parts.tsx'
-import { Loaded, usePages } from '../../ui/remote.tsx'
-import { asTimeAgo, type Column, ListBar, Table } from '../../ui/table.tsx'
+import { Badge, List, Time, Title } from '../../ui/parts.tsx'
+import { usePages } from '../../ui/remote.tsx'
+import { asTimeAgo, type Column, PagedTable } from '../../ui/table.tsx'
 import { Breakable } from '../../ui/user-link.tsx'
 import { ACCESS, placeName } from '../purchases/labels.ts'
 import { hasPurchases, PurchaseLink, useSupportDetails } from '../purchases/parts.tsx'
@@ -71,37 +71,30 @@ export function PeopleScreen({ tabs }: { tabs: UserTab[] }) {
 function UserSearch() {
   const text = query.value.get('q') ?? ''
   const isFiltered = readFilters(USER_FILTERS).search !== ''
-  const path = `people${readFilters(['q', ...USER_FILTERS]).search}`
   const { planNames = {} } = useSupportDetails() ?? {}
-  const { first, rows, next, total, loadMore } = usePages(path, listUsers)
+  const pages = usePages(`people${readFilters(['q', ...USER_FILTERS]).search}`, listUsers)
+  const { first, rows, next, total } = pages
+  const isElsewhere = first.data !== null && (first.data.eventId ?? first.data.unlinkedIds[0])
   return (
     <>
       <Title>{text === '' ? 'People' : `People: ${text}`}</Title>
       <UserFilters total={total} />
-      <Loaded from={first}>
-        {({ users, unlinkedIds, eventId, hasMoreNames, scannedTo }) => (
+      <PagedTable
+        caption="Users"
+        pages={pages}
+        noun="user"
+        columns={columnsFor(planNames)}
+        empty={isElsewhere ? undefined : <NoUsers text={text} isFiltered={isFiltered} />}
+        above={({ eventId }) =>
+          eventId !== null && (
+            <p>
+              This is the id of a billing event.{' '}
+              <a href={linkTo(`events/${encodeSegment(eventId)}`)}>Open the event</a>
+            </p>
+          )
+        }
+        below={({ users, unlinkedIds, hasMoreNames, scannedTo }) => (
           <>
-            {eventId !== null && (
-              <p>
-                This is the id of a billing event.{' '}
-                <a href={linkTo(`events/${encodeSegment(eventId)}`)}>Open the event</a>
-              </p>
-            )}
-            {rows.length === 0 && next === null && unlinkedIds.length === 0 && eventId === null && (
-              <Empty>
-                {emptyText(text, isFiltered)}{' '}
-                {text !== '' && hasPurchases() && (
-                  <a href={linkTo('purchases', { id: text })}>Search purchases</a>
-                )}
-              </Empty>
-            )}
-            {rows.length > 0 && <ListBar noun="user" total={total} csv={path} isPersonal />}
-            <Table
-              caption="Users"
-              columns={columnsFor(planNames)}
-              rows={rows}
-              keyOf={({ id }) => id}
-            />
             {hasMoreNames && (
               <p class="soft">More users match this name. Enter more of the name.</p>
             )}
@@ -119,10 +112,9 @@ function UserSearch() {
                 </li>
               )}
             </List>
-            {next !== null && <Action run={loadMore}>Load more</Action>}
           </>
         )}
-      </Loaded>
+      />
     </>
   )
 }
@@ -140,6 +132,17 @@ function AccessBadge({ status }: Pick<FoundUser, 'status'>) {
 /** A subscriber should have a plan, unless the app asks for entitlements only. */
 function withoutPlan(status: FoundUser['status']) {
   return SUBSCRIBED.includes(status) ? <Badge tone="warn">no plan</Badge> : null
+}
+
+function NoUsers({ text, isFiltered }: { text: string; isFiltered: boolean }) {
+  return (
+    <>
+      {emptyText(text, isFiltered)}{' '}
+      {text !== '' && hasPurchases() && (
+        <a href={linkTo('purchases', { id: text })}>Search purchases</a>
+      )}
+    </>
+  )
 }
 
 function emptyText(text: string, isFiltered: boolean): string {

@@ -4,8 +4,8 @@ import { bytes } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
 import { ActionButton } from '../../ui/declared.tsx'
 import { Action, Card } from '../../ui/parts.tsx'
-import { Loaded, usePages } from '../../ui/remote.tsx'
-import { asTimeAgo, ListBar, Table } from '../../ui/table.tsx'
+import { usePages } from '../../ui/remote.tsx'
+import { asTimeAgo, type Column, PagedTable } from '../../ui/table.tsx'
 import { Breakable } from '../../ui/user-link.tsx'
 
 type File = {
@@ -21,54 +21,44 @@ type FilesPage = { records: File[]; next: string | null }
 
 export function UserFiles({ id }: { id: string }) {
   const path = `people/${encodeSegment(id)}/files`
-  const { first, rows, next, total, loadMore, reload } = usePages(
-    path,
-    (page: FilesPage) => page.records,
-  )
+  const pages = usePages(path, ({ records }: FilesPage) => records)
+  const columns: Column<File>[] = [
+    { name: 'Name', cell: FileName },
+    { name: 'Type', onPhone: 'line', field: 'type' },
+    { name: 'Size', onPhone: 'line', kind: 'number', field: 'size', format: bytes },
+    { name: 'Added', onPhone: 'line', field: 'createdAt', format: asTimeAgo },
+  ]
+  const actions: Column<File> = {
+    name: 'Actions',
+    kind: 'actions',
+    cell: ({ key, fileName, url }) => (
+      <>
+        {url === null && (
+          <Action run={() => openInTab(`${path}/${key}/open`)}>
+            <span>
+              Open <Breakable text={fileName} />
+            </span>
+          </Action>
+        )}
+        <ActionButton
+          path="people/:id/files/:key/delete"
+          input={{ id, key }}
+          target={fileName}
+          isShort
+          onDone={pages.reload}
+        />
+      </>
+    ),
+  }
   return (
     <Card title="Files">
-      <Loaded from={first}>
-        {() => (
-          <>
-            <ListBar noun="file" total={total} csv={path} isPersonal />
-            <Table
-              caption="Files"
-              rows={rows}
-              keyOf={({ key }) => key}
-              empty="No files."
-              columns={[
-                { name: 'Name', cell: FileName },
-                { name: 'Type', onPhone: 'line', field: 'type' },
-                { name: 'Size', onPhone: 'line', kind: 'number', field: 'size', format: bytes },
-                { name: 'Added', onPhone: 'line', field: 'createdAt', format: asTimeAgo },
-                canEdit.value && {
-                  name: 'Actions',
-                  kind: 'actions',
-                  cell: ({ key, fileName, url }) => (
-                    <>
-                      {url === null && (
-                        <Action run={() => openInTab(`${path}/${key}/open`)}>
-                          <span>
-                            Open <Breakable text={fileName} />
-                          </span>
-                        </Action>
-                      )}
-                      <ActionButton
-                        path="people/:id/files/:key/delete"
-                        input={{ id, key }}
-                        target={fileName}
-                        isShort
-                        onDone={reload}
-                      />
-                    </>
-                  ),
-                },
-              ]}
-            />
-            {next !== null && <Action run={loadMore}>Load more</Action>}
-          </>
-        )}
-      </Loaded>
+      <PagedTable
+        caption="Files"
+        pages={pages}
+        noun="file"
+        columns={[...columns, canEdit.value && actions]}
+        empty="No files."
+      />
     </Card>
   )
 }

@@ -3,114 +3,70 @@ import type { View } from '../../../features/operators/views/views.ts'
 import { PLATFORM_NAMES } from '../../../lib/app-platforms.ts'
 import { send } from '../../api.ts'
 import { day as dayText, formatCount } from '../../format.ts'
-import { formatSearch, go, linkTo, query, readFilters } from '../../router.ts'
-import { Field, FilterInput, SelectField, TextField, useFirstFieldFocus } from '../../ui/fields.tsx'
-import { Filters } from '../../ui/filters.tsx'
+import { formatSearch, linkTo, query, readFilters } from '../../router.ts'
+import { SelectField, TextField, useFirstFieldFocus } from '../../ui/fields.tsx'
+import { type FilterKind, type FilterKinds, ListFilters } from '../../ui/filters.tsx'
 import { Action } from '../../ui/parts.tsx'
 import { useRemote } from '../../ui/remote.tsx'
 import { ACCESS } from '../purchases/labels.ts'
 import { useSupportDetails } from '../purchases/parts.tsx'
 
-type Options = [value: string, name: string][]
-
-export const USER_FILTERS = [
-  'status',
-  'plan',
-  'guest',
-  'platform',
-  'country',
-  'createdFrom',
-  'createdTo',
-  'seenWithin',
-  'notSeenFor',
-]
+/** In the order of the addresses of saved views. */
+const KINDS: FilterKinds = {
+  status: { options: Object.keys(ACCESS), describe: nameStatus },
+  plan: {},
+  guest: {
+    label: 'Account',
+    options: ['false', 'true'],
+    describe: (value) => (value === 'true' ? 'Guest' : 'Registered'),
+  },
+  platform: {
+    options: Object.keys(PLATFORM_NAMES),
+    describe: (value) => PLATFORM_NAMES[value] ?? value,
+  },
+  country: {
+    input: { maxLength: 2, placeholder: 'Code, such as BR', autocomplete: 'off' },
+    describe: (value) => value.toUpperCase(),
+  },
+  createdFrom: registered('on or after'),
+  createdTo: registered('on or before'),
+  seenWithin: {
+    control: (filter, set) => <LastSeen filter={filter} onChange={set} />,
+    describe: (value) => `Seen in ${lastDays(value)}`,
+  },
+  notSeenFor: { control: () => null, describe: (value) => `Not seen in ${lastDays(value)}` },
+}
+export const USER_FILTERS = Object.keys(KINDS)
 const PATH = 'people'
 const DAYS = ['1', '7', '30', '90', '365']
-const ANY: Options = [['', 'Any']]
 
 /** The filters of the list of users, and the operator's saved views of it. `total`: of users found, if it is known. */
 export function UserFilters({ total }: { total: number | null }) {
-  const { filter } = readFilters(USER_FILTERS)
-  const facts = useSupportDetails()
-  const q = query.value.get('q') ?? ''
-  const set = (changes: Record<string, string>) => go(linkTo(PATH, { q, ...filter, ...changes }))
-  const choice = (name: string, label: string, options: Options) => {
-    const value = filter[name] ?? ''
-    const isKnown = value === '' || options.some(([known]) => known === value)
-    return (
-      <SelectField
-        label={label}
-        value={value}
-        options={[...ANY, ...options, ...(isKnown ? [] : [[value, value] as Options[number]])]}
-        onChange={(chosen) => set({ [name]: chosen })}
-      />
-    )
-  }
-  const day = (name: string, label: string) => (
-    <Field label={label}>
-      <input
-        type="date"
-        value={filter[name] ?? ''}
-        onChange={(event) => set({ [name]: event.currentTarget.value })}
-      />
-    </Field>
-  )
-  const { country = '' } = filter
+  const { plans = [], planNames = {} } = useSupportDetails() ?? {}
+  const plan: FilterKind = { options: plans, describe: (code) => planNames[code] ?? code }
   return (
     <>
-      <Filters
-        filter={filter}
-        describe={describe}
-        onRemove={(name) => set({ [name]: '' })}
-        {...(total === null ? {} : { results: `Show ${formatCount(total, 'user')}` })}
-      >
-        {choice(
-          'status',
-          'Status',
-          Object.entries(ACCESS).map(([status, [name]]) => [status, name]),
-        )}
-        {choice(
-          'plan',
-          'Plan',
-          facts?.plans.map((code) => [code, facts.planNames[code] ?? code]) ?? [],
-        )}
-        {choice('guest', 'Account', [
-          ['false', 'Registered'],
-          ['true', 'Guest'],
-        ])}
-        {choice('platform', 'Platform', Object.entries(PLATFORM_NAMES))}
-        <Field label="Country">
-          <FilterInput
-            value={country}
-            maxLength={2}
-            placeholder="Code, such as BR"
-            autocomplete="off"
-            onSet={(text) => set({ country: text })}
-          />
-        </Field>
-        <LastSeen filter={filter} onChange={set} />
-        {day('createdFrom', 'Registered on or after (UTC)')}
-        {day('createdTo', 'Registered on or before (UTC)')}
-      </Filters>
-      <Views filter={filter} />
+      <ListFilters
+        path={PATH}
+        kinds={{ ...KINDS, plan }}
+        kept={{ q: query.value.get('q') ?? '' }}
+        {...(total !== null && { results: `Show ${formatCount(total, 'user')}` })}
+      />
+      <Views filter={readFilters(USER_FILTERS).filter} />
     </>
   )
 }
 
-/** Words for a filter that is set. Unknown values of the address stay as they are. */
-function describe(name: string, value: string): string {
-  const [status] = ACCESS[value as keyof typeof ACCESS] ?? [value]
-  const words: Record<string, () => string> = {
-    status: () => status,
-    guest: () => (value === 'true' ? 'Guest' : 'Registered'),
-    platform: () => PLATFORM_NAMES[value] ?? value,
-    country: () => value.toUpperCase(),
-    createdFrom: () => `Registered on or after ${formatDay(value)} (UTC)`,
-    createdTo: () => `Registered on or before ${formatDay(value)} (UTC)`,
-    seenWithin: () => `Seen in ${lastDays(value)}`,
-    notSeenFor: () => `Not seen in ${lastDays(value)}`,
+function nameStatus(status: string): string {
+  return ACCESS[status as keyof typeof ACCESS]?.[0] ?? status
+}
+
+function registered(when: string): FilterKind {
+  return {
+    label: `Registered ${when} (UTC)`,
+    input: { type: 'date' },
+    describe: (day) => `Registered ${when} ${formatDay(day)} (UTC)`,
   }
-  return words[name]?.() ?? value
 }
 
 function formatDay(text: string): string {
@@ -128,13 +84,13 @@ function LastSeen({ filter, onChange }: LastSeenProps) {
   const { seenWithin = '', notSeenFor = '' } = filter
   const value = notSeenFor ? `not-${notSeenFor}` : seenWithin
   const known = [...new Set([...DAYS, seenWithin || notSeenFor])].filter(Boolean)
-  const within = known.map((days): Options[number] => [days, `In ${lastDays(days)}`])
-  const not = known.map((days): Options[number] => [`not-${days}`, `Not in ${lastDays(days)}`])
+  const within = known.map((days): [string, string] => [days, `In ${lastDays(days)}`])
+  const not = known.map((days): [string, string] => [`not-${days}`, `Not in ${lastDays(days)}`])
   return (
     <SelectField
       label="Last seen"
       value={value}
-      options={[...ANY, ...within, ...not]}
+      options={[['', 'Any'], ...within, ...not]}
       onChange={(chosen) => {
         const [days = '', isNot] = chosen.split('-').toReversed()
         onChange({ seenWithin: isNot ? '' : days, notSeenFor: isNot ? days : '' })

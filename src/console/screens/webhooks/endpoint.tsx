@@ -1,39 +1,29 @@
 import { useState } from 'preact/hooks'
 import type { Deliveries } from '../../../features/webhooks/deliveries.ts'
 import { failure, type ReplyOf } from '../../api.ts'
-import { words } from '../../format.ts'
 import { go, linkTo, readFilters } from '../../router.ts'
 import { ActionButton } from '../../ui/declared.tsx'
-import { SelectField } from '../../ui/fields.tsx'
-import { Filters } from '../../ui/filters.tsx'
+import { type FilterKinds, ListFilters } from '../../ui/filters.tsx'
 import { Action, Card, Details, type Fact, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, usePages, useRemote } from '../../ui/remote.tsx'
-import { asTimeAgo, type Column, ListBar, Table } from '../../ui/table.tsx'
+import { asTimeAgo, type Column, PagedTable } from '../../ui/table.tsx'
 import { UserLink } from '../../ui/user-link.tsx'
 import { DeliveryState, type Endpoint, EndpointState, Secret } from './parts.tsx'
 
 type DeliveryPage = ReplyOf<Deliveries['list']> & { names: Record<string, string> }
 type Delivery = DeliveryPage['deliveries'][number] & Pick<DeliveryPage, 'names'>
 
-const STATES: [value: string, name: string][] = [
-  ['', 'Any'],
-  ['waiting', 'Waiting'],
-  ['delivered', 'Delivered'],
-  ['failed', 'Failed'],
-]
+const KINDS: FilterKinds = { state: { options: ['waiting', 'delivered', 'failed'] } }
 
 /** One endpoint with its deliveries. */
 export function EndpointScreen({ id }: { id: string }) {
   const path = `webhooks/${id}`
   const endpoint = useRemote<Endpoint>(path)
   const [secret, setSecret] = useState('')
-  const { filter } = readFilters(['state'])
-  const state = filter['state'] ?? ''
   const { search } = readFilters(['state', 'sort'])
-  const deliveries = `deliveries?endpoint=${id}${search.replace('?', '&')}`
-  const page = usePages(deliveries, namedDeliveries)
+  const pages = usePages(`deliveries?endpoint=${id}${search.replace('?', '&')}`, namedDeliveries)
   const reload = async () => {
-    await Promise.all([endpoint.reload(), page.reload()])
+    await Promise.all([endpoint.reload(), pages.reload()])
   }
   const shared = { input: { id }, onDone: reload }
   return (
@@ -82,36 +72,17 @@ export function EndpointScreen({ id }: { id: string }) {
             </div>
           </Card>
           <Card title="Deliveries">
-            <Filters
-              isShort
-              filter={filter}
-              describe={(_, value) => words(value)}
-              onRemove={() => go(linkTo(path))}
-            >
-              <SelectField
-                label="State"
-                value={state}
-                options={STATES}
-                onChange={(chosen) => go(linkTo(path, { state: chosen }))}
-              />
+            <ListFilters path={path} kinds={KINDS} isShort>
               <Action run={reload}>Reload</Action>
-            </Filters>
-            <Loaded from={page.first}>
-              {() => (
-                <>
-                  <ListBar noun="delivery" total={page.total} csv={deliveries} isPersonal />
-                  <Table
-                    caption="Deliveries"
-                    rows={page.rows}
-                    keyOf={({ id: delivery }) => delivery}
-                    columns={COLUMNS}
-                    order="-created"
-                    empty="No deliveries match."
-                  />
-                  {page.next !== null && <Action run={page.loadMore}>Load more</Action>}
-                </>
-              )}
-            </Loaded>
+            </ListFilters>
+            <PagedTable
+              caption="Deliveries"
+              pages={pages}
+              noun="delivery"
+              columns={COLUMNS}
+              order="-created"
+              empty="No deliveries match."
+            />
           </Card>
         </>
       )}
