@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact'
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { languageName } from '../../lib/text/rule-labels.ts'
 import { LANGUAGES, parseCodes } from '../settings/codes-field.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
 import { Badge, Empty } from '../ui/parts.tsx'
-import { problemsAt, useProblems } from '../ui/problems.tsx'
+import { EditableList } from './editable-list.tsx'
 import { blank, Fields, listLocalTexts, listTextLanguages, type Schema } from './form.tsx'
 
 type Entry = Record<string, unknown>
@@ -29,127 +29,75 @@ type RecordsProps = {
 }
 
 export function Records(props: RecordsProps) {
-  const {
-    records,
-    onChange,
-    schema,
-    path,
-    noun,
-    removeVerb,
-    nameOf,
-    codeOf,
-    summaryOf,
-    hidden = () => [],
-    more,
-  } = props
+  const { records, schema, path, noun, removeVerb, codeOf, summaryOf } = props
+  const { hidden = () => [], more } = props
   const [added, setAdded] = useState<string[]>([])
-  const [open, setOpen] = useState<number | null>(null)
-  const [invalid] = problemsAt(useProblems(), path)
-  useLayoutEffect(() => {
-    const at = Number(invalid?.path.slice(path.length + 1).split('.')[0])
-    if (Number.isInteger(at)) setOpen(at)
-  }, [invalid])
   // The column of a language stays while its only text is replaced.
   const shown = useRef<string[]>([])
   shown.current = [
     ...new Set([...listTextLanguages(records, { items: schema }), ...shown.current, ...added]),
   ]
   const languages = shown.current
-  const list = useRef<HTMLOListElement>(null)
-  /** The place of a moved record: the focus follows it, so that a second press does not move another one. */
-  const movedTo = useRef<number | null>(null)
-  useLayoutEffect(() => {
-    if (movedTo.current === null) return
-    list.current?.children[movedTo.current]?.querySelector('button')?.focus()
-    movedTo.current = null
-  })
-  const move = (from: number, to: number) => {
-    movedTo.current = to
-    onChange(records.toSpliced(from, 1).toSpliced(to, 0, records[from] as Entry))
-    setOpen(null)
+  const titleOf = (record: Entry) => props.nameOf(record) || `New ${noun}`
+  const nameOf = (record: Entry) => {
+    const code = codeOf?.(record)
+    return code ? `${titleOf(record)} (${code})` : titleOf(record)
   }
-  const moveButton = (name: string, from: number, to: number) => (
-    <button
-      type="button"
-      class="quiet"
-      disabled={to < 0 || to >= records.length}
-      aria-label={`Move ${name} ${to < from ? 'up' : 'down'}`}
-      onClick={() => move(from, to)}
-    >
-      {to < from ? '↑' : '↓'}
-    </button>
-  )
   return (
     <>
       {records.length === 0 && <Empty>No {noun}s yet.</Empty>}
-      <ol ref={list} class="list">
-        {records.map((record, at) => {
+      <EditableList
+        items={records}
+        onChange={props.onChange}
+        path={path}
+        class="records"
+        nameOf={nameOf}
+        summaryOf={(record) => {
           const missing = listMissing(record, schema, languages)
-          const title = nameOf(record) || `New ${noun}`
-          const code = codeOf?.(record) ?? ''
-          const name = code === '' ? title : `${title} (${code})`
           return (
-            <li key={at}>
+            <>
               <span>
-                <strong>{title}</strong> {code !== '' && <code class="soft">{code}</code>}
+                <strong>{titleOf(record)}</strong>{' '}
+                {codeOf?.(record) && <code class="soft">{codeOf(record)}</code>}
               </span>
               {summaryOf && <span class="soft">{summaryOf(record)}</span>}
               {missing.length > 0 && (
                 <Badge tone="warn">Missing: {missing.map(languageName).join(', ')}</Badge>
               )}
-              <span class="actions">
-                <button
-                  type="button"
-                  aria-expanded={open === at}
-                  aria-label={`${open === at ? 'Close' : 'Edit'} ${name}`}
-                  onClick={() => setOpen(open === at ? null : at)}
-                >
-                  {open === at ? 'Close' : 'Edit'}
-                </button>
-                {moveButton(name, at, at - 1)}
-                {moveButton(name, at, at + 1)}
-              </span>
-              {open === at && (
-                <fieldset>
-                  <legend class="unseen">{name}</legend>
-                  <Fields
-                    schema={schema}
-                    path={`${path}.${at}`}
-                    value={record}
-                    hidden={hidden(record)}
-                    languages={languages}
-                    onChange={(next) => onChange(records.with(at, next))}
-                  />
-                  {more?.(record, `${path}.${at}`, (next) => onChange(records.with(at, next)))}
-                  <div class="actions">
-                    <Confirm
-                      label={`${removeVerb} ${name}`}
-                      done={`Publish to remove ${name}.`}
-                      run={async () => {
-                        onChange(records.toSpliced(at, 1))
-                        setOpen(null)
-                      }}
-                    >
-                      <p>Apps keep showing it until you publish. The history keeps it.</p>
-                    </Confirm>
-                  </div>
-                </fieldset>
-              )}
-            </li>
+            </>
           )
-        })}
-      </ol>
-      <div class="actions">
-        <button
-          type="button"
-          onClick={() => {
-            onChange([...records, blank(schema) as Entry])
-            setOpen(records.length)
-          }}
-        >
-          Add {noun}
-        </button>
-      </div>
+        }}
+        fields={(record, at, onChange) => (
+          <>
+            <Fields
+              schema={schema}
+              path={`${path}.${at}`}
+              value={record}
+              hidden={hidden(record)}
+              languages={languages}
+              onChange={onChange}
+            />
+            {more?.(record, `${path}.${at}`, onChange)}
+          </>
+        )}
+        removal={(record, _, remove) => (
+          <Confirm
+            label={`${removeVerb} ${nameOf(record)}`}
+            done={`Publish to remove ${nameOf(record)}.`}
+            run={async () => remove()}
+          >
+            <p>Apps keep showing it until you publish. The history keeps it.</p>
+          </Confirm>
+        )}
+      >
+        {(add) => (
+          <div class="actions">
+            <button type="button" class="add" onClick={() => add(blank(schema) as Entry)}>
+              Add {noun}
+            </button>
+          </div>
+        )}
+      </EditableList>
       <Languages languages={languages} onAdd={(tag) => setAdded([...added, tag])} />
     </>
   )

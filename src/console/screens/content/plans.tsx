@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
 import { isExample } from '../../../lib/example-content.ts'
 import { read } from '../../api.ts'
-import { CustomLimits } from '../../editing/custom-limits.tsx'
 import { Publishing } from '../../editing/publishing.tsx'
 import { Records } from '../../editing/records.tsx'
 import { inEnglish, money } from '../../format.ts'
 import { TextField } from '../../ui/fields.tsx'
 import { Action, Card, List } from '../../ui/parts.tsx'
+import { CustomLimits } from './custom-limits.tsx'
 import { UnmatchedProducts } from './unmatched-products.tsx'
 
 type Plans = Record<string, unknown>[]

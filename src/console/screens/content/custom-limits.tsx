@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { NumberField, SelectField, TextField } from '../ui/fields.tsx'
+import { NumberField, SelectField, TextField } from '../../ui/fields.tsx'
 
 type Plan = Record<string, unknown>
 type Limits = Record<string, unknown>
