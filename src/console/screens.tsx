@@ -8,31 +8,6 @@ import type { UserTab } from './screens/users/user.tsx'
 import { UserData } from './screens/users/user-data.tsx'
 import { UserFiles } from './screens/users/user-files.tsx'
 
-// Large, rarely opened screens, loaded on demand.
-const AlertsScreen = loadedScreen('Alerts', () => import('./screens/overview/alerts.tsx'))
-const ApiKeysScreen = loadedScreen('API keys', () => import('./screens/keys/api-keys.tsx'))
-const AuditScreen = loadedScreen('Audit log', () => import('./screens/operators/audit.tsx'))
-const BackupsScreen = loadedScreen('Backups', () => import('./screens/system/backups.tsx'))
-const BusinessScreen = loadedScreen('Business', () => import('./screens/business/business.tsx'))
-const EmailsScreen = loadedScreen('E-mails', () => import('./screens/content/emails.tsx'))
-const EventsScreen = loadedScreen('Billing events', () => import('./screens/events/events.tsx'))
-const FaqsScreen = loadedScreen('FAQs', () => import('./screens/content/faqs.tsx'))
-const FilesScreen = loadedScreen('Files', () => import('./screens/system/files.tsx'))
-const KeysScreen = loadedScreen('Keys', () => import('./screens/keys/keys.tsx'))
-const LiveScreen = loadedScreen('Live log', () => import('./screens/system/live.tsx'))
-const MeScreen = loadedScreen('Your account', () => import('./screens/operators/me.tsx'))
-const MetricsScreen = loadedScreen('Metrics', () => import('./screens/metrics/metrics.tsx'))
-const OperatorsScreen = loadedScreen(
-  'Operators',
-  () => import('./screens/operators/operator-list.tsx'),
-)
-const PlansScreen = loadedScreen('Plans', () => import('./screens/content/plans.tsx'))
-const PurchasesScreen = loadedScreen('Purchases', () => import('./screens/purchases/purchases.tsx'))
-const RatesScreen = loadedScreen('Currency rates', () => import('./screens/system/rates.tsx'))
-const SettingsScreen = loadedScreen('Settings', () => import('./screens/content/settings.tsx'))
-const StoresScreen = loadedScreen('Stores', () => import('./screens/stores/connections.tsx'))
-const WebhooksScreen = loadedScreen('Webhooks', () => import('./screens/webhooks/webhooks.tsx'))
-
 const Overview = () => <OverviewScreen readStores={readStores} />
 const Subscription: UserTab['Tab'] = loadedScreen('', async () => {
   const [{ TimelineScreen }, buttons] = await Promise.all([
@@ -51,48 +26,64 @@ const USER_TABS: UserTab[] = [
   { path: 'data', label: 'Data', Tab: UserData },
 ]
 
-type Group = 'Customers' | 'App' | 'Integrations' | 'Server' | 'Access'
+const People = () => <PeopleScreen tabs={USER_TABS} />
 
 type ScreenEntry = {
   /** After `/console/`. */
   path: string
   /** The name in the navigation; omitted for screens that are not listed there. */
   label?: string
-  group?: Group
+  group?: 'Customers' | 'App' | 'Integrations' | 'Server' | 'Access'
   /** Opens the screen when pressed after `g`. */
   key?: string
   Screen: ComponentType
 }
 
+/** A large or rarely opened screen, whose module is loaded on demand. */
+function loaded(path: string, label: string, load: Parameters<typeof loadedScreen>[1], key = '') {
+  return { path, label, key, Screen: loadedScreen(label, load) }
+}
+
+function inGroup(group: NonNullable<ScreenEntry['group']>, screens: ScreenEntry[]): ScreenEntry[] {
+  return screens.map((screen) => ({ ...screen, group }))
+}
+
 /** Every screen. The navigation, the shortcuts and their help are generated from this list. */
 export const SCREENS: ScreenEntry[] = [
   { path: '', label: 'Overview', key: 'o', Screen: Overview },
-  {
-    path: 'people',
-    label: 'People',
-    group: 'Customers',
-    key: 'p',
-    Screen: () => <PeopleScreen tabs={USER_TABS} />,
-  },
-  { path: 'purchases', label: 'Purchases', group: 'Customers', Screen: PurchasesScreen },
-  { path: 'business', label: 'Business', group: 'Customers', Screen: BusinessScreen },
-  { path: 'events', label: 'Events', group: 'Customers', key: 'e', Screen: EventsScreen },
-  { path: 'usage', label: 'Usage', group: 'Customers', Screen: UsageScreen },
-  { path: 'files', label: 'Files', group: 'Customers', Screen: FilesScreen },
-  { path: 'settings', label: 'Settings', group: 'App', key: 's', Screen: SettingsScreen },
-  { path: 'plans', label: 'Plans', group: 'App', Screen: PlansScreen },
-  { path: 'faqs', label: 'FAQs', group: 'App', Screen: FaqsScreen },
-  { path: 'emails', label: 'E-mails', group: 'App', Screen: EmailsScreen },
-  { path: 'rates', label: 'Currency rates', group: 'App', Screen: RatesScreen },
-  { path: 'stores', label: 'Stores', group: 'Integrations', Screen: StoresScreen },
-  { path: 'webhooks', label: 'Webhooks', group: 'Integrations', Screen: WebhooksScreen },
-  { path: 'api-keys', label: 'API keys', group: 'Integrations', Screen: ApiKeysScreen },
-  { path: 'alerts', label: 'Alerts', group: 'Server', Screen: AlertsScreen },
-  { path: 'metrics', label: 'Metrics', group: 'Server', Screen: MetricsScreen },
-  { path: 'live', label: 'Live log', group: 'Server', Screen: LiveScreen },
-  { path: 'backups', label: 'Backups', group: 'Server', Screen: BackupsScreen },
-  { path: 'keys', label: 'Keys', group: 'Server', Screen: KeysScreen },
-  { path: 'audit', label: 'Audit log', group: 'Access', key: 'a', Screen: AuditScreen },
-  { path: 'operators', label: 'Operators', group: 'Access', Screen: OperatorsScreen },
-  { path: 'me', Screen: MeScreen },
+  ...inGroup('Customers', [
+    { path: 'people', label: 'People', key: 'p', Screen: People },
+    loaded('purchases', 'Purchases', () => import('./screens/purchases/purchases.tsx')),
+    loaded('business', 'Business', () => import('./screens/business/business.tsx')),
+    {
+      ...loaded('events', 'Billing events', () => import('./screens/events/events.tsx'), 'e'),
+      label: 'Events',
+    },
+    { path: 'usage', label: 'Usage', Screen: UsageScreen },
+    loaded('files', 'Files', () => import('./screens/system/files.tsx')),
+  ]),
+  ...inGroup('App', [
+    loaded('settings', 'Settings', () => import('./screens/content/settings.tsx'), 's'),
+    loaded('plans', 'Plans', () => import('./screens/content/plans.tsx')),
+    loaded('faqs', 'FAQs', () => import('./screens/content/faqs.tsx')),
+    loaded('emails', 'E-mails', () => import('./screens/content/emails.tsx')),
+    loaded('rates', 'Currency rates', () => import('./screens/system/rates.tsx')),
+  ]),
+  ...inGroup('Integrations', [
+    loaded('stores', 'Stores', () => import('./screens/stores/connections.tsx')),
+    loaded('webhooks', 'Webhooks', () => import('./screens/webhooks/webhooks.tsx')),
+    loaded('api-keys', 'API keys', () => import('./screens/keys/api-keys.tsx')),
+  ]),
+  ...inGroup('Server', [
+    loaded('alerts', 'Alerts', () => import('./screens/overview/alerts.tsx')),
+    loaded('metrics', 'Metrics', () => import('./screens/metrics/metrics.tsx')),
+    loaded('live', 'Live log', () => import('./screens/system/live.tsx')),
+    loaded('backups', 'Backups', () => import('./screens/system/backups.tsx')),
+    loaded('keys', 'Keys', () => import('./screens/keys/keys.tsx')),
+  ]),
+  ...inGroup('Access', [
+    loaded('audit', 'Audit log', () => import('./screens/operators/audit.tsx'), 'a'),
+    loaded('operators', 'Operators', () => import('./screens/operators/operator-list.tsx')),
+  ]),
+  { ...loaded('me', 'Your account', () => import('./screens/operators/me.tsx')), label: '' },
 ]
