@@ -147,16 +147,20 @@ export function Sentence({ children }: { children: string }) {
 }
 
 export type Fact = [name: ComponentChildren, value: ComponentChildren]
+/** Those that do not apply are left out. */
+export type Facts = (Fact | false | null)[]
 
-export function Details({ items }: { items: Fact[] }) {
+export function Details({ items }: { items: Facts }) {
   return (
     <dl class="facts">
-      {items.map(([name, value], at) => (
-        <div key={at}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
+      {items
+        .filter((item) => item !== null && item !== false)
+        .map(([name, value], at) => (
+          <div key={at}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
     </dl>
   )
 }

@@ -14,6 +14,7 @@ import {
   Day,
   Details,
   type Fact,
+  type Facts,
   Sentence,
   Time,
   Title,
@@ -22,6 +23,7 @@ import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { type HistoryEvent, inWords } from '../purchases/history.tsx'
 import { eventName, failureReason } from '../purchases/labels.ts'
 import { PurchaseLink } from '../purchases/parts.tsx'
+import { Body } from './body.tsx'
 
 export type FoundEvent = ReplyOf<EventSearch['withDetails']>[number] & { plan: string | null }
 type BillingEvent = ReplyOf<EventSearch['find']>['events'][number] & {
@@ -71,10 +73,7 @@ export function EventScreen({ id }: { id: string }) {
             <div class="actions">
               <Copy text={data.body} label="Copy payload" />
             </div>
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable with the keyboard */}
-            <section aria-label="Payload" class="body" tabIndex={0}>
-              <pre>{pretty(data.body)}</pre>
-            </section>
+            <Body name="Payload" text={data.body} />
           </details>
         </>
       )}
@@ -122,14 +121,14 @@ function Summary({ event }: { event: BillingEvent }) {
   )
 }
 
-function listFacts(event: BillingEvent): Fact[] {
+function listFacts(event: BillingEvent): Facts {
   const { outcome, environment, receivedAt, eventAt, duplicates, purchase } = event
   const lateMs = eventAt === null ? 0 : Date.parse(receivedAt) - Date.parse(eventAt)
   const tone = outcome === 'failed' ? 'bad' : outcome === 'applied' ? 'good' : 'plain'
   const payload = event.conflicting ? ', with a different payload' : ''
   return [
-    ...(event.price === null ? [] : [['Amount', money(event.price)] as Fact]),
-    ...(event.productId === null ? [] : [['Product', event.productId] as Fact]),
+    event.price && ['Amount', money(event.price)],
+    event.productId !== null && ['Product', event.productId],
     ['Outcome', <Badge key="outcome" tone={tone} children={outcome} />],
     ['Purchase', purchase === null ? 'None' : <PurchaseLink key="purchase" id={purchase} />],
     ['Environment', environment?.toLowerCase() ?? 'unknown'],
@@ -154,12 +153,4 @@ function listCodes({ type, eventId, appUserId }: BillingEvent): Fact[] {
     ['Event id', <code key="id">{eventId}</code>],
     ['App user id', user ?? 'None'],
   ]
-}
-
-function pretty(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2)
-  } catch {
-    return body
-  }
 }

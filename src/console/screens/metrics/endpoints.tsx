@@ -12,6 +12,7 @@ import {
   endpointName,
   formatShare,
   milliseconds,
+  RESPONSE_TIME,
   rate,
 } from './labels.tsx'
 
@@ -43,14 +44,7 @@ const COLUMNS: Column<Endpoint>[] = [
   },
 ]
 const CHARTS: ChartKind<EndpointPoint>[] = [
-  {
-    title: 'Response time',
-    series: [
-      { name: 'p50', label: 'p50', tone: 'accent', spansGaps: true },
-      { name: 'p99', label: 'p99', tone: 'second', spansGaps: true, isWide: true },
-    ],
-    format: milliseconds,
-  },
+  RESPONSE_TIME,
   {
     title: 'Requests per minute',
     series: [

@@ -1,6 +1,7 @@
 import { LOCALE, number } from '../../format.ts'
 import { go, linkTo, query, withQuery } from '../../router.ts'
 import { Checkbox } from '../../ui/fields.tsx'
+import type { ChartKind } from './chart.tsx'
 
 const SHORT = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 3 })
 const RATE = new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits: 1 })
@@ -8,6 +9,15 @@ const RATE = new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDi
 /** `12.5 ms`, `340 ms`, `12 s`. */
 export function milliseconds(ms: number): string {
   return ms < 1000 ? `${SHORT.format(ms)} ms` : seconds(ms / 1000)
+}
+
+export const RESPONSE_TIME: ChartKind<{ p50: number | null; p99: number | null }> = {
+  title: 'Response time',
+  series: [
+    { name: 'p50', label: 'p50', tone: 'accent', spansGaps: true },
+    { name: 'p99', label: 'p99', tone: 'second', spansGaps: true, isWide: true },
+  ],
+  format: milliseconds,
 }
 
 /** `0.033`, `12.5`, `1,240`. */

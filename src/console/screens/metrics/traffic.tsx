@@ -6,7 +6,7 @@ import { readFilters } from '../../router.ts'
 import { CopyLine, Empty, Time } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { Chart, type ChartKind, type Start } from './chart.tsx'
-import { EndpointLink, milliseconds, rate } from './labels.tsx'
+import { EndpointLink, milliseconds, RESPONSE_TIME, rate } from './labels.tsx'
 
 type TrafficReply = { steps: Steps<TrafficPoint>; starts: Start[] }
 
@@ -20,14 +20,7 @@ const CHARTS: ChartKind<TrafficPoint>[] = [
     format: rate,
     isCount: true,
   },
-  {
-    title: 'Response time',
-    series: [
-      { name: 'p50', label: 'p50', tone: 'accent', spansGaps: true },
-      { name: 'p99', label: 'p99', tone: 'second', spansGaps: true, isWide: true },
-    ],
-    format: milliseconds,
-  },
+  RESPONSE_TIME,
   {
     title: 'Billing events per minute',
     series: [{ name: 'events', label: 'events', tone: 'accent' }],

@@ -44,8 +44,11 @@ export function GooglePlayRecord({ atGoogle }: Pick<FoundPurchase, 'atGoogle'>) 
           ['Package', packageName],
           ['Last refreshed', <TimeAgo key="asked" at={askedAt} />],
           ['Next refresh', nextAskAt ? <Time key="next" at={nextAskAt} /> : 'Not scheduled'],
-          ...since('Unacknowledged since', unacknowledgedSince),
-          ...since('Deleted by Google on', goneAt),
+          unacknowledgedSince !== null && [
+            'Unacknowledged since',
+            <WarningTime key="since" at={unacknowledgedSince} />,
+          ],
+          goneAt !== null && ['Deleted by Google on', <WarningTime key="gone" at={goneAt} />],
         ]}
       />
       <CopyLine name="SHA-256 of the purchase token" text={tokenHash} label="Copy hash" />
@@ -53,16 +56,12 @@ export function GooglePlayRecord({ atGoogle }: Pick<FoundPurchase, 'atGoogle'>) 
   )
 }
 
-function since(name: string, at: string | null): Fact[] {
-  if (at === null) return []
-  return [
-    [
-      name,
-      <Badge key="since" tone="warn">
-        <Time at={at} />
-      </Badge>,
-    ],
-  ]
+function WarningTime({ at }: { at: string }) {
+  return (
+    <Badge tone="warn">
+      <Time at={at} />
+    </Badge>
+  )
 }
 
 /** The fields of the stored state that have a value. */

@@ -4,7 +4,7 @@ import { unnamedUser } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
 import { linkTo } from '../../router.ts'
 import { ActionButton } from '../../ui/declared.tsx'
-import { Card, Copy, Details, Empty, type Fact, Time, Title } from '../../ui/parts.tsx'
+import { Card, Copy, Details, Empty, type Facts, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { History, type PurchaseHistory } from './history.tsx'
 import { claimName, endName, productName, sourceName, storeName } from './labels.ts'
@@ -149,12 +149,13 @@ function PurchaseCards({ purchase, reload }: CardProps) {
   )
 }
 
-function listFacts(purchase: FoundPurchase): Fact[] {
+function listFacts(purchase: FoundPurchase): Facts {
   const { transactionId, productId, environment, store, startedAt, endsAt, userId } = purchase
+  const { link } = purchase
   const claim = userId === null ? null : claimName(purchase)
   return [
     ['Status', <StatusBadge key="status" purchase={purchase} />],
-    ...(productId === null ? [] : [['Product', productId] as Fact]),
+    productId !== null && ['Product', productId],
     ['Environment', environment],
     ['Store', storeName(store)],
     ['Source', sourceName(purchase)],
@@ -165,7 +166,7 @@ function listFacts(purchase: FoundPurchase): Fact[] {
         {claim && <>, {claim}</>}
       </>,
     ],
-    ...linkFacts(purchase),
+    link && ['Linked', <Linked key="link" {...link} />],
     ['Started', <Time key="started" at={startedAt} />],
     [endName(purchase), endsAt === null ? 'Never' : <Time key="ends" at={endsAt} />],
     [
@@ -177,17 +178,12 @@ function listFacts(purchase: FoundPurchase): Fact[] {
   ]
 }
 
-function linkFacts({ link }: FoundPurchase): Fact[] {
-  if (link === null) return []
-  const { by, reason, at } = link
-  return [
-    [
-      'Linked',
-      <>
-        by {by} on <Time at={at} />: {reason}
-      </>,
-    ],
-  ]
+function Linked({ by, reason, at }: NonNullable<FoundPurchase['link']>) {
+  return (
+    <>
+      by {by} on <Time at={at} />: {reason}
+    </>
+  )
 }
 
 function whyRefreshUnavailable(details: SupportDetails, store: string | null) {

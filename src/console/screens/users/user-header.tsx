@@ -5,7 +5,7 @@ import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import type { ReplyOf } from '../../api.ts'
 import { unnamedUser } from '../../format.ts'
 import { linkTo } from '../../router.ts'
-import { Badge, Details, type Fact, Sentence, TimeAgo, Title } from '../../ui/parts.tsx'
+import { Badge, Details, Sentence, TimeAgo, Title } from '../../ui/parts.tsx'
 import { ACCESS, placeName, storeName } from '../purchases/labels.ts'
 import { hasPurchases } from '../purchases/parts.tsx'
 
@@ -59,12 +59,12 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
         )}
         <Details
           items={[
-            ...storeFacts(access),
-            ...(access.isActive || unlocksNothing
-              ? [['Unlocked', unlockedText(access)] as Fact]
-              : []),
+            // The sentence above them names the plan and the day.
+            access.status !== 'granted' &&
+              access.store !== null && ['Store', storeName(access.store)],
+            (access.isActive || unlocksNothing) && ['Unlocked', unlockedText(access)],
             ['Last seen', <TimeAgo key="seen" at={lastSeen(account.lastSeenAt, sessions)} />],
-            ...(place ? [['Platform and country', place] as Fact] : []),
+            place !== '' && ['Platform and country', place],
           ]}
         />
       </section>
@@ -77,11 +77,6 @@ type HeaderProps = { details: UserDetails }
 function unlockedText({ plan, entitlements }: AccessSummary): string {
   if (entitlements.length > 0) return entitlements.join(', ')
   return plan === null ? 'Nothing' : `Plan ${plan}`
-}
-
-/** The sentence above them names the plan and the day. */
-function storeFacts({ status, store }: AccessSummary): Fact[] {
-  return store === null || status === 'granted' ? [] : [['Store', storeName(store)]]
 }
 
 /** The sessions know the time more exactly, but end when the user signs out. */

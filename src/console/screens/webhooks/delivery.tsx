@@ -4,6 +4,7 @@ import { linkTo } from '../../router.ts'
 import { ActionButton } from '../../ui/declared.tsx'
 import { Action, Badge, Card, Copy, Details, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
+import { Body } from '../events/body.tsx'
 import { DeliveryState } from './parts.tsx'
 
 type Delivery = ReplyOf<Deliveries['show']>
@@ -60,7 +61,7 @@ export function DeliveryScreen({ id }: { id: string }) {
             <div class="actions">
               <Copy text={data.body} label="Copy body" />
             </div>
-            <Body name="Request body" text={JSON.stringify(JSON.parse(data.body), null, 2)} />
+            <Body name="Request body" text={data.body} />
           </Card>
           <Card title="Attempts">
             {data.log.length === 0 && <p class="empty">None yet.</p>}
@@ -89,19 +90,10 @@ function AttemptDetails({ attempt, number }: { attempt: Attempt; number: number 
               {status ?? 'no response'}
             </Badge>,
           ],
-          ...(fault === null ? [] : [['Error', fault] as [string, string]]),
+          fault !== null && ['Error', fault],
         ]}
       />
       {reply !== '' && <Body name={`Response to attempt ${number}`} text={reply} />}
     </>
-  )
-}
-
-function Body({ name, text }: { name: string; text: string }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable with the keyboard
-    <section aria-label={name} class="body" tabIndex={0}>
-      <pre>{text}</pre>
-    </section>
   )
 }

@@ -4,7 +4,7 @@ import { failure, type ReplyOf } from '../../api.ts'
 import { go, linkTo, readFilters } from '../../router.ts'
 import { ActionButton } from '../../ui/declared.tsx'
 import { type FilterKinds, ListFilters } from '../../ui/filters.tsx'
-import { Action, Card, Details, type Fact, Time, TimeAgo, Title } from '../../ui/parts.tsx'
+import { Action, Card, Details, type Facts, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, usePages, useRemote } from '../../ui/remote.tsx'
 import { asTimeAgo, type Column, PagedTable } from '../../ui/table.tsx'
 import { UserLink } from '../../ui/user-link.tsx'
@@ -90,19 +90,18 @@ export function EndpointScreen({ id }: { id: string }) {
   )
 }
 
-function listFacts(endpoint: Endpoint): Fact[] {
+function listFacts(endpoint: Endpoint): Facts {
   const { id, url, events, description, createdAt, rotatingUntil, failingSince } = endpoint
   const isRotating = rotatingUntil !== null && Date.parse(rotatingUntil) > Date.now()
-  const rotation: Fact = ['Previous secret valid until', <Time key="until" at={rotatingUntil} />]
   return [
     ['URL', <code key="url">{url}</code>],
     ['State', <EndpointState key="state" endpoint={endpoint} />],
-    ...(failingSince ? [['Failing since', <TimeAgo key="since" at={failingSince} />] as Fact] : []),
+    failingSince !== null && ['Failing since', <TimeAgo key="since" at={failingSince} />],
     ['Events', events.join(', ')],
     ['Description', description || '–'],
     ['Id', <code key="id">{id}</code>],
     ['Added', <Time key="added" at={createdAt} />],
-    ...(isRotating ? [rotation] : []),
+    isRotating && ['Previous secret valid until', <Time key="until" at={rotatingUntil} />],
   ]
 }
 
