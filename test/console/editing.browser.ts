@@ -163,6 +163,21 @@ browserTest('undoes one of the changes of a version', async () => {
   await context.close()
 })
 
+browserTest('marks the words of a long text that change', async () => {
+  const { page, context } = await world.open()
+  await show(page, 'faqs')
+  await page
+    .getByRole('button', { name: /^Edit / })
+    .first()
+    .click()
+  const answer = page.getByRole('group', { name: 'Answer' }).getByLabel('English')
+  await answer.fill((await answer.inputValue()).replace(/\.$/, ' today.'))
+  await review(page)
+  expect(await textOf(page.locator('.compared ins'))).toMatch(/^added: .*today\.$/)
+  expect(await textOf(page.locator('.compared del'))).toMatch(/^removed: \S+\.$/)
+  await context.close()
+})
+
 browserTest('reorders questions', async () => {
   const { page, context } = await world.open()
   await show(page, 'faqs')

@@ -1,4 +1,9 @@
-import { type Difference, differencesBetween } from '../../lib/text/differences.ts'
+import {
+  compareTexts,
+  type Difference,
+  differencesBetween,
+  type TextPart,
+} from '../../lib/text/differences.ts'
 import { changeLabel } from '../editing/field-labels.ts'
 import { isIsoTime, value } from '../format.ts'
 import { Time } from './parts.tsx'
@@ -37,6 +42,14 @@ function Change({ path, before, after }: Difference) {
       </>
     )
   }
+  const parts = isLongText(before) && isLongText(after) ? compareTexts(before, after) : []
+  if (parts.some(({ kind }) => kind === 'same')) {
+    return (
+      <>
+        <strong>{changeLabel(path)}</strong>: <TextParts parts={parts} />
+      </>
+    )
+  }
   return (
     <>
       <strong>{changeLabel(path)}</strong>:{' '}
@@ -53,6 +66,37 @@ function Change({ path, before, after }: Difference) {
       </ins>
     </>
   )
+}
+
+const MIN_LONG_LENGTH = 60
+
+function isLongText(value: unknown): value is string {
+  return typeof value === 'string' && (value.length >= MIN_LONG_LENGTH || value.includes('\n'))
+}
+
+/** A text with the words that were removed and added, and some of the words around them. */
+function TextParts({ parts }: { parts: TextPart[] }) {
+  return (
+    <span class="compared" dir="auto">
+      {parts.map(({ kind, text }, at) => {
+        if (kind === 'same') return shorten(text, at > 0, at < parts.length - 1)
+        const Mark = kind === 'removed' ? 'del' : 'ins'
+        return (
+          <Mark key={at}>
+            <span class="unseen">{kind}: </span>
+            {text}
+          </Mark>
+        )
+      })}
+    </span>
+  )
+}
+
+/** The beginning of an unchanged part if a change is before it, and its end if one is behind it. */
+function shorten(text: string, keepsStart: boolean, keepsEnd: boolean): string {
+  const start = keepsStart ? (/^.{0,60}(?!\S)/s.exec(text)?.[0] ?? '') : ''
+  const end = keepsEnd ? (/(?<!\S)\S.{0,60}$/s.exec(text)?.[0] ?? '') : ''
+  return text.length <= start.length + end.length + 20 ? text : `${start} … ${end}`
 }
 
 /** What an item consists of; a text has a line for each language. */

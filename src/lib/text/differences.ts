@@ -128,3 +128,66 @@ function ownValue(tree: Record<string, unknown>, name: string): unknown {
 function isTree(value: unknown): value is Record<string, unknown> {
   return value !== null && typeof value === 'object' && !isRule(value)
 }
+
+/** A part of a text: in both versions, or in one of them. */
+export type TextPart = { kind: 'same' | 'removed' | 'added'; text: string }
+
+/** Comparing longer texts would take too long; everything between their common ends is replaced. */
+const MAX_WORD_PAIRS = 1_000_000
+
+/** What was removed from a text and added to it, word by word. */
+export function compareTexts(earlier: string, later: string): TextPart[] {
+  const [before, after] = [splitWords(earlier), splitWords(later)]
+  const shorter = Math.min(before.length, after.length)
+  let start = 0
+  while (start < shorter && before[start] === after[start]) start++
+  let end = 0
+  while (end < shorter - start && before.at(-1 - end) === after.at(-1 - end)) end++
+  const removed = before.slice(start, before.length - end)
+  const added = after.slice(start, after.length - end)
+  const parts: TextPart[] = []
+  const push = (kind: TextPart['kind'], words: string[]) => {
+    const last = parts.at(-1)
+    if (last?.kind === kind) last.text += words.join('')
+    else if (words.length > 0) parts.push({ kind, text: words.join('') })
+  }
+  push('same', before.slice(0, start))
+  const isShort = removed.length * added.length <= MAX_WORD_PAIRS
+  const shared = isShort ? countShared(removed, added) : []
+  let [from, to] = [0, 0]
+  while (isShort && from < removed.length && to < added.length) {
+    if (removed[from] === added[to]) {
+      push('same', removed.slice(from, ++from))
+      to++
+    } else if (readCount(shared, from + 1, to) >= readCount(shared, from, to + 1)) {
+      push('removed', removed.slice(from, ++from))
+    } else push('added', added.slice(to, ++to))
+  }
+  push('removed', removed.slice(from))
+  push('added', added.slice(to))
+  push('same', before.slice(before.length - end))
+  return parts
+}
+
+/** Each with the white space before it. */
+function splitWords(text: string): string[] {
+  return text.split(/(?<=\S)(?=\s)/).filter(Boolean)
+}
+
+/** The lengths of the longest common subsequences of all ends of two lists. */
+function countShared(before: string[], after: string[]): Uint32Array[] {
+  const counts = before.map(() => new Uint32Array(after.length + 1))
+  for (const [from, row] of [...counts.entries()].toReversed()) {
+    for (let to = after.length - 1; to >= 0; to--) {
+      row[to] =
+        before[from] === after[to]
+          ? readCount(counts, from + 1, to + 1) + 1
+          : Math.max(readCount(counts, from + 1, to), readCount(counts, from, to + 1))
+    }
+  }
+  return counts
+}
+
+function readCount(counts: Uint32Array[], from: number, to: number): number {
+  return counts[from]?.[to] ?? 0
+}

@@ -1,6 +1,10 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { applyDifferences, differencesBetween } from '../../../src/lib/text/differences.ts'
+import {
+  applyDifferences,
+  compareTexts,
+  differencesBetween,
+} from '../../../src/lib/text/differences.ts'
 
 /** JSON as a database returns it: without -0. */
 const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)))
@@ -122,3 +126,46 @@ test('applies all or none of the changes of a list whose items were added, remov
     }),
   )
 })
+
+test.each([
+  ['one two three', 'one 2 three', 'one[- two][+ 2] three'],
+  ['one two', 'one two three', 'one two[+ three]'],
+  ['one\ntwo\nthree', 'one\nthree', 'one[-\ntwo]\nthree'],
+  ['a b c d e', 'a c x e', 'a[- b] c[- d][+ x] e'],
+  ['same', 'same', 'same'],
+  ['', 'new', '[+new]'],
+])('marks the words that differ between %j and %j', (earlier, later, expected) => {
+  const marks = { same: (text: string) => text, removed: bracket('-'), added: bracket('+') }
+  const parts = compareTexts(earlier, later)
+  expect(parts.map(({ kind, text }) => marks[kind](text)).join('')).toBe(expected)
+})
+
+test('the parts of a comparison add up to both texts', () => {
+  const text = fc.array(fc.constantFrom('a', 'b', ' ', '\n', 'c d'), { maxLength: 12 })
+  fc.assert(
+    fc.property(text, text, (one, other) => {
+      const [earlier, later] = [one.join(''), other.join('')]
+      const without = (left: string) =>
+        compareTexts(earlier, later)
+          .filter(({ kind }) => kind !== left)
+          .map((part) => part.text)
+          .join('')
+      expect([without('added'), without('removed')]).toEqual([earlier, later])
+    }),
+  )
+})
+
+test('replaces the middle of texts that are too long to compare', () => {
+  const numbers = (from: number) => Array.from({ length: 2_000 }, (_, at) => from + at).join(' ')
+  const [first, second] = [numbers(0), numbers(5_000)]
+  expect(compareTexts(`start ${first} end`, `start ${second} end`)).toEqual([
+    { kind: 'same', text: 'start' },
+    { kind: 'removed', text: ` ${first}` },
+    { kind: 'added', text: ` ${second}` },
+    { kind: 'same', text: ' end' },
+  ])
+})
+
+function bracket(sign: string) {
+  return (text: string) => `[${sign}${text}]`
+}
