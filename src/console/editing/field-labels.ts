@@ -45,6 +45,14 @@ export function fieldHint(name: string, description?: string): string | undefine
   return CLEAR.has(name) ? undefined : description?.replaceAll('`', '')
 }
 
+/** The keyboard of a phone for a field. */
+export function keyboardFor(name: string, type = 'string') {
+  if (type === 'integer') return 'numeric'
+  if (type === 'number') return 'decimal'
+  if (/email$/i.test(name)) return 'email'
+  return /(link|url)$/i.test(name) ? 'url' : 'text'
+}
+
 type Suggestion = [value: string, name: string]
 
 /** Usual values of a field that accepts others too. */

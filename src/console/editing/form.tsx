@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { languageName } from '../../lib/text/rule-labels.ts'
 import { plural } from '../format.ts'
 import { Checkbox, ChoiceField, Field, NumberField, TextField } from '../ui/fields.tsx'
-import { fieldHint, fieldLabel, suggestionsFor } from './field-labels.ts'
+import { fieldHint, fieldLabel, keyboardFor, suggestionsFor } from './field-labels.ts'
 import { Group } from './group.tsx'
 
 /** The subset of JSON Schema that the forms need. */
@@ -28,14 +28,19 @@ type FieldsProps = {
   /** Whether the only language needs no name, because it was chosen above. */
   hidesLanguage?: boolean
   hidden?: string[]
+  groups?: FieldGroups
   below?: Below | undefined
 }
+
+/** Headings of fields by their names, in the order of the form. Other fields are above them. */
+export type FieldGroups = [title: string, names: RegExp, isOpen?: boolean][]
 
 /** Shown below the control of a single value. */
 type Below = (path: string, value: unknown) => ComponentChildren
 
 export function Fields(props: FieldsProps) {
-  const { schema, path, value, onChange, languages, hidesLanguage, hidden = [], below } = props
+  const { schema, path, value, onChange, languages, hidesLanguage, below } = props
+  const { hidden = [], groups = [] } = props
   const entries = Object.entries(schema.properties ?? {}).filter(([name]) => !hidden.includes(name))
   const isWide = ([, part]: [string, Schema]) =>
     part.type === 'object' || part.type === 'array' || isLocalText(part)
@@ -52,23 +57,35 @@ export function Fields(props: FieldsProps) {
       below={below}
     />
   )
-  const single = entries.filter((entry) => !isWide(entry))
-  const wide = entries.filter(isWide)
-  const limits = single.filter(isLimit)
+  const arrange = (some: [string, Schema][]) => {
+    const single = some.filter((entry) => !isWide(entry))
+    const wide = some.filter(isWide)
+    return (
+      <>
+        {wide.filter(isTitle).map(control)}
+        {single.length > 0 && <div class="grid">{single.map(control)}</div>}
+        {wide.filter((entry) => !isTitle(entry)).map(control)}
+      </>
+    )
+  }
+  const isGrouped = ([name]: [string, Schema]) => groups.some(([, names]) => names.test(name))
   return (
     <>
-      {wide.filter(isTitle).map(control)}
-      <div class="grid">{single.filter((entry) => !isLimit(entry)).map(control)}</div>
-      {limits.length > 0 && (
-        <Group
-          title="Limits"
-          summary={`${limits.filter(([name]) => value[name] !== undefined).length} set`}
-          isOpen={false}
-        >
-          <div class="grid">{limits.map(control)}</div>
-        </Group>
-      )}
-      {wide.filter((entry) => !isTitle(entry)).map(control)}
+      {arrange(entries.filter((entry) => !isGrouped(entry)))}
+      {groups.map(([title, names, isOpen]) => {
+        const inside = entries.filter(([name]) => names.test(name))
+        const set = inside.filter(([name]) => value[name] !== undefined)
+        return (
+          <Group
+            key={title}
+            title={title}
+            summary={`${set.length} set`}
+            {...(isOpen !== undefined && { isOpen })}
+          >
+            {arrange(inside)}
+          </Group>
+        )
+      })}
     </>
   )
 }
@@ -76,10 +93,6 @@ export function Fields(props: FieldsProps) {
 /** The field that names the record comes first. */
 function isTitle([name]: [string, Schema]): boolean {
   return /^(name|question)$/.test(name)
-}
-
-function isLimit([name]: [string, Schema]): boolean {
-  return /limit/i.test(name)
 }
 
 type ControlProps = {
@@ -135,7 +148,7 @@ function SingleControl({ name, path, schema, value, onChange }: ControlProps) {
       <ChoiceField label={label} path={path} value={text} options={options} onChange={onChange} />
     )
   }
-  const field = { label, hint, path, inputMode: keyboardFor(name, schema) }
+  const field = { label, hint, path, inputMode: keyboardFor(name, schema.type) }
   if (schema.type === 'integer' || schema.type === 'number')
     return <NumberField {...field} value={value} onChange={onChange} />
   return (
@@ -147,17 +160,6 @@ function SingleControl({ name, path, schema, value, onChange }: ControlProps) {
       onChange={onChange}
     />
   )
-}
-
-/** The keyboard of a phone. */
-function keyboardFor(
-  name: string,
-  { type }: Schema,
-): 'numeric' | 'decimal' | 'email' | 'url' | 'text' {
-  if (type === 'integer') return 'numeric'
-  if (type === 'number') return 'decimal'
-  if (/email$/i.test(name)) return 'email'
-  return /(link|url)$/i.test(name) ? 'url' : 'text'
 }
 
 type LocalTextProps = ControlProps & {

@@ -6,7 +6,14 @@ import { Confirm } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
 import { Badge, Empty } from '../ui/parts.tsx'
 import { EditableList } from './editable-list.tsx'
-import { blank, Fields, listLocalTexts, listTextLanguages, type Schema } from './form.tsx'
+import {
+  blank,
+  type FieldGroups,
+  Fields,
+  listLocalTexts,
+  listTextLanguages,
+  type Schema,
+} from './form.tsx'
 
 type Entry = Record<string, unknown>
 type RecordsProps = {
@@ -25,12 +32,13 @@ type RecordsProps = {
   /** What the list shows beside the name. */
   summaryOf?: (record: Entry) => string
   hidden?: (record: Entry) => string[]
+  groups?: FieldGroups
   more?: (record: Entry, path: string, onChange: (next: Entry) => void) => ComponentChildren
 }
 
 export function Records(props: RecordsProps) {
   const { records, schema, path, noun, removeVerb, codeOf, summaryOf } = props
-  const { hidden = () => [], more } = props
+  const { hidden = () => [], groups = [], more } = props
   const [added, setAdded] = useState<string[]>([])
   // The column of a language stays while its only text is replaced.
   const shown = useRef<string[]>([])
@@ -74,6 +82,7 @@ export function Records(props: RecordsProps) {
               path={`${path}.${at}`}
               value={record}
               hidden={hidden(record)}
+              groups={groups}
               languages={languages}
               onChange={onChange}
             />

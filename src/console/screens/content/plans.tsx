@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { isExample } from '../../../lib/example-content.ts'
 import { read } from '../../api.ts'
+import type { FieldGroups } from '../../editing/form.tsx'
 import { Publishing } from '../../editing/publishing.tsx'
 import { Records } from '../../editing/records.tsx'
 import { inEnglish, money } from '../../format.ts'
@@ -14,6 +15,17 @@ type PreviewReply = {
   language: string
   plans: { code: string; name: string; price: number; currency: string }[]
 }
+
+const GROUPS: FieldGroups = [
+  [
+    'What the customer sees',
+    /^(name|description|badge|highlighted|features|price|currency|duration|trialDays)$/,
+    true,
+  ],
+  ['What it unlocks', /^(capabilities|entitlementIds)$/],
+  ['Where it is sold', /^(source|paymentProductId|paymentPriceId|otherProductIds|isEnterprise)$/],
+  ['Limits', /limit/i, false],
+]
 
 /** The code of a published plan never changes: purchases and rules name it. */
 function listHidden(plan: Record<string, unknown>): string[] {
@@ -58,6 +70,7 @@ export function Screen() {
             noun="plan"
             removeVerb="Archive"
             hidden={listHidden}
+            groups={GROUPS}
             more={(plan, path, onChange) => (
               <CustomLimits plan={plan} path={path} onChange={onChange} />
             )}
