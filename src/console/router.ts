@@ -44,8 +44,13 @@ export function linkTo(path: string, filter: Record<string, string | undefined> 
   return `${BASE}${path === '' ? '' : `/${path}`}${formatSearch(filter)}`
 }
 
+/** The path of the screen, after `/console/`. */
+export function currentPath(): string {
+  return parts.value.map(encodeSegment).join('/')
+}
+
 export function withQuery(changes: Record<string, string>): string {
-  return linkTo(parts.value.map(encodeSegment).join('/'), {
+  return linkTo(currentPath(), {
     ...Object.fromEntries(query.value),
     ...changes,
   })

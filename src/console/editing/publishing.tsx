@@ -4,7 +4,7 @@ import { type Difference, differencesBetween } from '../../lib/text/differences.
 import { ApiError, read, send } from '../api.ts'
 import { plural } from '../format.ts'
 import { canEdit } from '../operator.ts'
-import { linkTo, parts } from '../router.ts'
+import { linkTo, parts, query } from '../router.ts'
 import { offerUndo, showMessage } from '../ui/messages.tsx'
 import { Failure, Tabs, Title } from '../ui/parts.tsx'
 import { Problems, useProblems } from '../ui/problems.tsx'
@@ -47,6 +47,7 @@ export function Publishing<T>(props: PublishingProps<T>) {
   const isHistory = parts.value[1] === 'history'
   // An editor is not replaced while it is open.
   const edition = useRemote<Edition<T>>(kind, undefined, isHistory)
+  const [isPublished, setPublished] = useState(false)
   const show = (data: Edition<T>) => {
     if (isHistory)
       return <HistoryList kind={kind} version={data.version} onChange={edition.reload} />
@@ -68,7 +69,10 @@ export function Publishing<T>(props: PublishingProps<T>) {
         key={data.version}
         kind={kind}
         edition={data}
-        onPublished={edition.reload}
+        onPublished={async () => {
+          await edition.reload()
+          setPublished(true)
+        }}
         preview={preview}
         findWarnings={findWarnings}
       >
@@ -86,8 +90,21 @@ export function Publishing<T>(props: PublishingProps<T>) {
           [linkTo(`${kind}/history`), 'History', isHistory],
         ]}
       />
+      {isPublished && <WayBack />}
       <Loaded from={edition}>{show}</Loaded>
     </>
+  )
+}
+
+/** Leads back to the page that has sent the operator here, such as that of a user. */
+function WayBack() {
+  const from = query.value.get('from') ?? ''
+  const [noun] = /^(user|purchase)/.exec(from.replace('people', 'user')) ?? []
+  if (noun === undefined) return null
+  return (
+    <p class="notice">
+      <a href={linkTo(from)}>Back to the {noun}</a>
+    </p>
   )
 }
 

@@ -2,7 +2,7 @@ import type { SupportDetails } from '../../../features/billing/console.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { unnamedUser } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
-import { linkTo } from '../../router.ts'
+import { currentPath, linkTo } from '../../router.ts'
 import { ActionButton } from '../../ui/declared.tsx'
 import { Card, Copy, Details, Empty, type Facts, Time, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
@@ -100,6 +100,12 @@ function PurchaseCards({ purchase, reload }: CardProps) {
     <>
       <Card title={product}>
         <Details items={listFacts(purchase)} />
+        {purchase.access === 'unlocks_nothing' && (
+          <p class="notice bad">
+            <span>The product belongs to no plan and has no entitlement.</span>
+            <a href={linkTo('plans', { from: currentPath() })}>Open the plans</a>
+          </p>
+        )}
         {canEdit.value && (
           <div class="actions">
             {canAsk && (

@@ -4,7 +4,7 @@ import type { Users } from '../../../features/users/users.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import type { ReplyOf } from '../../api.ts'
 import { unnamedUser } from '../../format.ts'
-import { linkTo } from '../../router.ts'
+import { currentPath, linkTo } from '../../router.ts'
 import { Badge, Details, Sentence, TimeAgo, Title } from '../../ui/parts.tsx'
 import { ACCESS, placeName, storeName } from '../purchases/labels.ts'
 import { hasPurchases } from '../purchases/parts.tsx'
@@ -46,7 +46,7 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
               The user has paid, but the product belongs to no plan and has no entitlement. Add it
               to a plan.
             </span>
-            <a href={linkTo('plans')}>Open the plans</a>
+            <a href={linkTo('plans', { from: currentPath() })}>Open the plans</a>
           </p>
         )}
         {access.failedEvent && (
