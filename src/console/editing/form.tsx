@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { languageName } from '../../lib/text/rule-labels.ts'
 import { plural } from '../format.ts'
-import { Checkbox, ChoiceField, Field, NumberField, TextField } from '../ui/fields.tsx'
+import { Checkbox, ChoiceField, Field, NumberField, TextField, VERBATIM } from '../ui/fields.tsx'
 import { fieldHint, fieldLabel, keyboardFor, suggestionsFor } from './field-labels.ts'
 import { Group } from './group.tsx'
 
@@ -151,15 +151,7 @@ function SingleControl({ name, path, schema, value, onChange }: ControlProps) {
   const field = { label, hint, path, inputMode: keyboardFor(name, schema.type) }
   if (schema.type === 'integer' || schema.type === 'number')
     return <NumberField {...field} value={value} onChange={onChange} />
-  return (
-    <TextField
-      {...field}
-      autocapitalize="none"
-      spellcheck={false}
-      value={String(value ?? '')}
-      onChange={onChange}
-    />
-  )
+  return <TextField {...field} {...VERBATIM} value={String(value ?? '')} onChange={onChange} />
 }
 
 type LocalTextProps = ControlProps & {

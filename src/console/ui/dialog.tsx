@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { TextField } from './fields.tsx'
+import { TextField, VERBATIM } from './fields.tsx'
 import { Action } from './parts.tsx'
 import { Problems } from './problems.tsx'
 
@@ -119,9 +119,7 @@ export function Confirm(props: ConfirmProps) {
               <TextField
                 label={`Type ${confirmText} to confirm`}
                 value={text}
-                autocomplete="off"
-                autocapitalize="none"
-                spellcheck={false}
+                {...VERBATIM}
                 onChange={setText}
               />
             )}

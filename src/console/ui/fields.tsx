@@ -8,6 +8,9 @@ import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { findDirectionControls } from '../direction-controls.ts'
 import { problemsAt, useProblems } from './problems.tsx'
 
+/** Attributes of a text that is no prose, such as an id. */
+export const VERBATIM = { autocomplete: 'off', autocapitalize: 'none', spellcheck: false } as const
+
 type FieldProps = {
   label: string
   hint?: string | undefined
@@ -108,8 +111,7 @@ export function NumberField({ value, onChange, ...field }: NumberFieldProps) {
   return (
     <TextField
       inputMode="decimal"
-      autocapitalize="none"
-      spellcheck={false}
+      {...VERBATIM}
       {...field}
       value={isTyped ? typed : String(value ?? '')}
       onChange={(text) => {
@@ -203,9 +205,7 @@ export function ChoiceField({ label, value, options, path, onChange }: ChoicePro
           label={`Other ${label.toLowerCase()}`}
           path={path}
           value={value}
-          autocomplete="off"
-          autocapitalize="none"
-          spellcheck={false}
+          {...VERBATIM}
           onChange={onChange}
         />
       )}

@@ -2,7 +2,7 @@ import { useId, useState } from 'preact/hooks'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import { perform } from '../../declared.ts'
 import { ActionButton } from '../../ui/declared.tsx'
-import { Field, SelectField } from '../../ui/fields.tsx'
+import { Field, SelectField, VERBATIM } from '../../ui/fields.tsx'
 import { Action } from '../../ui/parts.tsx'
 import { type Reload, useSupportDetails } from './parts.tsx'
 
@@ -41,8 +41,7 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
         <input
           value={entitlementId}
           list={listId}
-          autocomplete="off"
-          spellcheck={false}
+          {...VERBATIM}
           maxLength={100}
           onInput={(event) => setEntitlement(event.currentTarget.value.trim())}
         />

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { read } from '../../api.ts'
 import { ActionButton } from '../../ui/declared.tsx'
-import { TextField } from '../../ui/fields.tsx'
+import { TextField, VERBATIM } from '../../ui/fields.tsx'
 import { describeError } from '../../ui/problems.tsx'
 import { useRemote } from '../../ui/remote.tsx'
 import { productName } from './labels.ts'
@@ -47,9 +47,7 @@ export function LinkPurchase({ userId, reload }: { userId: string; reload: Reloa
         label="Transaction or order"
         hint="As shown on the receipt"
         value={id}
-        autocomplete="off"
-        spellcheck={false}
-        autocapitalize="none"
+        {...VERBATIM}
         maxLength={300}
         onChange={setId}
       />

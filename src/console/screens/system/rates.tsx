@@ -3,7 +3,7 @@ import type { describeRates } from '../../../features/rates/lists.ts'
 import { failure, type ReplyOf } from '../../api.ts'
 import { currencyName, rate } from '../../format.ts'
 import { ActionButton } from '../../ui/declared.tsx'
-import { TextField } from '../../ui/fields.tsx'
+import { TextField, VERBATIM } from '../../ui/fields.tsx'
 import { Card, Details, Time, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { ListBar, Table } from '../../ui/table.tsx'
@@ -94,13 +94,7 @@ export function Screen() {
             <Card title={`1 ${data.baseCode} equals`}>
               <ListBar noun="rate" total={Object.keys(data.rates).length} csv="rates" />
               <div class="fields">
-                <TextField
-                  label="Find a currency"
-                  value={text}
-                  autocomplete="off"
-                  autocapitalize="none"
-                  onChange={setText}
-                />
+                <TextField label="Find a currency" value={text} {...VERBATIM} onChange={setText} />
               </div>
               <Table
                 caption="Rates"
