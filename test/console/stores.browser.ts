@@ -72,7 +72,7 @@ browserTest('sends a test notification, but not for readers', async () => {
 
 browserTest('says how to set up each store', async () => {
   const { page, context } = await world.open()
-  const response = { url: null, hasApiKey: false, apps: [], play: null }
+  const response = { url: null, hasApiKey: false, apps: [], play: null, stripe: null }
   const body = JSON.stringify({ code: 'ok', response })
   await page.route('**/console/api/stores', (route) =>
     route.fulfill({ contentType: 'application/json', body }),

@@ -130,7 +130,7 @@ export async function showStores(page: Page) {
     waiting: 1,
     oldestUnacknowledgedAt: TWO_DAYS_AGO,
   }
-  const stores = apiReply({ url, hasApiKey: false, apps, play })
+  const stores = apiReply({ url, hasApiKey: false, apps, play, stripe: null })
   await page.route('**/console/api/stores', (route) => route.fulfill(stores))
   await page.reload()
   await press('Check the connection')(page)
