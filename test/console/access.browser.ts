@@ -95,7 +95,7 @@ independentTest('signing in in one tab continues the others', async () => {
   await waitUntilLoaded(other)
   await other.evaluate(`new BroadcastChannel('homeport-console').postMessage(null)`)
   await dialog.waitFor({ state: 'detached' })
-  await page.getByRole('link', { name: 'ann@example.com' }).waitFor()
+  await page.locator('main a', { hasText: 'ann@example.com' }).waitFor()
   await context.close()
 })
 

@@ -169,7 +169,7 @@ browserTest('says when a user has paid and it unlocks nothing', async () => {
   const { page, context } = await world.open()
   await page.goto('/console/people?q=ida@example.com')
   await page
-    .getByRole('row', { name: 'ida@example.com' })
+    .locator('main tr', { hasText: 'ida@example.com' })
     .getByText('Paid, but no access')
     .waitFor()
   await page.goto(await subscriptionOf('ida@example.com'))

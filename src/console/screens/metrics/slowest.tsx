@@ -21,14 +21,19 @@ const COLUMNS: Column<SlowRequest>[] = [
   {
     name: 'User',
     onPhone: 'line',
-    cell: ({ userId }) => userId && <a href={linkTo(`people/${userId}`)}>Open user</a>,
+    cell: ({ userId }) =>
+      userId && (
+        <a class="unbroken" href={linkTo(`people/${userId}`)}>
+          Open user
+        </a>
+      ),
   },
   {
     name: 'Request id',
     onPhone: 'line',
     cell: ({ requestId }) => (
       <a href={linkTo('live', { text: requestId })} title="Find it in the live log">
-        <code>{requestId}</code>
+        <code class="clip">{requestId}</code>
       </a>
     ),
   },

@@ -52,7 +52,11 @@ const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
     name: 'Platform',
     onPhone: 'omitted',
     cell: ({ platform, country }) =>
-      (platform || country) && <span class="clip">{placeName(platform, country)}</span>,
+      (platform || country) && (
+        <span class="clip brief" title={placeName(platform, country)}>
+          {placeName(platform, country)}
+        </span>
+      ),
   },
   {
     name: 'Sign-in',
