@@ -35,6 +35,10 @@ type Drawing = {
 const AXIS_WIDTH = 70
 /** Wide enough for a label such as `10:15 AM` or `Nov 25`. */
 const TICK_WIDTH = 80
+/** Half of the last label extends beyond the plot. */
+const RIGHT_PADDING = 28
+/** So that the highest value does not touch the edge. */
+const HEADROOM = 1.05
 /** Two thirds of their step, at most 40 pixels. */
 const BARS = uPlot.paths.bars?.({ size: [2 / 3, 40] })
 const WHOLE_STEPS = Array.from({ length: 10 }, (_, power) =>
@@ -57,13 +61,16 @@ export function drawLines(element: HTMLElement, drawing: Drawing) {
       width,
       height,
       legend: { show: false },
+      padding: [null, RIGHT_PADDING, null, null],
       ...(timeZone && {
         tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), timeZone ?? ''),
       }),
       cursor: { y: false, drag: { x: false, y: false } },
       scales: {
         x: labels ? { time: false, range: [-0.5, times.length - 0.5] } : {},
-        y: { range: (_chart, min, max) => [Math.min(min ?? 0, 0), Math.max(max ?? 0, 1)] },
+        y: {
+          range: (_chart, min, max) => [Math.min(min ?? 0, 0), Math.max(max ?? 0, 1) * HEADROOM],
+        },
       },
       axes: [
         {
