@@ -4,6 +4,7 @@ import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { browserTest, useConsole } from '../support/console.ts'
 import { publish, textOf, waitUntilLoaded } from '../support/console-browser.ts'
 import { postJson, register } from '../support/requests.ts'
+import { until } from '../support/until.ts'
 
 const world = useConsole()
 
@@ -13,6 +14,10 @@ browserTest('grants access, revokes it, and undoes the revocation', async () => 
   await waitUntilLoaded(page)
   await page.getByRole('button', { name: 'Grant access' }).click()
   const grant = page.getByRole('dialog').getByRole('button', { name: 'Grant access' })
+  await until(
+    async () => (await page.getByLabel('Entitlement').inputValue()) === 'pro',
+    'no entitlement',
+  )
   await page.getByLabel('Entitlement').fill('a_beta')
   expect(await grant.isDisabled()).toBe(true)
   await page.getByLabel('Ends').selectOption('never')

@@ -18,11 +18,12 @@ const DURATIONS: [value: string, name: string][] = [
 
 /** Gives a user an entitlement without a purchase. */
 export function GrantAccess({ userId, reload }: { userId: string; reload: Reload }) {
-  const [entitlementId, setEntitlement] = useState('')
+  const [typed, setEntitlement] = useState<string | null>(null)
   const [duration, setDuration] = useState('30')
   const [date, setDate] = useState('')
   const facts = useSupportDetails()
   const known = facts?.entitlements ?? []
+  const entitlementId = typed ?? (known.length === 1 ? (known[0] ?? '') : '')
   const isUnknown = facts !== null && entitlementId !== '' && !known.includes(entitlementId)
   const listId = useId()
   // Sent again after a lost response, the same request gives access once.
