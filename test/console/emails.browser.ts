@@ -43,7 +43,7 @@ browserTest('edits a text with a live preview, publishes it and rolls it back', 
   await review(page)
   const changes = page.getByRole('dialog').locator('.changes').first()
   expect(await textOf(changes)).toContain(
-    'verify-email › Text (German): set to Willkommen! Der Link gilt {hours} Stunden.',
+    'Verify e-mail › Text (German): set to Willkommen! Der Link gilt {hours} Stunden.',
   )
   await press(page, 'Cancel')
   await publish(page, 'Warmer')

@@ -30,14 +30,18 @@ const TEXT_PATH = /^(.+)\.([a-z]+)\.([a-z]{2,3}(?:-\w+)*)$/i
 /** A field of a plan, whose code has an underscore or a digit, or of a question. */
 const ITEM_PATH = /^(\w*[_\d]\w*|.*[\s?].*)\.([a-z.]+)$/i
 
+/** An e-mail, such as `reset-password`. */
+const EMAIL = /^[a-z]+(-[a-z]+)+$/
+
 /** `iOS supported version, rule 1`; `pro_year › Badge (German)` for a text of a plan or a question. */
 export function changeLabel(path: string): string {
-  const [, item, field, language = ''] = TEXT_PATH.exec(path) ?? ITEM_PATH.exec(path) ?? []
+  const [, id, field, language = ''] = TEXT_PATH.exec(path) ?? ITEM_PATH.exec(path) ?? []
+  const item = id && EMAIL.test(id) ? words(id) : id
   if (item && field && language === '') return `${item} › ${fieldLabel(field)}`
   if (item && field && languageName(language) !== language)
     return `${item} › ${fieldLabel(field)} (${languageName(language)})`
   const described = describePath(path)
-  return /^[a-z.]+(, rule \d+)?$/i.test(described) ? words(described) : described
+  return /^[a-z.-]+(, rule \d+)?$/i.test(described) ? words(described) : described
 }
 
 /** The description of a field, unless its label says the same. */
