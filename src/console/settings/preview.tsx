@@ -4,6 +4,7 @@ import type { Explanation } from '../../features/settings/rules/resolution.ts'
 import { PLATFORM_NAMES } from '../../lib/app-platforms.ts'
 import { send } from '../api.ts'
 import { value as formatValue, words } from '../format.ts'
+import { canEdit } from '../operator.ts'
 import { SelectField, TextField } from '../ui/fields.tsx'
 import { Action, Card, Details } from '../ui/parts.tsx'
 import { COUNTRIES, parseCodes } from './codes-field.tsx'
@@ -48,7 +49,7 @@ export function Preview({ content }: { content: StoredSettings }) {
   )
   return (
     <Card title="App preview">
-      <p class="soft">What an app gets from your unsaved changes, and why.</p>
+      <p class="soft">What an app gets{canEdit.value && ' from your unsaved changes'}, and why.</p>
       <div class="grid">
         {select('platform', 'Platform', Object.entries(PLATFORM_NAMES))}
         {field('version', 'App version')}

@@ -139,7 +139,7 @@ function Account({ details, reload }: AccountProps) {
             <ActionButton
               path="people/:id/sign-out"
               {...shared}
-              label={`Sign out all ${sessions.length} devices`}
+              label="Sign out all devices"
               done="Signed out all devices."
             />
           </div>
