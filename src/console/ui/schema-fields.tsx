@@ -79,7 +79,7 @@ function MemberField({ name, schema, value, onChange }: MemberProps) {
   if (choices.length > 0 && schema.items) {
     const chosen = value as string[]
     return (
-      <fieldset>
+      <fieldset class="grid">
         <legend>{label}</legend>
         {choices.map((choice) => (
           <Checkbox

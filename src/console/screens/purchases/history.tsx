@@ -57,7 +57,7 @@ export function History({ purchases }: { purchases: Purchase[] }) {
         </button>
       )}
       {purchases.some(({ isCut }) => isCut) && <p class="soft">Earlier events are not shown.</p>}
-      {paid !== '' && <p class="soft">Paid in total: {paid}</p>}
+      {paid !== '' && <p class="soft number">Paid in total: {paid}</p>}
     </Card>
   )
 }
