@@ -1,6 +1,7 @@
 import { AppError } from '../../../../lib/errors.ts'
 import { type Environment, storedEnvironment } from '../../../billing/environment.ts'
 import { text, toList } from '../../json.ts'
+import type { Params } from '../api/api.ts'
 import { StripeApiError } from '../api/api-error.ts'
 import type { StripeContext } from '../context.ts'
 import type { Customers } from './customers.ts'
@@ -45,31 +46,38 @@ export function createPortal({
       return text(toList(data)[0]?.['id'])
     }
 
+    /** Stripe refuses a flow that has nothing to do, such as cancelling twice: then the page begins with an overview. */
     async function create(customer: string, subscription: string | null): Promise<string> {
-      const type = request.flow && FLOWS[request.flow]
-      const isAboutOne = type === 'subscription_cancel' || type === 'subscription_update'
-      const session = await api
-        .call(environment, 'billing_portal/sessions', {
-          method: 'POST',
-          params: {
-            customer,
-            return_url: request.returnUrl,
-            configuration: settings.stripePortal ?? undefined,
-            flow_data:
-              type === undefined || (isAboutOne && subscription === null)
-                ? undefined
-                : {
-                    type,
-                    ...(isAboutOne ? { [type]: { subscription: String(subscription) } } : {}),
-                  },
-          },
-        })
-        .catch(throwIfGone)
-      const url = text(session['url'], 5_000)
+      const flow = toFlow(request.flow, subscription)
+      const url = await createSession(customer, flow).catch((error) => {
+        const isRefused = error instanceof StripeApiError && error.reason === 'rejected'
+        if (flow && isRefused) return createSession(customer)
+        return throwIfGone(error)
+      })
       if (url === null) throw new StripeApiError('unreadable')
       return url
     }
+
+    async function createSession(customer: string, flow?: Params) {
+      const session = await api.call(environment, 'billing_portal/sessions', {
+        method: 'POST',
+        params: {
+          customer,
+          return_url: request.returnUrl,
+          configuration: settings.stripePortal ?? undefined,
+          flow_data: flow,
+        },
+      })
+      return text(session['url'], 5_000)
+    }
   }
+}
+
+function toFlow(flow: PortalRequest['flow'], subscription: string | null): Params | undefined {
+  if (flow === undefined) return undefined
+  const type = FLOWS[flow]
+  if (flow === 'payment_method') return { type }
+  return subscription === null ? undefined : { type, [type]: { subscription } }
 }
 
 /** The customer was deleted at Stripe. */

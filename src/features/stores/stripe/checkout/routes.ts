@@ -98,5 +98,9 @@ export function checkoutRoutes(deps: CheckoutRoutesDeps) {
 
 function throwAsReply(error: unknown): never {
   if (!(error instanceof StripeApiError)) throw error
-  throw new AppError('unavailable', error.message, { retryAfterSeconds: 60, cause: error })
+  // Its message may name a permission of the key, which is for operators.
+  throw new AppError('unavailable', 'Stripe cannot be used now. Try again in a minute.', {
+    retryAfterSeconds: 60,
+    cause: error,
+  })
 }

@@ -63,6 +63,9 @@ export function createStripeSubmissions(
       if (!(error instanceof StripeApiError)) throw error
       if (error.reason === 'unknown') return withEnvironment(refusal('purchase_gone'))
       log.warn({ err: error }, 'a submitted purchase could not be checked with Stripe')
+      // Stripe itself says whose it is.
+      const target = { id: sessionId, customer: null, userId: null }
+      await db.write((tx) => objects.enqueue(tx, environment, target))
       return { ...toStatus(), outcome: 'checking' }
     }
 

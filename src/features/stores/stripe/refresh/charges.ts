@@ -2,7 +2,6 @@ import { sha256 } from '../../../../lib/crypto/hash.ts'
 import { type Json, toObject } from '../../../../lib/text/json.ts'
 import type { Tx } from '../../../../platform/db/db.ts'
 import { text, toList } from '../../json.ts'
-import { StripeApiError } from '../api/api-error.ts'
 import type { StripeContext } from '../context.ts'
 import { type ChargeDocument, stripeEvent } from '../events/event.ts'
 import { findTarget } from '../events/notification.ts'
@@ -10,6 +9,7 @@ import type { StripeObject } from './objects.ts'
 
 export type Charges = ReturnType<typeof createCharges>
 
+const UNKNOWN_DELAY_MS = 10_000
 /** Refunds that count: a bank may take days to confirm one. */
 const PAID_BACK = ['succeeded', 'pending']
 /** In these states the customer's bank has not taken the money back. */
@@ -44,7 +44,9 @@ export function createCharges({ db, api, objects, eventInbox, now }: StripeConte
       if (known === null || known.askedAt === null) {
         // The refund counts once the subscription is known.
         if (known === null) await objects.enqueue(tx, object.environment, subscription)
-        throw new StripeApiError('busy')
+        const dueAt = new Date(now().getTime() + UNKNOWN_DELAY_MS)
+        await objects.finish(tx, object, { dueAt })
+        return
       }
       await record(tx, object, {
         charge,

@@ -54,6 +54,8 @@ export function createRefresh(deps: StripeContext & { customers: Customers; char
       if (!(error instanceof StripeApiError)) throw error
       await db.write(async (tx) => {
         const plan = signal?.aborted ? {} : planAfterFailure(object, error)
+        // Nothing that Stripe has ever known.
+        if (plan.dueAt === null && object.askedAt === null) return objects.remove(tx, object)
         const isFinished = await objects.finish(tx, object, plan)
         if (isFinished && error.reason === 'unreadable') await recordUnreadable(tx, object)
       })
@@ -199,7 +201,10 @@ export function createRefresh(deps: StripeContext & { customers: Customers; char
     return { dueAt: new Date(dueAt), attempts: expectedAt <= at ? attempts + 1 : 0 }
   }
 
-  function planAfterFailure({ attempts }: StripeObject, { reason }: StripeApiError) {
+  function planAfterFailure(
+    { attempts }: StripeObject,
+    { reason }: StripeApiError,
+  ): { dueAt?: Date | null; attempts?: number } {
     const after = (ms: number) => new Date(now().getTime() + ms)
     // The whole queue pauses.
     if (reason === 'limited') return {}
