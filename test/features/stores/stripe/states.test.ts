@@ -51,6 +51,11 @@ const LIVES: Record<string, Step[]> = {
     (it) => it.removeItem(1),
   ],
   'is refunded': [(it) => it.refund(), (it) => it.renew()],
+  'is refunded, and changes its price': [
+    (it) => it.refund(),
+    (it, w) => it.switchPrice(w.prices.team, 'always_invoice'),
+    (it) => it.renew(),
+  ],
   'is refunded in part': [(it) => it.refund({ amount: 100 })],
   'is refunded for an earlier period': [(it) => it.renew(), (it) => it.refund({ earlier: 1 })],
   'is disputed and lost': [(it) => it.loseDispute(it.dispute())],

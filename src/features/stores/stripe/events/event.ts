@@ -12,6 +12,8 @@ export type SubscriptionDocument = {
   item: StripeItem
   /** What the item's invoice cost, as a share of it. */
   share: number
+  /** Of the invoice for the period: the latest one may be for a change within it. */
+  invoiceId: string | null
   environment: StoredEnvironment
   type: string
   askedAt: number
@@ -55,7 +57,7 @@ export function stripeEvent(document: StripeDocument): BillingEvent {
 
 /** What the purchase is now, whatever was known before. */
 function subscriptionEvent(document: SubscriptionDocument): BillingEvent {
-  const { subscription, item, share, environment, type, askedAt, userId } = document
+  const { subscription, item, share, invoiceId, environment, type, askedAt, userId } = document
   const { invoice } = subscription
   const at = document.orderedAt ?? askedAt
   const state = describeState(document)
@@ -76,10 +78,13 @@ function subscriptionEvent(document: SubscriptionDocument): BillingEvent {
     quantity: item.quantity,
     periodType: subscription.status === 'trialing' ? 'TRIAL' : 'NORMAL',
     price: item.currency === 'USD' ? (item.amount * item.quantity) / 100 : null,
-    paid: invoice?.status === 'paid' ? toMoney(invoice.currency, invoice.paid * share) : null,
+    paid:
+      invoice?.status === 'paid' && invoice.id === invoiceId
+        ? toMoney(invoice.currency, invoice.paid * share)
+        : null,
     startedAt: subscription.startedAt,
     purchasedAt: item.startsAt,
-    transactionId: invoice?.id ?? null,
+    transactionId: invoiceId,
     originalTransactionId: item.id,
     ...state,
     // A test clock may be ahead of this server's.

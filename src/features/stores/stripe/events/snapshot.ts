@@ -42,10 +42,14 @@ export function readSnapshots({ subscription, known, ...input }: SnapshotInput):
     const isGivenUp = status === 'canceled' && cancelReason === 'payment_failed'
     const hasFailed = isGivenUp || FAILED.includes(status)
     const unpaidSince = hasFailed ? (before?.unpaidSince ?? findDueDate(shared, item)) : null
+    const { invoice } = subscription
+    const isOfPeriod = invoice?.isOfCycle !== false || before?.startsAt !== item.startsAt
+    const invoiceId = isOfPeriod ? (invoice?.id ?? null) : before.invoiceId
     const document: SubscriptionDocument = {
       subscription: shared,
       item,
       share,
+      invoiceId,
       environment,
       type: '',
       askedAt,
@@ -62,7 +66,7 @@ export function readSnapshots({ subscription, known, ...input }: SnapshotInput):
       priceId: item.priceId,
       quantity: item.quantity,
       status,
-      invoiceId: subscription.invoice?.id ?? null,
+      invoiceId,
       startsAt: item.startsAt,
       endsAt: item.endsAt,
       nextPriceId: item.nextPriceId,
