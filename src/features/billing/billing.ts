@@ -27,6 +27,7 @@ import { createTelemetryCleanup } from './inbox/telemetry.ts'
 import { createTransactions } from './inbox/transactions.ts'
 import { createBacklog } from './projection/backlog.ts'
 import type { FoldingSizes } from './projection/checkpoints.ts'
+import { createLatestTimes } from './projection/latest-times.ts'
 import { createProjection } from './projection/projection.ts'
 import { createRebuild } from './projection/rebuild.ts'
 import { createReconcile } from './provider/reconcile.ts'
@@ -129,6 +130,7 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     eventLog,
     signedRecords,
     transactions,
+    latestTimes: createLatestTimes(db),
     clearOldTelemetry: createTelemetryCleanup(deps),
     grants: createGrants({ ...deps, eventInbox, subscription }),
     accessSearch: createAccessSearch(db),

@@ -4,6 +4,7 @@ import type { Counting } from './business/counting.ts'
 import type { EventFolding } from './inbox/event-folding.ts'
 import type { SignedRecords } from './inbox/signed-records.ts'
 import type { Transactions } from './inbox/transactions.ts'
+import type { createLatestTimes } from './projection/latest-times.ts'
 import type { Reconcile } from './provider/reconcile.ts'
 
 export const RETRY_OF_FAILED_EVENTS = 'failed billing events'
@@ -15,6 +16,7 @@ type BillingJobsDeps = {
   reconcile: Reconcile | null
   accessStates: Pick<AccessStates, 'announceDue' | 'followPlans' | 'compareAgain'>
   transactions: Pick<Transactions, 'backfill'>
+  latestTimes: ReturnType<typeof createLatestTimes>
   signedRecords: Pick<SignedRecords, 'clearOld'>
   counting: Pick<Counting, 'run' | 'recheck'>
   clearOldTelemetry: (signal: AbortSignal) => Promise<void>
@@ -22,7 +24,7 @@ type BillingJobsDeps = {
 
 export function billingJobs(deps: BillingJobsDeps): Job[] {
   const { eventFolding, reconcile, signedRecords, clearOldTelemetry, accessStates } = deps
-  const { transactions, counting } = deps
+  const { transactions, latestTimes, counting } = deps
   return [
     ...(reconcile ? [reconcileJob(reconcile)] : []),
     {
@@ -52,6 +54,12 @@ export function billingJobs(deps: BillingJobsDeps): Job[] {
       name: 'transaction index',
       schedule: ['37 4 * * *'],
       run: transactions.backfill,
+      isDueAtStart: async () => true,
+    },
+    {
+      name: 'times of purchases',
+      schedule: ['42 4 * * *'],
+      run: latestTimes.backfill,
       isDueAtStart: async () => true,
     },
     {

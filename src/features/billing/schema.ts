@@ -88,8 +88,13 @@ export function billingTables(columns: Columns, users: UsersTable) {
       customerId: text().notNull(),
       environment: text().$type<StoredEnvironment>().notNull(),
       state: json<StoredPurchase>().notNull(),
+      /** When the current period began, in ms; 0 until a row of an older version is filled. */
+      latestAt: int().notNull().default(0),
     },
-    (t) => [index('subscriptions_customer').on(t.customerId)],
+    (t) => [
+      index('subscriptions_customer').on(t.customerId),
+      index('subscriptions_latest').on(t.environment, t.latestAt, t.purchaseKey),
+    ],
   )
 
   /** Each product that was ever paid for, and its newest purchase: what no plan includes is found among these. */

@@ -66,6 +66,29 @@ test('purchases are sorted by transaction in both directions, page by page', asy
   expect(await read('-transaction')).toEqual(ascending.toReversed())
 })
 
+test('purchases are sorted by when their periods began, those of an older version once they are filled', async () => {
+  await using app = await createTestApp()
+  const browser = await signInOperator(app)
+  for (const [id, day] of [
+    ['1', 5],
+    ['2', 9],
+    ['3', 1],
+  ] as const) {
+    const ids = { transaction_id: id, original_transaction_id: id, expiration_day: 9_999 }
+    await deliver(app, purchase(`user ${id}`, { ...ids, purchased_day: day }))
+  }
+  const read = async (sort: string) =>
+    (await browser.read(`purchases?sort=${sort}`)).purchases.map(
+      ({ transactionId }: { transactionId: string }) => transactionId,
+    )
+  expect(await read('-latest')).toEqual(['2', '1', '3'])
+  expect(await read('latest')).toEqual(['3', '1', '2'])
+  const { db, latestTimes } = app.services
+  await db.write(async (tx) => void (await tx.update(db.tables.subscriptions).set({ latestAt: 0 })))
+  await latestTimes.backfill(AbortSignal.timeout(5_000))
+  expect(await read('-latest')).toEqual(['2', '1', '3'])
+})
+
 test('a listed purchase has the latest payment in its own currency, once it is counted', async () => {
   await using app = await createFiguresApp()
   const browser = await signInOperator(app)

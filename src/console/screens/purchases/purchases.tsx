@@ -67,8 +67,7 @@ function PurchaseSearch() {
 }
 
 const PAGE_SIZE = 25
-/** The ids of a store grow. */
-const NEWEST = '-transaction'
+const NEWEST = '-latest'
 
 type PurchasesPage = { purchases: FoundPurchase[] }
 type Row = FoundPurchase & { id: string }
@@ -148,7 +147,13 @@ const columnsFor = (isSortable: boolean): Column<Row>[] => [
       </span>
     ),
   },
-  { name: 'Amount', kind: 'number', field: 'lastPayment', format: (paid) => paid && money(paid) },
+  {
+    name: 'Last payment',
+    kind: 'number',
+    field: 'lastPayment',
+    format: (paid) => paid && money(paid),
+    ...(isSortable && { sort: NEWEST }),
+  },
   { name: 'Until', onPhone: 'line', cell: (row) => <End purchase={row} /> },
   {
     name: 'Transaction',

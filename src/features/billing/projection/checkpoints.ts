@@ -14,6 +14,7 @@ import {
   isNext,
   isSameState,
   type StoredPurchase,
+  toRow,
   toStored,
 } from './fold-state.ts'
 import type { ProjectionQueries } from './queries.ts'
@@ -130,7 +131,7 @@ export function createCheckpoints({ db, eventLog, queries, onPurchase, sizes }: 
   }
 
   async function storeState(tx: Tx, purchaseKey: string, state: StoredPurchase) {
-    await updateState(tx).execute({ purchaseKey, state })
+    await updateState(tx).execute({ purchaseKey, ...toRow(state) })
   }
 
   async function clear(tx: Tx, purchaseKey: string) {

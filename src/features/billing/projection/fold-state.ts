@@ -95,6 +95,11 @@ export function toStored({ purchase, last, store, count, mentions }: FoldState):
   return { line: Object.fromEntries(known), last, ...(store === null ? {} : { store }), tail }
 }
 
+/** The columns of a purchase: its state, and when its current period began. */
+export function toRow(state: StoredPurchase) {
+  return { state, latestAt: state.line.purchasedAt ?? state.line.startedAt ?? 0 }
+}
+
 /** Null for a state of an older version: it must be folded again. */
 export function fromStored(stored: StoredPurchase): FoldState | null {
   const { last, store = null, tail } = stored

@@ -8,7 +8,7 @@ import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import { createCheckpoints, type FoldingSizes } from './checkpoints.ts'
 import { createCustomers } from './customers.ts'
-import { type FoldState, fromStored, readPurchase, toStored } from './fold-state.ts'
+import { type FoldState, fromStored, readPurchase, toRow, toStored } from './fold-state.ts'
 import { createOwners } from './owners.ts'
 import { PURCHASES_PER_PAGE, prepareQueries } from './queries.ts'
 import { createStaleWork } from './stale-work.ts'
@@ -107,7 +107,7 @@ export function createProjection(deps: ProjectionDeps) {
     if (folded === null) return false
     onChange(tx, customerId)
     if (!exists) return insertNew(tx, key, customerId, event, folded)
-    await updateState(tx).execute({ purchaseKey: key, state: toStored(folded) })
+    await updateState(tx).execute({ purchaseKey: key, ...toRow(toStored(folded)) })
     await onPurchase(tx, key, folded.purchase)
     return true
   }
@@ -132,7 +132,7 @@ export function createProjection(deps: ProjectionDeps) {
     { environment }: OrderedEvent,
     folded: FoldState,
   ): Promise<boolean> {
-    const values = { purchaseKey, customerId, environment, state: toStored(folded) }
+    const values = { purchaseKey, customerId, environment, ...toRow(toStored(folded)) }
     if ((await insertPurchase(tx).execute(values)).length === 0) return false
     await storeOwner(tx).execute({ purchaseKey, customerId })
     await onPurchase(tx, purchaseKey, folded.purchase)

@@ -44,6 +44,7 @@ export function prepareQueries(db: BillingDb) {
         customerId: sql.placeholder('customerId'),
         environment: sql.placeholder('environment'),
         state: sql.placeholder('state'),
+        latestAt: sql.placeholder('latestAt'),
       })
       .onConflictDoNothing()
       .returning({ purchaseKey: subscriptions.purchaseKey }),
@@ -81,7 +82,10 @@ export function prepareQueries(db: BillingDb) {
   const updateState = db.prepareWrite((tx) =>
     tx
       .update(subscriptions)
-      .set({ state: sql.placeholder('state') as never })
+      .set({
+        state: sql.placeholder('state') as never,
+        latestAt: sql.placeholder('latestAt') as never,
+      })
       .where(eq(subscriptions.purchaseKey, sql.placeholder('purchaseKey'))),
   )
   const readPurchases = db.read

@@ -145,7 +145,8 @@ export function createStaleWork(deps: StaleWorkDeps) {
   async function insertStub(tx: Tx, purchaseKey: string) {
     const environment = purchaseKey.slice(0, purchaseKey.indexOf('|'))
     const state = { line: EMPTY_PURCHASE, last: null, stale: true }
-    await insertPurchase(tx).execute({ purchaseKey, customerId: '', environment, state })
+    const values = { purchaseKey, customerId: '', environment, state, latestAt: 0 }
+    await insertPurchase(tx).execute(values)
   }
 
   /** `deadline` is compared with `performance.now()`. */

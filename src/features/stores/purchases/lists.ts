@@ -29,7 +29,11 @@ const purchases = defineList({
     id: t.Optional(t.String({ maxLength: 300 })),
     filter: t.Optional(literalUnion(PURCHASE_FILTERS, { description: 'which purchases' })),
     environment: t.Optional(literalUnion(ENVIRONMENTS, { description: 'production by default' })),
-    sort: t.Optional(literalUnion(PURCHASE_ORDERS, { description: 'by transaction id' })),
+    sort: t.Optional(
+      literalUnion(PURCHASE_ORDERS, {
+        description: 'by transaction id, or by when the current period began',
+      }),
+    ),
     after,
   }),
   isPersonal: true,

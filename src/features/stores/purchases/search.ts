@@ -73,7 +73,7 @@ type ListOptions = {
   signal?: AbortSignal
 }
 
-export const PURCHASE_ORDERS = ['transaction', '-transaction'] as const
+export const PURCHASE_ORDERS = ['transaction', '-transaction', 'latest', '-latest'] as const
 
 const NO_LINES = { lines: [], next: null }
 const MAX_WAITING = 20
@@ -164,12 +164,18 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     const prefix = `${storedEnvironment(environment)}|`
     const key = subscriptions.purchaseKey
     const assess = await createAssessment(deps)
+    const byKey = { where: and(gt(key, prefix), lt(key, `${prefix}~`)), isIndexed: true }
+    const byTime = {
+      where: eq(subscriptions.environment, storedEnvironment(environment)),
+      isIndexed: true,
+      sortedBy: subscriptions.latestAt,
+    }
     const sources = createSources(
       {
         read: db.read,
         table: subscriptions,
         key,
-        isDescending: sort === '-transaction',
+        isDescending: sort?.startsWith('-') === true,
         async keep(rows) {
           const active = rows.filter((row) => assess(toPurchase(row)).active)
           if (filter === null) return active
@@ -177,7 +183,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
           return filters[filter](active.filter(({ state }) => !state.line.grant))
         },
       },
-      [{ where: and(gt(key, prefix), lt(key, `${prefix}~`)), isIndexed: true }],
+      [sort?.endsWith('latest') ? byTime : byKey],
     )
     return findPage({ sources, maxScanned: MAX_ROWS_SCANNED, ...options })
   }

@@ -1,0 +1,2 @@
+ALTER TABLE "subscriptions" ADD COLUMN "latest_at" bigint DEFAULT 0 NOT NULL;--> statement-breakpoint
+CREATE INDEX "subscriptions_latest" ON "subscriptions" USING btree ("environment","latest_at","line_key");
