@@ -28,6 +28,9 @@ const NAMED_USERS = [
   { name: 'Farid', locale: 'ar', boughtDaysAgo: null, laterEvents: [] },
   { name: 'Grace', locale: 'en', boughtDaysAgo: 12, laterEvents: ['REFUND'] },
 ]
+/** Grace's purchase, by card. */
+const DISPUTED = NAMED_USERS.length - 1
+const CANCEL_REASONS: Record<string, string> = { CANCELLATION: 'UNSUBSCRIBE', REFUND: 'DISPUTED' }
 export const NAMED_COUNT = NAMED_USERS.length
 
 /** Returns their purchases. */
@@ -91,7 +94,7 @@ function createEvent(userId: string, type: string, { at, startsAt, index }: Even
   const fields = {
     app_user_id: userId,
     environment: 'PRODUCTION',
-    store: index % 2 === 0 ? 'APP_STORE' : 'PLAY_STORE',
+    store: index === DISPUTED ? 'STRIPE' : index % 2 === 0 ? 'APP_STORE' : 'PLAY_STORE',
     product_id: 'prod_example_pro',
     entitlement_ids: ['pro'],
     period_type: 'NORMAL',
@@ -100,7 +103,7 @@ function createEvent(userId: string, type: string, { at, startsAt, index }: Even
     purchased_at_ms: startsAt,
     expiration_at_ms: startsAt + PERIOD_MS,
     grace_period_expiration_at_ms: type === 'BILLING_ISSUE' ? at + GRACE_MS : undefined,
-    cancel_reason: type === 'CANCELLATION' ? 'UNSUBSCRIBE' : undefined,
+    cancel_reason: CANCEL_REASONS[type],
     price: 9.99,
   }
   return { type, at, fields }

@@ -141,6 +141,7 @@ const SubscriptionLine = closedObject(
           'DEVELOPER_INITIATED',
           'PRICE_INCREASE',
           'CUSTOMER_SUPPORT',
+          'DISPUTED',
           'UNKNOWN',
         ],
         { description: 'why it was cancelled' },

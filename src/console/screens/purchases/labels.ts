@@ -142,6 +142,7 @@ const VALUES: Record<string, Record<string, string>> = {
     DEVELOPER_INITIATED: 'cancelled by the developer',
     PRICE_INCREASE: 'price increase not accepted',
     CUSTOMER_SUPPORT: 'refunded by support',
+    DISPUTED: 'disputed with the bank',
     SUBSCRIPTION_PAUSED: 'paused',
     UNKNOWN: 'unknown',
   },

@@ -150,7 +150,8 @@ function describeEnded(purchase: PurchaseAccess): string {
       ? `${granted}; ended on ${end}`
       : `${granted}; revoked by ${grant.revokedBy} on ${end}`
   }
-  if (status === 'refunded') return `Refunded on ${formatTime(refundedAt)}`
+  if (status === 'refunded')
+    return `${cancelReason === 'DISPUTED' ? 'Disputed with the bank' : 'Refunded'} on ${formatTime(refundedAt)}`
   if (status === 'paused') {
     const resumes = autoResumeAt === null ? '' : `; resumes on ${formatTime(autoResumeAt)}`
     return `Paused on ${formatTime(pausedAt)}${resumes}`
