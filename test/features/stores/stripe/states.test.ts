@@ -56,6 +56,11 @@ const LIVES: Record<string, Step[]> = {
     (it, w) => it.switchPrice(w.prices.team, 'always_invoice'),
     (it) => it.renew(),
   ],
+  'is disputed after a second product was added': [
+    async (_, w) => w.pass(5 * DAY),
+    (it, w) => it.addItem(w.prices.team),
+    (it) => it.dispute(),
+  ],
   'is refunded in part': [(it) => it.refund({ amount: 100 })],
   'is refunded for an earlier period': [(it) => it.renew(), (it) => it.refund({ earlier: 1 })],
   'is disputed and lost': [(it) => it.loseDispute(it.dispute())],

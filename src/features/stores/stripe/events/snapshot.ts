@@ -43,8 +43,9 @@ export function readSnapshots({ subscription, known, ...input }: SnapshotInput):
     const hasFailed = isGivenUp || FAILED.includes(status)
     const unpaidSince = hasFailed ? (before?.unpaidSince ?? findDueDate(shared, item)) : null
     const { invoice } = subscription
-    const isOfPeriod = invoice?.isOfCycle !== false || before?.startsAt !== item.startsAt
-    const invoiceId = isOfPeriod ? (invoice?.id ?? null) : before.invoiceId
+    const earlier = before?.startsAt === item.startsAt ? before : null
+    const isOfPeriod = covers(invoice, item) && (invoice?.isOfCycle || earlier === null)
+    const invoiceId = (isOfPeriod ? invoice?.id : earlier?.invoiceId) ?? null
     const document: SubscriptionDocument = {
       subscription: shared,
       item,
@@ -87,6 +88,11 @@ export function readSnapshots({ subscription, known, ...input }: SnapshotInput):
 
 export function toPurchaseKey(environment: StoredEnvironment, { id }: KnownItem): string {
   return `${environment}|${id}`
+}
+
+/** Whether an invoice is not from before the period, as for a product that was added within it. */
+function covers(invoice: StripeSubscription['invoice'], { startsAt }: StripeItem): boolean {
+  return invoice !== null && invoice.createdAt >= startsAt
 }
 
 const FAILED = ['past_due', 'unpaid']
