@@ -95,7 +95,7 @@ browserTest('finds a purchase by transaction id and by order number', async () =
     await page.getByLabel('Receipt, e-mail or id').fill(id)
     await page.keyboard.press('Enter')
     await page.waitForURL(`**/purchases?id=${id}`)
-    const row = page.getByRole('row', { name: 'found_product' })
+    const row = page.getByRole('row').filter({ hasText: 'found_product' })
     await row.waitFor()
     expect(await page.locator('main tbody tr').count()).toBe(1)
   }
