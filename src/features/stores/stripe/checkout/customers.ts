@@ -11,7 +11,7 @@ export type Customers = ReturnType<typeof createCustomers>
 
 /** Each user has one customer per environment. */
 export function createCustomers(deps: StripeContext) {
-  const { db, api, existingUsers, findEmail, serverId } = deps
+  const { db, api, objects, existingUsers, findEmail, serverId } = deps
   const { stripeCustomers } = db.tables
   return { require, has, list, findUser, remember, forget, forgetCurrent }
 
@@ -32,9 +32,17 @@ export function createCustomers(deps: StripeContext) {
       })
       const created = text(reply['id'])
       if (created === null) throw new StripeApiError('unreadable')
-      await db.write((tx) =>
-        remember(tx, environment, { customer: created, userId, server: serverId }),
-      )
+      await db.write(async (tx) => {
+        await remember(tx, environment, { customer: created, userId, server: serverId })
+        // The user was deleted meanwhile.
+        if ((await findUser(tx, created)) === null)
+          await objects.enqueue(
+            tx,
+            environment,
+            { id: created, customer: null, userId: null },
+            'delete',
+          )
+      })
       return created
     }
 

@@ -1,5 +1,5 @@
 import { and, eq } from 'drizzle-orm'
-import { AppError } from '../../../../lib/errors.ts'
+import { AppError, accountDeleted } from '../../../../lib/errors.ts'
 import type { Json } from '../../../../lib/text/json.ts'
 import { MINUTE_MS } from '../../../../lib/time/durations.ts'
 import type { Tx } from '../../../../platform/db/db.ts'
@@ -26,7 +26,7 @@ const REPEATABLE_MS = 25 * MINUTE_MS
 const REFUSED = ['unknown', 'rejected']
 
 /** Each user has one open session per environment. */
-export function createSessions({ db, api, objects, now, newId }: StripeContext) {
+export function createSessions({ db, api, objects, existingUsers, now, newId }: StripeContext) {
   const { stripeCheckouts } = db.tables
   return { findOpen, create }
 
@@ -82,6 +82,8 @@ export function createSessions({ db, api, objects, now, newId }: StripeContext) 
     seen: string | null,
   ) {
     const row = await db.write(async (tx) => {
+      const [user] = await existingUsers(tx, [buyer.userId])
+      if (user === undefined) throw accountDeleted(buyer.userId)
       const [known] = await tx.select().from(stripeCheckouts).where(isOf(buyer))
       if (known === undefined || known.attempt === seen) return store(tx, buyer, request, params)
       if (known.request !== toText(request)) throw overtaken()

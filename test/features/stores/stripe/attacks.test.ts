@@ -1,0 +1,40 @@
+import { expect, test } from 'bun:test'
+import { createStripeWorld, type StripeWorld } from '../../../support/stripe/world.ts'
+
+/** Acts once, before Stripe handles the next request that begins so. */
+function actBefore({ stripe }: StripeWorld, start: string, act: () => Promise<void>) {
+  const { respond } = stripe.api
+  stripe.api.respond = async (request) => {
+    if (`${request.method} ${new URL(request.url).pathname}`.startsWith(start)) {
+      stripe.api.respond = respond
+      await act()
+    }
+    return respond(request)
+  }
+}
+
+async function deleteUser({ app, freshToken }: StripeWorld) {
+  const json = { password: 'correct horse battery' }
+  const token = await freshToken()
+  expect((await app.ask('DELETE', '/api/user/profile/v1', { token, json })).status).toBe(200)
+}
+
+test.each([
+  'GET /v1/prices',
+  'POST /v1/customers',
+  'GET /v1/subscriptions',
+  'POST /v1/checkout/sessions',
+])('a user who is deleted before %s can pay nothing, and leaves no customer', async (request) => {
+  await using world = await createStripeWorld({}, { STRIPE_ON_USER_DELETION: 'cancel' })
+  actBefore(world, request, () => deleteUser(world))
+  const reply = await world.checkOut()
+  await world.drain()
+  expect(reply.json.response).toBeUndefined()
+  const { stripeCheckouts, stripeObjects } = world.app.services.db.tables
+  for (const table of [stripeCheckouts, stripeObjects])
+    expect(await world.app.services.db.read.$count(table)).toBe(0)
+  const ask = (method: string) =>
+    world.stripe.api.requests.filter((one) => one.request.startsWith(method)).length
+  if (request.includes('customers') || request.includes('prices'))
+    expect(ask('DELETE /v1/customers/')).toBe(ask('POST /v1/customers'))
+})
