@@ -38,3 +38,13 @@ test.each([
   if (request.includes('customers') || request.includes('prices'))
     expect(ask('DELETE /v1/customers/')).toBe(ask('POST /v1/customers'))
 })
+
+test('a page that is paid while another one is requested sells no second subscription', async () => {
+  await using world = await createStripeWorld()
+  const { sessionId } = (await world.checkOut()).json.response
+  actBefore(world, `GET /v1/checkout/sessions/${sessionId}`, async () => {
+    world.stripe.completeCheckout(sessionId)
+    await world.drain()
+  })
+  expect((await world.checkOut('pro', { quantity: 2 })).json.code).toBe('already_subscribed')
+})

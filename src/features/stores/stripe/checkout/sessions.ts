@@ -24,6 +24,7 @@ type Buyer = { userId: string; environment: StoredEnvironment }
 /** After this, a session that was never created could not be open for the 30 minutes that Stripe requires. */
 const REPEATABLE_MS = 25 * MINUTE_MS
 const REFUSED = ['unknown', 'rejected']
+const OVER = ['canceled', 'incomplete_expired']
 
 /** Each user has one open session per environment. */
 export function createSessions({ db, api, objects, existingUsers, now, newId }: StripeContext) {
@@ -57,8 +58,9 @@ export function createSessions({ db, api, objects, existingUsers, now, newId }: 
     async function isUnderWay({ subscription }: Json): Promise<boolean> {
       const bought = former.find(({ id }) => id === subscription)
       if (bought !== undefined) return bought['status'] === 'incomplete'
-      // That of a customer who was deleted at Stripe is not listed any more.
-      return (await objects.find(db.read, String(subscription)))?.askedAt == null
+      // Bought since the list was read, unless its customer was deleted at Stripe.
+      const { status } = await api.call(environment, `subscriptions/${subscription}`)
+      return !OVER.includes(String(status))
     }
   }
 
