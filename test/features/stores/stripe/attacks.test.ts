@@ -48,3 +48,25 @@ test('a page that is paid while another one is requested sells no second subscri
   })
   expect((await world.checkOut('pro', { quantity: 2 })).json.code).toBe('already_subscribed')
 })
+
+async function submit({ ask }: StripeWorld, sessionIds: string[], as?: string) {
+  const purchases = sessionIds.map((sessionId) => ({ store: 'stripe', sessionId }))
+  const { status, json } = await ask('/api/user/purchases/v1', { purchases }, as)
+  return status === 200 ? json.response.results : status
+}
+
+test('a first bank debit gives no access, whatever Stripe calls the subscription', async () => {
+  await using world = await createStripeWorld({ account: { statusDuringDebit: 'active' } })
+  const { sessionId } = (await world.checkOut()).json.response
+  const bought = world.stripe.completeCheckout(sessionId, 'debit')
+  await world.drain()
+  expect(bought?.status()).toBe('active')
+  expect(await submit(world, [sessionId])).toMatchObject([{ outcome: 'pending' }])
+  world.stripe.failDebit(sessionId)
+  await world.drain()
+  expect(bought?.status()).toBe('past_due')
+  expect(await world.list()).toEqual([])
+  bought?.replaceCard('pays')
+  await world.drain()
+  expect(await world.list()).toMatchObject([{ status: 'active' }])
+})

@@ -140,7 +140,8 @@ export function createRefresh(deps: StripeContext & { customers: Customers; char
       askedAt: askedAt.getTime(),
       orderedAt: Math.max(askedAt.getTime(), ...lastAt.map((at) => at + 1)),
     })
-    const isRecorded = isOurs && !UNPAID.includes(subscription.status)
+    const isNeverPaid = known.length === 0 && isFirstUnpaid(subscription, reply)
+    const isRecorded = isOurs && !UNPAID.includes(subscription.status) && !isNeverPaid
     for (const delivery of isRecorded ? deliveries : []) await snapshots.record(tx, delivery)
     const isFinished = await objects.finish(tx, object, {
       customer: owner.customer,
@@ -213,6 +214,12 @@ export function createRefresh(deps: StripeContext & { customers: Customers; char
       return { dueAt: after(MAX_DELAY_MS), attempts: Math.max(attempts, 1) }
     return { dueAt: after(retryDelay(attempts, RETRIES)), attempts: attempts + 1 }
   }
+}
+
+/** While a first bank debit is on its way, or after it has failed, Stripe may call the subscription active or past due. */
+function isFirstUnpaid({ startedAt, invoice, items }: StripeSubscription, reply: Json): boolean {
+  const isFirst = invoice?.isOfCycle === true && items.every((one) => one.startsAt === startedAt)
+  return isFirst && invoice.status === 'open' && reply['collection_method'] !== 'send_invoice'
 }
 
 /** What is gone or was closed needs nothing done. */
