@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test'
 import { createStripeWorld, type StripeWorld } from '../../../support/stripe/world.ts'
 
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+
 /** Acts once, before Stripe handles the next request that begins so. */
 function actBefore({ stripe }: StripeWorld, start: string, act: () => Promise<void>) {
   const { respond } = stripe.api
@@ -69,4 +72,21 @@ test('a first bank debit gives no access, whatever Stripe calls the subscription
   bought?.replaceCard('pays')
   await world.drain()
   expect(await world.list()).toMatchObject([{ status: 'active' }])
+})
+
+test('a product that replaces an unpaid one has no grace period of its own', async () => {
+  await using world = await createStripeWorld()
+  const bought = await world.buy()
+  bought.failToRenew()
+  await world.drain()
+  const [{ effectiveEndAt: end } = {}] = await world.list()
+  await world.pass(10 * DAY)
+  bought.addItem(world.prices.team)
+  bought.removeItem(0)
+  await world.drain()
+  await world.drain()
+  expect(await world.list()).toMatchObject([
+    { status: 'in_grace_period', effectiveEndAt: end },
+    { status: 'expired' },
+  ])
 })

@@ -35,13 +35,21 @@ export function readSnapshots({ subscription, known, ...input }: SnapshotInput):
     items: [...changed.map(({ item }) => item), ...others],
   }
 
+  /** An item that replaces an unpaid one has no grace period of its own. */
+  function findUnpaidSince(): number | null {
+    return (
+      known.find(({ isOver, unpaidSince }) => !isOver && unpaidSince !== null)?.unpaidSince ?? null
+    )
+  }
+
   function read(item: StripeItem, share: number, isRemoved: boolean) {
     const before = known.find(({ id }) => id === item.id)
     const { environment, userId, graceDays, askedAt, orderedAt } = input
     const { status, cancelReason } = subscription
     const isGivenUp = status === 'canceled' && cancelReason === 'payment_failed'
     const hasFailed = isGivenUp || FAILED.includes(status)
-    const unpaidSince = hasFailed ? (before?.unpaidSince ?? findDueDate(shared, item)) : null
+    const since = before?.unpaidSince ?? findUnpaidSince() ?? findDueDate(shared, item)
+    const unpaidSince = hasFailed ? since : null
     const { invoice } = subscription
     const earlier = before?.startsAt === item.startsAt ? before : null
     const isOfPeriod = covers(invoice, item) && (invoice?.isOfCycle || earlier === null)
