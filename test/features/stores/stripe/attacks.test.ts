@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
 import { createStripeWorld, type StripeWorld } from '../../../support/stripe/world.ts'
 
 const MINUTE = 60_000
@@ -89,4 +90,15 @@ test('a product that replaces an unpaid one has no grace period of its own', asy
     { status: 'in_grace_period', effectiveEndAt: end },
     { status: 'expired' },
   ])
+})
+
+test('a subscription that cannot be read is recorded once a day', async () => {
+  await using world = await createStripeWorld()
+  const bought = await world.buy()
+  Object.assign(bought.object, { status: 'frozen' })
+  await world.app.services.stores.stripe?.catchUpAll('PRODUCTION')
+  for (let hours = 0; hours < 3; hours += 0.5) await world.pass(30 * MINUTE)
+  const { billingEvents } = world.app.services.db.tables
+  const isUnreadable = eq(billingEvents.type, 'STRIPE_UNREADABLE')
+  expect(await world.app.services.db.read.$count(billingEvents, isUnreadable)).toBe(1)
 })

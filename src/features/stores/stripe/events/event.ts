@@ -226,7 +226,8 @@ function chargeEvent(document: ChargeDocument): BillingEvent {
 function unreadableEvent({ unreadable: id, askedAt }: UnreadableDocument): BillingEvent {
   return {
     ...NO_EVENT,
-    id: `unreadable:${id}:${askedAt}`,
+    // Repeated every ten minutes, and recorded once a day.
+    id: `unreadable:${id}:${Math.floor(askedAt / DAY_MS)}`,
     type: 'STRIPE_UNREADABLE',
     at: askedAt,
     store: 'STRIPE',
