@@ -102,3 +102,14 @@ test('a subscription that cannot be read is recorded once a day', async () => {
   const isUnreadable = eq(billingEvents.type, 'STRIPE_UNREADABLE')
   expect(await world.app.services.db.read.$count(billingEvents, isUnreadable)).toBe(1)
 })
+
+test('a refund of a subscription that cannot be read is queried less and less often', async () => {
+  await using world = await createStripeWorld({ chances: { lost: 1 } })
+  const bought = world.stripe.subscribe({ price: world.prices.pro })
+  bought.refund()
+  Object.assign(bought.object, { status: 'frozen' })
+  await world.app.services.stores.stripe?.catchUp('PRODUCTION')
+  for (let minutes = 0; minutes < 60; minutes++) await world.pass(MINUTE)
+  const asked = world.stripe.api.requests.filter(({ request }) => request.includes('/charges/'))
+  expect(asked.length).toBeLessThan(10)
+})

@@ -1,6 +1,8 @@
 import { sha256 } from '../../../../lib/crypto/hash.ts'
 import { type Json, toObject } from '../../../../lib/text/json.ts'
+import { HOUR_MS, MINUTE_MS } from '../../../../lib/time/durations.ts'
 import type { Tx } from '../../../../platform/db/db.ts'
+import { retryDelay } from '../../../../platform/queue/retry-delay.ts'
 import { text, toList } from '../../json.ts'
 import type { StripeContext } from '../context.ts'
 import { type ChargeDocument, stripeEvent } from '../events/event.ts'
@@ -9,7 +11,8 @@ import type { StripeObject } from './objects.ts'
 
 export type Charges = ReturnType<typeof createCharges>
 
-const UNKNOWN_DELAY_MS = 10_000
+/** While a charge's subscription cannot be read. */
+const UNKNOWN = { delays: [10_000, MINUTE_MS, 10 * MINUTE_MS], thenMs: HOUR_MS }
 /** Refunds that count: a bank may take days to confirm one. */
 const PAID_BACK = ['succeeded', 'pending']
 /** In these states the customer's bank has not taken the money back. */
@@ -44,8 +47,8 @@ export function createCharges({ db, api, objects, eventInbox, now }: StripeConte
       if (known === null || known.askedAt === null) {
         // The refund counts once the subscription is known.
         if (known === null) await objects.enqueue(tx, object.environment, subscription)
-        const dueAt = new Date(now().getTime() + UNKNOWN_DELAY_MS)
-        await objects.finish(tx, object, { dueAt })
+        const dueAt = new Date(now().getTime() + retryDelay(object.attempts, UNKNOWN))
+        await objects.finish(tx, object, { dueAt, attempts: object.attempts + 1 })
         return
       }
       await record(tx, object, {
