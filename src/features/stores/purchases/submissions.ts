@@ -39,6 +39,8 @@ type Submission = AppStoreSubmission | PlaySubmission | StripeSubmission
 
 /** Limits unconfirmed purchases per network, because all users share Google's quota. */
 const UNCONFIRMED_LIMIT: WindowRule = { name: 'unconfirmed-purchases', max: 200, seconds: 60 * 60 }
+/** Anyone may repeat them, with accounts that cost nothing. */
+const UNCONFIRMED: Refusal[] = ['purchase_gone', 'purchase_of_another']
 /** How long a user waits for the stores, at most. */
 const API_TIMEOUT_MS = 5_000
 
@@ -131,7 +133,7 @@ export function createSubmissions(deps: SubmissionsDeps) {
 }
 
 function isConfirmed(result: SubmissionResult): boolean {
-  const isUnknown = 'code' in result && result.code === 'purchase_gone'
+  const isUnknown = 'code' in result && UNCONFIRMED.includes(result.code)
   // A purchase that was known before can be submitted again while Google is not available.
   const isChecking = result.outcome === 'checking' && result.transactionId === null
   return !isUnknown && !isChecking

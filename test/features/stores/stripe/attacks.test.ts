@@ -113,3 +113,19 @@ test('a refund of a subscription that cannot be read is queried less and less of
   const asked = world.stripe.api.requests.filter(({ request }) => request.includes('/charges/'))
   expect(asked.length).toBeLessThan(10)
 })
+
+test('guests who submit the session of another user share a limit', async () => {
+  await using world = await createStripeWorld({}, { RATE_LIMITS: 'on' })
+  const { sessionId } = await world.buy()
+  const submitAsGuests = async () => {
+    for (let guests = 0; guests < 3; guests++) {
+      const { json } = await world.app.ask('POST', '/api/auth/guest/v1', { json: {} })
+      for (let requests = 0; requests < 5; requests++) {
+        const sessions = Array<string>(20).fill(sessionId)
+        if ((await submit(world, sessions, json.response.accessToken)) === 429) return true
+      }
+    }
+    return false
+  }
+  expect(await submitAsGuests()).toBe(true)
+})
