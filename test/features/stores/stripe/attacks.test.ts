@@ -129,3 +129,16 @@ test('guests who submit the session of another user share a limit', async () => 
   }
   expect(await submitAsGuests()).toBe(true)
 })
+
+test('another user cannot keep the page of a deleted user open', async () => {
+  await using world = await createStripeWorld({}, { STRIPE_ON_USER_DELETION: 'cancel' })
+  world.app.expectErrors()
+  const { accessToken } = await world.app.register()
+  const { sessionId } = (await world.checkOut()).json.response
+  world.stripe.api.isDown = true
+  await deleteUser(world)
+  await submit(world, [sessionId], accessToken)
+  world.stripe.api.isDown = false
+  await world.pass(20 * MINUTE)
+  expect(world.stripe.session(sessionId).status).toBe('expired')
+})

@@ -63,18 +63,19 @@ export function createStripeObjects({ db, now, newId }: StripeObjectsDeps) {
     { id, customer, userId }: Target,
     task: Task = 'read',
   ) {
-    const due = {
-      task,
+    const again = {
       dueAt: new Date(now().getTime() + (task === 'read' ? SETTLE_MS : 0)),
       mark: newId(),
       attempts: 0,
       ...(customer === null ? {} : { customer }),
       ...(userId === null ? {} : { userId }),
     }
+    // What is to be done for a deleted user is not forgotten.
+    const due = { ...again, task }
     await tx
       .insert(stripeObjects)
       .values({ id, environment, items: [], isPaidBack: false, leasedUntil: NOT_LEASED, ...due })
-      .onConflictDoUpdate({ target: stripeObjects.id, set: due })
+      .onConflictDoUpdate({ target: stripeObjects.id, set: task === 'read' ? again : due })
     tx.afterCommit(() => wakeAt(due.dueAt))
   }
 
