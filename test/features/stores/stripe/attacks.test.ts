@@ -142,3 +142,15 @@ test('another user cannot keep the page of a deleted user open', async () => {
   await world.pass(20 * MINUTE)
   expect(world.stripe.session(sessionId).status).toBe('expired')
 })
+
+test('a page that is paid while its user is deleted is cancelled', async () => {
+  await using world = await createStripeWorld({}, { STRIPE_ON_USER_DELETION: 'cancel' })
+  const { sessionId } = (await world.checkOut()).json.response
+  await deleteUser(world)
+  actBefore(world, `POST /v1/checkout/sessions/${sessionId}/expire`, async () => {
+    world.stripe.completeCheckout(sessionId)
+  })
+  await world.drain()
+  const { subscription } = world.stripe.session(sessionId)
+  expect(world.stripe.subscription(String(subscription)).status()).toBe('canceled')
+})

@@ -97,10 +97,7 @@ export function createRefresh(deps: StripeContext & { customers: Customers; char
 
   async function carryOut(object: StripeObject, signal?: AbortSignal): Promise<KnownItem[]> {
     const { id, environment, task } = object
-    if (task === 'expire')
-      await tolerateGone(
-        api.call(environment, `checkout/sessions/${id}/expire`, { method: 'POST', signal }),
-      )
+    if (task === 'expire') await closePage(object, signal)
     else if (task === 'delete')
       await tolerateGone(api.call(environment, `customers/${id}`, { method: 'DELETE', signal }))
     else await cancelAll(object, signal)
@@ -111,13 +108,27 @@ export function createRefresh(deps: StripeContext & { customers: Customers; char
     return []
   }
 
+  /** It may have been paid since its customer's subscriptions were listed. */
+  async function closePage({ id, environment }: StripeObject, signal?: AbortSignal) {
+    const path = `checkout/sessions/${id}`
+    await tolerateGone(api.call(environment, `${path}/expire`, { method: 'POST', signal }))
+    const { subscription } = await tolerateGone(api.call(environment, path, { signal }))
+    if (typeof subscription === 'string') await cancel(environment, subscription, signal)
+  }
+
   async function cancelAll({ id, environment }: StripeObject, signal?: AbortSignal) {
     for await (const page of api.list(environment, 'subscriptions', { customer: id }, signal)) {
-      for (const { id: subscription } of page) {
-        const path = `subscriptions/${subscription}`
-        await tolerateGone(api.call(environment, path, { method: 'DELETE', signal }))
-      }
+      for (const { id: subscription } of page)
+        await cancel(environment, String(subscription), signal)
     }
+  }
+
+  async function cancel(
+    environment: StripeObject['environment'],
+    id: string,
+    signal?: AbortSignal,
+  ) {
+    await tolerateGone(api.call(environment, `subscriptions/${id}`, { method: 'DELETE', signal }))
   }
 
   /** What a response says about a subscription, and its items then. */
@@ -223,10 +234,11 @@ function isFirstUnpaid({ startedAt, invoice, items }: StripeSubscription, reply:
 }
 
 /** What is gone or was closed needs nothing done. */
-async function tolerateGone(request: Promise<unknown>) {
-  await request.catch((error) => {
+async function tolerateGone(request: Promise<Json>): Promise<Json> {
+  return request.catch((error) => {
     const isDone =
       error instanceof StripeApiError && (error.reason === 'unknown' || error.reason === 'rejected')
     if (!isDone) throw error
+    return {}
   })
 }
