@@ -154,3 +154,15 @@ test('a page that is paid while its user is deleted is cancelled', async () => {
   const { subscription } = world.stripe.session(sessionId)
   expect(world.stripe.subscription(String(subscription)).status()).toBe('canceled')
 })
+
+test('events that are read again do not store the id of a deleted user', async () => {
+  await using world = await createStripeWorld()
+  await world.buy()
+  await deleteUser(world)
+  await world.drain()
+  await world.app.services.stores.stripe?.catchUp('PRODUCTION')
+  await world.drain()
+  const { stripeObjects } = world.app.services.db.tables
+  const rows = await world.app.services.db.read.select().from(stripeObjects)
+  expect(JSON.stringify(rows)).not.toContain(world.userId)
+})

@@ -12,11 +12,17 @@ import {
   sql,
 } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
+import type { ExistingUsers } from '../../../../platform/user-table.ts'
 import type { StoredEnvironment } from '../../../billing/environment.ts'
 import type { StoresDb } from '../../schema.ts'
 import type { Target } from '../events/notification.ts'
 
-type StripeObjectsDeps = { db: StoresDb; now: () => Date; newId: () => string }
+type StripeObjectsDeps = {
+  db: StoresDb
+  existingUsers: ExistingUsers
+  now: () => Date
+  newId: () => string
+}
 
 type Row = StoresDb['tables']['stripeObjects']['$inferSelect']
 
@@ -35,7 +41,7 @@ const SETTLE_MS = 2_000
 const NOT_LEASED = new Date(0)
 
 /** What to query Stripe about, or to do there. */
-export function createStripeObjects({ db, now, newId }: StripeObjectsDeps) {
+export function createStripeObjects({ db, existingUsers, now, newId }: StripeObjectsDeps) {
   const { stripeObjects } = db.tables
   let wakeAt: (dueAt: Date) => void = () => {}
   return {
@@ -63,12 +69,14 @@ export function createStripeObjects({ db, now, newId }: StripeObjectsDeps) {
     { id, customer, userId }: Target,
     task: Task = 'read',
   ) {
+    // An event may name a user who was deleted.
+    const [owner] = userId === null ? [] : await existingUsers(tx, [userId])
     const again = {
       dueAt: new Date(now().getTime() + (task === 'read' ? SETTLE_MS : 0)),
       mark: newId(),
       attempts: 0,
       ...(customer === null ? {} : { customer }),
-      ...(userId === null ? {} : { userId }),
+      ...(owner === undefined ? {} : { userId: owner }),
     }
     // What is to be done for a deleted user is not forgotten.
     const due = { ...again, task }
