@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
+import { typeCommand } from '../../../support/commands.ts'
 import { createStripeWorld, type StripeWorld } from '../../../support/stripe/world.ts'
 
 const MINUTE = 60_000
@@ -165,4 +166,13 @@ test('events that are read again do not store the id of a deleted user', async (
   const { stripeObjects } = world.app.services.db.tables
   const rows = await world.app.services.db.read.select().from(stripeObjects)
   expect(JSON.stringify(rows)).not.toContain(world.userId)
+})
+
+test('no message shows a part of the key', async () => {
+  await using world = await createStripeWorld()
+  const { live } = world.stripe.keys
+  world.stripe.keys.expire(live.restricted)
+  const { printed } = await typeCommand(world.app, 'stores check')
+  expect(printed).toContain('Expired API Key provided')
+  expect(printed).not.toContain(live.restricted.slice(-4))
 })

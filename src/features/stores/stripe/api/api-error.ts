@@ -33,8 +33,9 @@ export class StripeApiError extends Error {
 
   constructor(reason: Reason, { error }: Json = {}) {
     const { message, code, param } = toObject(error)
-    // The message may name a permission that the key lacks.
-    super([SENTENCES[reason], text(message, 500) ?? ''].join(' ').trim())
+    // The message may name a permission that the key lacks, and shows a part of the key.
+    const shown = (text(message, 500) ?? '').replace(/\b([rs]k_[a-z]+_)[\w*]+/g, '$1…')
+    super([SENTENCES[reason], shown].join(' ').trim())
     this.reason = reason
     this.code = text(code)
     this.param = text(param)
