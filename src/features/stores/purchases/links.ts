@@ -63,7 +63,9 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
 
   /** Only a purchase at Stripe: at the end of its period, or now. Throws 409 for another. */
   async function cancel(id: string, isNow: boolean) {
-    const [known] = await search.findOrThrow(id)
+    const found = await search.findOrThrow(id)
+    // A customer may have earlier ones.
+    const known = found.find(({ active }) => active) ?? found[0]
     if (known?.store !== 'STRIPE')
       throw new AppError(
         'conflict',

@@ -176,3 +176,13 @@ test('no message shows a part of the key', async () => {
   expect(printed).toContain('Expired API Key provided')
   expect(printed).not.toContain(live.restricted.slice(-4))
 })
+
+test('a customer’s running subscription is cancelled, not an earlier one', async () => {
+  await using world = await createStripeWorld()
+  const first = await world.buy()
+  first.cancel()
+  await world.drain()
+  const second = await world.buy()
+  await typeCommand(world.app, 'purchases cancel', [second.customer], { reason: 'fraud' })
+  expect(await world.list()).toMatchObject([{ active: true, willRenew: false }, { active: false }])
+})
