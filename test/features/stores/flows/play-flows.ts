@@ -18,7 +18,7 @@ export type PlayFlow = Flow & { steps: [day: number, step: Step][] }
 
 const PRODUCT = 'prod_example_pro'
 
-const buy =
+export const buy =
   (product = PRODUCT, options: { trialDays?: number } = {}): Step =>
   (script) => {
     script.bought = script.store.buy({ product, basePlan: null, userId: ANN, ...options })

@@ -17,7 +17,7 @@ export type StoreFlow = Flow & { steps: [day: number, step: Step][] }
 
 const PRODUCT = 'prod_example_pro'
 
-const buy =
+export const buy =
   (product = PRODUCT, trialDays?: number): Step =>
   (script) => {
     const trial = trialDays === undefined ? {} : { trialDays }

@@ -1,0 +1,79 @@
+import { expect } from 'bun:test'
+import fc from 'fast-check'
+import { assessWithPlans } from '../../../../src/features/billing/access/assessment.ts'
+import { computeEntitlements } from '../../../../src/features/billing/purchases/access.ts'
+import { findPurchaseKey } from '../../../../src/features/billing/purchases/event-order.ts'
+import { foldPurchase } from '../../../../src/features/billing/purchases/fold.ts'
+import type { Purchase } from '../../../../src/features/billing/purchases/purchase.ts'
+import type { TestApp } from '../../../support/app.ts'
+import { deliver } from '../../../support/app-store/world.ts'
+import { clearBilling, ms, receive, storedPurchases } from '../../../support/billing.ts'
+import { cases } from '../../../support/cases.ts'
+import { ANN } from '../../../support/flows/events.ts'
+import { type Spoken, spokenByProvider } from './sources.ts'
+
+const HOUR = 3_600_000
+/** Six and eighteen hours after midnight: no period ends within the leniency before. */
+export const INSTANTS = Array.from({ length: 200 }, (_, at) => at / 2 + 0.25)
+const PLANS = [
+  { code: 'pro', paymentProductId: 'prod_example_pro' },
+  ...['basic', 'gold', 'silver', 'bronze'].map((code) => ({ code, paymentProductId: code })),
+].map((plan) => ({ ...plan, paymentPriceId: '', price: 10, duration: 'month' }))
+
+/** Delivers all twice, in several orders, to a server that knows nothing, and compares what it stores. */
+export async function expectSameInAnyOrder(app: TestApp, lists: Spoken[][]) {
+  const { db } = app.services
+  for (const order of lists.flatMap(ordersOf)) {
+    await clearBilling(app)
+    await db.write((tx) => tx.delete(db.tables.storeChecks))
+    for (const spoken of [...order, ...order]) await say(app, spoken)
+    const stored = await storedPurchases(app, ANN)
+    expect(sorted(stored)).toEqual(sorted(purchasesIn(order)))
+  }
+  const { changed } = await app.services.rebuildBilling(AbortSignal.timeout(10_000))
+  expect(changed).toEqual([])
+}
+
+/** Some orders, the same ones each time. */
+function ordersOf(spoken: Spoken[]): Spoken[][] {
+  const order = fc.shuffledSubarray(spoken, { minLength: spoken.length })
+  return fc.sample(order, { numRuns: cases(2, 60), seed: 1 })
+}
+
+async function say(app: TestApp, spoken: Spoken) {
+  if ('notification' in spoken) await deliver(app, spoken.notification)
+  else if ('delivery' in spoken) await app.services.eventInbox.receive(spoken.delivery)
+  else await receive(app, spoken.fixture)
+}
+
+/** The event, reported some seconds later. */
+export function shifted(spoken: Spoken, seconds: number): Spoken {
+  return 'fixture' in spoken ? spokenByProvider(spoken.fixture, seconds) : spoken
+}
+
+/** The access on `day`, after the events until then. */
+export function accessOn(day: number, spoken: Spoken[]) {
+  const now = ms(day)
+  const purchases = purchasesIn(spoken.filter(({ event }) => event.orderedAt <= now))
+  const settings = { graceMs: 3 * HOUR, sandboxTesters: new Set<string>() }
+  const assessed = assessWithPlans(purchases, { plans: PLANS, archived: [] }, now, settings)
+  const active = computeEntitlements(assessed).filter((entitlement) => entitlement.active)
+  const [best] = assessed
+  return {
+    day,
+    entitlements: active.map(({ id }) => id),
+    best: best && { active: best.active, status: best.status, productId: best.productId },
+  }
+}
+
+function purchasesIn(spoken: Spoken[]): Purchase[] {
+  const log = spoken.map(({ event }) => event)
+  const keys = [...new Set(log.flatMap((event) => findPurchaseKey(event) ?? []))]
+  return keys.flatMap(
+    (key) => foldPurchase(log.filter((event) => findPurchaseKey(event) === key)) ?? [],
+  )
+}
+
+function sorted(purchases: Purchase[]): Purchase[] {
+  return purchases.toSorted((a, b) => a.startedAt - b.startedAt)
+}
