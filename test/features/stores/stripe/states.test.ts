@@ -61,6 +61,11 @@ const LIVES: Record<string, Step[]> = {
     (it, w) => it.addItem(w.prices.team),
     (it) => it.dispute(),
   ],
+  'is refunded for a change of its price': [
+    (it, w) => it.switchPrice(w.prices.team, 'always_invoice'),
+    (it) => it.refund(),
+    (it) => it.renew(),
+  ],
   'is refunded in part': [(it) => it.refund({ amount: 100 })],
   'is refunded for an earlier period': [(it) => it.renew(), (it) => it.refund({ earlier: 1 })],
   'is disputed and lost': [(it) => it.loseDispute(it.dispute())],
