@@ -20,12 +20,12 @@ const RESUME_DAYS = 20
 
 /** Prices to switch between; `yearly` starts a new period. */
 export function createLifePrices(fake: FakeStripe, isLive: boolean) {
-  const interval = isLive ? 'month' : 'day'
+  const interval = isLive ? 'month' : 'week'
   const create = (nickname: string, amount: number, rest = {}) =>
     fake.createPrice({ nickname, amount, interval, ...rest }, isLive)
   return {
     monthly: [create('basic', 499), create('pro', 999), create('gold', 1999)],
-    yearly: create('yearly', 9_999, { interval: isLive ? 'year' : 'week' }),
+    yearly: create('yearly', 9_999, { interval: isLive ? 'year' : 'month' }),
   }
 }
 
@@ -130,9 +130,17 @@ export function nextStripeChange(
     }
     const charge = chargeIfAny()
     if (charge === null || charge.disputed || charge.amount_refunded > 0) return nothing
-    const amount = detail % 3 === 0 ? Math.floor(charge.amount / 2) : charge.amount
-    return change(amount === charge.amount ? 'REFUND' : null, () => {
-      life.refund = bought.refund({ amount, isPending: detail % 2 === 0 })
+    const isPartial = detail % 3 === 0
+    const paid = bought.invoices().findLast(({ amount_paid }) => amount_paid > 0)
+    // The billing provider's event would be about the current period.
+    const isOfPeriod = paid?.id === bought.firstTruth().transactionId
+    return change(isPartial || !isOfPeriod ? null : 'REFUND', () => {
+      // There may be another charge by now.
+      const { amount } = bought.chargeOf()
+      life.refund = bought.refund({
+        amount: isPartial ? Math.ceil(amount / 2) : amount,
+        isPending: detail % 2 === 0,
+      })
     })
   }
 

@@ -30,6 +30,8 @@ export function createFakeSubscription(deps: Deps, object: Stripe.Subscription) 
     status: () => object.status,
     periodEnd: () => periodEnd(object),
     truth: (options?: TruthOptions) => truthOf(object, options),
+    /** Of the first product. */
+    firstTruth,
     invoices: () => invoices.listOfSubscription(object.id),
     currentInvoice,
     /** Decides about the next payments. */
@@ -92,6 +94,12 @@ export function createFakeSubscription(deps: Deps, object: Stripe.Subscription) 
   function item(at = 0): Stripe.SubscriptionItem {
     const found = object.items.data[at]
     if (found === undefined) throw new Error(`there is no item ${at}`)
+    return found
+  }
+
+  function firstTruth(): Truth {
+    const found = truthOf(object).find((one) => one.item === item().id)
+    if (found === undefined) throw new Error('nothing was paid or tried yet')
     return found
   }
 

@@ -1,5 +1,6 @@
 import type Stripe from 'stripe'
 import type { Billing } from './billing/billing.ts'
+import type { Removal } from './billing/changes.ts'
 import { DAY } from './billing/periods.ts'
 import type { Core } from './core.ts'
 import { unitsOf } from './currencies.ts'
@@ -67,7 +68,7 @@ export function createTruth({ books, timeline }: Core, billing: Billing) {
       ({ item }) => item.subscription === subscription.id,
     )
     return [
-      ...removed.map(({ item, at }) => describe(subscription, item, graceDays, at)),
+      ...removed.map((removal) => describe(subscription, removal.item, graceDays, removal)),
       ...subscription.items.data.map((item) => describe(subscription, item, graceDays)),
     ]
   }
@@ -76,11 +77,12 @@ export function createTruth({ books, timeline }: Core, billing: Billing) {
     subscription: Stripe.Subscription,
     item: Stripe.SubscriptionItem,
     graceDays: number,
-    removedAt?: number,
+    removal?: Removal,
   ): Truth {
     const now = timeline.now()
     const quantity = item.quantity ?? 1
-    const gone = removedAt ?? (quantity === 0 ? now : undefined)
+    const gone = removal?.at ?? (quantity === 0 ? now : undefined)
+    const isGone = gone !== undefined
     const dates = { ...datesOf(subscription, item, graceDays * DAY), ...ended(gone) }
     const { expiresAt, graceExpiresAt, endedAt } = dates
     const invoice = invoiceOf(item)
@@ -108,10 +110,10 @@ export function createTruth({ books, timeline }: Core, billing: Billing) {
       graceExpiresAt: toMs(graceExpiresAt),
       endedAt: toMs(endedAt),
       resumesAt: toMs(subscription.pause_collection?.resumes_at ?? undefined),
-      isTrial: subscription.status === 'trialing',
+      isTrial: (removal ?? subscription).status === 'trialing',
       willRenew: !isEnded && willRenew(subscription, item),
-      hasBillingIssue: ['past_due', 'unpaid'].includes(subscription.status),
-      isPaused: isEnded && (subscription.status === 'paused' || isVoiding(subscription)),
+      hasBillingIssue: !isGone && ['past_due', 'unpaid'].includes(subscription.status),
+      isPaused: !isGone && isEnded && (subscription.status === 'paused' || isVoiding(subscription)),
       isRefunded,
       isEnded,
       hasAccess: !isEnded && !isRefunded && lasts,

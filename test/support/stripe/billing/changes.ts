@@ -8,12 +8,18 @@ import { periodEnd, type Subscriptions } from './subscriptions.ts'
 
 export type Changes = ReturnType<typeof createChanges>
 
+/** `status`: of the subscription at that time. */
+export type Removal = {
+  item: Stripe.SubscriptionItem
+  at: number
+  status: Stripe.Subscription.Status
+}
 type Target = { price?: Stripe.Price; quantity?: number }
 
 /** Changes of what a subscription contains, and of whether it is collected. */
 export function createChanges(core: Core, invoices: Invoices, subscriptions: Subscriptions) {
   const { books, timeline, events } = core
-  const removed: { item: Stripe.SubscriptionItem; at: number }[] = []
+  const removed: Removal[] = []
   return { changeItem, addItem, removeItem, removed, pauseCollection, resumeCollection, resume }
 
   /** Switches an item to another price or quantity. Another interval starts a new period. */
@@ -70,7 +76,7 @@ export function createChanges(core: Core, invoices: Invoices, subscriptions: Sub
     if (subscription.status !== 'trialing') {
       invoices.prorate(item, { price, quantity }, { price, quantity: 0 }, current_period_end)
     }
-    removed.push({ item, at: timeline.now() })
+    removed.push({ item, at: timeline.now(), status: subscription.status })
     events.update('customer.subscription.updated', subscription, () => {
       data.splice(data.indexOf(item), 1)
     })

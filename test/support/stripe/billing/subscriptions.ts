@@ -159,9 +159,10 @@ export function createSubscriptions(core: Core, invoices: Invoices, collection: 
       const behavior = subscription.pause_collection?.behavior
       if (behavior === 'keep_as_draft') return invoices.keepAsDraft(invoice)
       invoices.finalize(invoice)
-      if (behavior === 'void') return invoices.voidInvoice(invoice)
-      if (behavior === 'mark_uncollectible') return invoices.markUncollectible(invoice)
-      collection.collect(subscription, invoice)
+      if (behavior === undefined) return collection.collect(subscription, invoice)
+      if (behavior === 'void') invoices.voidInvoice(invoice)
+      else invoices.markUncollectible(invoice)
+      collection.heal(subscription, invoice)
     })
   }
 
