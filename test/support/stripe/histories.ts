@@ -9,27 +9,30 @@ import { STRIPE_PATH } from './world.ts'
 const DAY_MS = 86_400_000
 const SHAPES = ['pinned', 'pinned', 'old', 'thin'] as const
 
-type StripeSetup = {
-  app: TestApp
-  fake: FakeStripe
-  /** Runs the jobs that query Stripe. */
-  runJobs: () => Promise<void>
-}
+type StripeSetup = { app: TestApp; fake: FakeStripe }
 
 /** Plays histories on Stripe. Returns the subscriptions. */
 export async function playOnStripe(setup: StripeSetup, histories: History[]) {
   const subscriptions: FakeSubscription[] = []
-  const begin = createLives(setup, subscriptions)
-  await playHistories(setup.app, histories, begin, setup.runJobs)
+  const begin = await createLives(setup, subscriptions)
+  await playHistories(setup.app, histories, begin, () => runStripeJobs(setup.app))
   setup.fake.settle()
   return subscriptions
 }
 
+/** Runs the jobs that query Stripe. */
+export async function runStripeJobs({ clock, services: { stores } }: TestApp) {
+  await stores.stripe?.catchUp('PRODUCTION')
+  await stores.stripe?.catchUp('SANDBOX')
+  // The events of one purchase share a request.
+  clock.advance(3_000)
+  await stores.stripe?.queue.flush()
+}
+
 /** Begins lives: each buys a subscription, and adds it and those that follow it to `subscriptions`. */
-export function createLives(
-  { app, fake, runJobs }: StripeSetup,
-  subscriptions: FakeSubscription[],
-) {
+export async function createLives({ app, fake }: StripeSetup, subscriptions: FakeSubscription[]) {
+  const status = await app.services.stores.stripe?.status.read()
+  const server = { homeport_server: status?.serverId ?? '' }
   const prices = { live: createLifePrices(fake, true), test: createLifePrices(fake, false) }
   const mailbox = createMailbox(fake)
   let count = 0
@@ -40,10 +43,14 @@ export function createLives(
     const ownPrices = isLive ? prices.live : prices.test
     const choice = turns[0]?.choice ?? 0
     const userId = user ?? `user-${++count}`
-    // A period of the sandbox is a day, the shortest that Stripe has.
-    const periodMs = isLive ? 30 * DAY_MS : DAY_MS
+    const periodMs = isLive ? 30 * DAY_MS : 7 * DAY_MS
     const price = ownPrices.monthly[choice % 3] ?? ownPrices.yearly
-    const bought = fake.subscribe({ price, isLive, ...startOptions(choice, userId) })
+    const bought = fake.subscribe({
+      price,
+      isLive,
+      metadata: { homeport_user: userId, ...server },
+      ...startOptions(choice),
+    })
     const life: StripeLife = { current: bought, all: subscriptions, refund: null, dispute: null }
     subscriptions.push(bought)
     return {
@@ -73,16 +80,15 @@ export function createLives(
         const { body, headers } = fake.webhooks.requestOf(event, endpoint, shape)
         await expectOk(app.ask('POST', STRIPE_PATH, { body, headers }))
       }
-      await runJobs()
+      await runStripeJobs(app)
     }
   }
 }
 
-function startOptions(choice: number, userId: string) {
+function startOptions(choice: number) {
   const hasTrial = choice % 4 === 0
   const behaviors = ['cancel', 'pause', 'create_invoice'] as const
   return {
-    metadata: { homeport_user: userId },
     isFlexible: choice % 3 !== 0,
     ...(hasTrial ? { trialDays: 7, card: choice % 8 === 0 ? null : ('pays' as const) } : {}),
     missingPaymentMethod: behaviors[choice % 3] ?? 'cancel',
@@ -95,7 +101,7 @@ function createMailbox(fake: FakeStripe) {
   const isWanted = (type: string) => fake.endpoints.live.object.enabled_events.includes(type)
   fake.events.listen((event) => {
     if (!isWanted(event.type)) return
-    const customer = customerOf(fake, event)
+    const customer = findCustomer(fake, event)
     waiting.set(customer, [...(waiting.get(customer) ?? []), event])
   })
   return { take }
@@ -107,14 +113,19 @@ function createMailbox(fake: FakeStripe) {
   }
 }
 
-function customerOf(fake: FakeStripe, { data: { object } }: FakeEvent): string {
+export function findCustomer(fake: FakeStripe, { data: { object } }: FakeEvent): string {
   if (object.object === 'dispute') return fake.charge(object.charge as string).customer as string
   return 'customer' in object ? (object.customer as string) : object.id
 }
 
 /** The billing provider's event about a change that has just happened, sent at `at` (ms). */
-function stripeProviderEvent(bought: FakeSubscription, type: string, at: number, userId: string) {
-  const [truth] = bought.truth()
+export function stripeProviderEvent(
+  bought: FakeSubscription,
+  type: string,
+  at: number,
+  userId: string,
+) {
+  const truth = bought.firstTruth()
   const reasons: Record<string, string> = {
     CANCELLATION: 'UNSUBSCRIBE',
     REFUND: 'CUSTOMER_SUPPORT',
@@ -126,16 +137,16 @@ function stripeProviderEvent(bought: FakeSubscription, type: string, at: number,
     app_user_id: userId,
     environment: bought.object.livemode ? 'PRODUCTION' : 'SANDBOX',
     store: 'STRIPE',
-    product_id: truth?.product,
+    product_id: truth.product,
     new_product_id: null,
-    entitlement_ids: [truth?.product],
-    period_type: truth?.isTrial ? 'TRIAL' : 'NORMAL',
-    purchased_at_ms: truth?.startsAt,
-    expiration_at_ms: truth?.expiresAt,
-    grace_period_expiration_at_ms: truth?.graceExpiresAt,
+    entitlement_ids: [truth.product],
+    period_type: truth.isTrial ? 'TRIAL' : 'NORMAL',
+    purchased_at_ms: truth.startsAt,
+    expiration_at_ms: truth.expiresAt,
+    grace_period_expiration_at_ms: truth.graceExpiresAt,
     cancel_reason: reasons[type] ?? null,
-    transaction_id: truth?.transactionId,
-    original_transaction_id: truth?.item,
+    transaction_id: truth.transactionId,
+    original_transaction_id: truth.item,
   }
   return { api_version: '1.0', event }
 }

@@ -11,18 +11,26 @@ import { beginOnGooglePlay, runPlayJobs } from '../../support/play-store/histori
 import type { FakeSubscription as PlaySubscription } from '../../support/play-store/plan-changes.ts'
 import { createPlayStore, type PlayStore } from '../../support/play-store/play-store.ts'
 import { type History, history, playHistories } from '../../support/store-histories.ts'
+import { createLives, runStripeJobs } from '../../support/stripe/histories.ts'
+import { startStripe } from '../../support/stripe/stripe.ts'
+import type { FakeSubscription as StripeSubscription } from '../../support/stripe/subscription.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 
-/** One customer: purchases in either store, and perhaps reported by the billing provider too. */
+/** The same customers in each run; `STORE_HISTORIES` and `SEED` play others. */
+const numRuns = Number(process.env['STORE_HISTORIES'] ?? cases(4, 500))
+const seed = Number(process.env['SEED'] ?? 1)
+
+/** One customer: purchases in each store, and perhaps reported by the billing provider too. */
 const customer = fc.array(
   history.map((one): History => ({ ...one, isSandbox: false })),
-  { minLength: 2, maxLength: 6 },
+  { minLength: 3, maxLength: 8 },
 )
 
-test('purchases in both stores and at the billing provider give what the stores report', async () => {
+test('purchases in all stores and at the billing provider give what the stores report', async () => {
   await fc.assert(fc.asyncProperty(customer, check), {
-    numRuns: cases(4, 500),
+    numRuns,
+    seed,
     endOnFailure: true,
   })
 }, 1_200_000)
@@ -35,11 +43,13 @@ async function check(histories: History[]) {
   const now = () => clock.now
   await using apple = serveAppStoreApi(appStore, now)
   await using google = servePlayApi(playStore, now)
+  await using fake = startStripe({ clock })
   await using app = await createTestApp(
     {
       ...appStore.environment,
       ...apple.environment,
       ...google.environment,
+      ...fake.environment,
       STORE_GRACE_HOURS: '0',
     },
     { requestsPerSecond: 1_000 },
@@ -49,23 +59,29 @@ async function check(histories: History[]) {
   const { user } = await app.register()
   const inAppStore: FakeSubscription[] = []
   const onGooglePlay: PlaySubscription[] = []
+  const atStripe: StripeSubscription[] = []
   const play = { app, store: playStore, api: google }
+  const beginAtStripe = await createLives({ app, fake }, atStripe)
+  const begin = [
+    (each: History, periodMs: number) =>
+      beginInAppStore(app, appStore, each, periodMs, inAppStore, user._id),
+    (each: History, periodMs: number) =>
+      beginOnGooglePlay(play, each, periodMs, onGooglePlay, user._id),
+    (each: History, periodMs: number) => beginAtStripe(each, periodMs, user._id),
+  ] as const
   await playHistories(
     app,
     histories,
-    (each, periodMs) =>
-      histories.indexOf(each) % 2 === 0
-        ? beginInAppStore(app, appStore, each, periodMs, inAppStore, user._id)
-        : beginOnGooglePlay(play, each, periodMs, onGooglePlay, user._id),
-    () => runPlayJobs(app),
+    (each, periodMs) => (begin[histories.indexOf(each) % 3] ?? begin[0])(each, periodMs),
+    runJobs,
   )
   app.clock.now = new Date(app.clock.now.getTime() + 8 * DAY)
   // The app submits what it restores: every message about a purchase may have been lost.
   const submissions = onGooglePlay.map((one) => one.submission())
   await app.services.stores.submit({ userId: user._id, ip: '' }, submissions, false)
   await app.services.stores.history?.catchUp('PRODUCTION', { signal: AbortSignal.timeout(60_000) })
-  await runPlayJobs(app)
-  await runPlayJobs(app)
+  await runJobs()
+  await runJobs()
   await app.services.backlog.flush()
   const { subscriptions } = await app.services.subscription.readForExport(user._id, 'production')
   const at = app.clock.now.getTime()
@@ -77,8 +93,16 @@ async function check(histories: History[]) {
     ...onGooglePlay
       .filter((one) => isActiveOnGooglePlay(one, playStore, at))
       .map(({ purchase }) => purchase.lineItems[0]?.productId ?? null),
+    ...atStripe
+      .flatMap((one) => one.truth())
+      .flatMap(({ hasAccess, product }) => (hasAccess ? [product] : [])),
   ]
   expect(active.map(({ productId }) => productId).toSorted()).toEqual(expected.toSorted())
+
+  async function runJobs() {
+    await runPlayJobs(app)
+    await runStripeJobs(app)
+  }
 }
 
 function productInAppStore({ transaction }: FakeSubscription) {
