@@ -12,6 +12,7 @@ import {
 } from '../../support/play-store/life.ts'
 import { createPlayStore } from '../../support/play-store/play-store.ts'
 import type { Turn } from '../../support/store-histories.ts'
+import { createStripeCustomers, type StripeCustomersOptions } from './stripe.ts'
 
 export const MONTH = 30 * 24 * 60 * 60 * 1000
 const APP_STORE_PATH = '/api/webhooks/app-store/v1'
@@ -29,9 +30,11 @@ export type StoreMessage = {
   isAboutFormer?: boolean
 }
 
+export type StoreName = 'app_store' | 'play_store' | 'stripe'
+
 /** The purchases of a customer in one store. */
 export type StoreSimulation = {
-  store: 'app_store' | 'play_store'
+  store: StoreName
   firstMessages: StoreMessage[]
   next: (turn: Turn) => { at: number; type: string | null; apply: () => StoreMessage[] }
   providerEvent: (type: string, at: number) => object
@@ -44,26 +47,45 @@ export type StoreSimulation = {
   current: () => { key: string; isActive: boolean; productId: string; askedWithin: number }
 }
 
-/** Both stores and their APIs on one clock. */
-export async function createStores(clock: Clock) {
+/** All stores and their APIs on one clock. */
+export async function createStores(clock: Clock, options: StripeCustomersOptions) {
   const now = () => clock.now
   const appStore = await createAppStore(clock)
   const playStore = createPlayStore(clock)
   const apple = serveAppStoreApi(appStore, now)
   const google = servePlayApi(playStore, now)
+  const down = new Set<StoreName>()
+  const stripe = createStripeCustomers(clock, options)
   return {
     appStore,
     playStore,
     apple,
     google,
-    environment: { ...appStore.environment, ...apple.environment, ...google.environment },
+    stripe,
+    environment: {
+      ...appStore.environment,
+      ...apple.environment,
+      ...google.environment,
+      ...stripe.fake.environment,
+    },
     beginInAppStore,
     beginOnGooglePlay,
-    pushes,
+    down,
+    setDown,
     async [Symbol.asyncDispose]() {
       await apple[Symbol.asyncDispose]()
       await google[Symbol.asyncDispose]()
+      await stripe.fake[Symbol.asyncDispose]()
     },
+  }
+
+  /** Lets all requests to a store fail. */
+  function setDown(store: StoreName, isDown: boolean) {
+    if (isDown) down.add(store)
+    else down.delete(store)
+    if (store === 'app_store') apple.outage.isOn = isDown
+    else if (store === 'play_store') google.isDown = isDown
+    else stripe.fake.api.isDown = isDown
   }
 
   function beginInAppStore(userId: string | null): StoreSimulation {

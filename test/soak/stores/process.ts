@@ -15,6 +15,8 @@ export type Server = {
   readAccess: (input: { userIds: string[] }) => Promise<Access[][]>
   readPurchases: (input: object) => Promise<{ purchaseKey: string; state: unknown }[]>
   rebuild: (input: object) => Promise<number>
+  /** Which Homeport server it is, for Stripe. */
+  readServerId: (input: object) => Promise<string>
 }
 
 export type ServerProcess = Awaited<ReturnType<typeof startServer>>
@@ -30,6 +32,7 @@ export async function startServer(settings: Record<string, string>) {
     setTime(ms: number) {
       shared[0] = ms
     },
+    send,
     post,
     call,
     kill,
@@ -70,21 +73,21 @@ export async function startServer(settings: Record<string, string>) {
   }
 
   /** The status of the response; 0 if the server did not answer. */
-  async function post(path: string, json: unknown, token?: string): Promise<number> {
+  async function send(path: string, body: string, headers: Record<string, string>) {
     try {
-      const reply = await fetch(child.url + path, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        },
-        body: JSON.stringify(json),
-      })
+      const reply = await fetch(child.url + path, { method: 'POST', headers, body })
       await reply.arrayBuffer()
       return reply.status
     } catch {
       return 0
     }
+  }
+
+  function post(path: string, json: unknown, token?: string): Promise<number> {
+    return send(path, JSON.stringify(json), {
+      'content-type': 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    })
   }
 
   /** Null if the server did not answer. */

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { runStoreSoak } from './soak.ts'
 
-// `bun run soak:stores [--users 2000] [--months 24] [--seed 1] [--kills 24]`: customers of both stores. Exits with 1 if
+// `bun run soak:stores [--users 2000] [--months 24] [--seed 1] [--kills 24]`: customers of all stores. Exits with 1 if
 // anything is wrong.
 const { values } = parseArgs({
   options: {
@@ -19,5 +19,6 @@ const outcome = await runStoreSoak(
   (text) => console.log(text),
 )
 console.log(outcome)
-const { differing, losses, unacknowledged, rebuilt } = outcome
-process.exit(differing.length + losses.length + unacknowledged + (rebuilt ?? 1) === 0 ? 0 : 1)
+const { differing, doubled, losses, unacknowledged, rebuilt } = outcome
+const wrong = [...differing, ...doubled, ...losses]
+process.exit(wrong.length + unacknowledged + (rebuilt ?? 1) === 0 ? 0 : 1)

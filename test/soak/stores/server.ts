@@ -23,6 +23,8 @@ const control: Server = {
   async runJobs({ isHourly, isQuarterDaily }) {
     await stores.overdue?.queue.flush()
     await stores.play?.queue.flush()
+    if (isHourly) await stores.stripe?.catchUp('PRODUCTION', signal).catch(() => {})
+    await stores.stripe?.queue.flush()
     if (isHourly) await stores.history?.catchUp('PRODUCTION', { signal }).catch(() => {})
     if (isQuarterDaily) await stores.play?.voided.catchUp().catch(() => {})
     await eventFolding.retryFailed(signal)
@@ -40,6 +42,7 @@ const control: Server = {
   async rebuild() {
     return (await rebuildBilling(signal)).changed.length
   },
+  readServerId: async () => (await stores.stripe?.status.read())?.serverId ?? '',
 }
 
 const server = Bun.serve({

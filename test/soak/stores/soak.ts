@@ -1,10 +1,13 @@
-import {
-  readPurchase,
-  type StoredPurchase,
-} from '../../../src/features/billing/projection/fold-state.ts'
 import { WEBHOOK_TOKEN } from '../../support/app.ts'
 import { createAgenda } from './agenda.ts'
-import { createStores, MONTH, type StoreMessage, type StoreSimulation } from './customers.ts'
+import { compareWithStores, countRequests } from './compare.ts'
+import {
+  createStores,
+  MONTH,
+  type StoreMessage,
+  type StoreName,
+  type StoreSimulation,
+} from './customers.ts'
 import { startServer } from './process.ts'
 import { seededRandom } from './random.ts'
 
@@ -14,6 +17,7 @@ const DAY = 24 * HOUR
 const BILLING_PATH = '/api/webhooks/billing/v1'
 /** `STORE_GRACE_HOURS` at its default. */
 const LENIENCE = 3 * HOUR
+const STORES = ['play_store', 'app_store', 'stripe'] as const
 /** Requests in flight at the same time. */
 const PARALLEL = 16
 
@@ -29,52 +33,46 @@ export type SoakOptions = {
 
 type Customer = {
   userId: string
-  simulation: StoreSimulation
+  simulation: Pick<StoreSimulation, 'store' | 'current'>
   /** From when the server knows that the purchase may have changed, and can ask the store about it, in ms. */
   dueAt: number
   detectableAt: number
 }
 
 /**
- * Simulates customers of both stores for some virtual months: messages are lost, late, repeated and out of order, the
+ * Simulates customers of all stores for some virtual months: messages are lost, late, repeated and out of order, the
  * APIs of the stores fail for hours, and the server is killed. Then compares it with the stores.
  */
 export async function runStoreSoak(options: SoakOptions, logProgress: (text: string) => void) {
   const { users, months, seed, kills, tick } = options
   const random = seededRandom(seed)
   const clock = { now: new Date('2027-01-01T00:00:00Z'), advance: () => {} }
-  await using stores = await createStores(clock)
-  await using server = await startServer({ ...stores.environment, WEBHOOK_TOKEN })
   const start = clock.now.getTime()
   const end = start + months * MONTH
+  await using stores = await createStores(clock, { seed, end, tick })
+  await using server = await startServer({ ...stores.environment, WEBHOOK_TOKEN })
+  stores.stripe.fake.webhooks.send = (url, body, headers) =>
+    server.send(new URL(url).pathname, body, headers)
+  const serverId = (await server.call('readServerId', {})) ?? ''
   const agenda = createAgenda(tick)
   const customers: Customer[] = []
+  const atStripe = new Map<string, Customer>()
   const losses: string[] = []
-  const counts = { changes: 0, deliveries: 0, failedDeliveries: 0, checks: 0, kills: 0 }
+  const counts = { changes: 0, deliveries: 0, failedDeliveries: 0, checks: 0, kills: 0, memory: 0 }
   let requests: (() => Promise<void>)[] = []
-  let paidMonths = 0
-  let isAppStoreDown = false
-  let peakMemory = 0
+  const paidMonths = { app_store: 0, play_store: 0, stripe: 0 }
 
   for (let at = 0; at < users; at++) agenda.add(start + random.upTo(MONTH), () => addCustomer(at))
-  for (let at = start; at < end; at += MONTH) {
-    addOutage(at, (isDown) => {
-      stores.google.isDown = isDown
-    })
-    addOutage(at, (isDown) => {
-      isAppStoreDown = isDown
-      stores.apple.outage.isOn = isDown
-    })
-  }
+  for (let at = start; at < end; at += MONTH) for (const store of STORES) addOutage(at, store)
   const killTimes = Array.from({ length: kills }, () => start + random.upTo(end - start)).sort()
   for (let time = start; time < end; time += tick) {
     await runTick(time)
     if ((time - start) % MONTH < tick) {
-      peakMemory = Math.max(peakMemory, await server.residentMemory())
+      counts.memory = Math.max(counts.memory, await server.residentMemory())
       logProgress(`month ${Math.floor((time - start) / MONTH)}: ${JSON.stringify(counts)}`)
     }
   }
-  return { ...(await compare()), ...counts, losses, ...requestsPerMonth(), peakMemory }
+  return { ...(await compare()), ...counts, losses, ...countRequests(stores, paidMonths) }
 
   async function runTick(time: number) {
     for (const { at, run } of agenda.takeUntil(time + tick)) {
@@ -82,6 +80,7 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
       run()
     }
     setClock(time + tick)
+    letStripeWork()
     const isKill = killTimes[0] !== undefined && killTimes[0] <= time
     const working = sendAll().then(() => runJobs(time))
     if (isKill) {
@@ -91,12 +90,8 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
       counts.kills++
     }
     await working
-    paidMonths +=
-      (customers.filter(({ simulation }) => isPaidOnGooglePlay(simulation)).length * tick) / MONTH
-  }
-
-  function isPaidOnGooglePlay(simulation: StoreSimulation) {
-    return simulation.store === 'play_store' && simulation.current().isActive
+    for (const { simulation } of customers)
+      if (simulation.current().isActive) paidMonths[simulation.store] += tick / MONTH
   }
 
   async function runJobs(time: number) {
@@ -110,6 +105,20 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
     for (let at = 0; at < batch.length; at += PARALLEL) {
       await Promise.all(batch.slice(at, at + PARALLEL).map((send) => send()))
     }
+    for (const { status } of await stores.stripe.fake.deliver()) {
+      counts.deliveries++
+      if (status !== 200) counts.failedDeliveries++
+    }
+  }
+
+  /** Stripe renews and retries by itself, and repeats events. */
+  function letStripeWork() {
+    stores.stripe.fake.settle()
+    for (const id of stores.stripe.takeChanged()) {
+      const customer = atStripe.get(id)
+      if (customer) report(customer, [], stores.stripe.askedWithin)
+      counts.changes++
+    }
   }
 
   function setClock(ms: number) {
@@ -117,23 +126,33 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
     server.setTime(ms)
   }
 
-  /** A customer buys in one store, or in both. */
+  /** A customer buys in one store, or in two. */
   function addCustomer(at: number) {
     const userId = random.uuid()
-    const begin = at % 2 === 0 ? stores.beginInAppStore : stores.beginOnGooglePlay
-    simulate(userId, begin(userId), random.chance(0.3))
-    if (at % 10 === 0) simulate(userId, stores.beginOnGooglePlay(userId), false)
+    const isShared = random.chance(0.3)
+    if (at % 3 === 0) simulate(userId, stores.beginInAppStore(userId), isShared)
+    if (at % 3 === 1 || at % 10 === 0)
+      simulate(userId, stores.beginOnGooglePlay(userId), isShared && at % 3 === 1)
+    if (at % 3 === 2 || at % 10 === 1) simulateAtStripe(userId, isShared && at % 3 === 2)
+  }
+
+  function addToCustomers(userId: string, simulation: Customer['simulation']): Customer {
+    const never = Number.POSITIVE_INFINITY
+    const customer = { userId, simulation, dueAt: never, detectableAt: never }
+    customers.push(customer)
+    return customer
+  }
+
+  function simulateAtStripe(userId: string, isShared: boolean) {
+    const simulation = stores.stripe.begin(userId, serverId, (json) => {
+      if (isShared) reportToProvider(json)
+    })
+    atStripe.set(simulation.id, addToCustomers(userId, simulation))
   }
 
   function simulate(userId: string, simulation: StoreSimulation, isShared: boolean) {
-    const customer: Customer = {
-      userId,
-      simulation,
-      dueAt: Number.POSITIVE_INFINITY,
-      detectableAt: Number.POSITIVE_INFINITY,
-    }
-    customers.push(customer)
-    report(customer, simulation.firstMessages, isShared ? 'INITIAL_PURCHASE' : null, null)
+    const customer = addToCustomers(userId, simulation)
+    reportChange(simulation.firstMessages, 'INITIAL_PURCHASE', null)
     takeTurn()
 
     function takeTurn() {
@@ -146,23 +165,27 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
         const messages = apply()
         counts.changes++
         const isNew = simulation.current().key !== before.key
-        report(customer, messages, isShared ? type : null, isNew ? null : before.askedWithin)
+        reportChange(messages, type, isNew ? null : before.askedWithin)
         takeTurn()
       })
+    }
+
+    function reportChange(messages: StoreMessage[], type: string | null, within: number | null) {
+      report(customer, messages, within)
+      const at = clock.now.getTime()
+      if (within === null)
+        agenda.add(at + random.upTo(random.chance(0.9) ? MINUTE : DAY), () =>
+          submit(customer, simulation),
+        )
+      if (isShared && type !== null) reportToProvider(simulation.providerEvent(type, at))
     }
   }
 
   /**
-   * Sends the store's messages and the billing provider's event. `askedWithin`: how soon (ms) the server asks the store
-   * without a message; null for a new purchase, which the app submits.
+   * Sends the store's messages, and checks the customer's access later. `askedWithin`: how soon (ms) the server asks the
+   * store without a message; null for a new purchase, which the app submits.
    */
-  function report(
-    customer: Customer,
-    messages: StoreMessage[],
-    type: string | null,
-    askedWithin: number | null,
-  ) {
-    const { simulation } = customer
+  function report(customer: Customer, messages: StoreMessage[], askedWithin: number | null) {
     const at = clock.now.getTime()
     customer.dueAt = Number.POSITIVE_INFINITY
     customer.detectableAt = Number.POSITIVE_INFINITY
@@ -170,19 +193,13 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
     else if (askedWithin !== null) agenda.add(at + askedWithin, () => markDetectable(customer))
     for (const message of messages)
       if (!random.chance(0.05)) sendLate(message, message.isAboutFormer ? null : customer)
-    if (askedWithin === null)
-      agenda.add(at + random.upTo(random.chance(0.9) ? MINUTE : DAY), () => submit(customer))
-    if (type !== null && !random.chance(0.05)) {
-      const json = simulation.providerEvent(type, at)
-      const message = { path: BILLING_PATH, attempt: () => ({ json, token: WEBHOOK_TOKEN }) }
-      sendLate(message, null)
-    }
     agenda.add(at + 5 * HOUR, () => check(customer))
     agenda.add(at + random.upTo(20 * DAY), () => check(customer))
   }
 
-  function isDown({ store }: StoreSimulation) {
-    return store === 'app_store' ? isAppStoreDown : stores.google.isDown
+  function reportToProvider(json: object) {
+    const message = { path: BILLING_PATH, attempt: () => ({ json, token: WEBHOOK_TOKEN }) }
+    if (!random.chance(0.05)) sendLate(message, null)
   }
 
   function sendLate(message: StoreMessage, customer: Customer | null) {
@@ -203,13 +220,13 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
     })
   }
 
-  function submit(customer: Customer) {
-    const { userId, simulation } = customer
+  function submit(customer: Customer, simulation: StoreSimulation) {
+    const { userId } = customer
     const purchases = [simulation.submission()] as never
     requests.push(async () => {
       const results = await server.call('submit', { userId, purchases })
       if (results !== null) return markDetectable(customer)
-      agenda.add(clock.now.getTime() + DAY, () => submit(customer))
+      agenda.add(clock.now.getTime() + DAY, () => submit(customer, simulation))
     })
   }
 
@@ -218,7 +235,8 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
     if (customer === null) return
     const now = clock.now.getTime()
     customer.dueAt = Math.min(customer.dueAt, now)
-    if (!isDown(customer.simulation)) customer.detectableAt = Math.min(customer.detectableAt, now)
+    if (!stores.down.has(customer.simulation.store))
+      customer.detectableAt = Math.min(customer.detectableAt, now)
   }
 
   function check(customer: Customer) {
@@ -240,11 +258,11 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
     })
   }
 
-  function addOutage(month: number, set: (isDown: boolean) => void) {
+  function addOutage(month: number, store: StoreName) {
     const from = month + random.upTo(MONTH - DAY)
-    agenda.add(from, () => set(true))
+    agenda.add(from, () => stores.setDown(store, true))
     agenda.add(from + 2 * HOUR + random.upTo(10 * HOUR), () => {
-      set(false)
+      stores.setDown(store, false)
       for (const customer of customers) {
         if (customer.dueAt <= clock.now.getTime()) markDetectable(customer)
       }
@@ -253,44 +271,24 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
 
   /** Waits for the weekly checks, then compares every purchase with its store. */
   async function compare() {
-    stores.google.isDown = false
-    stores.apple.outage.isOn = false
-    for (let time = end; time < end + 8 * DAY; time += HOUR) {
-      const late = agenda.takeUntil(time)
-      setClock(time)
-      for (const { run } of late) run()
-      await sendAll()
-      await server.call('runJobs', { isHourly: true, isQuarterDaily: time % (6 * HOUR) === 0 })
-    }
+    for (const store of stores.down) stores.setDown(store, false)
+    for (let time = end; time < end + 8 * DAY; time += HOUR) await catchUp(time)
+    // Stripe is asked two seconds after an event.
+    for (const seconds of [10, 20]) await catchUp(clock.now.getTime() + seconds * 1000)
     const rows = (await server.call('readPurchases', {})) ?? []
-    const known = new Map(
-      rows.map((row) => [row.purchaseKey, readPurchase(row.state as StoredPurchase)]),
-    )
-    const differing = customers.flatMap(({ simulation }) => {
-      const { key, isActive, productId } = simulation.current()
-      const purchase = known.get(key)
-      const ends = [purchase?.expiresAt ?? 0, purchase?.graceExpiresAt ?? 0]
-      const isOver = purchase?.endedAt != null || Math.max(...ends) <= clock.now.getTime()
-      const isSame = purchase?.productId === productId && isOver === !isActive
-      return isSame ? [] : [key]
-    })
-    const isUnacknowledged = ({ voided }: { voided: { voidedReason: number } }) =>
-      voided.voidedReason === 8
+    const simulations = customers.map(({ simulation }) => simulation)
     return {
-      purchases: customers.length,
-      differing,
-      unacknowledged: stores.playStore.voided.filter(isUnacknowledged).length,
+      ...compareWithStores(stores, simulations, rows, clock.now.getTime()),
       rebuilt: await server.call('rebuild', {}),
-      maxParallelPerToken: stores.google.maxParallelPerToken,
     }
   }
 
-  function requestsPerMonth() {
-    const { asked, requests: all } = stores.google
-    return {
-      asksPerPaidMonth:
-        asked.filter(({ request }) => request.startsWith('GET')).length / paidMonths,
-      requestsPerPaidMonth: all.length / paidMonths,
-    }
+  async function catchUp(time: number) {
+    const late = agenda.takeUntil(time)
+    setClock(time)
+    for (const { run } of late) run()
+    letStripeWork()
+    await sendAll()
+    await server.call('runJobs', { isHourly: true, isQuarterDaily: time % (6 * HOUR) === 0 })
   }
 }

@@ -6,6 +6,7 @@ import type { FakeSubscription } from './subscription.ts'
 const DAY_MS = 86_400_000
 const MONTH = 30 * 86_400
 
+type StartOptions = Parameters<FakeStripe['subscribe']>[0]
 type LivesOptions = {
   seed: number
   count: number
@@ -13,7 +14,7 @@ type LivesOptions = {
   /** What the server does each day, such as to take deliveries. */
   everyDay?: () => Promise<unknown>
   /** Of each customer's first subscription. */
-  startOptions?: (number: number) => Parameters<FakeStripe['subscribe']>[0]
+  startOptions?: (number: number) => StartOptions
 }
 
 /**
@@ -25,44 +26,62 @@ export async function playLives(
   { seed, count, months, everyDay = async () => {}, startOptions = () => ({}) }: LivesOptions,
 ): Promise<FakeSubscription[]> {
   const random = seededRandom(seed)
-  const prices = createLifePrices(fake, true)
   const all: FakeSubscription[] = []
   const end = fake.now() + months * MONTH
+  const beginLife = createRandomLives(fake, { random, end, all })
   for (let number = 0; number < count; number++) {
-    fake.schedule(fake.now() + random.upTo(MONTH), () => begin(number))
+    const options = { metadata: { homeport_user: `user-${number}` }, ...startOptions(number) }
+    fake.schedule(fake.now() + random.upTo(MONTH), () => beginLife(options))
   }
   while (fake.now() < end) {
     fake.advance(DAY_MS)
     await everyDay()
   }
   return all
+}
 
-  function begin(number: number) {
+type Shared = {
+  random: ReturnType<typeof seededRandom>
+  /** When the last change may happen, in seconds. */
+  end: number
+  /** Gets every subscription. */
+  all: FakeSubscription[]
+}
+
+/** Returns a function that begins a life, which goes on by the clock of the fake Stripe. */
+export function createRandomLives(fake: FakeStripe, { random, end, all }: Shared) {
+  const prices = createLifePrices(fake, true)
+  return begin
+
+  /** `onChange` gets the billing provider's type of each change; null if it reports none. */
+  function begin(options: StartOptions, onChange: (type: string | null) => void = () => {}) {
     const hasTrial = random.chance(0.2)
     const current = fake.subscribe({
       price: prices.monthly[random.upTo(3)] ?? prices.yearly,
-      metadata: { homeport_user: `user-${number}` },
       isFlexible: random.chance(0.7),
       missingPaymentMethod: random.chance(0.5) ? 'cancel' : 'pause',
       ...(hasTrial ? { trialDays: 7, card: random.chance(0.3) ? null : 'pays' } : {}),
-      ...startOptions(number),
+      ...options,
     })
     all.push(current)
-    takeTurn({ current, all, refund: null, dispute: null })
+    const life: StripeLife = { current, all, refund: null, dispute: null }
+    takeTurn(life, onChange)
+    return life
   }
 
-  function takeTurn(life: StripeLife) {
+  function takeTurn(life: StripeLife, onChange: (type: string | null) => void) {
     const turn = {
       wait: 1 + random.upTo(720),
       isAtEnd: random.chance(0.7),
       choice: random.upTo(1_000),
     }
     const now = fake.now() * 1000
-    const { at, apply } = nextStripeChange(fake, life, prices, turn, now, MONTH * 1000)
+    const { at, type, apply } = nextStripeChange(fake, life, prices, turn, now, MONTH * 1000)
     if (at >= end * 1000) return
     fake.schedule(at / 1000, () => {
       apply()
-      takeTurn(life)
+      onChange(type)
+      takeTurn(life, onChange)
     })
   }
 }
