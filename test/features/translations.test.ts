@@ -10,7 +10,7 @@ const SOURCES = [
 ]
 /** Files whose texts are examples, keyed, or for operators, other servers, stores or billing providers. */
 const EXCLUDED_FILES =
-  /features\/(alerts|api-keys|operators|settings|plans|content|webhooks)\/|\/server\/|api-key-guard|usage\/(model|service|consumption)|translations|texts|access-explanation|users\/import\/|users\/email\/(check-emails|model)|(billing|stores)\/routes|billing\/(grants|business)\/|stores\/(apple|checks|google)\/|purchases\/links|apple-notifications|key-ring|file-settings|directory|accounts\/notes|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(actions|admin|commands)|operations\/console/
+  /features\/(alerts|api-keys|operators|settings|plans|content|webhooks)\/|\/server\/|api-key-guard|usage\/(model|service|consumption)|translations|texts|access-explanation|users\/import\/|users\/email\/(check-emails|model)|(billing|stores)\/routes|billing\/(grants|business)\/|stores\/(apple|checks|google|stripe\/(api|events|refresh|routes|status|purchases))|purchases\/links|apple-notifications|key-ring|file-settings|directory|accounts\/notes|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(actions|admin|commands)|operations\/console/
 /** A string literal, and the property or function that receives it. */
 const LITERAL = /(\w+:|\w+\()?\s*('(?:[^'\\\n]|\\.)+'|`[^`]+`)/g
 /** Documentation, and errors that only a developer's mistake causes. */
@@ -55,6 +55,7 @@ const FOR_DEVELOPERS = [
   'This session was opened with a sealed request: seal all its requests.',
   'Too many sealed requests at once. Try again in a moment.',
   'is not set up',
+  'must begin with an origin of CHECKOUT_ORIGINS',
   'must be a whole number from … to …',
   'must be one of …',
   'must be a duration such as month, 3 months, P1Y, P30D or lifetime',

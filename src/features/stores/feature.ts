@@ -33,6 +33,7 @@ import { stripeConditions, stripeMetrics } from './stripe/conditions.ts'
 import { stripeEvent } from './stripe/events/event.ts'
 import { CheckoutReply, CheckoutRequest, PortalRequest } from './stripe/model.ts'
 import { stripeRoutes } from './stripe/routes.ts'
+import { stripeGerman } from './stripe/translations.ts'
 
 type Needs = StoresNeeds & {
   billing: ReturnType<typeof createBillingParts<PlanLike>>
@@ -54,6 +55,7 @@ export const storesFeature = {
   conditions: { ...storeConditions, ...stripeConditions },
   metrics: { ...storeMetrics, ...stripeMetrics },
   plainPaths: storePlainPaths,
+  translations: { de: stripeGerman },
   clientModels: {
     AppStorePurchase,
     PlayStorePurchase,
