@@ -2,6 +2,7 @@ import { type Delivery, readDelivery } from '../../../src/features/billing/inbox
 import {
   addEvent,
   type FoldState,
+  toRow,
   toStored,
 } from '../../../src/features/billing/projection/fold-state.ts'
 import {
@@ -66,7 +67,7 @@ export function* addBilling(tables: Tables, insert: Insert, size: Size) {
       purchaseKey: key,
       customerId: appUserId,
       environment,
-      state: stored,
+      ...toRow(stored),
     })
     insert(purchaseOwners, { purchaseKey: key, customerId: appUserId })
   }

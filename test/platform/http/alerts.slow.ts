@@ -170,6 +170,28 @@ const others: [alert: string, bad: Record<string, string>, good: Record<string, 
     gauge('play_purchases_waiting', 1_001),
     gauge('play_purchases_waiting', 1_000),
   ],
+  [
+    'HomeportStripeRefused',
+    { 'homeport_stripe_deliveries_total{code="unauthenticated"}': '0+1x120' },
+    { 'homeport_stripe_deliveries_total{code="ok"}': '0+1x120' },
+  ],
+  ['HomeportStripeKeyRefused', gauge('stripe_key_refused', 1), gauge('stripe_key_refused', 0)],
+  [
+    'HomeportStripeEventsOld',
+    gauge('stripe_events_lag_seconds', 22_000),
+    gauge('stripe_events_lag_seconds', 21_000),
+  ],
+  ['HomeportStripeQueueLong', gauge('stripe_waiting', 1_001), gauge('stripe_waiting', 1_000)],
+  [
+    'HomeportStripeDeletionWaiting',
+    gauge('stripe_deletions_waiting', 1),
+    gauge('stripe_deletions_waiting', 0),
+  ],
+  [
+    'HomeportStripePriceDiffers',
+    gauge('stripe_price_problems', 1),
+    gauge('stripe_price_problems', 0),
+  ],
   ['HomeportRatesOld', gauge('rates_age_seconds', 6e5), gauge('rates_age_seconds', 5e5)],
   ['HomeportBackupOld', {}, gauge('backup_age_seconds', 1e5)],
 ]
