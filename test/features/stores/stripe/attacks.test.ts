@@ -18,6 +18,16 @@ function actBefore({ stripe }: StripeWorld, start: string, act: () => Promise<vo
   }
 }
 
+/** Holds the next request that begins so. */
+function holdRequest(world: StripeWorld, start: string) {
+  const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  actBefore(world, start, () => {
+    reached.resolve()
+    return released.promise
+  })
+  return { isReached: reached.promise, release: released.resolve }
+}
+
 async function deleteUser({ app, freshToken }: StripeWorld) {
   const json = { password: 'correct horse battery' }
   const token = await freshToken()
@@ -185,4 +195,27 @@ test('a customer’s running subscription is cancelled, not an earlier one', asy
   const second = await world.buy()
   await typeCommand(world.app, 'purchases cancel', [second.customer], { reason: 'fraud' })
   expect(await world.list()).toMatchObject([{ active: true, willRenew: false }, { active: false }])
+})
+
+test('a tab whose page opens while another tab decides leaves one page open', async () => {
+  await using world = await createStripeWorld()
+  const { db } = world.app.services
+  const post = holdRequest(world, 'POST /v1/checkout/sessions')
+  const first = world.checkOut('pro')
+  await post.isReached
+  const list = holdRequest(world, 'GET /v1/subscriptions')
+  const second = world.checkOut('team')
+  await list.isReached
+  // The page of the first tab is stored after the second one has looked for it.
+  const writing = Promise.withResolvers<void>()
+  const held = db.write(() => writing.promise)
+  post.release()
+  list.release()
+  // No request shows that both have come so far; less time would only detect less.
+  await Bun.sleep(200)
+  writing.resolve()
+  await held
+  const replies = await Promise.all([first, second])
+  const sessions = replies.flatMap(({ json }) => json.response?.sessionId ?? [])
+  expect(sessions.map((id) => world.stripe.session(id).status)).toEqual(['open'])
 })

@@ -51,7 +51,7 @@ export function createCheckout(deps: StripeContext & { customers: Customers; pri
     const isFirst = wereTried.length === 0 && !(await hasSubscribed(userId, request))
     const trialDays = isFirst ? plan.trialDays : 0
     const params = toParams({ userId, customer, priceId, trialDays, request })
-    const session = await sessions.create(buyer, request, params, open.attempt)
+    const session = await sessions.create(buyer, request, params, open.seen)
     return { ...session, overlapUntil }
   }
 

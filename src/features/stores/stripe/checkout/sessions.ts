@@ -35,15 +35,15 @@ export function createSessions({ db, api, objects, existingUsers, now, newId }: 
   async function findOpen(buyer: Buyer, request: CheckoutRequest, former: Json[]) {
     const { environment } = buyer
     const [known] = await db.read.select().from(stripeCheckouts).where(isOf(buyer))
-    if (!known) return { session: null, attempt: null }
-    const { attempt } = known
+    if (!known) return { session: null, seen: null }
+    const seen = toSeen(known)
     const isSame = known.request === toText(request)
     if (known.sessionId === null)
-      return { session: isSame && isRepeatable(known) ? await call(buyer, known) : null, attempt }
+      return { session: isSame && isRepeatable(known) ? await call(buyer, known) : null, seen }
     const path = `checkout/sessions/${known.sessionId}`
     const session = await api.call(environment, path)
     if (session['status'] === 'open' && isSame)
-      return { session: toReply(session, known.params as Params), attempt }
+      return { session: toReply(session, known.params as Params), seen }
     const closed =
       session['status'] === 'open'
         ? await api
@@ -52,7 +52,7 @@ export function createSessions({ db, api, objects, existingUsers, now, newId }: 
         : session
     if (closed['status'] === 'complete' && (await isUnderWay(closed)))
       throw await markComplete(environment, closed)
-    return { session: null, attempt }
+    return { session: null, seen }
 
     /** Whether a subscription that was just bought is not listed yet, or its bank debit is on its way. */
     async function isUnderWay({ subscription }: Json): Promise<boolean> {
@@ -80,14 +80,14 @@ export function createSessions({ db, api, objects, existingUsers, now, newId }: 
     buyer: Buyer,
     request: CheckoutRequest,
     params: Params,
-    /** The attempt that `findOpen` has seen: that of another tab may have been faster. */
+    /** What `findOpen` has seen: another tab may have been faster, or have its page since. */
     seen: string | null,
   ) {
     const row = await db.write(async (tx) => {
       const [user] = await existingUsers(tx, [buyer.userId])
       if (user === undefined) throw accountDeleted(buyer.userId)
       const [known] = await tx.select().from(stripeCheckouts).where(isOf(buyer))
-      if (known === undefined || known.attempt === seen) return store(tx, buyer, request, params)
+      if (known === undefined || toSeen(known) === seen) return store(tx, buyer, request, params)
       if (known.request !== toText(request)) throw overtaken()
       return known
     })
@@ -161,6 +161,10 @@ function toReply(session: Json, params: Params) {
     expiresAt: new Date(expiresAt).toISOString(),
     trialDays: Number(trialDays),
   }
+}
+
+function toSeen({ attempt, sessionId }: { attempt: string; sessionId: string | null }): string {
+  return `${attempt} ${sessionId}`
 }
 
 function toText({ plan, successUrl, cancelUrl, quantity = 1 }: CheckoutRequest): string {
