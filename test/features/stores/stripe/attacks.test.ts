@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { typeCommand } from '../../../support/commands.ts'
-import { createStripeWorld, type StripeWorld } from '../../../support/stripe/world.ts'
+import { publishPlans } from '../../../support/plans.ts'
+import { createStripeWorld, plan, type StripeWorld } from '../../../support/stripe/world.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -195,6 +196,21 @@ test('a customer’s running subscription is cancelled, not an earlier one', asy
   const second = await world.buy()
   await typeCommand(world.app, 'purchases cancel', [second.customer], { reason: 'fraud' })
   expect(await world.list()).toMatchObject([{ active: true, willRenew: false }, { active: false }])
+})
+
+test('an open page offers no trial to a user who has had one since', async () => {
+  await using world = await createStripeWorld()
+  const { pro } = world.prices
+  await publishPlans(world.app, [{ code: 'free' }, plan('pro', pro.id, { trialDays: 7 })])
+  const first = (await world.checkOut()).json.response
+  expect(first.trialDays).toBe(7)
+  const { customer } = world.stripe.session(first.sessionId)
+  const elsewhere = { price: pro, customer: world.stripe.customer(String(customer)), trialDays: 7 }
+  const bought = world.stripe.subscribe(elsewhere)
+  bought.cancel()
+  await world.drain()
+  expect((await world.checkOut()).json.response).toMatchObject({ trialDays: 0 })
+  expect(world.stripe.session(first.sessionId).status).toBe('expired')
 })
 
 test('a tab whose page opens while another tab decides leaves one page open', async () => {

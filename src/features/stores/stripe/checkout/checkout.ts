@@ -45,11 +45,11 @@ export function createCheckout(deps: StripeContext & { customers: Customers; pri
     const customer = await customers.require(userId, environment)
     const former = await checkStripe(userId, environment, plan, catalogue)
     const buyer = { userId, environment }
-    const open = await sessions.findOpen(buyer, request, former)
-    if (open.session !== null) return { ...open.session, overlapUntil }
     const wereTried = former.filter(({ status }) => !String(status).startsWith('incomplete'))
     const isFirst = wereTried.length === 0 && !(await hasSubscribed(userId, request))
     const trialDays = isFirst ? plan.trialDays : 0
+    const open = await sessions.findOpen(buyer, request, former, trialDays)
+    if (open.session !== null) return { ...open.session, overlapUntil }
     const params = toParams({ userId, customer, priceId, trialDays, request })
     const session = await sessions.create(buyer, request, params, open.seen)
     return { ...session, overlapUntil }

@@ -32,12 +32,19 @@ export function createSessions({ db, api, objects, existingUsers, now, newId }: 
   return { findOpen, create }
 
   /** The page of the same request, if it is still open. Closes that of another request. Throws 409 if it was paid. */
-  async function findOpen(buyer: Buyer, request: CheckoutRequest, former: Json[]) {
+  async function findOpen(
+    buyer: Buyer,
+    request: CheckoutRequest,
+    former: Json[],
+    trialDays: number,
+  ) {
     const { environment } = buyer
     const [known] = await db.read.select().from(stripeCheckouts).where(isOf(buyer))
     if (!known) return { session: null, seen: null }
     const seen = toSeen(known)
-    const isSame = known.request === toText(request)
+    // The user may have had a trial elsewhere since.
+    const isSame =
+      known.request === toText(request) && readTrialDays(known.params as Params) === trialDays
     if (known.sessionId === null)
       return { session: isSame && isRepeatable(known) ? await call(buyer, known) : null, seen }
     const path = `checkout/sessions/${known.sessionId}`
@@ -154,13 +161,17 @@ function toReply(session: Json, params: Params) {
   const expiresAt = time(session['expires_at'])
   if (url === null || sessionId === null || expiresAt === null)
     throw new StripeApiError('unreadable')
-  const { trial_period_days: trialDays = 0 } = params['subscription_data'] as Params
   return {
     url,
     sessionId,
     expiresAt: new Date(expiresAt).toISOString(),
-    trialDays: Number(trialDays),
+    trialDays: readTrialDays(params),
   }
+}
+
+function readTrialDays(params: Params): number {
+  const { trial_period_days: trialDays = 0 } = params['subscription_data'] as Params
+  return Number(trialDays)
 }
 
 function toSeen({ attempt, sessionId }: { attempt: string; sessionId: string | null }): string {
