@@ -97,21 +97,6 @@ test('a test exists for every alert', async () => {
   expect([...names].map(([, name = '']) => name).filter((name) => !tested.has(name))).toEqual([])
 })
 
-function replies(bad: string, good: string): Record<string, string> {
-  const name = 'homeport_http_replies_total'
-  return { [`${name}{class="5xx"}`]: bad, [`${name}{class="2xx"}`]: good }
-}
-
-function durations(fast: string): Record<string, string> {
-  const name = 'homeport_http_request_duration_seconds'
-  const route = 'route="/api/user/profile/v1"'
-  return { [`${name}_bucket{${route},le="0.5"}`]: fast, [`${name}_count{${route}}`]: '0+60x120' }
-}
-
-function denials(wrong: string): Record<string, string> {
-  return { 'homeport_denials_total{reason="wrong_password"}': wrong }
-}
-
 /** Returns the text of `/metrics` once it has counted `count` deliveries with `code`. */
 async function metricsOf(app: TestApp, code = '', count = 0): Promise<string> {
   const counted = new RegExp(
