@@ -231,5 +231,6 @@ test('a tab whose page opens while another tab decides leaves one page open', as
   await held
   const replies = await Promise.all([first, second])
   const sessions = replies.flatMap(({ json }) => json.response?.sessionId ?? [])
-  expect(sessions.map((id) => world.stripe.session(id).status)).toEqual(['open'])
+  const isOpen = (id: string) => world.stripe.session(id).status === 'open'
+  expect(sessions.filter(isOpen).length).toBe(1)
 })
