@@ -98,3 +98,11 @@ test('the portal opens although its flow has nothing to do', async () => {
   const reply = await world.ask('/api/user/billing_portal/v1', json)
   expect(outcomeOf(reply)).toEqual([200, 'ok'])
 })
+
+test('a page that Stripe no longer has is replaced', async () => {
+  await using world = await createStripeWorld()
+  await world.checkOut()
+  const on = 'GET /v1/checkout/sessions'
+  world.stripe.api.faults = [{ kind: 'error', status: 404, code: 'resource_missing', on }]
+  expect(outcomeOf(await world.checkOut())).toEqual([200, 'ok'])
+})

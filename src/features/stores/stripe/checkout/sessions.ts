@@ -48,7 +48,8 @@ export function createSessions({ db, api, objects, existingUsers, now, newId }: 
     if (known.sessionId === null)
       return { session: isSame && isRepeatable(known) ? await call(buyer, known) : null, seen }
     const path = `checkout/sessions/${known.sessionId}`
-    const session = await api.call(environment, path)
+    // Its data may have been deleted at Stripe, as that of a sandbox.
+    const session = await api.call(environment, path).catch(ignoreUnknown)
     if (session['status'] === 'open' && isSame)
       return { session: toReply(session, known.params as Params), seen }
     const closed =
@@ -167,6 +168,11 @@ function toReply(session: Json, params: Params) {
     expiresAt: new Date(expiresAt).toISOString(),
     trialDays: readTrialDays(params),
   }
+}
+
+function ignoreUnknown(error: unknown): Json {
+  if (error instanceof StripeApiError && error.reason === 'unknown') return {}
+  throw error
 }
 
 function readTrialDays(params: Params): number {
