@@ -66,6 +66,11 @@ const LIVES: Record<string, Step[]> = {
     (it) => it.refund(),
     (it) => it.renew(),
   ],
+  'changes its price while its collection is paused': [
+    (it) => it.pauseCollection('void'),
+    (it) => it.renew(),
+    (it, w) => it.switchPrice(w.prices.team, 'always_invoice'),
+  ],
   'is refunded in part': [(it) => it.refund({ amount: 100 })],
   'is refunded for an earlier period': [(it) => it.renew(), (it) => it.refund({ earlier: 1 })],
   'is disputed and lost': [(it) => it.loseDispute(it.dispute())],

@@ -23,6 +23,8 @@ export type SubscriptionDocument = {
   /** Since when payments have failed: access lasts only through one grace period. */
   unpaidSince?: number
   userId?: string
+  /** The invoice of the period was voided. */
+  isVoided?: true
   /** The item is no longer part of the subscription. */
   isRemoved?: true
 }
@@ -123,7 +125,7 @@ const PAUSED = { willRenew: false, expirationReason: 'SUBSCRIPTION_PAUSED' }
 /** https://docs.stripe.com/billing/subscriptions/overview#subscription-statuses */
 function describeState(document: SubscriptionDocument): State {
   const { subscription, item, askedAt } = document
-  const { status, pause, invoice } = subscription
+  const { status, pause } = subscription
   const resumesAt = pause?.resumesAt ?? null
   if (document.isRemoved || item.quantity === 0) {
     return {
@@ -153,8 +155,7 @@ function describeState(document: SubscriptionDocument): State {
       return { ...running, ...describeEnd(document) }
     default: {
       if (pause?.behavior !== 'void') return running
-      const isOver = invoice?.status === 'void' && invoice.isOfCycle
-      const ended = isOver ? { ...PAUSED, endedAt: item.startsAt } : {}
+      const ended = document.isVoided ? { ...PAUSED, endedAt: item.startsAt } : {}
       return { ...running, willRenew: false, autoResumeAt: resumesAt, ...ended }
     }
   }

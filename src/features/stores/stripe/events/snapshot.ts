@@ -54,6 +54,7 @@ export function readSnapshots({ subscription, known, ...input }: SnapshotInput):
     const earlier = before?.startsAt === item.startsAt ? before : null
     const isOfPeriod = covers(invoice, item) && (invoice?.isOfCycle || earlier === null)
     const invoiceId = (isOfPeriod ? invoice?.id : earlier?.invoiceId) ?? null
+    const isVoided = invoice?.isOfCycle ? invoice.status === 'void' : earlier?.isVoided === true
     const document: SubscriptionDocument = {
       subscription: shared,
       item,
@@ -66,6 +67,7 @@ export function readSnapshots({ subscription, known, ...input }: SnapshotInput):
       graceDays,
       ...(unpaidSince === null ? {} : { unpaidSince }),
       ...(userId === null ? {} : { userId }),
+      ...(isVoided ? { isVoided } : {}),
       ...(isRemoved ? { isRemoved } : {}),
     }
     const event = stripeEvent(document)
@@ -82,10 +84,11 @@ export function readSnapshots({ subscription, known, ...input }: SnapshotInput):
       willRenew: event.willRenew === true,
       isOver: event.endedAt !== null,
       unpaidSince,
+      isVoided,
     }
     const typed = { ...document, type: chooseType(before, after) }
     const bytes = Buffer.from(JSON.stringify(typed))
-    const content = [shared, item, share, graceDays, userId, isRemoved]
+    const content = [shared, item, share, graceDays, userId, isRemoved, isVoided]
     const hash = sha256(JSON.stringify(content), 'hex')
     return {
       item: after,

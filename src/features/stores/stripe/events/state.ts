@@ -76,6 +76,8 @@ export type KnownItem = Pick<StripeItem, 'id' | 'productId' | 'priceId' | 'quant
   isOver: boolean
   /** Since when payments have failed, in ms; null if the last one has not. */
   unpaidSince: number | null
+  /** Whether the invoice of the period was voided, by a pause. */
+  isVoided: boolean
 }
 
 /** What `readSubscription` needs to know. */
