@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { list, parseChoice, wholeNumber } from './values.ts'
+import { hasNoSpaces, list, parseChoice, wholeNumber } from './values.ts'
 
 /** `expected`: what an error says that the value must be. `parse`: undefined for invalid text. */
 type Kind<T> = {
@@ -63,6 +63,15 @@ export function text(expected: string, pattern = /^/): Kind<string | null> {
 /** Values separated by commas, all of which must be valid. */
 export function listKind(expected: string, isValid: (part: string) => boolean): Kind<string[]> {
   return value(`${expected}, separated by commas`, (given) => list(given, isValid), [])
+}
+
+/** A secret, or two separated by a comma while it is replaced. */
+export function rotatingSecret(expected: string): Kind<string[]> {
+  const parse = (given: string) => {
+    const secrets = list(given, hasNoSpaces)
+    return secrets && secrets.length <= 2 ? secrets : undefined
+  }
+  return value(`${expected}, or two as "a,b"`, parse, [])
 }
 
 export function choice<const T extends string>(choices: readonly T[]): Kind<T | null>

@@ -94,6 +94,11 @@ export function externalUrl(text: string): string | undefined {
   return url && isSecureInTransit(url) ? url.href : undefined
 }
 
+/** As `externalUrl`, without a slash at the end: paths are added to it. */
+export function baseUrl(text: string): string | undefined {
+  return externalUrl(text)?.replace(/\/+$/, '')
+}
+
 /** Whether traffic to a URL is encrypted or stays on this machine. */
 export function isSecureInTransit({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))

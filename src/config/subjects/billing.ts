@@ -1,18 +1,11 @@
-import { choice, setting, text, value } from '../setting.ts'
-import { externalUrl, hasNoSpaces, list } from '../values.ts'
+import { choice, rotatingSecret, setting, text, value } from '../setting.ts'
+import { baseUrl } from '../values.ts'
 import { EXTERNAL_URL } from './network.ts'
 
 export const billingSettings = {
   webhookTokens: setting(
     'WEBHOOK_TOKEN',
-    value(
-      'one token, or two as "a,b"',
-      (given) => {
-        const tokens = list(given, hasNoSpaces)
-        return tokens && tokens.length <= 2 ? tokens : undefined
-      },
-      [],
-    ),
+    rotatingSecret('one token'),
     'the billing provider’s token, required for its webhook; two, separated by a comma, during a rotation',
     { page: 'billing.md' },
   ),
@@ -28,11 +21,7 @@ export const billingSettings = {
   ),
   rcApiUrl: setting(
     'RC_API_URL',
-    value(
-      EXTERNAL_URL,
-      (given) => externalUrl(given)?.replace(/\/+$/, ''),
-      'https://api.revenuecat.com',
-    ),
+    value(EXTERNAL_URL, baseUrl, 'https://api.revenuecat.com'),
     'another address of that API',
     { shown: 'RevenueCat’s' },
   ),

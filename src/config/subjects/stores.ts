@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import type { JWK } from 'jose'
 import { isExposed } from '../../lib/files/file-exposure.ts'
 import { choice, integer, listKind, setting, type ValuesOf, value } from '../setting.ts'
-import { externalUrl, hasNoSpaces } from '../values.ts'
+import { baseUrl, hasNoSpaces } from '../values.ts'
 
 /** When the server acknowledges a Google purchase; `never`: the app does. */
 const ACKNOWLEDGEMENTS = ['recorded', 'claimed', 'never'] as const
@@ -11,7 +11,7 @@ const ACKNOWLEDGEMENTS = ['recorded', 'claimed', 'never'] as const
 /** Whether a purchase moves to another user who submits it; `on-request`: only if the app asks the user first. */
 const TRANSFERS = ['on-request', 'never', 'always'] as const
 
-const API_URL = value('a URL', apiUrl)
+const API_URL = value('a URL', baseUrl)
 const INTERNAL = { isInternal: true }
 
 export const storeSettings = {
@@ -191,10 +191,6 @@ function serviceAccountFile(path: string): ServiceAccount | undefined {
 function readPrivate(path: string): Buffer {
   if (isExposed(statSync(path), 0o077)) throw new Error('others can read the file')
   return readFileSync(path)
-}
-
-function apiUrl(text: string): string | undefined {
-  return externalUrl(text)?.replace(/\/+$/, '')
 }
 
 function isPackageName(text: string): boolean {

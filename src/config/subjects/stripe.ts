@@ -1,16 +1,19 @@
-import { choice, flag, integer, listKind, setting, text, type ValuesOf, value } from '../setting.ts'
-import { externalUrl, hasNoSpaces, list, origin } from '../values.ts'
+import {
+  choice,
+  flag,
+  integer,
+  listKind,
+  rotatingSecret,
+  setting,
+  text,
+  type ValuesOf,
+  value,
+} from '../setting.ts'
+import { baseUrl, origin } from '../values.ts'
 
 const LIVE_KEY = text('a live key of Stripe, such as rk_live_…', /^[rs]k_live_\w+$/)
 const TEST_KEY = text('a test key of Stripe, such as rk_test_…', /^[rs]k_test_\w+$/)
-const SIGNING_SECRETS = value(
-  'a secret such as whsec_…, or two as "a,b"',
-  (given) => {
-    const secrets = list(given, hasNoSpaces)
-    return secrets && secrets.length <= 2 ? secrets : undefined
-  },
-  [],
-)
+const SIGNING_SECRETS = rotatingSecret('a secret such as whsec_…')
 
 export const stripeSettings = {
   stripeKey: setting(
@@ -61,12 +64,9 @@ export const stripeSettings = {
     text('the id of a portal configuration at Stripe', /^bpc_\w+$/),
     'another configuration of the customer portal than the default one',
   ),
-  stripeApiUrl: setting(
-    'STRIPE_API_URL',
-    value('a URL', (given) => externalUrl(given)?.replace(/\/+$/, '')),
-    'another host than Stripe’s',
-    { isInternal: true },
-  ),
+  stripeApiUrl: setting('STRIPE_API_URL', value('a URL', baseUrl), 'another host than Stripe’s', {
+    isInternal: true,
+  }),
 }
 
 export type StripeSettings = ValuesOf<typeof stripeSettings>
