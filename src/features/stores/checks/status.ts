@@ -6,7 +6,7 @@ import type { PlayStatus } from '../google/status.ts'
 import { APP_STORE_PATH } from '../model.ts'
 import type { StripeStatus } from '../stripe/status.ts'
 import type { StoreApps } from './apps.ts'
-import { findProblem, type StoreCheck } from './store-check.ts'
+import { findProblem, NO_URL, notificationUrl, type StoreCheck } from './store-check.ts'
 
 type StoreStatusDeps = {
   apps: AppStoreApp[]
@@ -30,10 +30,10 @@ const NO_APPS =
   'Set APP_STORE_APPS to the bundle id and Apple ID of the app, such as com.example.app:1234567890.'
 const NO_KEY =
   'Set APP_STORE_ISSUER_ID, APP_STORE_KEY_ID and APP_STORE_KEY_FILE to a key from App Store Connect → Users and Access → Integrations → In-App Purchase. Without it, lost notifications are not found.'
-const NO_URL = 'Set BASE_URL to the public address of this server, beginning with https://.'
 
 export function createStoreStatus(deps: StoreStatusDeps) {
   const { apps, storeApps, appStore, publicUrl, playStatus, stripeStatus, now } = deps
+  const url = notificationUrl(publicUrl, APP_STORE_PATH)
   return { read, check, test }
 
   /** Each app, with its last notification and the time up to which its history is complete. */
@@ -54,7 +54,7 @@ export function createStoreStatus(deps: StoreStatusDeps) {
     }
     const play = await playStatus.read()
     const stripe = (await stripeStatus?.read()) ?? null
-    return { url: webhookUrl(), hasApiKey: appStore !== null, apps: described, play, stripe }
+    return { url, hasApiKey: appStore !== null, apps: described, play, stripe }
   }
 
   /** Checks the stores that are set up; the App Store and Google Play if none is. */
@@ -71,7 +71,6 @@ export function createStoreStatus(deps: StoreStatusDeps) {
 
   /** Checks the settings, and that Apple accepts the key. */
   async function checkAppStore(): Promise<StoreCheck[]> {
-    const url = webhookUrl()
     const settings = [
       { what: 'Apps', fault: apps.length === 0 ? NO_APPS : null },
       { what: `Notification URL ${url ?? ''}`.trim(), fault: url === null ? NO_URL : null },
@@ -111,10 +110,6 @@ export function createStoreStatus(deps: StoreStatusDeps) {
       if (now().getTime() > end) throw new Error('Apple has not sent the notification in a minute.')
       await Bun.sleep(TEST_POLL_MS)
     }
-  }
-
-  function webhookUrl(): string | null {
-    return publicUrl?.startsWith('https://') ? `${publicUrl}${APP_STORE_PATH}` : null
   }
 }
 

@@ -1,6 +1,13 @@
 /** `fault`: what is wrong and what to do; null if the check passed. */
 export type StoreCheck = { what: string; fault: string | null }
 
+export const NO_URL = 'Set BASE_URL to the public address of this server, beginning with https://.'
+
+/** Where a store sends its notifications; null unless `publicUrl` has https. `path`: with its slash. */
+export function notificationUrl(publicUrl: string | null, path: string): string | null {
+  return publicUrl?.startsWith('https://') ? publicUrl + path : null
+}
+
 /** Null if it throws none. */
 export async function findProblem(work: () => Promise<void>): Promise<string | null> {
   try {

@@ -1,5 +1,5 @@
 import { playApp, type StoreApps } from '../checks/apps.ts'
-import { findProblem, type StoreCheck } from '../checks/store-check.ts'
+import { findProblem, notificationUrl, type StoreCheck } from '../checks/store-check.ts'
 import { PLAY_PATH } from '../model.ts'
 import { PlayApiError } from './api/api-error.ts'
 import type { Play } from './play.ts'
@@ -30,6 +30,7 @@ const NO_PUSH_YET =
 const PROBE_TOKEN = 'homeport-checks-its-permissions'
 
 export function createPlayStatus({ play, storeApps, publicUrl, now }: PlayStatusDeps) {
+  const url = notificationUrl(publicUrl, PLAY_PATH)
   return { isSetUp: play !== null, read, check }
 
   /** Null if Google Play is not set up. Times are ISO 8601. */
@@ -46,7 +47,7 @@ export function createPlayStatus({ play, storeApps, publicUrl, now }: PlayStatus
     }
     const oldest = await play.purchases.oldestUnacknowledged()
     return {
-      url: webhookUrl(),
+      url,
       audience: play.audience,
       packages,
       waiting: await play.purchases.countDue(),
@@ -69,7 +70,6 @@ export function createPlayStatus({ play, storeApps, publicUrl, now }: PlayStatus
       })
     }
     const { audience, pushAccount, lastRefusal } = play
-    const url = webhookUrl()
     checks.push({
       what: `Push URL ${url ?? ''}`.trim(),
       fault: url === null ? NO_AUDIENCE : null,
@@ -106,9 +106,5 @@ export function createPlayStatus({ play, storeApps, publicUrl, now }: PlayStatus
 
   function readApp(packageName: string) {
     return storeApps.read(playApp(packageName))
-  }
-
-  function webhookUrl(): string | null {
-    return publicUrl?.startsWith('https://') ? publicUrl + PLAY_PATH : null
   }
 }

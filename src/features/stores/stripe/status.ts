@@ -4,7 +4,7 @@ import {
   storedEnvironment,
 } from '../../billing/environment.ts'
 import type { StoreApp } from '../checks/apps.ts'
-import { findProblem, type StoreCheck } from '../checks/store-check.ts'
+import { findProblem, NO_URL, notificationUrl, type StoreCheck } from '../checks/store-check.ts'
 import { toList } from '../json.ts'
 import type { Prices } from './api/prices.ts'
 import type { StripeContext } from './context.ts'
@@ -15,7 +15,6 @@ export type StripeStatus = ReturnType<typeof createStripeStatus>
 
 const NO_SECRET =
   'Set STRIPE_WEBHOOK_SECRET to the signing secret of the webhook. Without it, a purchase may take an hour to be seen.'
-const NO_URL = 'Set BASE_URL to the public address of this server, beginning with https://.'
 
 /** What `stores check` tries: reading needs the same permissions as the work. */
 const PERMISSIONS = {
@@ -42,6 +41,7 @@ export function createStripeStatus(
 ) {
   const { api, objects, prices, storeApps, secrets, publicUrl, now } = deps
   const environments = ENVIRONMENTS.map(storedEnvironment).filter(api.hasKey)
+  const webhookUrl = notificationUrl(publicUrl, STRIPE_PATH)
   return { read, check, readLag }
 
   /** Times are ISO 8601. */
@@ -56,7 +56,7 @@ export function createStripeStatus(
       })
     }
     return {
-      url: webhookUrl(),
+      url: webhookUrl,
       serverId: deps.serverId,
       eventTypes: EVENT_TYPES,
       environments: described,
@@ -69,8 +69,8 @@ export function createStripeStatus(
   async function check(): Promise<StoreCheck[]> {
     const checks: StoreCheck[] = [
       {
-        what: `Webhook URL ${webhookUrl() ?? ''}`.trim(),
-        fault: webhookUrl() === null ? NO_URL : null,
+        what: `Webhook URL ${webhookUrl ?? ''}`.trim(),
+        fault: webhookUrl === null ? NO_URL : null,
       },
     ]
     for (const environment of environments) {
@@ -100,7 +100,7 @@ export function createStripeStatus(
   function findWebhookProblem(environment: StoredEnvironment) {
     return findProblem(async () => {
       const { data } = await api.call(environment, 'webhook_endpoints', { params: { limit: 100 } })
-      const endpoint = toList(data).find(({ url }) => url === webhookUrl())
+      const endpoint = toList(data).find(({ url }) => url === webhookUrl)
       if (!endpoint) throw new Error('Stripe has no webhook with the URL above.')
       if (endpoint['status'] !== 'enabled') throw new Error('The webhook is disabled at Stripe.')
       const enabled = endpoint['enabled_events']
@@ -115,9 +115,5 @@ export function createStripeStatus(
     if (!api.hasKey('PRODUCTION')) return null
     const { completeUntil } = await storeApps.read(stripeApp('PRODUCTION'))
     return completeUntil && Math.round((now().getTime() - completeUntil.getTime()) / 1000)
-  }
-
-  function webhookUrl(): string | null {
-    return publicUrl?.startsWith('https://') ? `${publicUrl}${STRIPE_PATH}` : null
   }
 }
