@@ -3,7 +3,7 @@ import { defineAction } from '../../platform/actions/action.ts'
 import { closedObject, literalUnion, time } from '../../platform/http/replies/envelope.ts'
 import { ENVIRONMENTS, storedEnvironment } from '../billing/environment.ts'
 import { formatChecks, hasProblem } from './checks/store-check.ts'
-import { asReply, requireKey } from './purchases/links.ts'
+import { requireKey, throwAsReply } from './purchases/links.ts'
 import type { Stores } from './stores.ts'
 
 const test = defineAction({
@@ -79,9 +79,5 @@ const catchUp = defineAction({
       ].join('\n'),
   },
 })
-
-function throwAsReply(error: unknown): never {
-  throw asReply(error)
-}
 
 export const storeActions = [test, catchUp]

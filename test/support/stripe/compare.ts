@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import { readPurchase } from '../../../src/features/billing/projection/fold-state.ts'
-import { computeAccess } from '../../../src/features/billing/purchases/access.ts'
+import { assessPurchases } from '../../../src/features/billing/purchases/access.ts'
 import type { Purchase } from '../../../src/features/billing/purchases/purchase.ts'
 import type { Truth } from './truth.ts'
 import type { StripeWorld } from './world.ts'
@@ -41,7 +41,7 @@ export function describeBooks(truth: Truth) {
 export function describeKnown(key: string, purchase: Purchase, now: number): Described {
   return {
     key,
-    hasAccess: computeAccess(purchase, now, 0).active,
+    hasAccess: assessPurchases([purchase], now).some(({ active }) => active),
     price: purchase.priceId,
     quantity: purchase.quantity,
     willRenew: purchase.willRenew,

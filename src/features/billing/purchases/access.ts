@@ -112,7 +112,7 @@ export function activeEntitlementIds(purchases: PurchaseAccess[]): string[] {
   return computeEntitlements(purchases).flatMap(({ id, active }) => (active ? [id] : []))
 }
 
-export function computeAccess<T extends Purchase>(
+function computeAccess<T extends Purchase>(
   purchase: T,
   now: number,
   graceMs: number,

@@ -190,13 +190,13 @@ const NO_TOKEN =
   'Homeport has no purchase token for this purchase: the app must submit it, or it has expired at Google.'
 
 /** Says what to do. */
-export function asReply(error: unknown): unknown {
+function asReply(error: unknown): unknown {
   return [AppleApiError, PlayApiError, StripeApiError].some((kind) => error instanceof kind)
     ? new AppError('unavailable', (error as Error).message)
     : error
 }
 
-function throwAsReply(error: unknown): never {
+export function throwAsReply(error: unknown): never {
   throw asReply(error)
 }
 

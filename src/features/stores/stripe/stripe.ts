@@ -33,7 +33,7 @@ export function createStripe(deps: StripeDeps) {
   const context = { ...deps, api }
   const customers = createCustomers(context)
   const charges = createCharges(context)
-  const { refresh } = createRefresh({ ...context, customers, charges })
+  const refresh = createRefresh({ ...context, customers, charges })
   const queue = createStripeQueue({ ...context, refresh })
   const prices = createPrices(context)
   return {

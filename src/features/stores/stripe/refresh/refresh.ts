@@ -22,7 +22,7 @@ import {
 import type { Charges } from './charges.ts'
 import type { StripeObject } from './objects.ts'
 
-export type RefreshObject = ReturnType<typeof createRefresh>['refresh']
+export type RefreshObject = ReturnType<typeof createRefresh>
 
 const QUIET_MS = 7 * DAY_MS
 const MAX_DELAY_MS = 10 * MINUTE_MS
@@ -44,7 +44,7 @@ const PATHS: Record<string, string> = {
 /** Queries Stripe about a leased object and records the response, or does there what the object's task says. */
 export function createRefresh(deps: StripeContext & { customers: Customers; charges: Charges }) {
   const { db, api, objects, customers, charges, snapshots, eventInbox, listPlans, now } = deps
-  return { refresh, record }
+  return refresh
 
   /** Throws `StripeApiError`. */
   async function refresh(object: StripeObject, signal?: AbortSignal): Promise<KnownItem[]> {
