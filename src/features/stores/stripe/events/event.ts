@@ -3,7 +3,6 @@ import type { StoredEnvironment } from '../../../billing/environment.ts'
 import { type BillingEvent, NO_EVENT } from '../../../billing/inbox/event.ts'
 import { unreadable } from '../../../billing/inbox/event-problem.ts'
 import { toMoney } from '../api/currencies.ts'
-import { type NotificationDocument, notificationEvent } from './notification.ts'
 import type { StripeItem, StripeSubscription } from './state.ts'
 
 /** A response about one item of a subscription. Times in ms. */
@@ -42,9 +41,14 @@ export type ChargeDocument = {
   paidBack: { amount: number; currency: string } | null
 }
 
+type NotificationDocument = {
+  notification: { id: string; type: string; at: number | null; object: string }
+  environment: StoredEnvironment
+}
+
 type UnreadableDocument = { unreadable: string; askedAt: number }
 
-type StripeDocument =
+export type StripeDocument =
   | SubscriptionDocument
   | ChargeDocument
   | UnreadableDocument
@@ -221,6 +225,19 @@ function chargeEvent(document: ChargeDocument): BillingEvent {
     originalTransactionId: itemId,
     cancelReason: reason,
     paidBack: paidBack && toMoney(paidBack.currency, paidBack.amount),
+  }
+}
+
+/** It has no effect: Homeport then queries the subscription. */
+function notificationEvent({ notification, environment }: NotificationDocument): BillingEvent {
+  return {
+    ...NO_EVENT,
+    id: notification.id,
+    type: `STRIPE_${notification.type.toUpperCase().replaceAll('.', '_')}`.slice(0, 255),
+    at: notification.at,
+    environment,
+    hasEnvironment: true,
+    store: 'STRIPE',
   }
 }
 

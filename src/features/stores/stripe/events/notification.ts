@@ -1,13 +1,8 @@
-import { sha256 } from '../../../../lib/crypto/hash.ts'
 import { type Json, toObject } from '../../../../lib/text/json.ts'
 import type { StoredEnvironment } from '../../../billing/environment.ts'
-import {
-  type BillingEvent,
-  type Delivery,
-  NO_EVENT,
-  readAppUserId,
-} from '../../../billing/inbox/event.ts'
+import { type Delivery, readAppUserId } from '../../../billing/inbox/event.ts'
 import { text } from '../../json.ts'
+import { toDelivery } from './delivery.ts'
 import { time } from './state.ts'
 
 /** The types of events that the webhook needs. */
@@ -47,11 +42,6 @@ export type Notification = {
   target: Target | null
 }
 
-export type NotificationDocument = {
-  notification: { id: string; type: string; at: number | null; object: string }
-  environment: StoredEnvironment
-}
-
 const OBJECT_ID = /^(sub|cs|in|ch|py|re|pyr|dp|du|cus)_\w{1,250}$/
 
 export function isObjectId(id: string | null): id is string {
@@ -69,32 +59,12 @@ export function readNotification(body: Json, environment: StoredEnvironment): No
   const created = body['created']
   const at = typeof created === 'string' ? Date.parse(created) || null : time(created)
   const document = { notification: { id, type, at, object: objectId }, environment }
-  const bytes = Buffer.from(JSON.stringify(document))
   return {
-    delivery: {
-      provider: 'stripe',
-      event: notificationEvent(document),
-      bytes,
-      hash: sha256(bytes, 'hex'),
-    },
+    delivery: toDelivery(document),
     type,
     isLive: body['livemode'] === true,
     isForeign: text(body['account'] ?? body['context']) !== null,
     target: EVENT_TYPES.includes(type) ? findTarget(objectId, object) : null,
-  }
-}
-
-/** It has no effect: Homeport then queries the subscription. */
-export function notificationEvent(document: NotificationDocument): BillingEvent {
-  const { notification, environment } = document
-  return {
-    ...NO_EVENT,
-    id: notification.id,
-    type: `STRIPE_${notification.type.toUpperCase().replaceAll('.', '_')}`.slice(0, 255),
-    at: notification.at,
-    environment,
-    hasEnvironment: true,
-    store: 'STRIPE',
   }
 }
 

@@ -1,6 +1,6 @@
-import { sha256 } from '../../../../lib/crypto/hash.ts'
 import type { StoredEnvironment } from '../../../billing/environment.ts'
 import type { Delivery } from '../../../billing/inbox/event.ts'
+import { toDelivery } from './delivery.ts'
 import { findDueDate, type SubscriptionDocument, stripeEvent } from './event.ts'
 import type { KnownItem, StripeItem, StripeSubscription } from './state.ts'
 
@@ -26,13 +26,14 @@ export function readSnapshots({ subscription, known, ...input }: SnapshotInput):
     const share = total === 0 ? Number(at === 0) : (item.amount * item.quantity) / total
     return read(item, share, false)
   })
-  const removed = known.filter(({ id, isOver }) => !isOver && !current.some((one) => one.id === id))
-  const others = known.filter(({ id, isOver }) => isOver && !current.some((one) => one.id === id))
-  const ended = removed.map((item) => read({ ...item, amount: 0, currency: '' }, 0, true))
+  const gone = known.filter(({ id }) => !current.some((one) => one.id === id))
+  const ended = gone
+    .filter(({ isOver }) => !isOver)
+    .map((item) => read({ ...item, amount: 0, currency: '' }, 0, true))
   const changed = [...snapshots, ...ended]
   return {
     deliveries: changed.map(({ delivery }) => delivery),
-    items: [...changed.map(({ item }) => item), ...others],
+    items: [...changed.map(({ item }) => item), ...gone.filter(({ isOver }) => isOver)],
   }
 
   /** An item that replaces an unpaid one has no grace period of its own. */
@@ -87,13 +88,8 @@ export function readSnapshots({ subscription, known, ...input }: SnapshotInput):
       isVoided,
     }
     const typed = { ...document, type: chooseType(before, after) }
-    const bytes = Buffer.from(JSON.stringify(typed))
     const content = [shared, item, share, graceDays, userId, isRemoved, isVoided]
-    const hash = sha256(JSON.stringify(content), 'hex')
-    return {
-      item: after,
-      delivery: { provider: 'stripe' as const, event: stripeEvent(typed), bytes, hash },
-    }
+    return { item: after, delivery: toDelivery(typed, content) }
   }
 }
 

@@ -1,11 +1,11 @@
-import { sha256 } from '../../../../lib/crypto/hash.ts'
 import { type Json, toObject } from '../../../../lib/text/json.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../../lib/time/durations.ts'
 import type { Tx } from '../../../../platform/db/db.ts'
 import { retryDelay } from '../../../../platform/queue/retry-delay.ts'
 import { text, toList } from '../../json.ts'
 import type { StripeContext } from '../context.ts'
-import { type ChargeDocument, stripeEvent } from '../events/event.ts'
+import { toDelivery } from '../events/delivery.ts'
+import type { ChargeDocument } from '../events/event.ts'
 import { findTarget } from '../events/notification.ts'
 import type { StripeObject } from './objects.ts'
 
@@ -122,14 +122,7 @@ export function createCharges({ db, api, objects, eventInbox, now }: StripeConte
   }
 
   async function recordEvent(tx: Tx, document: ChargeDocument) {
-    const bytes = Buffer.from(JSON.stringify(document))
     const { at: _at, ...content } = document
-    const hash = sha256(JSON.stringify(content), 'hex')
-    await eventInbox.recordOnce(tx, {
-      provider: 'stripe',
-      event: stripeEvent(document),
-      bytes,
-      hash,
-    })
+    await eventInbox.recordOnce(tx, toDelivery(document, content))
   }
 }

@@ -1,4 +1,3 @@
-import { sha256 } from '../../../../lib/crypto/hash.ts'
 import type { Json } from '../../../../lib/text/json.ts'
 import { DAY_MS, MINUTE_MS } from '../../../../lib/time/durations.ts'
 import type { Tx } from '../../../../platform/db/db.ts'
@@ -9,7 +8,7 @@ import { computeRefresh } from '../../checks/schedule.ts'
 import { StripeApiError } from '../api/api-error.ts'
 import type { Customers } from '../checkout/customers.ts'
 import type { StripeContext } from '../context.ts'
-import { stripeEvent } from '../events/event.ts'
+import { toDelivery } from '../events/delivery.ts'
 import { findTarget } from '../events/notification.ts'
 import { readSnapshots, toPurchaseKey } from '../events/snapshot.ts'
 import {
@@ -191,15 +190,7 @@ export function createRefresh(deps: StripeContext & { customers: Customers; char
   }
 
   async function recordUnreadable(tx: Tx, { id }: StripeObject) {
-    const document = { unreadable: id, askedAt: now().getTime() }
-    const bytes = Buffer.from(JSON.stringify(document))
-    const hash = sha256(bytes, 'hex')
-    await eventInbox.recordOnce(tx, {
-      provider: 'stripe',
-      event: stripeEvent(document),
-      bytes,
-      hash,
-    })
+    await eventInbox.recordOnce(tx, toDelivery({ unreadable: id, askedAt: now().getTime() }))
   }
 
   function planAfter({ status, items }: StripeSubscription, attempts: number) {
