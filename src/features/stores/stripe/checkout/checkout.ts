@@ -94,8 +94,7 @@ export function createCheckout(deps: StripeContext & { customers: Customers; pri
     const live = found.filter((one) => LIVE.includes(String(one['status'])) && isExcluded(one))
     if (live.length === 0) return found
     await db.write(async (tx) => {
-      for (const { id } of live)
-        await objects.enqueue(tx, environment, { id: String(id), customer: null, userId: null })
+      for (const { id } of live) await objects.enqueue(tx, environment, { id: String(id) })
     })
     throw alreadySubscribed()
 

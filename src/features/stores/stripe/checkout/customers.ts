@@ -36,12 +36,7 @@ export function createCustomers(deps: StripeContext) {
         await remember(tx, environment, { customer: created, userId, server: serverId })
         // The user was deleted meanwhile.
         if ((await findUser(tx, created)) === null)
-          await objects.enqueue(
-            tx,
-            environment,
-            { id: created, customer: null, userId: null },
-            'delete',
-          )
+          await objects.enqueue(tx, environment, { id: created }, 'delete')
       })
       return created
     }

@@ -78,8 +78,7 @@ export function createSessions({ db, api, objects, existingUsers, now, newId }: 
 
   async function markComplete(environment: StoredEnvironment, session: Json) {
     const id = text(session['subscription'])
-    if (id !== null)
-      await db.write((tx) => objects.enqueue(tx, environment, { id, customer: null, userId: null }))
+    if (id !== null) await db.write((tx) => objects.enqueue(tx, environment, { id }))
     return alreadySubscribed()
   }
 

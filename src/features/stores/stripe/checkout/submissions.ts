@@ -64,8 +64,7 @@ export function createStripeSubmissions(
       if (error.reason === 'unknown') return withEnvironment(refusal('purchase_gone'))
       log.warn({ err: error }, 'a submitted purchase could not be checked with Stripe')
       // Stripe itself says whose it is.
-      const target = { id: sessionId, customer: null, userId: null }
-      await db.write((tx) => objects.enqueue(tx, environment, target))
+      await db.write((tx) => objects.enqueue(tx, environment, { id: sessionId }))
       return { ...toStatus(), outcome: 'checking' }
     }
 

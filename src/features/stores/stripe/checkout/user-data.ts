@@ -39,8 +39,7 @@ export function createStripeUserData({ db, objects, onDeletion }: StripeUserData
     await tx.update(stripeObjects).set({ userId: null }).where(eq(stripeObjects.userId, userId))
 
     function queue(environment: string, id: string, task: Task) {
-      const target = { id, customer: null, userId: null }
-      return objects.enqueue(tx, environment as StoredEnvironment, target, task)
+      return objects.enqueue(tx, environment as StoredEnvironment, { id }, task)
     }
   }
 

@@ -30,7 +30,7 @@ export const EVENT_TYPES = [
 ]
 
 /** What to query Stripe about; `userId`: the owner that a checkout names. */
-export type Target = { id: string; customer: string | null; userId: string | null }
+export type Target = { id: string; customer?: string | null; userId?: string | null }
 
 export type Notification = {
   delivery: Delivery

@@ -42,7 +42,7 @@ export function createStripeCatchUp({ db, api, objects, storeApps, now }: Stripe
     for await (const subscriptions of all) {
       await db.write(async (tx) => {
         for (const { id, customer } of subscriptions) {
-          const target = { id: String(id), customer: String(customer), userId: null }
+          const target = { id: String(id), customer: String(customer) }
           await objects.enqueue(tx, environment, target)
         }
       })

@@ -66,7 +66,7 @@ export function createStripeObjects({ db, existingUsers, now, newId }: StripeObj
   async function enqueue(
     tx: Tx,
     environment: StoredEnvironment,
-    { id, customer, userId }: Target,
+    { id, customer = null, userId = null }: Target,
     task: Task = 'read',
   ) {
     // An event may name a user who was deleted.
