@@ -17,22 +17,24 @@ export type Catalogue<Plan extends PurchasablePlan = PurchasablePlan> = {
   rates?: Record<string, number>
 }
 
-export type Offer = Pick<Purchase, 'priceId' | 'productId' | 'entitlementIds' | 'grant'>
+/** A price at a store has neither entitlements nor a grant. */
+export type Offer = Pick<Purchase, 'priceId' | 'productId'> &
+  Partial<Pick<Purchase, 'entitlementIds' | 'grant'>>
 
 const MAX_ENTITLEMENTS = 5
 
 /** What a plan is found by, as JSON. */
-export function formatOffer({ productId, priceId, entitlementIds }: Omit<Offer, 'grant'>): string {
+export function formatOffer({ productId, priceId, entitlementIds = [] }: Offer): string {
   return JSON.stringify([productId, priceId, entitlementIds.slice(0, MAX_ENTITLEMENTS)])
 }
 
-export function parseOffer(text: string): Offer {
+export function parseOffer(text: string) {
   const [productId, priceId, entitlementIds] = JSON.parse(text) as [
     string | null,
     string | null,
     string[],
   ]
-  return { productId, priceId, entitlementIds, grant: null }
+  return { productId, priceId, entitlementIds }
 }
 
 /** It may be archived. */
@@ -44,12 +46,12 @@ export function findPlanOfPurchase<Plan extends PurchasablePlan>(
 }
 
 /**
- * By price (also a former one among the other ids), else by product, else by Google's product without the base plan, else by an entitlement named like its
- * code.
+ * By price (also a former one among the other ids), else by product, else by Google's product without the base plan,
+ * else by an entitlement named like its code.
  */
 function matchPlan<Plan extends PurchasablePlan>(
   plans: Plan[],
-  { priceId, productId, entitlementIds, grant }: Offer,
+  { priceId, productId, entitlementIds = [], grant = null }: Offer,
 ): Plan | undefined {
   const findSeller = (product: string | undefined) =>
     plans.find(

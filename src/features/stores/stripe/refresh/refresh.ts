@@ -183,10 +183,7 @@ export function createRefresh(deps: StripeContext & { customers: Customers; char
     if (server !== null && server !== deps.serverId) return false
     if (userId !== null) return true
     const catalogue = await listPlans([])
-    return items.some(
-      (item) =>
-        findPlanOfPurchase({ ...item, entitlementIds: [], grant: null }, catalogue) !== undefined,
-    )
+    return items.some((item) => findPlanOfPurchase(item, catalogue) !== undefined)
   }
 
   async function recordUnreadable(tx: Tx, { id }: StripeObject) {
