@@ -189,7 +189,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
   const stores = storesFeature.create(platform, {
     ...aboutUsersAndPlans,
     billing: billing.services,
-    isGuest: async (tx, userId) => (await accounts.find(tx, userId)).loginType === 'guest',
+    isGuest: async (from, userId) => (await accounts.find(from, userId)).loginType === 'guest',
     findIdByEmail: (email) => users.services.findIdByEmail(email),
     findEmail: async (userId) => {
       const { email, emailVerifiedAt } = await accounts.find(platform.db.read, userId)

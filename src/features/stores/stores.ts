@@ -39,7 +39,7 @@ export type StoresNeeds = Pick<StripeContext, 'findEmail' | 'listPlans'> & {
   existingUsers: ExistingUsers
   /** By e-mail. */
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
-  isGuest: (tx: Tx, userId: string) => Promise<boolean>
+  isGuest: (from: Reader, userId: string) => Promise<boolean>
   /** As the console shows it; null for none. */
   findUser: (userId: string) => Promise<unknown>
   requestsPerSecond?: number | undefined
@@ -84,9 +84,8 @@ export function createStores(deps: StoresDeps) {
   const storeApps = createStoreApps({ db, now })
   const pendingClaims = createPendingClaims({ db, claims, now })
   const play = createPlay({ ...deps, storeApps, claims, pendingClaims, snapshots })
-  const isGuest = (userId: string) => db.write((tx) => deps.isGuest(tx, userId))
   const objects = createStripeObjects(deps)
-  const stripe = createStripe({ ...deps, objects, storeApps, claims, snapshots, isGuest })
+  const stripe = createStripe({ ...deps, objects, storeApps, claims, snapshots })
   const onDeletion = settings.stripeOnUserDeletion
   const submit = createSubmissions({
     db,

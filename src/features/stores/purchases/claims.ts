@@ -19,7 +19,7 @@ type ClaimsDeps = {
   findCustomerUser: (from: Reader, customerId: string) => Promise<string | null>
   /** By e-mail. */
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
-  isGuest: (tx: Tx, userId: string) => Promise<boolean>
+  isGuest: (from: Reader, userId: string) => Promise<boolean>
   transfer: StoreSettings['purchaseTransfer']
   now: () => Date
 }

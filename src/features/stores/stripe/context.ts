@@ -1,5 +1,6 @@
 import type { StripeSettings } from '../../../config/subjects/stripe.ts'
 import type { Log } from '../../../lib/log/log.ts'
+import type { Reader } from '../../../platform/db/db.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import type { Catalogue } from '../../billing/access/plan-matching.ts'
 import type { PlanLike, Subscription } from '../../billing/access/subscription.ts'
@@ -38,7 +39,7 @@ export type StripeContext = {
   existingUsers: ExistingUsers
   /** The user's verified address; null for none. */
   findEmail: (userId: string) => Promise<string | null>
-  isGuest: (userId: string) => Promise<boolean>
+  isGuest: (from: Reader, userId: string) => Promise<boolean>
   /** Identifies this server's customers at Stripe. */
   serverId: string
   /** The server's public URL; null if it is not set. */

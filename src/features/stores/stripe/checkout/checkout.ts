@@ -12,6 +12,10 @@ import type { SoldPlan, StripeContext } from '../context.ts'
 import type { Customers } from './customers.ts'
 import { alreadySubscribed, type CheckoutRequest, createSessions } from './sessions.ts'
 
+type KnownPurchase = Awaited<
+  ReturnType<StripeContext['readSubscription']>
+>['subscription']['subscriptions'][number]
+
 const SESSION_MS = 60 * MINUTE_MS
 const LIVE = ['trialing', 'active', 'past_due', 'unpaid', 'paused']
 
@@ -34,19 +38,22 @@ export function createCheckout(deps: StripeContext & { customers: Customers; pri
   }
 
   async function sell(userId: string, request: CheckoutRequest) {
-    if (await deps.isGuest(userId))
+    if (await deps.isGuest(db.read, userId))
       throw new AppError('forbidden', 'Sign up first: a purchase on the web belongs to an account.')
-    const environment = storedEnvironment(request.environment ?? 'production')
+    const { environment: asked = 'production' } = request
+    const environment = storedEnvironment(asked)
     const catalogue = await listPlans([])
     const plan = catalogue.plans.find(({ code }) => code === request.plan)
     const priceId = plan ? await prices.findForSale(plan, environment) : null
     if (plan === undefined || priceId === null) throw notForSale()
-    const overlapUntil = await checkOtherStores(userId, request, plan, catalogue)
+    const { subscription } = await deps.readSubscription(userId, asked, [])
+    const known = subscription.subscriptions
+    const overlapUntil = checkOtherStores(known, request, plan, catalogue)
     const customer = await customers.require(userId, environment)
     const former = await checkStripe(userId, environment, plan, catalogue)
     const buyer = { userId, environment }
     const wereTried = former.filter(({ status }) => !String(status).startsWith('incomplete'))
-    const isFirst = wereTried.length === 0 && !(await hasSubscribed(userId, request))
+    const isFirst = wereTried.length === 0 && !hasSubscribed(known)
     const trialDays = isFirst ? plan.trialDays : 0
     const open = await sessions.findOpen(buyer, request, former, trialDays)
     if (open.session !== null) return { ...open.session, overlapUntil }
@@ -56,17 +63,15 @@ export function createCheckout(deps: StripeContext & { customers: Customers; pri
   }
 
   /** When access from elsewhere ends; null if it does not overlap. Throws 409 for a renewing subscription. */
-  async function checkOtherStores(
-    userId: string,
-    { environment = 'production', allowSecond = false }: CheckoutRequest,
+  function checkOtherStores(
+    known: KnownPurchase[],
+    { allowSecond = false }: CheckoutRequest,
     plan: PlanLike & SoldPlan,
     catalogue: Catalogue<PlanLike & SoldPlan>,
-  ): Promise<string | null> {
-    const { subscription } = await deps.readSubscription(userId, environment, [])
-    const others = subscription.subscriptions.filter(({ productId, effectiveEndAt, ...one }) => {
+  ): string | null {
+    const others = known.filter(({ productId, priceId = null, effectiveEndAt }) => {
       const isRunning = effectiveEndAt === null || effectiveEndAt > now().toISOString()
-      const offer = { productId, priceId: one.priceId ?? null, entitlementIds: [], grant: null }
-      return isRunning && excludes(plan, findPlanOfPurchase(offer, catalogue))
+      return isRunning && excludes(plan, findPlanOfPurchase({ productId, priceId }, catalogue))
     })
     if (others.some(({ store, willRenew }) => store === 'STRIPE' && willRenew))
       throw alreadySubscribed()
@@ -101,22 +106,10 @@ export function createCheckout(deps: StripeContext & { customers: Customers; pri
     function isExcluded(subscription: Json): boolean {
       return toList((subscription['items'] as Json)['data']).some(({ price }) => {
         const { id, product } = price as Json
-        const offer = {
-          priceId: text(id),
-          productId: text(product),
-          entitlementIds: [],
-          grant: null,
-        }
+        const offer = { priceId: text(id), productId: text(product) }
         return excludes(plan, findPlanOfPurchase(offer, catalogue))
       })
     }
-  }
-
-  async function hasSubscribed(userId: string, { environment = 'production' }: CheckoutRequest) {
-    const { subscription } = await deps.readSubscription(userId, environment, [])
-    return subscription.subscriptions.some(
-      ({ store, expiresAt }) => store !== null && store !== 'PROMOTIONAL' && expiresAt !== null,
-    )
   }
 
   function toParams(sale: {
@@ -150,6 +143,12 @@ export function createCheckout(deps: StripeContext & { customers: Customers; pri
       allow_promotion_codes: settings.stripePromotionCodes ? true : undefined,
     }
   }
+}
+
+function hasSubscribed(known: KnownPurchase[]): boolean {
+  return known.some(
+    ({ store, expiresAt }) => store !== null && store !== 'PROMOTIONAL' && expiresAt !== null,
+  )
 }
 
 /** Users have at most one subscription, and at most one of each addition to it. */
