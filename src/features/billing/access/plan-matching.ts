@@ -91,8 +91,13 @@ export function findGivenPlan<Plan extends PurchasablePlan>(
   purchases: PurchaseAccess[],
   catalogue: Catalogue<Plan>,
 ): Plan | null {
-  const free = catalogue.plans.find(({ code }) => code === 'free')
-  return findPaidPlan(purchases, catalogue)?.plan ?? free ?? null
+  return findPaidPlan(purchases, catalogue)?.plan ?? findFreePlan(catalogue)
+}
+
+export function findFreePlan<Plan extends PurchasablePlan>({
+  plans,
+}: Catalogue<Plan>): Plan | null {
+  return plans.find(({ code }) => code === 'free') ?? null
 }
 
 /** The best active purchase and its plan; null if it belongs to none. `purchases`: best first. */

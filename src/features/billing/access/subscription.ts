@@ -14,7 +14,7 @@ import { type AccessSettings, assessWithPlans, environmentsFor } from './assessm
 import type { Holders } from './holders.ts'
 import {
   type Catalogue,
-  findGivenPlan,
+  findFreePlan,
   findPaidPlan,
   type PurchasablePlan,
 } from './plan-matching.ts'
@@ -64,7 +64,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
 
   /** A user's subscription, the language of its texts, and what to prove. `wanted`: languages, best first. */
   async function read(userId: string, environment: Environment, wanted: string[]) {
-    const { purchases, plan, catalogue, language } = await assess(userId, environment, wanted)
+    const { purchases, plan, paidPurchase, language } = await assess(userId, environment, wanted)
     const entitlements = computeEntitlements(purchases)
     const subscription = {
       environment,
@@ -84,10 +84,10 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
         ...(toEnvironment(purchase.environment) === environment ? {} : { isSandbox: true }),
       })),
       plan,
-      limits: plan && listStandardLimits(withSeats(plan, countUnits(purchases, catalogue))),
+      limits: plan && listStandardLimits(withSeats(plan, paidPurchase?.quantity ?? 1)),
     }
     const describeAccess = (): ProvenAccess => {
-      const endsAt = findPaidPlan(purchases, catalogue)?.purchase.effectiveEnd ?? null
+      const endsAt = paidPurchase?.effectiveEnd ?? null
       const active = entitlements.filter((entitlement) => entitlement.active)
       return {
         userId,
@@ -103,8 +103,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
 
   /** A user's plan in production, and the purchase that gives it; null for none. */
   async function readPlan(userId: string) {
-    const { plan, purchases, catalogue } = await assess(userId, 'production', [])
-    const purchase = findPaidPlan(purchases, catalogue)?.purchase ?? null
+    const { plan, paidPurchase: purchase } = await assess(userId, 'production', [])
     return {
       plan: plan && withSeats(plan, purchase?.quantity ?? 1),
       purchase,
@@ -112,13 +111,15 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     }
   }
 
-  /** Best first, with the plan that they give. */
+  /** Purchases, best first, with the plan that they give, and the one that gives it. */
   async function assess(userId: string, environment: Environment, wanted: string[]) {
     const { language, ...catalogue } = await listPlans(wanted)
     const found = await listPurchases(userId, environmentsFor(userId, environment, accessSettings))
     const purchases = assessWithPlans(found, catalogue, now().getTime(), accessSettings)
     reportUnmatched(purchases, catalogue)
-    return { purchases, catalogue, plan: findGivenPlan(purchases, catalogue), language }
+    const paid = findPaidPlan(purchases, catalogue)
+    const plan = paid?.plan ?? findFreePlan(catalogue)
+    return { purchases, plan, paidPurchase: paid?.purchase ?? null, language }
   }
 
   /** In English, for the data export. */
@@ -166,10 +167,6 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     const holder = users.length > 1 ? await holders.findLatest(db.read, users) : userId
     return { customerId, ids, heldBy: holder === userId ? null : (holder ?? null) }
   }
-}
-
-function countUnits(purchases: PurchaseAccess[], catalogue: Catalogue): number {
-  return findPaidPlan(purchases, catalogue)?.purchase.quantity ?? 1
 }
 
 function toReply(purchase: PurchaseAccess) {
