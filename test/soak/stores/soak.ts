@@ -111,7 +111,7 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
     }
   }
 
-  /** Stripe renews and retries by itself, and repeats events. */
+  /** Renewals, retries and repeated events. */
   function letStripeWork() {
     stores.stripe.fake.settle()
     for (const id of stores.stripe.takeChanged()) {

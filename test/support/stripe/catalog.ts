@@ -3,7 +3,7 @@ import type { Core } from './core.ts'
 import { checkAmount } from './currencies.ts'
 import { createPriceObject, createProductObject, type PriceOptions } from './objects/catalog.ts'
 
-/** Products and prices, as somebody creates them in the Dashboard. */
+/** Products and prices, as created in the Dashboard. */
 export function createCatalog({ books, timeline }: Core) {
   return { createProduct, createPrice, archivePrice }
 

@@ -15,7 +15,7 @@ export type Account = {
   portal: { proration: Proration; appliesDowngradesAtPeriodEnd: boolean }
 }
 
-/** `proration_behavior`: on the next invoice, on one of its own, or not at all. */
+/** `proration_behavior`: on the next invoice, on a separate one, or not at all. */
 export type Proration = 'create_prorations' | 'always_invoice' | 'none'
 
 export const DEFAULT_ACCOUNT: Account = {

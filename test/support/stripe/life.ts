@@ -179,7 +179,7 @@ export function nextStripeChange(
   }
 }
 
-/** When something happens next by itself, in seconds; null if nothing will. */
+/** When Stripe next acts on a subscription, in seconds; null if it will not. */
 function nextDeadline(bought: FakeSubscription): number | null {
   const { object } = bought
   if (bought.status() === 'paused') return object.cancel_at

@@ -118,7 +118,7 @@ export function createFakeSubscription(deps: Deps, object: Stripe.Subscription) 
     return invoice.status === 'open' ? invoice.next_payment_attempt : null
   }
 
-  /** `earlier`: of so many paid invoices before the last one. */
+  /** `earlier`: how many paid invoices before the last one; by default the last one. */
   function refund({
     amount,
     earlier,

@@ -24,7 +24,7 @@ type Step = (script: StripeScript) => unknown
 
 /** A flow as the billing provider reports it, and the same flow at Stripe. */
 export type StripeFlow = Flow & {
-  /** What customers and operators do; Stripe renews and retries by itself until the last step. */
+  /** What customers and operators do; renewals and retries happen automatically until the last step. */
   steps: [day: number, step: Step][]
   graceDays?: number
   account?: Partial<Account>

@@ -87,7 +87,7 @@ test('a first bank debit gives no access, whatever Stripe calls the subscription
   expect(await world.list()).toMatchObject([{ status: 'active' }])
 })
 
-test('a product that replaces an unpaid one has no grace period of its own', async () => {
+test('a product that replaces an unpaid one does not get a new grace period', async () => {
   await using world = await createStripeWorld()
   const bought = await world.buy()
   bought.failToRenew()

@@ -125,7 +125,7 @@ test('two plans in two tabs at once leave one page open', async () => {
   await using world = await createStripeWorld()
   world.stripe.api.delayMs = 50
   const replies = await Promise.all([world.checkOut('pro'), world.checkOut('team')])
-  // The slower one closes the page of the other, or is told to try again.
+  // The second request closes the page of the first, or fails with a conflict.
   const sessions = replies.flatMap(({ json }) => json.response?.sessionId ?? [])
   const isOpen = (id: string) => world.stripe.session(id).status === 'open'
   expect(sessions.filter(isOpen).length).toBe(1)
@@ -213,7 +213,7 @@ test('a subscription in another store is named, and the user may have a second o
   expect(json.response.overlapUntil).toBe(new Date(expiresAt).toISOString())
 })
 
-test('guests are told to sign up', async () => {
+test('a guest who checks out is told to sign up', async () => {
   await using world = await createStripeWorld()
   const { json } = await world.app.ask('POST', '/api/auth/guest/v1', { json: {} })
   const reply = await world.checkOut('pro', {}, json.response.accessToken)

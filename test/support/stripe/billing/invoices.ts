@@ -134,7 +134,7 @@ export function createInvoices({ books, timeline, events }: Core) {
     Object.assign(invoice, { status, auto_advance: false, next_payment_attempt: null })
   }
 
-  /** It will not be finalized by itself. */
+  /** Turns off automatic finalization. */
   function keepAsDraft(invoice: Stripe.Invoice) {
     Object.assign(invoice, {
       auto_advance: false,

@@ -9,7 +9,7 @@ type InvoiceFields = {
   reason: Stripe.Invoice.BillingReason
   lines: Stripe.InvoiceLineItem[]
   period: { start: number; end: number }
-  /** When it is finalized by itself; null if it stays a draft. */
+  /** When Stripe finalizes it; null if it stays a draft. */
   finalizesAt: number | null
 }
 

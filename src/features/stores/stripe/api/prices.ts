@@ -1,5 +1,4 @@
-import type { Json } from '../../../../lib/text/json.ts'
-import { toObject } from '../../../../lib/text/json.ts'
+import { type Json, toObject } from '../../../../lib/text/json.ts'
 import type { StoredEnvironment } from '../../../billing/environment.ts'
 import type { SoldPlan, StripeContext } from '../context.ts'
 import { StripeApiError } from './api-error.ts'

@@ -34,7 +34,7 @@ export function createCustomers(deps: StripeContext) {
       if (created === null) throw new StripeApiError('unreadable')
       await db.write(async (tx) => {
         await remember(tx, environment, { customer: created, userId, server: serverId })
-        // The user was deleted meanwhile.
+        // The user was deleted during the call.
         if ((await findUser(tx, created)) === null)
           await objects.enqueue(tx, environment, { id: created }, 'delete')
       })

@@ -36,7 +36,7 @@ export function readSnapshots({ subscription, known, ...input }: SnapshotInput):
     items: [...changed.map(({ item }) => item), ...gone.filter(({ isOver }) => isOver)],
   }
 
-  /** An item that replaces an unpaid one has no grace period of its own. */
+  /** A product that replaces an unpaid one does not get a new grace period. */
   function findUnpaidSince(): number | null {
     return (
       known.find(({ isOver, unpaidSince }) => !isOver && unpaidSince !== null)?.unpaidSince ?? null

@@ -114,8 +114,8 @@ export function createStripeObjects({ db, existingUsers, now, newId }: StripeObj
   }
 
   /**
-   * Ends the lease. An object that was queued again meanwhile stays due. False, storing nothing, if another process has
-   * leased it.
+   * Ends the lease. An object that was queued again during the lease stays due. False, storing nothing, if another
+   * process has leased it.
    */
   async function finish(tx: Tx, leased: StripeObject, changes: Partial<Row>): Promise<boolean> {
     const { mark, dueAt, attempts } = stripeObjects
