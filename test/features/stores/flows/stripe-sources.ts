@@ -1,21 +1,15 @@
 import type { Delivery } from '../../../../src/features/billing/inbox/event.ts'
 import { toList } from '../../../../src/features/stores/json.ts'
 import { createStripeApi } from '../../../../src/features/stores/stripe/api/api.ts'
-import {
-  type ChargeDocument,
-  stripeEvent,
-} from '../../../../src/features/stores/stripe/events/event.ts'
-import {
-  EVENT_TYPES,
-  readNotification,
-} from '../../../../src/features/stores/stripe/events/notification.ts'
+import { toDelivery } from '../../../../src/features/stores/stripe/events/delivery.ts'
+import type { ChargeDocument } from '../../../../src/features/stores/stripe/events/event.ts'
+import { readNotification } from '../../../../src/features/stores/stripe/events/notification.ts'
 import { readSnapshots } from '../../../../src/features/stores/stripe/events/snapshot.ts'
 import {
   EXPANDED,
   type KnownItem,
   readSubscription,
 } from '../../../../src/features/stores/stripe/events/state.ts'
-import { sha256 } from '../../../../src/lib/crypto/hash.ts'
 import { createClock } from '../../../support/app.ts'
 import { ms } from '../../../support/billing.ts'
 import { ANN } from '../../../support/flows/events.ts'
@@ -38,7 +32,7 @@ export async function playAtStripe({ steps, events, graceDays = GRACE_DAYS, acco
   const waiting = new Set<string>()
   fake.events.listen((event) => {
     const target = readNotification(copy(event) as never, 'PRODUCTION')?.target
-    if (EVENT_TYPES.includes(event.type) && target) waiting.add(target.id)
+    if (target) waiting.add(target.id)
   })
   const spoken: Spoken[] = []
   const [lastDay = 0] = steps.at(-1) ?? []
@@ -95,9 +89,7 @@ export async function playAtStripe({ steps, events, graceDays = GRACE_DAYS, acco
       reason: 'CUSTOMER_SUPPORT',
       paidBack: refunded ? { amount, currency: currency.toUpperCase() } : null,
     }
-    const bytes = Buffer.from(JSON.stringify(document))
-    const event = stripeEvent(document)
-    return spokenByStripe({ provider: 'stripe', event, bytes, hash: sha256(bytes, 'hex') })
+    return spokenByStripe(toDelivery(document))
   }
 
   /** When the billing provider learns of it: Stripe collects an invoice an hour after the period has begun. */

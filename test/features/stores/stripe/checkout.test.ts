@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { deliver } from '../../../support/billing.ts'
 import { publishPlans } from '../../../support/plans.ts'
 import { createStripeWorld, plan, SHOP, type StripeWorld } from '../../../support/stripe/world.ts'
 
@@ -188,22 +189,19 @@ test.each(['past_due', 'unpaid', 'cancelled at the end'])(
 test('a subscription in another store is named, and the user may have a second one', async () => {
   await using world = await createStripeWorld()
   const expiresAt = world.app.clock.now.getTime() + 20 * DAY
-  await world.app.ask('POST', '/api/webhooks/billing/v1', {
-    token: 'test-webhook-token-0123',
-    json: {
-      event: {
-        id: 'rc1',
-        type: 'INITIAL_PURCHASE',
-        app_user_id: world.userId,
-        store: 'APP_STORE',
-        product_id: 'pro_month',
-        entitlement_ids: ['pro'],
-        original_transaction_id: '1',
-        transaction_id: '1',
-        event_timestamp_ms: world.app.clock.now.getTime(),
-        purchased_at_ms: world.app.clock.now.getTime(),
-        expiration_at_ms: expiresAt,
-      },
+  await deliver(world.app, {
+    event: {
+      id: 'rc1',
+      type: 'INITIAL_PURCHASE',
+      app_user_id: world.userId,
+      store: 'APP_STORE',
+      product_id: 'pro_month',
+      entitlement_ids: ['pro'],
+      original_transaction_id: '1',
+      transaction_id: '1',
+      event_timestamp_ms: world.app.clock.now.getTime(),
+      purchased_at_ms: world.app.clock.now.getTime(),
+      expiration_at_ms: expiresAt,
     },
   })
   const { pro } = world.prices

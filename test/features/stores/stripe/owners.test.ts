@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { listSubscriptions } from '../../../support/app-store/world.ts'
+import { deliver } from '../../../support/billing.ts'
 import {
   createTestInstances,
   mapConcurrently,
@@ -33,23 +34,20 @@ test('the billing provider and Stripe report one purchase', async () => {
   await using world = await createStripeWorld()
   const bought = await world.buy()
   const now = world.app.clock.now.getTime()
-  await world.app.ask('POST', '/api/webhooks/billing/v1', {
-    token: 'test-webhook-token-0123',
-    json: {
-      event: {
-        id: 'rc1',
-        type: 'INITIAL_PURCHASE',
-        app_user_id: world.userId,
-        store: 'STRIPE',
-        product_id: bought.item().price.product,
-        entitlement_ids: ['pro'],
-        original_transaction_id: bought.item().id,
-        transaction_id: bought.currentInvoice().id,
-        event_timestamp_ms: now,
-        purchased_at_ms: now - 3_000,
-        expiration_at_ms: bought.periodEnd() * 1000,
-        price: 9.99,
-      },
+  await deliver(world.app, {
+    event: {
+      id: 'rc1',
+      type: 'INITIAL_PURCHASE',
+      app_user_id: world.userId,
+      store: 'STRIPE',
+      product_id: bought.item().price.product,
+      entitlement_ids: ['pro'],
+      original_transaction_id: bought.item().id,
+      transaction_id: bought.currentInvoice().id,
+      event_timestamp_ms: now,
+      purchased_at_ms: now - 3_000,
+      expiration_at_ms: bought.periodEnd() * 1000,
+      price: 9.99,
     },
   })
   expect(await world.list()).toMatchObject([{ status: 'active', willRenew: true }])
