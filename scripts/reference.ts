@@ -8,6 +8,7 @@ import { actions, conditions, metrics } from '../src/server/declarations.ts'
 import { updateMap } from './architecture-map.ts'
 import { listModels } from './client-models.ts'
 import { describeOperations } from './client-operations.ts'
+import { nativeModels } from './native-models.ts'
 import { ROOT } from './root.ts'
 
 /** A server cannot tell that it is down, nor which versions others run. */
@@ -41,6 +42,7 @@ export async function references(): Promise<Record<string, string>> {
     'docs/monitoring.md': await monitoringPage(),
     'docs/monitoring/alerts.yml': `${[PROMETHEUS_ONLY, ...Object.entries(conditions).map(toPrometheusAlert)].join('\n')}\n`,
     'src/client/models.ts': listModels(),
+    ...nativeModels(),
     'src/client/testing/operations.json': await describeOperations(),
   }
 }
