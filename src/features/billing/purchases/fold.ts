@@ -10,7 +10,7 @@ import {
   startsLaterPeriod,
 } from './periods.ts'
 import { type Purchase, purchaseFromFirstEvent } from './purchase.ts'
-import { applyRefund, isRefund, isRefundByOrder } from './refunds.ts'
+import { applyRefund, forgetRefund, isRefund, isRefundByOrder, withoutRefund } from './refunds.ts'
 import { applySnapshot, applyToSnapshotPeriod } from './snapshot.ts'
 
 /** Once the user is deleted. */
@@ -90,10 +90,7 @@ const HANDLERS = new Map<string, EventHandler>(
     }),
     HOMEPORT_RECONCILED: unlessEarlier(applyReconciliation),
     REFUND_REVERSED: unlessEarlier((purchase, event) => ({
-      ...purchase,
-      refundedAt: null,
-      endedAt: null,
-      cancelReason: null,
+      ...withoutRefund(forgetRefund(purchase, event)),
       entitlementIds:
         event.entitlementIds.length > 0 ? event.entitlementIds : purchase.entitlementIds,
       expiresAt: event.expiresAt ?? purchase.expiresAt,

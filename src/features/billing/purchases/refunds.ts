@@ -63,7 +63,7 @@ function rememberRefund(purchase: Purchase, event: OrderedEvent): Purchase {
   return { ...purchase, refundedOrders }
 }
 
-function forgetRefund(purchase: Purchase, { transactionId }: OrderedEvent): Purchase {
+export function forgetRefund(purchase: Purchase, { transactionId }: OrderedEvent): Purchase {
   if (purchase.refundedOrders === null || transactionId === null) return purchase
   const { [transactionId]: _reversed, ...refundedOrders } = purchase.refundedOrders
   return { ...purchase, refundedOrders }
