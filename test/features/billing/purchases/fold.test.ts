@@ -288,13 +288,6 @@ test.each<Case>([
   expect(foldPurchase(events.map(ordered))).toMatchObject(expected)
 })
 
-test('a reversed refund of an order is forgotten', () => {
-  const order = { ...play, transaction_id: 'GPA.1' }
-  const refund = cancellation(5, 'CUSTOMER_SUPPORT', order)
-  const events = [initial(order), refund, lifecycle(ANN, 'REFUND_REVERSED', 8, order)]
-  expect(foldPurchase(events.map(ordered))?.refundedOrders).toEqual({})
-})
-
 function ordered(fixture: EventFixture, at: number) {
   const event = readEvent(bodyOf({ ...fixture, id: `E-${at}` }), Buffer.from(''))
   if (!event) throw new Error('the fixture has no event')

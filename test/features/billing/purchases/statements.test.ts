@@ -4,7 +4,7 @@ import type { OrderedEvent } from '../../../../src/features/billing/purchases/ev
 import { foldPurchase } from '../../../../src/features/billing/purchases/fold.ts'
 import type { Purchase } from '../../../../src/features/billing/purchases/purchase.ts'
 import { bodyOf, type EventFixture, lifecycle, ms } from '../../../support/billing.ts'
-import { ANN, initial } from '../../../support/flows/events.ts'
+import { ANN, cancellation, initial, play } from '../../../support/flows/events.ts'
 
 type Case = [name: string, events: (OrderedEvent | EventFixture)[], expected: Partial<Purchase>]
 
@@ -14,9 +14,20 @@ const change = (product: string, fields = {}) =>
     purchased_day: 10,
     ...fields,
   })
+const order = { ...play, transaction_id: 'GPA.1' }
 const basic = { product_id: 'basic', entitlement_ids: ['basic'], price_id: 'price_basic' }
 
 test.each<Case>([
+  [
+    'a refund that the billing provider has reversed stays reversed when the store describes the period',
+    [
+      initial(order),
+      cancellation(5, 'CUSTOMER_SUPPORT', order),
+      lifecycle(ANN, 'REFUND_REVERSED', 8, order),
+      statement(10, { store: 'PLAY_STORE', transactionId: 'GPA.1' }),
+    ],
+    { refundedAt: null, endedAt: null },
+  ],
   [
     'a statement about another product drops the entitlements and the price of the last one',
     [initial(basic), statement(10, { productId: 'pro', transactionId: '2', price: null })],
