@@ -13,7 +13,7 @@ export type Customers = ReturnType<typeof createCustomers>
 export function createCustomers(deps: StripeContext) {
   const { db, api, objects, existingUsers, findEmail, serverId } = deps
   const { stripeCustomers } = db.tables
-  return { require, has, list, findUser, remember, forget, forgetCurrent }
+  return { require, tellAddress, has, list, findUser, remember, forget, forgetCurrent }
 
   /** The user's current customer, with the present address. Throws `StripeApiError`. */
   async function require(userId: string, environment: StoredEnvironment): Promise<string> {
@@ -40,18 +40,21 @@ export function createCustomers(deps: StripeContext) {
       })
       return created
     }
+  }
 
-    async function tellAddress(customer: string) {
-      const email = await findEmail(userId)
-      const emailHash = email === null ? null : sha256(email)
-      const before = known.find((one) => one.id === customer)?.emailHash ?? null
-      if (email === null || emailHash === before) return
-      const path = `customers/${customer}`
-      await api.call(environment, path, { method: 'POST', params: { email } })
-      await db.write(async (tx) => {
-        await tx.update(stripeCustomers).set({ emailHash }).where(eq(stripeCustomers.id, customer))
-      })
-    }
+  /** The customer's user may have verified another address since. Throws `StripeApiError`. */
+  async function tellAddress(customer: string) {
+    const isThis = eq(stripeCustomers.id, customer)
+    const [known] = await db.read.select().from(stripeCustomers).where(isThis)
+    const email = known ? await findEmail(known.userId) : null
+    if (!known || email === null) return
+    const emailHash = sha256(email)
+    if (emailHash === known.emailHash) return
+    const environment = known.environment as StoredEnvironment
+    await api.call(environment, `customers/${customer}`, { method: 'POST', params: { email } })
+    await db.write(async (tx) => {
+      await tx.update(stripeCustomers).set({ emailHash }).where(isThis)
+    })
   }
 
   function toMetadata(userId: string) {
