@@ -111,6 +111,12 @@ export const others: [alert: string, bad: Record<string, string>, good: Record<s
       gauge('stripe_deletions_waiting', 1),
       gauge('stripe_deletions_waiting', 0),
     ],
+    ['HomeportStripeDoubled', gauge('stripe_doubled_users', 1), gauge('stripe_doubled_users', 0)],
+    [
+      'HomeportStripeRefundedRenewing',
+      gauge('stripe_refunded_renewing', 1),
+      gauge('stripe_refunded_renewing', 0),
+    ],
     [
       'HomeportStripePriceDiffers',
       gauge('stripe_price_problems', 1),

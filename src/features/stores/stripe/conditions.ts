@@ -33,6 +33,14 @@ export const stripeMetrics: MetricList<Needs> = {
     'Customers of deleted users that Stripe may still charge',
     async ({ stores }) => (await stores.stripe?.objects.countDeletions()) ?? null,
   ),
+  homeport_stripe_doubled_users: gauge(
+    'Users who have one product in two subscriptions at Stripe, in production',
+    async ({ stores }) => (await stores.stripe?.problems.countDoubled()) ?? null,
+  ),
+  homeport_stripe_refunded_renewing: gauge(
+    'Refunded subscriptions that Stripe will charge again, in production',
+    async ({ stores }) => (await stores.stripe?.problems.countRefunded()) ?? null,
+  ),
   homeport_stripe_price_problems: gauge(
     'Plans that are sold by card at another price than they show, or cannot be sold',
     ({ stores }) => stores.stripe?.prices.lastProblems().length ?? null,
@@ -78,6 +86,23 @@ export const stripeConditions: ConditionList = {
     minutes: 30,
     measure: highest('homeport_stripe_deletions_waiting'),
     limit: { above: 0, unit: 'customers' },
+  },
+  'stripe-doubled': {
+    title: 'Users pay twice for a product at Stripe',
+    advice: '"homeport purchases list --doubled" lists them. Cancel and refund one of the two.',
+    severity: 'warn',
+    minutes: 30,
+    measure: highest('homeport_stripe_doubled_users'),
+    limit: { above: 0, unit: 'users' },
+  },
+  'stripe-refunded-renewing': {
+    title: 'Refunded subscriptions will be charged again',
+    advice:
+      'A refund does not end a subscription at Stripe: cancel it with "homeport purchases cancel".',
+    severity: 'warn',
+    minutes: 30,
+    measure: highest('homeport_stripe_refunded_renewing'),
+    limit: { above: 0, unit: 'subscriptions' },
   },
   'stripe-price-differs': {
     title: 'Plans show another price than Stripe charges',

@@ -12,6 +12,7 @@ import { createPortal } from './checkout/portal.ts'
 import { createStripeSubmissions } from './checkout/submissions.ts'
 import type { StripeContext } from './context.ts'
 import type { Target } from './events/notification.ts'
+import { createPaymentProblems } from './payment-problems.ts'
 import { createStripePurchases } from './purchases.ts'
 import { createStripeCatchUp } from './refresh/catch-up.ts'
 import { createCharges } from './refresh/charges.ts'
@@ -48,6 +49,7 @@ export function createStripe(deps: StripeDeps) {
     checkout: createCheckout({ ...context, customers, prices }),
     portal: createPortal({ ...context, customers }),
     status: createStripeStatus({ ...context, prices, secrets }),
+    problems: createPaymentProblems(context),
     ...createStripeCatchUp(context),
     apply,
     markNotified,

@@ -8,7 +8,7 @@ import {
   times,
 } from '../../../support/instances.ts'
 import { startStripe } from '../../../support/stripe/stripe.ts'
-import { createStripeWorld } from '../../../support/stripe/world.ts'
+import { createStripeWorld, SHOP } from '../../../support/stripe/world.ts'
 
 test('a merged user keeps the purchases of both customers', async () => {
   await using world = await createStripeWorld()
@@ -56,6 +56,50 @@ test('the billing provider and Stripe report one purchase', async () => {
   bought.exhaustRetries()
   await world.drain()
   expect(await world.list()).toMatchObject([{ active: false }])
+})
+
+test('a verified address reaches Stripe when the portal opens', async () => {
+  await using world = await createStripeWorld()
+  const bought = await world.buy()
+  const { email } = await world.app.services.users.directory.find(world.userId)
+  await world.app.verifyEmail(email ?? '')
+  await world.ask('/api/user/billing_portal/v1', { returnUrl: SHOP })
+  expect(world.stripe.customer(bought.customer)).toMatchObject({ email })
+})
+
+test('counts users who pay twice for a product, until one of the subscriptions has ended', async () => {
+  await using world = await createStripeWorld()
+  const bought = await world.buy()
+  const { problems, status } = world.app.services.stores.stripe ?? {}
+  expect(await problems?.countDoubled()).toBe(0)
+  const metadata = {
+    homeport_user: world.userId,
+    homeport_server: (await status?.read())?.serverId ?? '',
+  }
+  world.stripe.subscribe({ price: world.prices.team, metadata })
+  await world.drain()
+  expect(await problems?.countDoubled()).toBe(0)
+  world.stripe.subscribe({ price: world.prices.pro, metadata })
+  await world.drain()
+  expect(await problems?.countDoubled()).toBe(1)
+  bought.cancel()
+  await world.drain()
+  expect(await problems?.countDoubled()).toBe(0)
+})
+
+test('counts refunded subscriptions that continue, until they are cancelled', async () => {
+  await using world = await createStripeWorld()
+  const bought = await world.buy()
+  const { problems } = world.app.services.stores.stripe ?? {}
+  bought.refund({ amount: 100 })
+  await world.drain()
+  expect(await problems?.countRefunded()).toBe(0)
+  bought.refund()
+  await world.drain()
+  expect(await problems?.countRefunded()).toBe(1)
+  bought.cancelAt()
+  await world.drain()
+  expect(await problems?.countRefunded()).toBe(0)
 })
 
 testInstances(
