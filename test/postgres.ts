@@ -10,9 +10,9 @@ const LEFT_OUT = [
   /^(apps|bench|client|console|fault|lib|platform\/http|soak)\//,
   /^(architecture|config|exports)\.test/,
   /^upgrade\/released-client/,
-  /^cli\/(acme-limits|backup-target|backup-trust|client-command|command-line|release|tls)\.slow/,
+  /^cli\/(acme-limits|backup-target|backup-trust|client-command|command-line|release|release-list|tls)\.slow/,
   /^cli\/(connections|proxy-socket|refused-bodies|suspended-clients|trailers)\./,
-  /^features\/attachments\/(heic|png-colours|s3-files)\./,
+  /^features\/attachments\/(compressed-images|heic|heic-images|png-colours|s3-files)\./,
   /^features\/attachments\/(compression|variants)\.slow/,
   /^platform\/limits\/password-queue\.slow/,
 ]

@@ -16,6 +16,13 @@ const EVERY_MS = { pause: () => simulateDelay(1) }
 
 beforeAll(buildExecutable, 300_000)
 
+test.each(archives)('today’s code gives the same responses as version %s did', async (name) => {
+  const { dataDir, record } = await unpackArchive(name)
+  await using app = await openUpgraded(dataDir, record)
+  expect(await findDifferences(app, record)).toEqual([])
+  await signInAgain(app, record)
+})
+
 test('killing the executable during a migration loses nothing', async () => {
   await using homeport = await installExecutable()
   for (let kill = 0; kill < KILLS; kill++) {

@@ -89,7 +89,7 @@ test('counting step by step gives the figures of a rebuild, whatever happens in 
       await app.services.rebuildBilling(AbortSignal.timeout(10_000))
       expect(counted).toEqual(await storedSums(app))
     }),
-    { numRuns: cases(80, 1_000) },
+    { numRuns: cases(30, 1_000) },
   )
 }, 600_000)
 
