@@ -6,7 +6,7 @@ import { retryDelay } from '../../../platform/queue/retry-delay.ts'
 import type { Capacity } from '../../../platform/queue/workers.ts'
 import { createPause, type Pause } from './pause.ts'
 
-/** `limited`, `busy` and `unreachable` concern all requests to the store, `refused_key` those with the same key. */
+/** `busy` and `unreachable` concern all requests to the store, `refused_key` those with the same key; `limited`: see `limitsByKey`. */
 type StoreError = Error & { reason: string; retryAfterMs: number | null }
 
 type RefreshQueueDeps<Table extends QueueTable, Item extends { id: string }> = Pick<
@@ -19,6 +19,8 @@ type RefreshQueueDeps<Table extends QueueTable, Item extends { id: string }> = P
   findDue: (isDue: SQL, limit: number, exceptKeys: string[]) => PromiseLike<{ id: string }[]>
   /** What the store refuses together: an app, or an environment. */
   toKey: (item: Item) => string
+  /** Whether the store limits the requests of each key, and not all of them together. */
+  limitsByKey?: boolean
   /** Returns an error after which the item is not refreshed again; throws `StoreError` for others. */
   refresh: (item: Item, signal: AbortSignal) => Promise<StoreError | null>
   isStoreError: (error: unknown) => error is StoreError
@@ -27,6 +29,7 @@ type RefreshQueueDeps<Table extends QueueTable, Item extends { id: string }> = P
 /** Longer than the timeouts of all requests about one item. */
 const LEASE_MS = MINUTE_MS
 const REFUSED_PAUSE_MS = 10 * MINUTE_MS
+const LIMITED_PAUSE_MS = MINUTE_MS
 /** The pauses of the whole queue, unless the store says how long. */
 const PAUSES = {
   delays: [1, 2, 4, 8].map((minutes) => minutes * MINUTE_MS),
@@ -38,7 +41,8 @@ const GENERAL = ['limited', 'busy', 'unreachable']
 export function createRefreshQueue<Table extends QueueTable, Item extends { id: string }>(
   deps: RefreshQueueDeps<Table, Item>,
 ) {
-  const { store, requestsPerSecond, toKey, refresh, isStoreError, findDue: find, ...shared } = deps
+  const { store, requestsPerSecond, toKey, limitsByKey, refresh, isStoreError, ...others } = deps
+  const { findDue: find, ...shared } = others
   const { db, now, log } = shared
   let paused = createPause(0, now)
   const refused = new Map<string, Pause>()
@@ -94,9 +98,11 @@ export function createRefreshQueue<Table extends QueueTable, Item extends { id: 
   /** A problem of all items, or of all with a key, pauses them. */
   function pauseAfter(error: StoreError, item: Item) {
     const key = toKey(item)
-    if (error.reason === 'refused_key') {
+    const isRefused = error.reason === 'refused_key'
+    if (isRefused || (limitsByKey && error.reason === 'limited')) {
       if (!refused.has(key)) log.error({ err: error, key }, `${store} refuses to be queried`)
-      refused.set(key, createPause(REFUSED_PAUSE_MS, now))
+      const ms = isRefused ? REFUSED_PAUSE_MS : (error.retryAfterMs ?? LIMITED_PAUSE_MS)
+      refused.set(key, createPause(ms, now))
       return
     }
     if (!GENERAL.includes(error.reason) || paused.isInForce()) return

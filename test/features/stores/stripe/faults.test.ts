@@ -84,6 +84,23 @@ test('while Stripe limits requests, the queue waits', async () => {
   expect(countReads(world)).toBeGreaterThan(asked)
 })
 
+test('a limit of the sandbox does not delay production', async () => {
+  await using world = await createStripeWorld()
+  world.app.expectErrors()
+  const bought = await world.buy()
+  const price = world.stripe.createPrice({}, false)
+  const inSandbox = world.stripe.subscribe({ price, isLive: false })
+  await world.drain()
+  inSandbox.cancelAt()
+  const on = `GET /v1/subscriptions/${inSandbox.id}`
+  world.stripe.api.faults = [{ kind: 'error', status: 429, on }]
+  await world.drain()
+  expect(world.stripe.api.faults).toEqual([])
+  bought.cancelAt()
+  await world.drain()
+  expect(await world.list()).toMatchObject([{ willRenew: false }])
+})
+
 test('a key that Stripe refuses is reported, and access goes on by its dates', async () => {
   await using world = await createStripeWorld()
   world.app.expectErrors()

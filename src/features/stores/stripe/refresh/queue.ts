@@ -24,6 +24,7 @@ export function createStripeQueue(deps: StripeContext & { refresh: RefreshObject
     load: objects.load,
     isRepaired: objects.isRetry,
     toKey: ({ environment }) => environment,
+    limitsByKey: true,
     isStoreError: (error) => error instanceof StripeApiError,
     refresh: async (object, signal) => {
       await refresh(object, signal)
