@@ -166,7 +166,7 @@ const cancel = defineAction({
   }),
   console: 'purchases/:id/cancel',
   form: {
-    verb: 'Cancel',
+    verb: 'Cancel subscription',
     consequence: 'The subscription does not renew.',
     done: 'Subscription cancelled',
   },
