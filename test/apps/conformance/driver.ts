@@ -1,0 +1,261 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import {
+  ApiError,
+  type AppSettings,
+  type Client,
+  type ClientOptions,
+  type CurrencyRates,
+  createClient,
+  findRate,
+  type InstalledApp,
+  isUpdateAvailable,
+  isUpdateRequired,
+  type Storage,
+} from '../../../src/client/client.ts'
+
+/** The driver of the TypeScript client: commands on stdin, answers and events on stdout, as lines of JSON. */
+type Command = { id: number; do: string } & Record<string, unknown>
+type Args = Record<string, unknown>
+
+/** Functions of the client without input: their first parameter is the options. */
+const WITHOUT_INPUT = new Set([
+  'accessToken',
+  'deleteProfile',
+  'exportData',
+  'isSignedIn',
+  'listPasskeys',
+  'listSessions',
+  'logout',
+  'readAppSettings',
+  'readContentVersions',
+  'readCurrencyRates',
+  'readData',
+  'readProfile',
+  'readUsage',
+  'refresh',
+  'resendVerification',
+  'startAsGuest',
+  'startPasskeySignIn',
+])
+
+type Timer = { due: number; order: number; run: () => void }
+
+/** Virtual time: `elapsed` moves only by the command `advance`. */
+const timers = new Map<number, Timer>()
+let elapsed = 0
+let clockAtZero = 0
+let count = 0
+
+const calls = new Map<number, AbortController>()
+const listeners = new Map<string, () => void>()
+let failing = 'none'
+let death: { key: string; when: string; n: number } | null = null
+let client: Client
+let installed: InstalledApp
+
+Object.assign(globalThis, {
+  setTimeout: (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
+    const id = ++count
+    timers.set(id, { due: elapsed + ms, order: id, run: () => run(...args) })
+    emit({ event: 'timer', ms })
+    return id
+  },
+  clearTimeout: (id: number) => void timers.delete(id),
+})
+Math.random = () => 0.5
+performance.now = () => elapsed
+
+for await (const line of createInterface({ input: process.stdin })) {
+  if (line.trim() !== '') void obey(JSON.parse(line) as Command)
+}
+process.exit(0)
+
+async function obey(command: Command) {
+  const { id } = command
+  try {
+    emit({ id, ok: (await perform(command)) ?? null })
+  } catch (error) {
+    emit({ id, error: describe(error) })
+  }
+}
+
+function describe(error: unknown) {
+  if (!(error instanceof ApiError)) return { status: 0, code: 'exception', message: String(error) }
+  const { status, code, message, details, requestId, retryAfter } = error
+  return { status, code, message, details, requestId, retryAfter }
+}
+
+async function perform(command: Command): Promise<unknown> {
+  switch (command.do) {
+    case 'create':
+      return create(command)
+    case 'call':
+      return call(command)
+    case 'cancel':
+      return calls.get(command['call'] as number)?.abort()
+    case 'advance':
+      return advance(command['ms'] as number)
+    case 'setClock':
+      clockAtZero = (command['now'] as number) - elapsed
+      return true
+    case 'listen':
+      return listen(command['to'] as string)
+    case 'unlisten':
+      return listeners.get(command['to'] as string)?.()
+    case 'failStorage':
+      failing = command['on'] as string
+      return true
+    case 'dieAtWrite':
+      death = { key: command['key'], when: command['when'], n: command['n'] ?? 1 } as typeof death
+      return true
+    default:
+      throw new TypeError(`unknown command ${command.do}`)
+  }
+}
+
+function create({ baseUrl, folder, now, options = {} }: Record<string, unknown>) {
+  clockAtZero = now as number
+  const { device, language, timeout, env, pinnedKeys, signingKeys, deviceId, version } =
+    options as Record<string, never>
+  const { buildNumber, platform } = options as Record<string, never>
+  installed = { platform: platform ?? 'ios', version: version ?? '1.0.0', buildNumber }
+  client = createClient({
+    ...{ device, language, timeout, env, pinnedKeys, signingKeys },
+    baseUrl: baseUrl as string,
+    app: { ...installed, deviceId },
+    storage: openFolder(folder as string),
+    now: () => clockAtZero + elapsed,
+    onSignedOut: () => emit({ event: 'signedOut' }),
+    fetch: sendReportingProgress,
+  } satisfies ClientOptions)
+  return true
+}
+
+/** Bun's own `fetch` cannot report the progress of an upload. */
+async function sendReportingProgress(url: string, init: RequestInit = {}): Promise<Response> {
+  const { onProgress } = init as { onProgress?: (progress: object) => void }
+  if (!onProgress) return fetch(url, init)
+  const encoded = new Response(init.body)
+  const body = await encoded.arrayBuffer()
+  const type = encoded.headers.get('content-type')
+  const headers = { ...(init.headers as object), ...(type ? { 'content-type': type } : {}) }
+  const total = body.byteLength
+  for (const sent of [Math.floor(total / 2), total]) onProgress({ sent, total })
+  return fetch(url, { ...init, body, headers } as RequestInit)
+}
+
+function call({ id, fn, args = {}, timeout }: Command): Promise<unknown> {
+  const controller = new AbortController()
+  calls.set(id, controller)
+  const options = {
+    signal: controller.signal,
+    ...(timeout === undefined ? {} : { timeout: timeout as number }),
+  }
+  return run(fn as string, args as Args, options).finally(() => calls.delete(id))
+}
+
+async function run(fn: string, args: Args, options: object): Promise<unknown> {
+  const { name, lang, data, version, settings, purchase } = args
+  if (fn === 'readKept') {
+    const input = lang === undefined ? {} : { lang: lang as string }
+    const { refreshed, ...kept } = await client.readKept(name as 'profile', input, options)
+    refreshed.catch(() => {})
+    return kept
+  }
+  if (fn === 'replaceData' || fn === 'patchData')
+    return client[fn](data as Args, version === undefined ? {} : { version: String(version) })
+  if (fn === 'uploadAttachments') return client.uploadAttachments(toUpload(args), options)
+  if (fn === 'findRate') return findRate(args['rates'] as CurrencyRates, args['currency'] as string)
+  if (fn === 'isUpdateRequired') return isUpdateRequired(settings as AppSettings, installed)
+  if (fn === 'isUpdateAvailable') return isUpdateAvailable(settings as AppSettings, installed)
+  const found = (client as Record<string, unknown>)[fn] as (...args: unknown[]) => unknown
+  if (typeof found !== 'function') throw new TypeError(`The client has no function ${fn}.`)
+  if (fn === 'queuePurchase') return found(purchase)
+  return WITHOUT_INPUT.has(fn) ? found(options) : found(args, options)
+}
+
+function toUpload({ files, ...rest }: Args): Parameters<Client['uploadAttachments']>[0] {
+  const read = ({ name, type, path }: Record<string, string>) => ({
+    name: name ?? '',
+    type,
+    data: new Uint8Array(readFileSync(path ?? '')),
+  })
+  return {
+    ...(rest as { type: 'supportTicket' }),
+    files: (files as Record<string, string>[]).map(read),
+    onProgress: (progress) => emit({ event: 'progress', ...progress }),
+  }
+}
+
+/** Fires due timers in order; what they begin goes on before the next one. */
+async function advance(ms: number) {
+  const end = elapsed + ms
+  for (;;) {
+    const [next] = [...timers]
+      .filter(([, { due }]) => due <= end)
+      .sort(([, a], [, b]) => a.due - b.due || a.order - b.order)
+    if (!next) break
+    const [id, timer] = next
+    timers.delete(id)
+    elapsed = Math.max(elapsed, timer.due)
+    timer.run()
+    await settle()
+  }
+  elapsed = end
+  await settle()
+  return true
+}
+
+async function settle() {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+function listen(to: string) {
+  const [name, on] = {
+    authChange: ['authChange', 'onAuthChange'],
+    change: ['change', 'onChange'],
+    purchaseResult: ['purchaseResult', 'onPurchaseResult'],
+  }[to] as [string, string]
+  const subscribe = (client as unknown as Record<string, (heard: object) => () => void>)[on]
+  if (!subscribe) throw new TypeError(`The client has no function ${on}.`)
+  const heard = (value: object) => emit({ event: name, ...value })
+  listeners.set(to, subscribe(heard as never))
+  return true
+}
+
+/** One file per key, replaced at once. */
+function openFolder(folder: string): Storage {
+  mkdirSync(folder, { recursive: true })
+  const check = (operation: string) => {
+    if (failing === operation) throw new Error('The device is locked.')
+  }
+  return {
+    async getItem(key) {
+      check('read')
+      try {
+        return readFileSync(join(folder, key), 'utf8')
+      } catch (error) {
+        if ((error as { code?: string }).code === 'ENOENT') return null
+        throw error
+      }
+    },
+    async setItem(key, value) {
+      check('write')
+      const isLast = death?.key === key && --death.n === 0
+      if (isLast && death?.when === 'before') process.exit(9)
+      writeFileSync(join(folder, `${key}.new`), value)
+      renameSync(join(folder, `${key}.new`), join(folder, key))
+      if (isLast) process.exit(9)
+    },
+    async removeItem(key) {
+      check('write')
+      rmSync(join(folder, key), { force: true })
+    },
+  }
+}
+
+function emit(line: object) {
+  writeSync(1, `${JSON.stringify(line)}\n`)
+}

@@ -1,0 +1,6 @@
+import type { Scenario } from '../types.ts'
+import { SESSION_SCENARIOS } from './session.ts'
+import { SIGN_IN_SCENARIOS } from './sign-in.ts'
+
+/** What every client does, in every language. */
+export const SCENARIOS: Scenario[] = [...SIGN_IN_SCENARIOS, ...SESSION_SCENARIOS]
