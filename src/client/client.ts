@@ -23,6 +23,7 @@ import type {
   ChangesExport,
   DataExport,
   PasskeyExport,
+  SubmittedPurchase,
   UsageExport,
 } from './models.ts'
 import { normalizeBaseUrl, openTransport } from './open-transport.ts'
@@ -39,7 +40,7 @@ import type { StoreFunctions } from './stores.ts'
 import { createAuthChanges, withTabLock } from './tabs.ts'
 import { createTransmit } from './transmit.ts'
 import type { UsageFunctions } from './usage.ts'
-import type { Change, ChangeFunctions } from './user-changes.ts'
+import type { ChangeFunctions } from './user-changes.ts'
 import type { UserFunctions } from './users.ts'
 
 export type { ErrorCode } from '../lib/errors.ts'
@@ -159,7 +160,7 @@ export function createClient(options: ClientOptions): Client {
     accessToken: (options?: CallOptions) =>
       runCall(options, async () => (await session.readFresh()).accessToken),
     onAuthChange: authChanges.listen,
-    onChange: followChanges,
+    onChange: follow(parts.changes),
 
     register: signInWithGuestAt('/api/auth/register/v1', { keepsGuestId: true }),
     login: signInWithGuestAt('/api/auth/login/v1', { guestsOnly: true }),
@@ -213,6 +214,9 @@ export function createClient(options: ClientOptions): Client {
     readSubscription: asUser('get', '/api/user/subscription/v1', 'query'),
     readUsage: asUser('get', '/api/user/usage/v1'),
     submitPurchases: asUser('post', '/api/user/purchases/v1', 'json'),
+    queuePurchase: async (purchase: SubmittedPurchase) =>
+      (await parts.purchases()).queuePurchase(purchase),
+    onPurchaseResult: follow(async () => (await parts.purchases()).onPurchaseResult),
     startCheckout: asUser('post', '/api/user/checkout/v1', 'json'),
     createPortalLink: asUser('post', '/api/user/billing_portal/v1', 'json'),
 
@@ -226,19 +230,21 @@ export function createClient(options: ClientOptions): Client {
   return functions satisfies SameAsRoutes<Client, typeof functions>
 
   /** Retries until the part is loaded: a change must not be missed because the app started without a connection. */
-  function followChanges(listener: (change: Change) => void): () => void {
-    let stop = () => {}
-    let isStopped = false
-    const start = async () => {
-      const onChange = await parts.changes().catch(() => null)
-      if (isStopped) return
-      if (onChange) stop = onChange(listener)
-      else setTimeout(start, LOAD_RETRY_MS)
-    }
-    void start()
-    return () => {
-      isStopped = true
-      stop()
+  function follow<T>(load: () => Promise<(listener: (value: T) => void) => () => void>) {
+    return (listener: (value: T) => void): (() => void) => {
+      let stop = () => {}
+      let isStopped = false
+      const start = async () => {
+        const listen = await load().catch(() => null)
+        if (isStopped) return
+        if (listen) stop = listen(listener)
+        else setTimeout(start, LOAD_RETRY_MS)
+      }
+      void start()
+      return () => {
+        isStopped = true
+        stop()
+      }
     }
   }
 

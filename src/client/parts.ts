@@ -11,7 +11,7 @@ import type { Storage } from './storage.ts'
 import { withTabLock } from './tabs.ts'
 import type { UserFunctions } from './users.ts'
 
-type PartsDeps = {
+export type PartsDeps = {
   storage: Storage
   baseUrl: string
   env: string
@@ -49,6 +49,10 @@ export function createParts(deps: PartsDeps) {
     changes: createPart(async () => {
       const { createChanges } = await import('./changes.ts')
       return createChanges({ ...deps, withToken })
+    }),
+    purchases: createPart(async () => {
+      const { createPurchaseQueue } = await import('./purchase-queue.ts')
+      return createPurchaseQueue({ ...deps, withToken })
     }),
     kept: createPart(async () => {
       const { createKept } = await import('./kept.ts')

@@ -34,6 +34,8 @@ test('the client has a function for every documented operation, and each request
     'onChange',
     'readKept',
     'syncData',
+    'queuePurchase',
+    'onPurchaseResult',
   ]
   const names = Object.keys(clientOf(app).client)
   expect(names.toSorted()).toEqual([...forApps.map(({ name }) => name), ...localNames].toSorted())

@@ -9,6 +9,8 @@ type LocalFunction =
   | 'onChange'
   | 'readKept'
   | 'syncData'
+  | 'queuePurchase'
+  | 'onPurchaseResult'
 
 export type Functions = Omit<Client, LocalFunction | 'refresh'> & {
   refresh: (input: { refreshToken: string }) => Promise<Session>
