@@ -140,44 +140,39 @@ export async function startServer({ users = [], ...content }: ServerSetup = {}) 
     response: ServerResponse,
     headers: Record<string, string>,
   ) {
-    if (fault === null) return send(await carryOut(), request, response)
-    if ('withoutToken' in fault) {
-      Reflect.deleteProperty(headers, 'authorization')
-      return send(await carryOut(), request, response)
-    }
-    if ('hold' in fault) {
-      if (fault.before) await hold(fault.hold)
-      const held = await carryOut()
-      if (!fault.before) await hold(fault.hold)
-      return send(held, request, response)
-    }
-    if (fault.tookEffect || ('network' in fault && fault.network === 'lost')) await carryOut()
-    if ('network' in fault) {
-      if (fault.network === 'silent') return
-      if (fault.network === 'refused') return void request.socket.destroy()
-      response.writeHead(200, {
-        ...commonHeaders(),
-        'content-type': 'application/json',
-        'content-length': '1000',
-      })
-      const end = fault.network === 'stalled' ? () => {} : () => void request.socket.destroy()
-      return void response.write('{"code":"ok","response":{', end)
-    }
-    if ('html' in fault) {
-      const page = new Response(HTML, {
-        status: fault.html,
-        headers: { 'content-type': 'text/html' },
-      })
-      return send(page, request, response)
-    }
-    if ('reply' in fault) {
-      const { status = 200, headers: own = {}, body } = fault.reply
+    const { network, html, reply: scripted, code } = fault ?? {}
+    if (fault?.withoutToken) Reflect.deleteProperty(headers, 'authorization')
+    if (fault?.hold !== undefined && fault.before) await hold(fault.hold)
+    const fails = network !== undefined || html !== undefined || scripted || code !== undefined
+    const isCarriedOut = !fails || fault?.tookEffect || network === 'lost'
+    const usual = isCarriedOut ? await carryOut() : null
+    if (fault?.hold !== undefined && !fault.before) await hold(fault.hold)
+    if (network !== undefined) return breakOff(network, request, response)
+    const type = { 'content-type': html === undefined ? 'application/json' : 'text/html' }
+    if (html !== undefined)
+      return send(new Response(HTML, { status: html, headers: type }), request, response)
+    if (scripted) {
+      const { status = 200, headers: own = {}, body } = scripted
       const text = typeof body === 'string' ? body : JSON.stringify(body)
-      const type = { 'content-type': 'application/json' }
       return send(new Response(text, { status, headers: { ...type, ...own } }), request, response)
     }
-    const { code, times: _times, ...rest } = fault
-    await send(errorReply(code, rest as Parameters<typeof errorReply>[1]), request, response)
+    if (code === undefined) return send(usual as Response, request, response)
+    const { message, details, retryAfter, status } = fault ?? {}
+    const error = { message, details, retryAfter, status }
+    await send(errorReply(code, error as Parameters<typeof errorReply>[1]), request, response)
+  }
+
+  function breakOff(
+    network: NonNullable<Fault['network']>,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) {
+    if (network === 'silent') return
+    if (network === 'refused') return void request.socket.destroy()
+    const type = { 'content-type': 'application/json', 'content-length': '1000' }
+    response.writeHead(200, { ...commonHeaders(), ...type })
+    const end = network === 'stalled' ? () => {} : () => void request.socket.destroy()
+    response.write('{"code":"ok","response":{', end)
   }
 
   async function send(reply: Response, request: IncomingMessage, response: ServerResponse) {

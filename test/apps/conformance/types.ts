@@ -90,7 +90,7 @@ export type SentMatch = {
   files?: Json
 }
 
-/** How a request fails. Without `tookEffect`, the server does not carry it out. */
+/** How a request fails. Without `tookEffect`, the server does not carry out a request that fails. */
 export type Fault = {
   /** An operation such as `readProfile`, a route such as `GET /api/user/profile/v1`, or `*`. */
   target: string
@@ -99,25 +99,25 @@ export type Fault = {
   /** How many requests pass before. */
   skip?: number
   tookEffect?: boolean
-} & (
-  | {
-      /** An error of the server. */
-      code: string
-      status?: number
-      message?: string
-      details?: { path: string; message: string }[]
-      retryAfter?: number
-    }
-  /** The connection ends within the reply (`lost`: after it took effect), or before it (`refused`). */
-  | { network: 'lost' | 'cut' | 'refused' }
-  /** No reply at all, or one whose body does not end. */
-  | { network: 'silent' | 'stalled' }
-  /** A page of a proxy. */
-  | { html: number }
+  /** The reply waits for a step `release`, also one that is as it should be. */
+  hold?: string
+  /** Until then, the server has not carried it out. */
+  before?: true
+  /** An error of the server. */
+  code?: string
+  status?: number
+  message?: string
+  details?: { path: string; message: string }[]
+  retryAfter?: number
+  /**
+   * The connection ends within the reply (`lost`: after the request took effect) or before it (`refused`), or there is
+   * no reply (`silent`), or one whose body does not end (`stalled`).
+   */
+  network?: 'lost' | 'cut' | 'refused' | 'silent' | 'stalled'
+  /** A page of a proxy, with this status. */
+  html?: number
   /** Any reply. */
-  | { reply: { status?: number; headers?: Record<string, string>; body: Json } }
-  /** The reply waits for a step `release`; `before`: the server has not carried it out until then. */
-  | { hold: string; before?: true }
+  reply?: { status?: number; headers?: Record<string, string>; body: Json }
   /** A proxy that removes the token. */
-  | { withoutToken: true }
-)
+  withoutToken?: true
+}

@@ -1,6 +1,11 @@
 import type { Scenario } from '../types.ts'
+import { GUEST_SCENARIOS } from './guest.ts'
 import { SESSION_SCENARIOS } from './session.ts'
 import { SIGN_IN_SCENARIOS } from './sign-in.ts'
 
 /** What every client does, in every language. */
-export const SCENARIOS: Scenario[] = [...SIGN_IN_SCENARIOS, ...SESSION_SCENARIOS]
+export const SCENARIOS: Scenario[] = [
+  ...SIGN_IN_SCENARIOS,
+  ...GUEST_SCENARIOS,
+  ...SESSION_SCENARIOS,
+]

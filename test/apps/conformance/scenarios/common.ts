@@ -32,3 +32,10 @@ export const SIGN_IN: Step[] = [
 
 /** The access token has expired, and the session not yet. */
 export const EXPIRE: Step = { advance: 16 * MINUTE }
+
+/** The network is down until `repair`. */
+export const OFFLINE: Step = { fault: { target: '*', network: 'cut', times: 'forever' } }
+/** The delays of a read that fails on the network, without the randomness. */
+export const READ_RETRIES: Step[] = [{ timer: 300 }, { timer: 1_000 }]
+/** The delays of a refresh that fails. */
+export const REFRESH_RETRIES: Step[] = [{ timer: 500 }, { timer: 2_000 }, { timer: 3_000 }]
