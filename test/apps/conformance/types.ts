@@ -55,8 +55,8 @@ export type Step = { in?: string } & (
   | { failStorage: 'read' | 'write' | 'none' }
   /** What the device has stored under a key; null: nothing. */
   | { stored: string; is: Json }
-  /** Replaces what is stored: the text, or one member (a path with dots) of its JSON. */
-  | { edit: string; member?: string; value: Json }
+  /** Replaces what is stored: the text, or one member (a path with dots) of its JSON, which is removed without a value. */
+  | { edit: string; member?: string; value?: Json }
   /** Keeps the text that is stored under a key, as a variable. */
   | { copy: string; save: string }
   | { fault: Fault }

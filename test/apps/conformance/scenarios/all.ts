@@ -1,4 +1,7 @@
 import type { Scenario } from '../types.ts'
+import { CONTENT_SCENARIOS } from './content.ts'
+import { ERROR_SCENARIOS } from './errors.ts'
+import { FLIGHT_SCENARIOS } from './flight.ts'
 import { GUEST_SCENARIOS } from './guest.ts'
 import { SESSION_SCENARIOS } from './session.ts'
 import { SIGN_IN_SCENARIOS } from './sign-in.ts'
@@ -8,4 +11,7 @@ export const SCENARIOS: Scenario[] = [
   ...SIGN_IN_SCENARIOS,
   ...GUEST_SCENARIOS,
   ...SESSION_SCENARIOS,
+  ...ERROR_SCENARIOS,
+  ...CONTENT_SCENARIOS,
+  ...FLIGHT_SCENARIOS,
 ]
