@@ -180,12 +180,21 @@ function toUpload({ files, ...rest }: Args): Parameters<Client['uploadAttachment
   const read = ({ name, type, path }: Record<string, string>) => ({
     name: name ?? '',
     type,
-    data: new Uint8Array(readFileSync(path ?? '')),
+    data: openFile(path ?? ''),
   })
   return {
     ...(rest as { type: 'supportTicket' }),
     files: (files as Record<string, string>[]).map(read),
     onProgress: (progress) => emit({ event: 'progress', ...progress }),
+  }
+}
+
+/** A file that cannot be read fails as one of a browser does: when the client reads it. */
+function openFile(path: string): Uint8Array | Blob {
+  try {
+    return new Uint8Array(readFileSync(path))
+  } catch (error) {
+    return { arrayBuffer: () => Promise.reject(error) } as Blob
   }
 }
 

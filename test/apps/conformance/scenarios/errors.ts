@@ -28,7 +28,16 @@ const CODES: [code: string, status: number][] = [
 ]
 
 /** Replies with status 200 that are not Homeport's. */
-const INVALID = ['', '{}', '[]', 'null', '"Welcome"', '7', '{"code":"ok"}', '{"code":1,"response":{}}']
+const INVALID = [
+  '',
+  '{}',
+  '[]',
+  'null',
+  '"Welcome"',
+  '7',
+  '{"code":"ok"}',
+  '{"code":1,"response":{}}',
+]
 
 function replyFails(headers: Record<string, string>, retryAfter: number | null): Step[] {
   const body = { code: 'rate_limited', message: 'Later.' }

@@ -1,5 +1,16 @@
 import type { Scenario, Step } from '../types.ts'
-import { ANN, BOB, DAY, HOUR, KEPT, OFFLINE, PROFILE, SIGN_IN, SUBSCRIPTION, USERS } from './common.ts'
+import {
+  ANN,
+  BOB,
+  DAY,
+  HOUR,
+  KEPT,
+  OFFLINE,
+  PROFILE,
+  SIGN_IN,
+  SUBSCRIPTION,
+  USERS,
+} from './common.ts'
 
 const ACTIVE = { entitlements: [{ id: 'pro', active: true }], plan: { code: 'pro' } }
 const ENDED = { entitlements: [{ id: 'pro', active: false }], plan: null }
@@ -188,12 +199,7 @@ export const FLIGHT_SCENARIOS: Scenario[] = [
   {
     name: 'flight: nothing is kept after a deletion',
     server: USERS,
-    steps: [
-      ...IN_FLIGHT,
-      { repair: true },
-      { call: 'deleteProfile' },
-      { stored: KEPT, is: null },
-    ],
+    steps: [...IN_FLIGHT, { repair: true }, { call: 'deleteProfile' }, { stored: KEPT, is: null }],
   },
   edited('a later end', 'entitlements.0.expiresAt', '2030-01-01T00:00:00.000Z'),
   edited('another entitlement', 'entitlements.0.id', 'max'),
