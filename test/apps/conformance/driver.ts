@@ -67,10 +67,9 @@ Object.assign(globalThis, {
 Math.random = () => 0.5
 performance.now = () => elapsed
 
-for await (const line of createInterface({ input: process.stdin })) {
-  if (line.trim() !== '') void obey(JSON.parse(line) as Command)
-}
-process.exit(0)
+createInterface({ input: process.stdin })
+  .on('line', (line) => void (line.trim() === '' || obey(JSON.parse(line) as Command)))
+  .on('close', () => process.exit(0))
 
 async function obey(command: Command) {
   const { id } = command

@@ -70,6 +70,7 @@ export async function startServer({ users = [], ...content }: ServerSetup = {}) 
       breakConnections: () => {
         for (const stream of streams) stream.socket?.destroy()
       },
+      forgeClaims,
       listEmails: () => fake.listUsers().map(({ email }) => email),
       twoFactorCode: () => fake.twoFactorCode,
     } as Record<string, (...args: never[]) => unknown>
@@ -84,6 +85,17 @@ export async function startServer({ users = [], ...content }: ServerSetup = {}) 
     const headers = { 'content-type': 'application/json' }
     const reply = await fake.fetch(`${url}/api/auth/login/v1`, { method: 'POST', headers, body })
     return ((await reply.json()) as { response: unknown }).response
+  }
+
+  /** What a device has kept, with other claims under the signature of the real ones. */
+  function forgeClaims(kept: string, claims: object): string {
+    const document = JSON.parse(kept)
+    const { data } = document.entries.subscription
+    const [header, payload, signature] = data.proof.split('.')
+    const real = JSON.parse(Buffer.from(payload, 'base64url').toString())
+    const forged = Buffer.from(JSON.stringify({ ...real, ...claims })).toString('base64url')
+    data.proof = [header, forged, signature].join('.')
+    return JSON.stringify(document)
   }
 
   function release(name: string) {

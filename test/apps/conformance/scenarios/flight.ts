@@ -222,6 +222,22 @@ export const FLIGHT_SCENARIOS: Scenario[] = [
     ],
   },
   {
+    name: 'flight: a storage that is edited to have other claims gives nothing',
+    server: USERS,
+    steps: [
+      ...IN_FLIGHT,
+      { copy: KEPT, save: 'kept' },
+      {
+        server: 'forgeClaims',
+        args: ['$kept', { entitlements: { pro: null }, plan: null }],
+        save: 'forged',
+      },
+      { edit: KEPT, value: '$forged' },
+      { restart: true },
+      ...READS_NOTHING,
+    ],
+  },
+  {
     name: 'flight: the key of the proof must be one that the app names',
     options: { signingKeys: ['another', 'gWjt7nmB1udyFpLYVp0SxJnI8lJEvl7q8AFYZRqnGV8'] },
     server: USERS,

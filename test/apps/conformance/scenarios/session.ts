@@ -259,6 +259,21 @@ export const SESSION_SCENARIOS: Scenario[] = [
     ],
   },
   {
+    name: 'session: a refresh that failed is not repeated if another process has succeeded',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      EXPIRE,
+      { fault: { target: 'refresh', network: 'cut' } },
+      { start: 'a', call: 'readProfile' },
+      { sent: [REFRESH] },
+      { in: 'other', call: 'accessToken', save: 'token' },
+      { timer: 500 },
+      { wait: 'a', gives: { email: ANN.email } },
+      { sent: [REFRESH, { request: PROFILE, headers: { authorization: 'Bearer $token' } }] },
+    ],
+  },
+  {
     name: 'session: a refresh at the same time as another process keeps both signed in',
     server: USERS,
     steps: [
