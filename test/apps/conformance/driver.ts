@@ -114,7 +114,8 @@ async function perform(command: Command): Promise<unknown> {
   }
 }
 
-function create({ baseUrl, folder, now, options = {} }: Record<string, unknown>) {
+async function create({ baseUrl, folder, now, options = {} }: Record<string, unknown>) {
+  await endLastScenario()
   clockAtZero = now as number
   const { device, language, timeout, env, pinnedKeys, signingKeys, deviceId, version } =
     options as Record<string, never>
@@ -130,6 +131,18 @@ function create({ baseUrl, folder, now, options = {} }: Record<string, unknown>)
     fetch: sendReportingProgress,
   } satisfies ClientOptions)
   return true
+}
+
+/** A process may serve one scenario after the other, which saves the time to start it. */
+async function endLastScenario() {
+  for (const stop of listeners.values()) stop()
+  for (const controller of calls.values()) controller.abort()
+  listeners.clear()
+  await settle()
+  timers.clear()
+  elapsed = 0
+  failing = 'none'
+  death = null
 }
 
 /** Bun's own `fetch` cannot report the progress of an upload. */

@@ -13,13 +13,23 @@ const EXIT_AT_WRITE = 9
 
 type Answer = { ok?: Json; error?: JsonRecord }
 type Event = { event: string } & JsonRecord
-type Driver = ReturnType<typeof startDriver>
+export type Driver = ReturnType<typeof startDriver>
+type WorldDeps = {
+  scenario: Scenario
+  command: string[]
+  folder: string
+  server: ScriptedServer
+  pool: Driver[] | undefined
+}
 
-/** Runs a scenario against a driver, which is started by `command`. Throws with the step that failed. */
-export async function runScenario(scenario: Scenario, command: string[]) {
+/**
+ * Runs a scenario against a driver, which is started by `command`. Throws with the step that failed. `pool`: takes
+ * processes from it and leaves them there, if the driver can begin anew with `create`.
+ */
+export async function runScenario(scenario: Scenario, command: string[], pool?: Driver[]) {
   const folder = await mkdtemp(join(tmpdir(), 'conformance-'))
   const server = await startServer(scenario.server)
-  const world = createWorld(scenario, command, folder, server)
+  const world = createWorld({ scenario, command, folder, server, pool })
   try {
     for (const [at, step] of scenario.steps.entries()) {
       try {
@@ -38,12 +48,7 @@ export async function runScenario(scenario: Scenario, command: string[]) {
 }
 
 /** The processes of one scenario, and what it has saved. */
-function createWorld(
-  scenario: Scenario,
-  command: string[],
-  folder: string,
-  server: ScriptedServer,
-) {
+function createWorld({ scenario, command, folder, server, pool }: WorldDeps) {
   const storage = join(folder, 'storage')
   const drivers = new Map<string, Driver>()
   const started = new Map<string, Promise<Answer>>()
@@ -55,13 +60,16 @@ function createWorld(
   return {
     perform,
     readErrors: () => [...drivers.values()].map((driver) => driver.errors()).join(''),
-    stop: async () => {
-      for (const driver of drivers.values()) await driver.stop()
+    async stop() {
+      for (const driver of drivers.values())
+        if (pool && driver.isAlive()) pool.push(driver)
+        else await driver.kill()
     },
   }
 
   async function open(name: string): Promise<Driver> {
-    const driver = startDriver(command)
+    const reused = pool?.pop()
+    const driver = reused ?? startDriver(command)
     drivers.set(name, driver)
     const now = server.now() + clockOffset
     await mkdir(storage, { recursive: true })
@@ -70,6 +78,7 @@ function createWorld(
       ...{ baseUrl: server.url, folder: storage, now, options: fill(options) },
     })
     if (error) throw new Error(`create failed: ${JSON.stringify(error)}`)
+    reused?.reset()
     return driver
   }
 
@@ -322,9 +331,11 @@ function startDriver(command: string[]) {
       process.kill('SIGKILL')
       await exited
     },
-    async stop() {
-      process.kill('SIGKILL')
-      await exited
+    /** Forgets what the last scenario has left. */
+    reset() {
+      events.length = 0
+      timers.length = 0
+      elapsed = 0
     },
   }
 
@@ -454,6 +465,8 @@ if (import.meta.main) {
       only: { type: 'string', default: '' },
       /** How many scenarios at a time. */
       at: { type: 'string', default: '2' },
+      /** For drivers that can begin anew with `create`: one process for many scenarios. */
+      reuse: { type: 'boolean', default: false },
       limit: { type: 'string', default: String(ANSWER_MS) },
     },
   })
@@ -463,9 +476,10 @@ if (import.meta.main) {
   const failed: string[] = []
   const startedAt = performance.now()
   const queue = [...chosen]
+  const pool = values.reuse ? [] : undefined
   const work = async () => {
     for (let next = queue.shift(); next; next = queue.shift()) {
-      const wrong = await runScenario(next, command).then(() => null, String)
+      const wrong = await runScenario(next, command, pool).then(() => null, String)
       console.log(`${wrong === null ? 'pass' : 'FAIL'}  ${next.name}`)
       if (wrong === null) continue
       failed.push(next.name)
