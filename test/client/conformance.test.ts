@@ -1,0 +1,33 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { type Driver, runScenario } from '../apps/conformance/run.ts'
+import { SCENARIOS } from '../apps/conformance/scenarios/all.ts'
+
+/** The list that every client passes, with the client in TypeScript. */
+const COMMAND = [process.execPath, join(import.meta.dir, '..', 'apps', 'conformance', 'driver.ts')]
+/** How many scenarios run at the same time, each with a process or two. */
+const LANES = 3
+
+const pool: Driver[] = []
+const lanes: Promise<unknown>[] = Array.from({ length: LANES }, () => Promise.resolve())
+
+afterAll(async () => {
+  for (const driver of pool) await driver.kill()
+})
+
+describe('the TypeScript client', () => {
+  test.concurrent.each(SCENARIOS.map((scenario, at) => [scenario.name, scenario, at] as const))(
+    '%s',
+    async (_name, scenario, at) => {
+      const run = () => runScenario(scenario, COMMAND, pool)
+      const done = (lanes[at % LANES] as Promise<unknown>).then(run, run)
+      lanes[at % LANES] = done
+      await done
+    },
+  )
+})
+
+test('every scenario has a name of its own', () => {
+  const names = SCENARIOS.map(({ name }) => name)
+  expect(names).toEqual([...new Set(names)])
+})
