@@ -8,7 +8,7 @@ import type { Change, ChangeFunctions } from './user-changes.ts'
 
 type Listener = (change: Change) => void
 
-type ChangesDeps = {
+export type ChangesDeps = {
   call: Caller
   withToken: Calls['withToken']
   session: Pick<SessionKeeper, 'read'>

@@ -28,7 +28,7 @@ import type {
 } from './models.ts'
 import { normalizeBaseUrl, openTransport } from './open-transport.ts'
 import type { ClientOptions } from './options.ts'
-import { createPart } from './part.ts'
+import { createPart, follow } from './part.ts'
 import { createParts } from './parts.ts'
 import type { PasskeyFunctions } from './passkeys.ts'
 import { createRefreshExchange } from './refresh-exchange.ts'
@@ -69,7 +69,6 @@ const ATTACHMENTS = '/api/user/attachments/v1'
 const PASSKEYS = '/api/auth/passkey/v1'
 const DATA = '/api/user/data/v1'
 const LOGOUT = '/api/auth/logout/v1'
-const LOAD_RETRY_MS = 5_000
 
 /** All data that the server stores about a user. */
 export type UserExport = AccountExport &
@@ -228,25 +227,6 @@ export function createClient(options: ClientOptions): Client {
     readKept,
   }
   return functions satisfies SameAsRoutes<Client, typeof functions>
-
-  /** Retries until the part is loaded: a change must not be missed because the app started without a connection. */
-  function follow<T>(load: () => Promise<(listener: (value: T) => void) => () => void>) {
-    return (listener: (value: T) => void): (() => void) => {
-      let stop = () => {}
-      let isStopped = false
-      const start = async () => {
-        const listen = await load().catch(() => null)
-        if (isStopped) return
-        if (listen) stop = listen(listener)
-        else setTimeout(start, LOAD_RETRY_MS)
-      }
-      void start()
-      return () => {
-        isStopped = true
-        stop()
-      }
-    }
-  }
 
   /** Signs out on this device at once, whatever the server responds. */
   async function logout(options?: CallOptions): Promise<ReplyOf<'post', typeof LOGOUT>> {

@@ -1,5 +1,7 @@
 import { ApiError } from './api-error.ts'
 
+const LOAD_RETRY_MS = 5_000
+
 /** Loads a part of the client when it is first needed. Throws `network_error` if it cannot be loaded. */
 export function createPart<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | null = null
@@ -10,5 +12,29 @@ export function createPart<T>(load: () => Promise<T>): () => Promise<T> {
       throw new ApiError({ status: 0, code: 'network_error', message, cause })
     })
     return loading
+  }
+}
+
+type Subscribe<T> = (listener: (value: T) => void) => () => void
+
+/**
+ * A subscription of a part that may not be loaded yet. Retries until it is: a change must not be missed because the app
+ * started without a connection.
+ */
+export function follow<T>(load: () => Promise<Subscribe<T>>): Subscribe<T> {
+  return (listener) => {
+    let stop = () => {}
+    let isStopped = false
+    const start = async () => {
+      const subscribe = await load().catch(() => null)
+      if (isStopped) return
+      if (subscribe) stop = subscribe(listener)
+      else setTimeout(start, LOAD_RETRY_MS)
+    }
+    void start()
+    return () => {
+      isStopped = true
+      stop()
+    }
   }
 }

@@ -11,7 +11,7 @@ import type { Storage } from './storage.ts'
 import { withTabLock } from './tabs.ts'
 import type { UserFunctions } from './users.ts'
 
-export type PartsDeps = {
+type PartsDeps = {
   storage: Storage
   baseUrl: string
   env: string

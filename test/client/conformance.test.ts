@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { type Driver, runScenario } from '../apps/conformance/run.ts'
+import type { Driver } from '../apps/conformance/driver-process.ts'
+import { runScenario } from '../apps/conformance/run.ts'
 import { SCENARIOS } from '../apps/conformance/scenarios/all.ts'
 
 /** The list that every client passes, with the client in TypeScript. */

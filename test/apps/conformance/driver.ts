@@ -49,6 +49,8 @@ let clockAtZero = 0
 let count = 0
 
 const calls = new Map<number, AbortController>()
+/** Of this scenario. */
+const requests = new Set<AbortController>()
 const listeners = new Map<string, () => void>()
 let failing = 'none'
 let death: { key: string; when: string; n: number } | null = null
@@ -128,7 +130,7 @@ async function create({ baseUrl, folder, now, options = {} }: Record<string, unk
     storage: openFolder(folder as string),
     now: () => clockAtZero + elapsed,
     onSignedOut: () => emit({ event: 'signedOut' }),
-    fetch: sendReportingProgress,
+    fetch: sendRequest,
   } satisfies ClientOptions)
   return true
 }
@@ -136,8 +138,9 @@ async function create({ baseUrl, folder, now, options = {} }: Record<string, unk
 /** A process may serve one scenario after the other, which saves the time to start it. */
 async function endLastScenario() {
   for (const stop of listeners.values()) stop()
-  for (const controller of calls.values()) controller.abort()
+  for (const controller of [...calls.values(), ...requests]) controller.abort()
   listeners.clear()
+  requests.clear()
   await settle()
   timers.clear()
   elapsed = 0
@@ -145,11 +148,18 @@ async function endLastScenario() {
   death = null
 }
 
+function sendRequest(url: string, init: RequestInit = {}): Promise<Response> {
+  const controller = new AbortController()
+  requests.add(controller)
+  const signals = [controller.signal, ...(init.signal ? [init.signal] : [])]
+  return sendReportingProgress(url, { ...init, signal: AbortSignal.any(signals) })
+}
+
 /** Bun's own `fetch` cannot report the progress of an upload. */
-async function sendReportingProgress(url: string, init: RequestInit = {}): Promise<Response> {
+async function sendReportingProgress(url: string, init: RequestInit): Promise<Response> {
   const { onProgress } = init as { onProgress?: (progress: object) => void }
   if (!onProgress) return fetch(url, init)
-  const encoded = new Response(init.body)
+  const encoded = new Response(init.body ?? null)
   const body = await encoded.arrayBuffer()
   const type = encoded.headers.get('content-type')
   const headers = { ...(init.headers as object), ...(type ? { 'content-type': type } : {}) }
@@ -230,7 +240,7 @@ async function advance(ms: number) {
 }
 
 async function settle() {
-  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 function listen(to: string) {

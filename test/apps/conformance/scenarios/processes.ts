@@ -1,0 +1,123 @@
+import type { Scenario, Step } from '../types.ts'
+import { ANN, EXPIRE, PROFILE, REFRESH, SESSION, SIGN_IN, USERS } from './common.ts'
+
+const READS_ANN: Step = { call: 'readProfile', gives: { email: ANN.email } }
+
+export const PROCESS_SCENARIOS: Scenario[] = [
+  {
+    name: 'session: a process that dies before it stores a sign-in is signed out',
+    server: USERS,
+    steps: [
+      { dieAtWrite: { key: SESSION, when: 'before' } },
+      { start: 'a', call: 'login', with: ANN },
+      { dies: true },
+      { restart: true },
+      { call: 'isSignedIn', gives: false },
+      { call: 'login', with: ANN },
+      READS_ANN,
+    ],
+  },
+  {
+    name: 'session: a process that dies after it has stored a sign-in is signed in',
+    server: USERS,
+    steps: [
+      { dieAtWrite: { key: SESSION, when: 'after' } },
+      { start: 'a', call: 'login', with: ANN },
+      { dies: true },
+      { sent: 'any' },
+      { restart: true },
+      READS_ANN,
+      { sent: [PROFILE] },
+    ],
+  },
+  {
+    name: 'session: a process that dies before it stores the refreshed tokens continues',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      EXPIRE,
+      { dieAtWrite: { key: SESSION, when: 'before' } },
+      { start: 'a', call: 'readProfile' },
+      { dies: true },
+      { restart: true },
+      READS_ANN,
+      { sent: [REFRESH, REFRESH, PROFILE] },
+    ],
+  },
+  {
+    name: 'session: a process that dies after it has stored the refreshed tokens continues',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      EXPIRE,
+      { dieAtWrite: { key: SESSION, when: 'after' } },
+      { start: 'a', call: 'readProfile' },
+      { dies: true },
+      { restart: true },
+      READS_ANN,
+      { sent: [REFRESH, PROFILE] },
+    ],
+  },
+  {
+    name: 'session: tokens that another process has refreshed are used',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      EXPIRE,
+      { in: 'other', ...READS_ANN },
+      { in: 'other', call: 'accessToken', save: 'token' },
+      { sent: [REFRESH, PROFILE] },
+      READS_ANN,
+      { sent: [{ request: PROFILE, headers: { authorization: 'Bearer $token' } }] },
+    ],
+  },
+  {
+    name: 'session: a refresh that failed is not repeated if another process has succeeded',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      EXPIRE,
+      { fault: { target: 'refresh', network: 'cut' } },
+      { start: 'a', call: 'readProfile' },
+      { sent: [REFRESH] },
+      { in: 'other', call: 'accessToken', save: 'token' },
+      { timer: 500 },
+      { wait: 'a', gives: { email: ANN.email } },
+      { sent: [REFRESH, { request: PROFILE, headers: { authorization: 'Bearer $token' } }] },
+    ],
+  },
+  {
+    name: 'session: a refresh at the same time as another process keeps both signed in',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      EXPIRE,
+      { fault: { target: 'refresh', hold: 'late', before: true } },
+      { start: 'a', call: 'readProfile' },
+      { holding: 'late' },
+      { in: 'other', ...READS_ANN },
+      { release: 'late' },
+      { wait: 'a', gives: { email: ANN.email } },
+      { in: 'other', ...READS_ANN },
+      READS_ANN,
+      { noEvent: 'signedOut' },
+      { in: 'other', noEvent: 'signedOut' },
+    ],
+  },
+  {
+    name: 'session: a refused refresh does not end what another process has stored meanwhile',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      EXPIRE,
+      { fault: { target: 'refresh', hold: 'refusal', code: 'unauthenticated' } },
+      { start: 'a', call: 'readProfile' },
+      { holding: 'refusal' },
+      { in: 'other', call: 'login', with: ANN, save: 'next' },
+      { release: 'refusal' },
+      { wait: 'a', gives: { email: ANN.email } },
+      { stored: SESSION, is: { accessToken: '$next.accessToken' } },
+      { noEvent: 'signedOut' },
+    ],
+  },
+]
