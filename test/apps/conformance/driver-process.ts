@@ -1,10 +1,11 @@
 import { until } from '../../support/until.ts'
-import type { Json, JsonRecord } from './types.ts'
+import type { Answer as Reply } from './protocol.ts'
+import type { JsonRecord } from './types.ts'
 
 /** Real time: how long an answer, an event or a request may take. */
 export const limits = { answerMs: 15_000 }
 
-export type Answer = { ok?: Json; error?: JsonRecord }
+export type Answer = Pick<Reply, 'ok' | 'error'>
 export type Event = { event: string } & JsonRecord
 export type Driver = ReturnType<typeof startDriver>
 

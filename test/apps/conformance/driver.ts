@@ -14,10 +14,10 @@ import {
   isUpdateRequired,
   type Storage,
 } from '../../../src/client/client.ts'
+import type { Answer, Command, DriverEvent, Listened } from './protocol.ts'
 
-/** The driver of the TypeScript client: commands on stdin, answers and events on stdout, as lines of JSON. */
-type Command = { id: number; do: string } & Record<string, unknown>
 type Args = Record<string, unknown>
+type Create = Extract<Command, { do: 'create' }>
 
 /** Functions of the client without input: their first parameter is the options. */
 const WITHOUT_INPUT = new Set([
@@ -95,39 +95,35 @@ async function perform(command: Command): Promise<unknown> {
     case 'call':
       return call(command)
     case 'cancel':
-      return calls.get(command['call'] as number)?.abort()
+      return calls.get(command.call)?.abort()
     case 'advance':
-      return advance(command['ms'] as number)
+      return advance(command.ms)
     case 'setClock':
-      clockAtZero = (command['now'] as number) - elapsed
+      clockAtZero = command.now - elapsed
       return true
     case 'listen':
-      return listen(command['to'] as string)
+      return listen(command.to)
     case 'unlisten':
-      return listeners.get(command['to'] as string)?.()
+      return listeners.get(command.to)?.()
     case 'failStorage':
-      failing = command['on'] as string
+      failing = command.on
       return true
     case 'dieAtWrite':
-      death = { key: command['key'], when: command['when'], n: command['n'] ?? 1 } as typeof death
+      death = { key: command.key, when: command.when, n: command.n }
       return true
-    default:
-      throw new TypeError(`unknown command ${command.do}`)
   }
 }
 
-async function create({ baseUrl, folder, now, options = {} }: Record<string, unknown>) {
+async function create({ baseUrl, folder, now, options }: Create) {
   await endLastScenario()
-  clockAtZero = now as number
-  const { device, language, timeout, env, pinnedKeys, signingKeys, deviceId, version } =
-    options as Record<string, never>
-  const { buildNumber, platform } = options as Record<string, never>
-  installed = { platform: platform ?? 'ios', version: version ?? '1.0.0', buildNumber }
+  clockAtZero = now
+  const { deviceId, version = '1.0.0', buildNumber, platform = 'ios', ...rest } = options
+  installed = { platform: platform as 'ios', version, buildNumber }
   client = createClient({
-    ...{ device, language, timeout, env, pinnedKeys, signingKeys },
-    baseUrl: baseUrl as string,
+    ...rest,
+    baseUrl,
     app: { ...installed, deviceId },
-    storage: openFolder(folder as string),
+    storage: openFolder(folder),
     now: () => clockAtZero + elapsed,
     onSignedOut: () => emit({ event: 'signedOut' }),
     fetch: sendRequest,
@@ -168,14 +164,14 @@ async function sendReportingProgress(url: string, init: RequestInit): Promise<Re
   return fetch(url, { ...init, body, headers } as RequestInit)
 }
 
-function call({ id, fn, args = {}, timeout }: Command): Promise<unknown> {
+function call({ id, fn, args, timeout }: Extract<Command, { do: 'call' }>): Promise<unknown> {
   const controller = new AbortController()
   calls.set(id, controller)
   const options = {
     signal: controller.signal,
-    ...(timeout === undefined ? {} : { timeout: timeout as number }),
+    ...(timeout === undefined ? {} : { timeout }),
   }
-  return run(fn as string, args as Args, options).finally(() => calls.delete(id))
+  return run(fn, args, options).finally(() => calls.delete(id))
 }
 
 async function run(fn: string, args: Args, options: object): Promise<unknown> {
@@ -243,16 +239,14 @@ async function settle() {
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-function listen(to: string) {
-  const [name, on] = {
-    authChange: ['authChange', 'onAuthChange'],
-    change: ['change', 'onChange'],
-    purchaseResult: ['purchaseResult', 'onPurchaseResult'],
-  }[to] as [string, string]
-  const subscribe = (client as unknown as Record<string, (heard: object) => () => void>)[on]
-  if (!subscribe) throw new TypeError(`The client has no function ${on}.`)
-  const heard = (value: object) => emit({ event: name, ...value })
-  listeners.set(to, subscribe(heard as never))
+function listen(to: Listened) {
+  const start = {
+    authChange: () => client.onAuthChange((change) => emit({ event: 'authChange', ...change })),
+    change: () => client.onChange((change) => emit({ event: 'change', ...change })),
+    purchaseResult: () =>
+      client.onPurchaseResult((result) => emit({ event: 'purchaseResult', ...result })),
+  }[to]
+  listeners.set(to, start())
   return true
 }
 
@@ -287,6 +281,6 @@ function openFolder(folder: string): Storage {
   }
 }
 
-function emit(line: object) {
+function emit(line: DriverEvent | Answer) {
   writeSync(1, `${JSON.stringify(line)}\n`)
 }

@@ -1,0 +1,62 @@
+import type { Json, JsonRecord } from './types.ts'
+
+/**
+ * A driver is a program around one client: it reads commands as lines of JSON, and writes answers and events as lines
+ * of JSON. It never uses the real clock, and `random()` of its client is always 0.5. At the end of the input it exits
+ * with 0.
+ */
+export type Command = { id: number } & (
+  | {
+      do: 'create'
+      baseUrl: string
+      /** Where to keep what the client stores: one file per key, named like it, and replaced at once. */
+      folder: string
+      /** Where the clock stands, in ms since 1970. */
+      now: number
+      options: Partial<DriverOptions>
+    }
+  /**
+   * Calls the client's function of this name, while others may run. `args`: the members of the TypeScript client's
+   * input. Different: `readKept` has `{ name, lang }`, `replaceData` and `patchData` have `{ data, version }`,
+   * `findRate` has `{ rates, currency }`, `isUpdateRequired` and `isUpdateAvailable` have `{ settings }`,
+   * `queuePurchase` has `{ purchase }`; the files of `uploadAttachments` have a `path`. Answers what the TypeScript
+   * function returns, as JSON; null and absent members are the same.
+   */
+  | { do: 'call'; fn: string; args: JsonRecord; timeout?: number }
+  | { do: 'cancel'; call: number }
+  /** Moves the clock, and fires due timers in order. */
+  | { do: 'advance'; ms: number }
+  /** A user sets the clock: timers and the time that has elapsed stay. */
+  | { do: 'setClock'; now: number }
+  | { do: 'listen' | 'unlisten'; to: Listened }
+  | { do: 'failStorage'; on: 'read' | 'write' | 'none' }
+  /** Exits with 9 right before or after the n-th write of this key from now on. */
+  | { do: 'dieAtWrite'; key: string; when: 'before' | 'after'; n: number }
+)
+
+export type Listened = 'authChange' | 'change' | 'purchaseResult'
+
+type DriverOptions = {
+  device: string
+  language: string
+  deviceId: string
+  version: string
+  buildNumber: number
+  platform: string
+  timeout: number
+  signingKeys: string[]
+}
+
+/** One for each command. An `error` is an `ApiError`. */
+export type Answer = { id: number; ok?: Json; error?: JsonRecord }
+
+/** What happens without being asked for. */
+export type DriverEvent =
+  /** The client sets a timer: for a delay, or for the end of a call's time. */
+  | { event: 'timer'; ms: number }
+  | { event: 'authChange'; reason: string; isSignedIn: boolean; userId: string | null }
+  | { event: 'change'; kind: string }
+  | { event: 'purchaseResult'; purchase: JsonRecord; result: JsonRecord }
+  | { event: 'progress'; sent: number; total: number }
+  /** The server has ended the session. */
+  | { event: 'signedOut' }
