@@ -39,9 +39,9 @@ export function createPurchaseQueue({ session, call, withToken, runCall, ...deps
   }
 
   function submit() {
-    const round = lastRound.then(submitAll).catch(({ status, code, retryAfter }: ApiError) => {
+    const round = lastRound.then(submitAll).catch(({ code, retryAfter }: ApiError) => {
       // The next sign-in tries again.
-      if (code === 'conflict' || status === 401) return null
+      if (/^(unauthenticated|conflict)$/.test(code)) return null
       return retryAfter ? retryAfter * 1000 : retryDelay(failures++)
     })
     lastRound = round.then((wait) => {

@@ -57,9 +57,10 @@ function isNot(purchase: SubmittedPurchase) {
 
 /** The result for a purchase that the server calls invalid. Throws any other error. */
 export function toRefusal(error: ApiError): PurchaseResult {
-  const { status, code } = error
+  const { status, code, isGenuine } = error
   const isRefused = status >= 400 && status < 500 && ![401, 408, 429].includes(status)
-  if (!isRefused || code === 'reply_invalid') throw error
+  // An intermediary's refusal must not lose a purchase.
+  if (!isRefused || !isGenuine || code === 'reply_invalid') throw error
   const unknown = { environment: null, transactionId: null, productId: null, expiresAt: null }
   return { outcome: 'refused', code, ...unknown } as PurchaseResult
 }
