@@ -11,7 +11,13 @@ import { codeOf } from '../support/network.ts'
 const EMAIL = 'ann@example.com'
 const PASSWORD = 'correct horse battery'
 const LOGIN = { email: EMAIL, password: PASSWORD }
-const LOCAL_FUNCTIONS = ['isSignedIn', 'accessToken', 'onAuthChange', 'onChange']
+const LOCAL_FUNCTIONS = [
+  'isSignedIn',
+  'accessToken',
+  'onAuthChange',
+  'onChange',
+  'onPurchaseResult',
+]
 
 function clientOf({ url: baseUrl, fetch, now }: FakeServer, options = {}) {
   return createClient({ baseUrl, fetch, now, ...options })

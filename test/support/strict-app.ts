@@ -59,6 +59,8 @@ export async function sendNothing(): Promise<void> {
   })
   await api.listAttachments({ limit: nothing, after: nothing })
   await api.readSubscription({ environment: nothing, proof: nothing, lang: nothing })
+  await api.queuePurchase({ store: 'app_store', signedTransaction: '' })
+  api.onPurchaseResult(({ purchase, result }) => console.log(purchase.store, result.outcome))()
   await api.submitPurchases({
     purchases: [
       { store: 'play_store', packageName: '', purchaseToken: '', productId: nothing, kind: nothing },
