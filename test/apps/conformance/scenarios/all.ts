@@ -7,6 +7,7 @@ import { FLIGHT_SCENARIOS } from './flight.ts'
 import { GUEST_SCENARIOS } from './guest.ts'
 import { OTHER_SIGN_IN_SCENARIOS } from './other-sign-in.ts'
 import { PROCESS_SCENARIOS } from './processes.ts'
+import { QUEUE_SCENARIOS } from './purchase-queue.ts'
 import { PURCHASE_SCENARIOS } from './purchases.ts'
 import { SESSION_SCENARIOS } from './session.ts'
 import { SIGN_IN_SCENARIOS } from './sign-in.ts'
@@ -26,6 +27,7 @@ export const SCENARIOS: Scenario[] = [
   ...FLIGHT_SCENARIOS,
   ...DATA_SCENARIOS,
   ...PURCHASE_SCENARIOS,
+  ...QUEUE_SCENARIOS,
   ...CHANGE_SCENARIOS,
   ...STORAGE_SCENARIOS,
 ]

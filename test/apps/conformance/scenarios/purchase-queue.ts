@@ -1,0 +1,250 @@
+import type { Scenario, Step } from '../types.ts'
+import { ANN, BOB, LOGIN, LOGOUT, MINUTE, OFFLINE, SIGN_IN, SUBSCRIPTION, USERS } from './common.ts'
+
+const SUBMIT = 'POST /api/user/purchases/v1'
+const QUEUE = 'homeport.purchases'
+const PURCHASE = { store: 'app_store', signedTransaction: '$token' }
+
+const ISSUE: Step = { server: 'issuePurchase', save: 'token' }
+const LISTEN: Step = { listen: 'purchaseResult' }
+const QUEUED: Step = { call: 'queuePurchase', with: { purchase: PURCHASE } }
+const BOUND: Step = {
+  event: {
+    event: 'purchaseResult',
+    purchase: PURCHASE,
+    result: { outcome: 'bound', productId: 'pro_month' },
+  },
+}
+const SENT: Step = { sent: [{ request: SUBMIT, body: { purchases: [PURCHASE] } }] }
+const EMPTY: Step = { stored: QUEUE, is: { purchases: { $length: 0 } } }
+
+function replies(outcome: string): Step {
+  const result = {
+    outcome,
+    transactionId: '1',
+    environment: null,
+    productId: null,
+    expiresAt: null,
+  }
+  const response = { results: [result], subscription: { entitlements: [] } }
+  return { fault: { target: 'submitPurchases', reply: { body: { code: 'ok', response } } } }
+}
+
+export const QUEUE_SCENARIOS: Scenario[] = [
+  {
+    name: 'queue: a purchase is stored, submitted, reported, and leaves the queue',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      LISTEN,
+      ISSUE,
+      { fault: { target: 'submitPurchases', hold: 'reply', before: true } },
+      QUEUED,
+      { holding: 'reply' },
+      { stored: QUEUE, is: { userId: '$session.user._id', purchases: [PURCHASE] } },
+      { noEvent: 'purchaseResult' },
+      { release: 'reply' },
+      BOUND,
+      SENT,
+      EMPTY,
+      { call: 'readSubscription', gives: { entitlements: [{ id: 'pro', active: true }] } },
+    ],
+  },
+  {
+    name: 'queue: needs a signed-in user',
+    steps: [
+      {
+        call: 'queuePurchase',
+        with: { purchase: { store: 'app_store', signedTransaction: 'x' } },
+        fails: { code: 'unauthenticated', status: 401 },
+      },
+      { sent: [] },
+      { stored: QUEUE, is: null },
+    ],
+  },
+  {
+    name: 'queue: what fails is tried again, with growing delays',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      LISTEN,
+      ISSUE,
+      { fault: { target: 'submitPurchases', network: 'cut' } },
+      { fault: { target: 'submitPurchases', code: 'internal_error', status: 500 } },
+      { fault: { target: 'submitPurchases', html: 403 } },
+      { fault: { target: 'submitPurchases', code: 'rate_limited', retryAfter: 45 } },
+      { fault: { target: 'submitPurchases', html: 401 } },
+      { fault: { target: 'submitPurchases', network: 'lost' } },
+      QUEUED,
+      { timer: 2_000 },
+      { timer: 4_000 },
+      { timer: 8_000 },
+      { timer: 45_000 },
+      { timer: 16_000 },
+      { timer: 32_000 },
+      { event: { event: 'purchaseResult', result: { outcome: 'known' } } },
+      { counts: { [SUBMIT]: 7 } },
+      EMPTY,
+    ],
+  },
+  {
+    name: 'queue: survives the end of the process',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      ISSUE,
+      { dieAtWrite: { key: QUEUE, when: 'after' } },
+      { start: 'a', ...QUEUED } as Step,
+      { dies: true },
+      { stored: QUEUE, is: { purchases: [PURCHASE] } },
+      { sent: [] },
+      { restart: true },
+      LISTEN,
+      BOUND,
+      SENT,
+      EMPTY,
+    ],
+  },
+  {
+    name: 'queue: a refused purchase is reported and leaves',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      LISTEN,
+      {
+        call: 'queuePurchase',
+        with: { purchase: { store: 'app_store', signedTransaction: 'forged' } },
+      },
+      {
+        event: {
+          event: 'purchaseResult',
+          purchase: { signedTransaction: 'forged' },
+          result: { outcome: 'refused', code: 'purchase_invalid' },
+        },
+      },
+      EMPTY,
+      ISSUE,
+      { fault: { target: 'submitPurchases', code: 'validation_failed' } },
+      QUEUED,
+      { event: { event: 'purchaseResult', result: { outcome: 'refused' } } },
+      EMPTY,
+      { counts: { [SUBMIT]: 2 } },
+    ],
+  },
+  {
+    name: 'queue: what the store has not decided is asked again after 1, 2, 4 minutes',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      LISTEN,
+      ISSUE,
+      replies('checking'),
+      replies('pending'),
+      replies('checking'),
+      QUEUED,
+      { timer: MINUTE },
+      { timer: 2 * MINUTE },
+      { noEvent: 'purchaseResult' },
+      { stored: QUEUE, is: { purchases: [PURCHASE] } },
+      { timer: 4 * MINUTE },
+      BOUND,
+      { counts: { [SUBMIT]: 4 } },
+      EMPTY,
+    ],
+  },
+  {
+    name: 'queue: another user’s purchases wait for that user',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      LISTEN,
+      ISSUE,
+      OFFLINE,
+      QUEUED,
+      { timer: 2_000 },
+      { counts: { [SUBMIT]: 2 } },
+      { call: 'logout' },
+      { repair: true },
+      { call: 'login', with: BOB, save: 'bob' },
+      { advance: 5 * MINUTE },
+      { sent: [LOGOUT, LOGIN] },
+      { server: 'issuePurchase', save: 'other' },
+      {
+        call: 'queuePurchase',
+        with: { purchase: { store: 'app_store', signedTransaction: '$other' } },
+      },
+      {
+        event: {
+          event: 'purchaseResult',
+          purchase: { signedTransaction: '$other' },
+          result: { outcome: 'bound' },
+        },
+      },
+      { sent: [{ request: SUBMIT, headers: { authorization: 'Bearer $bob.accessToken' } }] },
+      { call: 'logout' },
+      { call: 'login', with: ANN },
+      BOUND,
+      { sent: [LOGOUT, LOGIN, SUBMIT] },
+    ],
+  },
+  {
+    name: 'queue: the rest of it is not submitted as the user who signs in meanwhile',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      LISTEN,
+      ISSUE,
+      { server: 'issuePurchase', args: [{ productId: 'pro_year' }], save: 'second' },
+      { fault: { target: 'submitPurchases', network: 'cut' } },
+      { fault: { target: 'submitPurchases', hold: 'reply' } },
+      QUEUED,
+      { sent: [SUBMIT] },
+      {
+        call: 'queuePurchase',
+        with: { purchase: { store: 'app_store', signedTransaction: '$second' } },
+      },
+      { holding: 'reply' },
+      { fault: { target: 'logout', network: 'cut' } },
+      { call: 'logout' },
+      { call: 'login', with: BOB },
+      { release: 'reply' },
+      BOUND,
+      { call: 'readSubscription', gives: { entitlements: [] } },
+      { call: 'login', with: ANN, save: 'ann' },
+      {
+        event: {
+          event: 'purchaseResult',
+          purchase: { signedTransaction: '$second' },
+          result: { outcome: 'bound', productId: 'pro_year' },
+        },
+      },
+      {
+        sent: [
+          SUBMIT,
+          LOGOUT,
+          LOGIN,
+          SUBSCRIPTION,
+          LOGIN,
+          { request: SUBMIT, headers: { authorization: 'Bearer $ann.accessToken' } },
+        ],
+      },
+      EMPTY,
+    ],
+  },
+  {
+    name: 'queue: waits for the next sign-in if the session ends',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      LISTEN,
+      ISSUE,
+      { server: 'endSessions' },
+      QUEUED,
+      { event: { event: 'signedOut' } },
+      { stored: QUEUE, is: { purchases: [PURCHASE] } },
+      { call: 'login', with: ANN },
+      BOUND,
+      EMPTY,
+    ],
+  },
+]
