@@ -8,6 +8,8 @@ import { SCENARIOS } from '../apps/conformance/scenarios/all.ts'
 const COMMAND = [process.execPath, join(import.meta.dir, '..', 'apps', 'conformance', 'driver.ts')]
 /** How many scenarios run at the same time, each with a process or two. */
 const LANES = 3
+/** With the time to wait for a lane. */
+const TIMEOUT_MS = 60_000
 
 const pool: Driver[] = []
 const lanes: Promise<unknown>[] = Array.from({ length: LANES }, () => Promise.resolve())
@@ -25,6 +27,7 @@ describe('the TypeScript client', () => {
       lanes[at % LANES] = done
       await done
     },
+    TIMEOUT_MS,
   )
 })
 

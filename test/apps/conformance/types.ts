@@ -7,7 +7,7 @@ export type JsonRecord = Record<string, Json>
 /** What an app does, what the server and the network do, and what must be seen. */
 export type Scenario = {
   name: string
-  /** Of the client; see the driver's command `create`. */
+  /** Of the client; see the driver's command `create` in `protocol.ts`. */
   options?: JsonRecord
   server?: ServerSetup
   steps: Step[]
