@@ -101,7 +101,7 @@ public final class Homeport {
         _ = session.listeners.add { change in
             Task { @HomeportActor in
                 changes.sessionChanged(change)
-                queue.sessionChanged(change)
+                if change.reason == .signedIn { queue.resume() }
             }
         }
         Task { @HomeportActor in queue.resume() }
@@ -2209,14 +2209,13 @@ private final class ChangeStream {
     private var failures = 0
     private var isReady = false
     private var connection: Task<Void, Error>?
-    private var wakes = 0
-    private var endPause: () -> Void = {}
+    private let pause: Pause
     /// Counts the starts, so that a loop that was stopped ends.
     private var runs = 0
     private var isRunning = false
 
     nonisolated init(caller: Caller, session: SessionKeeper, runner: Runner) {
-        (self.caller, self.session, self.runner) = (caller, session, runner)
+        (self.caller, self.session, self.runner, pause) = (caller, session, runner, Pause(runner: runner))
     }
 
     func added(_ id: Int) {
@@ -2246,18 +2245,18 @@ private final class ChangeStream {
     private func run(_ start: Int) async {
         let isStopped = { !self.isRunning || self.runs != start }
         while !isStopped() {
-            let wakesBefore = wakes
+            pause.begin()
             do {
                 if try session.read() != nil {
                     do { try await connect() } catch { failures += 1 }
-                    if !isStopped() { await pause(nextDelay()) }
-                } else if wakes == wakesBefore {
-                    await pause(nil)
+                    if !isStopped() { await pause.wait(nextDelay()) }
+                } else {
+                    await pause.wait(nil)
                 }
             } catch {
                 // The storage failed, as that of a locked phone may.
                 failures += 1
-                await pause(nextDelay())
+                await pause.wait(nextDelay())
             }
         }
     }
@@ -2305,8 +2304,7 @@ private final class ChangeStream {
     private func restart() {
         (lastEventId, failures, retry) = (nil, 0, 0)
         connection?.cancel()
-        wakes += 1
-        endPause()
+        pause.end()
     }
 
     /// In ms, randomized so that apps do not all connect at once when the server restarts.
@@ -2314,19 +2312,6 @@ private final class ChangeStream {
         let delay = min(retry * pow(2, Double(failures)), max(maxRetry, retry))
         if retry == 0 { retry = firstRetry }
         return delay * (0.25 + runner.platform.random())
-    }
-
-    /// `ms`: nil waits for `restart`.
-    private func pause(_ ms: Double?) async {
-        await withCheckedContinuation { continuation in
-            var cancel: @Sendable () -> Void = {}
-            endPause = { [self] in
-                endPause = {}
-                cancel()
-                continuation.resume()
-            }
-            if let ms { cancel = runner.after(ms) { self.endPause() } }
-        }
     }
 }
 
@@ -2361,13 +2346,15 @@ private struct EventParser {
 
 // MARK: - Purchase queue
 
-/// Purchases that the server has not confirmed yet, for their users.
+/// Submits purchases one at a time until their results are final, also after a restart.
 @HomeportActor
 private final class PurchaseQueue {
+    /// The purchases of one user; `others` are those of users who have signed out.
     private struct Stored: Codable {
         var baseUrl: String
         var userId: String
-        var purchases: [SubmittedPurchase]
+        var purchases: [SubmittedPurchase] = []
+        var others: [Stored]?
     }
 
     nonisolated let listeners = Listeners<QueuedPurchaseResult>()
@@ -2376,15 +2363,136 @@ private final class PurchaseQueue {
     private let caller: Caller
     private let session: SessionKeeper
     private let runner: Runner
+    private let pause: Pause
+    /// How often the store could not decide on a purchase, and when to ask again, by the monotonic clock.
+    private var waits: [(purchase: SubmittedPurchase, count: Int, due: Double)] = []
+    private var failures = 0
+    private var isRunning = false
 
     nonisolated init(baseUrl: String, slot: Slot, caller: Caller, session: SessionKeeper, runner: Runner) {
         (self.baseUrl, self.slot, self.caller) = (baseUrl, slot, caller)
-        (self.session, self.runner) = (session, runner)
+        (self.session, self.runner, pause) = (session, runner, Pause(runner: runner))
     }
 
-    func add(_ purchase: SubmittedPurchase) throws {}
-    func sessionChanged(_ change: AuthChange) {}
-    func resume() {}
+    func add(_ purchase: SubmittedPurchase) throws {
+        guard let userId = try session.read()?.userId else { throw notSignedInError() }
+        try change(userId) { if !$0.contains(purchase) { $0.append(purchase) } }
+        waits.removeAll { $0.purchase == purchase }
+        resume()
+    }
+
+    /// Submits what is queued for the signed-in user now.
+    func resume() {
+        failures = 0
+        pause.end()
+        guard !isRunning else { return }
+        isRunning = true
+        Task {
+            while let wait = await submitNext() { await pause.wait(wait) }
+            isRunning = false
+        }
+    }
+
+    /// Returns ms to wait before the next one; nil if nothing is queued for the signed-in user.
+    private func submitNext() async -> Double? {
+        pause.begin()
+        do {
+            guard let userId = try session.read()?.userId else { return nil }
+            let queued = try load(userId).purchases
+            let due = { (purchase: SubmittedPurchase) in self.waits.first { $0.purchase == purchase }?.due ?? 0 }
+            guard let purchase = queued.min(by: { due($0) < due($1) }) else { return nil }
+            let early = due(purchase) - runner.platform.elapsed()
+            if early > 0 { return early }
+            let result = try await submit(purchase)
+            failures = 0
+            let count = waits.first { $0.purchase == purchase }?.count ?? 0
+            waits.removeAll { $0.purchase == purchase }
+            if ["checking", "pending"].contains(result.outcome) {
+                let wait = min(60_000 * pow(2, Double(count)), 3_600_000)
+                waits.append((purchase, count + 1, runner.platform.elapsed() + wait))
+            } else {
+                try change(userId) { $0.removeAll { $0 == purchase } }
+                listeners.send(QueuedPurchaseResult(purchase: purchase, result: result))
+            }
+            return 0
+        } catch {
+            let failure = error as? HomeportError
+            // The next sign-in continues.
+            if failure?.code == "unauthenticated" { return pause.hasEnded ? 0 : nil }
+            if let retryAfter = failure?.retryAfter { return Double(retryAfter) * 1000 }
+            failures += 1
+            let delay = min(2_000 * pow(2, Double(failures - 1)), 60_000)
+            return delay * (0.5 + runner.platform.random())
+        }
+    }
+
+    private func submit(_ purchase: SubmittedPurchase) async throws -> PurchaseResult {
+        struct Results: Decodable, Sendable { var results: [PurchaseResult] }
+        let content = Call(json: Submission(purchases: [purchase]))
+        do {
+            let reply: Results = try await runner.run(timeout: nil) { deadline in
+                try await self.session.withToken {
+                    try await self.caller.call("POST", purchasesPath, token: $0, content, deadline)
+                }.read()
+            }
+            guard let result = reply.results.first else { throw noSessionError() }
+            return result
+        } catch let error as HomeportError {
+            let isRefused = error.isGenuine && (400..<500).contains(error.status) && error.code != "reply_invalid"
+            guard isRefused, ![401, 408, 429].contains(error.status) else { throw error }
+            return PurchaseResult(outcome: "refused", code: error.code)
+        }
+    }
+
+    private func load(_ userId: String) throws -> Stored {
+        let stored = try slot.read().flatMap { try? parseJson(Stored.self, Data($0.utf8)) }
+        guard var stored else { return Stored(baseUrl: baseUrl, userId: userId) }
+        if stored.baseUrl == baseUrl && stored.userId == userId { return stored }
+        let all = (stored.others ?? []) + [stored]
+        stored = all.first { $0.baseUrl == baseUrl && $0.userId == userId } ?? Stored(baseUrl: baseUrl, userId: userId)
+        stored.others = all.filter { ($0.baseUrl, $0.userId) != (baseUrl, userId) && !$0.purchases.isEmpty }.map {
+            Stored(baseUrl: $0.baseUrl, userId: $0.userId, purchases: $0.purchases)
+        }
+        return stored
+    }
+
+    private func change(_ userId: String, _ edit: (inout [SubmittedPurchase]) -> Void) throws {
+        var stored = try load(userId)
+        edit(&stored.purchases)
+        try slot.write(stored)
+    }
+}
+
+/// A wait that something may end early, also before it begins.
+@HomeportActor
+private final class Pause {
+    private let runner: Runner
+    private var continueNow: (() -> Void)?
+    /// Whether `end` was called since `begin`.
+    private(set) var hasEnded = false
+
+    nonisolated init(runner: Runner) { self.runner = runner }
+
+    func begin() { hasEnded = false }
+
+    func end() {
+        hasEnded = true
+        continueNow?()
+    }
+
+    /// `ms`: nil waits for `end`.
+    func wait(_ ms: Double?) async {
+        guard !hasEnded, ms != 0 else { return }
+        await withCheckedContinuation { continuation in
+            var cancel: @Sendable () -> Void = {}
+            continueNow = {
+                self.continueNow = nil
+                cancel()
+                continuation.resume()
+            }
+            if let ms { cancel = runner.after(ms) { self.end() } }
+        }
+    }
 }
 
 // MARK: - Storage
