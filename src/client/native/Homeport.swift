@@ -1150,15 +1150,12 @@ private final class SessionKeeper {
     }
 
     func forget(_ reason: AuthChangeReason) throws {
-        // Also removes what cannot be read: a phone that has lost its key can never read it again.
-        guard let text = try? slot.read() else {
-            try slot.clear()
-            return announce(reason, userId: nil)
-        }
-        let stored = try? parseJson(StoredSession.self, Data(text.utf8))
+        let text = Result { try slot.read() }
+        let stored = (try? text.get()).flatMap { try? parseJson(StoredSession.self, Data($0.utf8)) }
         guard stored?.baseUrl ?? baseUrl == baseUrl else { return }
         try slot.clear()
-        if stored != nil { announce(reason, userId: nil) }
+        // What cannot be read is removed too: a phone that has lost its key can never read it again.
+        if case .failure = text { announce(reason, userId: nil) } else if stored != nil { announce(reason, userId: nil) }
     }
 
     func trackSignIn<T: Sendable>(_ signIn: @HomeportActor @Sendable () async throws -> T) async throws -> T {

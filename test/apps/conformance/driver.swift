@@ -89,9 +89,10 @@ final class FolderStorage: HomeportStorage, @unchecked Sendable {
             death?.n -= 1
             return death?.n == 0 ? death?.when : nil
         }
-        if dies == "before" { exit(9) }
+        // Not `exit`, which waits for the reading of stdin.
+        if dies == "before" { _exit(9) }
         try files.setItem(key, value)
-        if dies != nil { exit(9) }
+        if dies != nil { _exit(9) }
     }
 
     func removeItem(_ key: String) throws {
@@ -352,11 +353,10 @@ func json(_ result: SignInResult) throws -> JSONValue {
 func json(_ value: some Encodable) throws -> JSONValue {
     let encoder = JSONEncoder()
     encoder.dateEncodingStrategy = .custom { date, encoder in
-        let formatter = ISO8601DateFormatter()
-        formatter.formatOptions.insert(.withFractionalSeconds)
+        let ms = Int((date.timeIntervalSince1970 * 1000).rounded())
+        let seconds = ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: Double(ms / 1000)))
         var value = encoder.singleValueContainer()
-        // Half a millisecond more: the formatter cuts.
-        try value.encode(formatter.string(from: date + 0.0005))
+        try value.encode("\(seconds.dropLast()).\(String(format: "%03d", ms % 1000))Z")
     }
     return try JSONDecoder().decode(JSONValue.self, from: encoder.encode(value))
 }
