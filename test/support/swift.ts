@@ -52,11 +52,21 @@ export async function compileSwift(
   await mkdir(inside('openssl'), { recursive: true })
   await writeFile(inside('openssl/module.modulemap'), OPENSSL_MODULE)
   for (const source of [...sources, shim]) await copyFile(source, inside(basename(source)))
-  const common = ['-swift-version', language, '-I', 'openssl', '-module-cache-path', '/build/modules']
+  const common = [
+    '-swift-version',
+    language,
+    '-I',
+    'openssl',
+    '-module-cache-path',
+    '/build/modules',
+  ]
   const library = ['-emit-library', '-static', '-emit-module', '-parse-as-library', '-O']
   const options = ['-module-name', 'Crypto', '-suppress-warnings', '-o', 'libCrypto.a']
   await swiftc(folder, ...common, ...library, ...options, basename(shim))
-  const checks = ['-warnings-as-errors', ...(language === '5' ? ['-strict-concurrency=complete'] : [])]
+  const checks = [
+    '-warnings-as-errors',
+    ...(language === '5' ? ['-strict-concurrency=complete'] : []),
+  ]
   const linking = ['-I', '.', '-L', '.', '-lCrypto', '-lcrypto', '-o', 'program']
   const names = sources.map((source) => basename(source))
   await swiftc(folder, ...common, ...checks, '-parse-as-library', ...linking, ...names)

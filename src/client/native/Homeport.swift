@@ -108,9 +108,7 @@ public final class Homeport {
     }
 
     /// Returns whether a session is stored on this device; the server may already have ended it.
-    public func isSignedIn() async throws -> Bool {
-        try session.read() != nil
-    }
+    public func isSignedIn() async throws -> Bool { try session.read() != nil }
 
     /// Returns an access token for the app's other services, refreshed if necessary. Throws `unauthenticated`.
     public func accessToken() async throws -> String {
@@ -144,8 +142,7 @@ public final class Homeport {
     public nonisolated var changes: AsyncStream<Change> { stream(onChange) }
 
     /// Calls `listener` with the final result of each purchase of `queuePurchase`. Returns a function that stops it.
-    @discardableResult
-    public nonisolated func onPurchaseResult(
+    @discardableResult public nonisolated func onPurchaseResult(
         _ listener: @escaping @Sendable (QueuedPurchaseResult) -> Void
     ) -> @Sendable () -> Void {
         let (listeners, id) = (purchases.listeners, purchases.listeners.add(listener))
@@ -204,7 +201,7 @@ public struct InstalledApp: Equatable, Sendable {
     public var version: String
     /// Distinguishes builds of one version; without it only versions are compared.
     public var buildNumber: Int?
-    /// Any text that stays the same on this device: settings that are on for a share of users use it before the sign-in.
+    /// Any text that stays the same on this device, for settings that are on for a share of users before the sign-in.
     public var deviceId: String?
 
     public init(platform: String = "ios", version: String, buildNumber: Int? = nil, deviceId: String? = nil) {
@@ -281,8 +278,7 @@ public enum SignInResult: Equatable, Sendable {
 extension Homeport {
     /// Creates an account and signs in; a guest becomes that account. Throws `email_taken`, `validation_failed`,
     /// `session_ended` if the guest's session cannot be refreshed, `token_lost`.
-    @discardableResult
-    public func register(
+    @discardableResult public func register(
         email: String, password: String, name: String? = nil, invitation: String? = nil
     ) async throws -> Session {
         let account = NewAccount(email: trimmed(email), password: password, name: name, invitation: invitation)
@@ -298,10 +294,7 @@ extension Homeport {
 
     /// Completes a two-factor sign-in. `code`: from the authenticator app, or a recovery code. Throws
     /// `invalid_credentials`.
-    @discardableResult
-    public func passTwoFactor(
-        challengeToken: String, code: String
-    ) async throws -> Session {
+    @discardableResult public func passTwoFactor(challengeToken: String, code: String) async throws -> Session {
         let answer = ["challengeToken": challengeToken, "code": code]
         // The challenge remembers the guest of the first step.
         return try await perform { deadline in
@@ -309,8 +302,8 @@ extension Homeport {
         }.asSession()
     }
 
-    /// Signs in with Google, Apple or the server's OpenID Connect provider; a guest becomes that account, or an existing
-    /// account takes over the guest's data. Throws `unauthenticated`, and `session_ended` as `register` does.
+    /// Signs in with Google, Apple or the server's OpenID Connect provider; a guest becomes that account, or an
+    /// existing account takes over the guest's data. Throws `unauthenticated`, and `session_ended` as `register` does.
     public func signInSocially(_ login: SocialLogin) async throws -> SignInResult {
         try await signInWithGuest("/api/auth/social/v1", login)
     }
@@ -320,9 +313,9 @@ extension Homeport {
         try await withoutToken("POST", "/api/auth/email_code/v1", json: ["email": trimmed(email)])
     }
 
-    /// Signs in with the code from the e-mail, on the device that asked for it; creates the account if there is none. A
-    /// guest becomes that account, or an existing account takes over the guest's data. Throws `invalid_credentials`, and
-    /// `session_ended` as `register` does.
+    /// Signs in with the code from the e-mail, on the device that asked for it; creates the account if there is none.
+    /// A guest becomes that account, or an existing account takes over the guest's data. Throws `invalid_credentials`,
+    /// and `session_ended` as `register` does.
     public func signInWithEmailCode(
         requestToken: String, code: String, name: String? = nil
     ) async throws -> SignInResult {
@@ -335,18 +328,16 @@ extension Homeport {
         try await withoutToken("POST", "\(passkeyPath)/sign_in/options", as: JSONValue.self).text()
     }
 
-    /// Signs in with a passkey, without a second step; the account takes over a guest's data. `credential`: JSON, as the
-    /// browser's `credential.toJSON()`. Throws `invalid_credentials`, and `session_ended` as `register` does.
-    @discardableResult
-    public func signInWithPasskey(credential: String) async throws -> Session {
+    /// Signs in with a passkey, without a second step; the account takes over a guest's data. `credential`: JSON, as
+    /// the browser's `credential.toJSON()`. Throws `invalid_credentials`, and `session_ended` as `register` does.
+    @discardableResult public func signInWithPasskey(credential: String) async throws -> Session {
         let login = ["credential": try JSONValue(text: credential)]
         return try await signInWithGuest("\(passkeyPath)/sign_in", login, guestsOnly: true).asSession()
     }
 
     /// Signs in without credentials, or returns the current guest. Throws `conflict` if a user is signed in. Any later
     /// sign-in keeps the guest's data.
-    @discardableResult
-    public func startAsGuest() async throws -> Session {
+    @discardableResult public func startAsGuest() async throws -> Session {
         try await perform { _ in
             let starting = self.startingGuest ?? Task {
                 defer { self.startingGuest = nil }
@@ -363,8 +354,7 @@ extension Homeport {
     }
 
     /// Ends the session on the server if it can be reached, and always on this device.
-    @discardableResult
-    public func logout() async throws -> Message {
+    @discardableResult public func logout() async throws -> Message {
         let kept = try? session.read()
         // A storage that fails must not keep the server from ending the session.
         let forgotten = Result { try session.forget(.signedOut) }
@@ -374,8 +364,8 @@ extension Homeport {
         return reply ?? Message(message: "Signed out on this device.")
     }
 
-    /// Sends a guest's token, so that the account takes over the data. Tests it first: if an intermediary removed it, the
-    /// server would create a new account. `guestsOnly`: only of a guest. `keepsGuestId`: another id means that an
+    /// Sends a guest's token, so that the account takes over the data. Tests it first: if an intermediary removed it,
+    /// the server would create a new account. `guestsOnly`: only of a guest. `keepsGuestId`: another id means that an
     /// intermediary removed it.
     private func signInWithGuest(
         _ path: String, _ json: any Encodable & Sendable, guestsOnly: Bool = false, keepsGuestId: Bool = false
@@ -432,10 +422,10 @@ extension Homeport {
                 }.read()
                 guard user.loginType == "guest" else { throw alreadySignedInError() }
                 let fresh = try await self.session.readFresh()
-                let expiresIn = Int(((fresh.expiresAt - self.runner.now()) / 1000).rounded(.down))
+                let expiresIn = ((fresh.expiresAt - self.runner.now()) / 1000).rounded(.down)
                 return Session(
                     accessToken: fresh.accessToken, refreshToken: fresh.refreshToken, tokenType: "Bearer",
-                    expiresIn: expiresIn, user: user)
+                    expiresIn: Int(exactly: expiresIn) ?? 0, user: user)
             } catch {
                 let isGone = try kept.isGuest == true && isSessionEnded(error) && self.session.read() == nil
                 guard isGone else { throw error }
@@ -494,59 +484,46 @@ public struct DeletedAccount: Codable, Equatable, Sendable {
 
 extension Homeport {
     /// Returns the user's passkeys, oldest first.
-    public func listPasskeys() async throws -> [Passkey] {
-        try await asUser("GET", passkeyPath)
-    }
+    public func listPasskeys() async throws -> [Passkey] { try await asUser("GET", passkeyPath) }
 
     /// Returns the options for creating a passkey, as JSON. Throws `recent_sign_in_required` without the password, ten
     /// minutes after the sign-in, `invalid_credentials` for a wrong one, and `two_factor_required` without a code if
     /// two-factor is on.
-    public func startPasskeyRegistration(
-        password: String? = nil, code: String? = nil
-    ) async throws -> String {
+    public func startPasskeyRegistration(password: String? = nil, code: String? = nil) async throws -> String {
         let proof = fields(["password": password, "code": code])
         return try await asUser("POST", "\(passkeyPath)/options", json: proof, as: JSONValue.self).text()
     }
 
     /// Adds a passkey; a guest becomes an account that signs in with it. `credential`: JSON, as the browser's
     /// `credential.toJSON()`. Throws `invalid_credentials`, `conflict` if there are too many.
-    @discardableResult
-    public func addPasskey(
-        credential: String, name: String? = nil
-    ) async throws -> Passkey {
+    @discardableResult public func addPasskey(credential: String, name: String? = nil) async throws -> Passkey {
         var passkey = ["credential": try JSONValue(text: credential)]
         passkey["name"] = name.map { .string($0) }
         return try await asUser("POST", passkeyPath, json: passkey)
     }
 
     /// Renames a passkey. Throws `not_found`.
-    @discardableResult
-    public func renamePasskey(id: String, name: String) async throws -> Passkey {
+    @discardableResult public func renamePasskey(id: String, name: String) async throws -> Passkey {
         try await asUser("PATCH", passkeyPath, json: ["id": id, "name": name])
     }
 
     /// Removes a passkey and signs out all other devices. Throws `not_found`, `conflict` if it is the only way to sign
     /// in, `two_factor_required` without a code if two-factor is on.
-    @discardableResult
-    public func removePasskey(id: String, code: String? = nil) async throws -> Message {
+    @discardableResult public func removePasskey(id: String, code: String? = nil) async throws -> Message {
         try await asUser("DELETE", passkeyPath, query: ["id": id, "code": code])
     }
 
     /// Returns the signed-in devices, most recently used first.
-    public func listSessions() async throws -> [Device] {
-        try await asUser("GET", "/api/auth/sessions/v1")
-    }
+    public func listSessions() async throws -> [Device] { try await asUser("GET", "/api/auth/sessions/v1") }
 
     /// Signs a device out. `id`: its session id, or `others` for all other devices. Throws `not_found`.
-    @discardableResult
-    public func endSession(id: String) async throws -> Message {
+    @discardableResult public func endSession(id: String) async throws -> Message {
         try await asUser("DELETE", "/api/auth/sessions/v1", query: ["id": id])
     }
 
     /// Changes the password and signs out all other devices. Throws `invalid_credentials`, `validation_failed`,
     /// `two_factor_required` without a code if two-factor is on.
-    @discardableResult
-    public func changePassword(
+    @discardableResult public func changePassword(
         currentPassword: String, newPassword: String, code: String? = nil
     ) async throws -> Message {
         let passwords = fields(["currentPassword": currentPassword, "newPassword": newPassword, "code": code])
@@ -554,31 +531,25 @@ extension Homeport {
     }
 
     /// Sends an e-mail with a reset link if the account exists.
-    @discardableResult
-    public func forgotPassword(email: String) async throws -> Message {
+    @discardableResult public func forgotPassword(email: String) async throws -> Message {
         try await withoutToken("POST", "/api/auth/password/v1/forgot", json: ["email": trimmed(email)])
     }
 
     /// Sets a password with the token from the reset e-mail and signs out all devices. Throws `unauthenticated` for a
     /// used or expired link.
-    @discardableResult
-    public func resetPassword(
-        token: String, newPassword: String
-    ) async throws -> Message {
+    @discardableResult public func resetPassword(token: String, newPassword: String) async throws -> Message {
         let reset = ["token": token, "newPassword": newPassword]
         return try await withoutToken("POST", "/api/auth/password/v1/reset", json: reset)
     }
 
     /// Verifies an e-mail address with the token from the verification e-mail. Throws `unauthenticated` for a used or
     /// expired link.
-    @discardableResult
-    public func verifyEmail(token: String) async throws -> Message {
+    @discardableResult public func verifyEmail(token: String) async throws -> Message {
         try await withoutToken("POST", "/api/auth/email/v1/verify", json: ["token": token])
     }
 
     /// Sends the verification e-mail again. Throws `conflict` if there is nothing to verify.
-    @discardableResult
-    public func resendVerification() async throws -> Message {
+    @discardableResult public func resendVerification() async throws -> Message {
         try await asUser("POST", "/api/auth/email/v1/resend")
     }
 
@@ -586,25 +557,19 @@ extension Homeport {
     /// `invalid_credentials`, `recent_sign_in_required` for users without a password, `two_factor_required` without a
     /// code if two-factor is on.
     @discardableResult
-    public func changeEmail(
-        password: String? = nil, email: String, code: String? = nil
-    ) async throws -> Message {
+    public func changeEmail(password: String? = nil, email: String, code: String? = nil) async throws -> Message {
         let change = fields(["password": password, "email": trimmed(email), "code": code])
         return try await asUser("POST", "/api/auth/email/v1/change", json: change)
     }
 
     /// Cancels a change of address with the token sent to the old address.
-    @discardableResult
-    public func cancelEmailChange(token: String) async throws -> Message {
+    @discardableResult public func cancelEmailChange(token: String) async throws -> Message {
         try await withoutToken("POST", "/api/auth/email/v1/cancel", json: ["token": token])
     }
 
     /// Unlinks `google`, `apple` or `oidc`. Throws `conflict` if it is the only way to sign in, `two_factor_required`
     /// without a code if two-factor is on.
-    @discardableResult
-    public func unlinkProvider(
-        provider: String, code: String? = nil
-    ) async throws -> Message {
+    @discardableResult public func unlinkProvider(provider: String, code: String? = nil) async throws -> Message {
         try await asUser("DELETE", "/api/auth/social/v1", query: ["provider": provider, "code": code])
     }
 
@@ -621,36 +586,27 @@ extension Homeport {
     }
 
     /// Replaces the recovery codes. Throws `invalid_credentials`, `conflict` if two-factor is off.
-    public func renewRecoveryCodes(
-        password: String? = nil, code: String
-    ) async throws -> RecoveryCodes {
+    public func renewRecoveryCodes(password: String? = nil, code: String) async throws -> RecoveryCodes {
         let proof = fields(["password": password, "code": code])
         return try await asUser("POST", "\(twoFactorPath)/recovery_codes", json: proof)
     }
 
     /// Turns two-factor off. Throws `invalid_credentials`.
-    @discardableResult
-    public func disableTwoFactor(
-        password: String? = nil, code: String
-    ) async throws -> Message {
+    @discardableResult public func disableTwoFactor(password: String? = nil, code: String) async throws -> Message {
         try await asUser("DELETE", twoFactorPath, json: fields(["password": password, "code": code]))
     }
 
     /// Returns the signed-in user.
-    public func readProfile() async throws -> UserProfile {
-        try await asUser("GET", profilePath)
-    }
+    public func readProfile() async throws -> UserProfile { try await asUser("GET", profilePath) }
 
     /// Changes the fields in `changes` and returns the whole profile. Throws `validation_failed`.
-    @discardableResult
-    public func changeProfile(_ changes: ProfileChanges) async throws -> UserProfile {
+    @discardableResult public func changeProfile(_ changes: ProfileChanges) async throws -> UserProfile {
         try await asUser("PATCH", profilePath, json: changes)
     }
 
     /// Permanently deletes the account and all its data. Call it again if the response was lost. Stores keep charging
     /// for `activeSubscriptions`: tell the user where to cancel.
-    @discardableResult
-    public func deleteProfile() async throws -> DeletedAccount {
+    @discardableResult public func deleteProfile() async throws -> DeletedAccount {
         // If the response is lost and the server then refuses the session, the account was deleted, unless the session
         // was refreshed in between.
         let before = try session.read()
@@ -679,9 +635,7 @@ extension Homeport {
     }
 
     /// Returns all data that the server stores about the user.
-    public func exportData() async throws -> JSONValue {
-        try await asUser("GET", "/api/user/export/v1")
-    }
+    public func exportData() async throws -> JSONValue { try await asUser("GET", "/api/user/export/v1") }
 }
 
 private let twoFactorPath = "/api/auth/two_factor/v1"
@@ -695,9 +649,7 @@ public struct KeptName<Value: Codable & Sendable>: Sendable {
 }
 
 extension KeptName where Value == Subscription {
-    public static var subscription: Self {
-        Self(name: "subscription") { try await $0.readSubscription(lang: $1) }
-    }
+    public static var subscription: Self { Self(name: "subscription") { try await $0.readSubscription(lang: $1) } }
 }
 
 extension KeptName where Value == UserProfile {
@@ -730,9 +682,7 @@ public struct Kept<Value: Codable & Sendable>: Sendable {
     fileprivate var refreshing: Task<Kept<Value>, Error>?
 
     /// The server's response. Throws like the function that reads the value, such as `readSubscription`.
-    public func refreshed() async throws -> Kept<Value> {
-        try await refreshing?.value ?? self
-    }
+    public func refreshed() async throws -> Kept<Value> { try await refreshing?.value ?? self }
 }
 
 extension Homeport {
@@ -751,9 +701,7 @@ extension Homeport {
     }
 
     /// Returns the exchange rates; see `findRate`.
-    public func readCurrencyRates() async throws -> CurrencyRates {
-        try await withoutToken("GET", ratesPath)
-    }
+    public func readCurrencyRates() async throws -> CurrencyRates { try await withoutToken("GET", ratesPath) }
 
     /// Returns the version counter of each kind of content.
     public func readContentVersions() async throws -> ContentVersions {
@@ -765,11 +713,9 @@ extension Homeport {
         try await withoutToken("GET", faqsPath, query: ["lang": lang])
     }
 
-    /// Returns the last response at once if the device has kept one, and reads it again; else waits for the server. What
-    /// is kept of a subscription gives access until it ends, judged by a clock that cannot be set back.
-    public func readKept<Value>(
-        _ name: KeptName<Value>, lang: String? = nil
-    ) async throws -> Kept<Value> {
+    /// Returns the last response at once if the device has kept one, and reads it again; else waits for the server.
+    /// What is kept of a subscription gives access until it ends, judged by a clock that cannot be set back.
+    public func readKept<Value>(_ name: KeptName<Value>, lang: String? = nil) async throws -> Kept<Value> {
         let refresh: @HomeportActor @Sendable () async throws -> Kept<Value> = {
             let userId = self.kept.userId()
             let data = try await name.read(self, lang)
@@ -813,7 +759,7 @@ public struct UploadFile: Sendable {
 }
 
 /// How much of an upload has been sent, in bytes.
-public struct Progress: Equatable, Sendable {
+public struct UploadProgress: Equatable, Sendable {
     public var sent: Int
     public var total: Int
 }
@@ -834,11 +780,10 @@ extension Homeport {
     ///   - targetType: The format to convert images to: `jpg`, `jpeg`, `png` or `webp`.
     ///   - idempotencyKey: Retrying an upload with the same key stores nothing twice.
     ///   - onProgress: Called as bytes are sent.
-    @discardableResult
-    public func uploadAttachments(
+    @discardableResult public func uploadAttachments(
         type: String, files: [UploadFile], compression: Bool? = nil, targetType: String? = nil,
         idempotencyKey: String? = nil,
-        onProgress: @escaping @Sendable (Progress) -> Void = { _ in }
+        onProgress: @escaping @Sendable (UploadProgress) -> Void = { _ in }
     ) async throws -> [Attachment] {
         // The server processes the files after the last one has arrived.
         let longest = (Self.timeout.map { $0 * 1000 } ?? runner.timeout) * Double(max(files.count, 1))
@@ -862,9 +807,7 @@ extension Homeport {
 
     /// Returns a page of the user's files, newest first. `limit`: up to 100, 50 by default. `after`: `next` of the
     /// previous page.
-    public func listAttachments(
-        limit: Int? = nil, after: String? = nil
-    ) async throws -> AttachmentPage {
+    public func listAttachments(limit: Int? = nil, after: String? = nil) async throws -> AttachmentPage {
         try await perform { deadline in
             let page = Call(query: ["limit": limit.map { "\($0)" }, "after": after])
             let reply = try await self.session.withToken {
@@ -880,8 +823,7 @@ extension Homeport {
     }
 
     /// Deletes a file. Throws `not_found`.
-    @discardableResult
-    public func deleteAttachment(key: String) async throws -> Message {
+    @discardableResult public func deleteAttachment(key: String) async throws -> Message {
         try await asUser("DELETE", attachmentsPath, query: ["key": key])
     }
 }
@@ -893,9 +835,7 @@ private struct Form: Sendable {
     let contentType: String
     let body: HomeportRequest.Body
 
-    func remove() {
-        if case .file(let url) = body { try? FileManager.default.removeItem(at: url) }
-    }
+    func remove() { if case .file(let url) = body { try? FileManager.default.removeItem(at: url) } }
 }
 
 /// `multipart/form-data` (RFC 7578). A file is streamed from a copy; sealing needs the bytes.
@@ -906,9 +846,7 @@ private nonisolated func encodeForm(_ files: [UploadFile], inMemory: Bool) async
     if !inMemory { _ = FileManager.default.createFile(atPath: copy.path, contents: nil) }
     do {
         let output = inMemory ? nil : try FileHandle(forWritingTo: copy)
-        func append(_ data: Data) throws {
-            if let output { try output.write(contentsOf: data) } else { bytes += data }
-        }
+        func append(_ data: Data) throws { if let output { try output.write(contentsOf: data) } else { bytes += data } }
         for file in files {
             let disposition = "form-data; name=\"file\"; filename=\"\(quoteFileName(file.name))\""
             let lines = ["--\(boundary)", "Content-Disposition: \(disposition)", "Content-Type: \(file.type)"]
@@ -943,25 +881,19 @@ private func quoteFileName(_ name: String) -> String {
 
 extension Homeport {
     /// Returns the documents of the app and its servers.
-    public func readData() async throws -> UserData {
-        try await asUser("GET", dataPath)
-    }
+    public func readData() async throws -> UserData { try await asUser("GET", dataPath) }
 
     /// Stores `data` as the whole document, of up to 64 KiB as JSON. `version`: the one that was read; without it, the
     /// change is always applied. Throws `precondition_failed`, `payload_too_large`.
     @discardableResult
-    public func replaceData(
-        _ data: [String: JSONValue], version: String? = nil
-    ) async throws -> UserData {
+    public func replaceData(_ data: [String: JSONValue], version: String? = nil) async throws -> UserData {
         try await asUser("PUT", dataPath, query: ["version": version], json: data)
     }
 
     /// Changes members of the document: absent ones stay, `null` removes one (RFC 7396). `version`: the one that was
     /// read; without it, the change is always applied. Throws `precondition_failed`, `payload_too_large`.
     @discardableResult
-    public func patchData(
-        _ patch: [String: JSONValue], version: String? = nil
-    ) async throws -> UserData {
+    public func patchData(_ patch: [String: JSONValue], version: String? = nil) async throws -> UserData {
         try await asUser("PATCH", dataPath, query: ["version": version], json: patch)
     }
 }
@@ -988,14 +920,11 @@ extension Homeport {
     }
 
     /// Returns every limit of the user's plan, and how much of it is used in the current period.
-    public func readUsage() async throws -> [LimitUsage] {
-        try await asUser("GET", "/api/user/usage/v1")
-    }
+    public func readUsage() async throws -> [LimitUsage] { try await asUser("GET", "/api/user/usage/v1") }
 
     /// Submits purchases at once, for example when the user restores them. `takeOver` also moves purchases that belong
     /// to another user: ask the user first. See `queuePurchase` for purchases that must not be lost.
-    @discardableResult
-    public func submitPurchases(
+    @discardableResult public func submitPurchases(
         _ purchases: [SubmittedPurchase], takeOver: Bool? = nil, environment: String? = nil
     ) async throws -> SubmittedPurchases {
         let submission = Submission(purchases: purchases, takeOver: takeOver, environment: environment)
@@ -1004,9 +933,7 @@ extension Homeport {
 
     /// Stores a purchase of the signed-in user before it returns, and submits it until the server knows it:
     /// `onPurchaseResult` then gets its result. Throws `unauthenticated` if no user is signed in.
-    public func queuePurchase(_ purchase: SubmittedPurchase) async throws {
-        try purchases.add(purchase)
-    }
+    public func queuePurchase(_ purchase: SubmittedPurchase) async throws { try purchases.add(purchase) }
 
     /// Sells a plan by card: open `url` in a browser. After the return, submit the session id in the address's
     /// `session_id` with `submitPurchases`.
@@ -1087,7 +1014,7 @@ private final class SessionKeeper {
     private var waitingForSignIns: [CheckedContinuation<Void, Never>] = []
     /// How long before its expiry an access token is replaced.
     private let expiryMargin = 30_000.0
-    /// The server repeats a lost response. Together they outlast the 5 s in which a second use may be another process's.
+    /// The server repeats a lost response. They outlast the 5 s in which a second use may be another process's.
     private let retryDelays = [500.0, 2_000, 3_000]
 
     nonisolated init(baseUrl: String, slot: Slot, keptSlot: Slot, caller: Caller, runner: Runner) {
@@ -1110,7 +1037,7 @@ private final class SessionKeeper {
         return try await renew(kept)
     }
 
-    /// For the same user; callers share one refresh. Throws `unauthenticated` if signed out, `conflict` for another user.
+    /// Callers share one refresh. Throws `unauthenticated` if signed out, `conflict` if another user is signed in.
     func renew(_ kept: StoredSession?) async throws -> StoredSession {
         guard let kept else { throw notSignedInError() }
         let shared = refreshing ?? Task {
@@ -1150,12 +1077,14 @@ private final class SessionKeeper {
     }
 
     func forget(_ reason: AuthChangeReason) throws {
-        let text = Result { try slot.read() }
-        let stored = (try? text.get()).flatMap { try? parseJson(StoredSession.self, Data($0.utf8)) }
+        var (stored, isReadable) = (StoredSession?.none, true)
+        do { stored = try slot.read().flatMap { try? parseJson(StoredSession.self, Data($0.utf8)) } } catch {
+            // It is removed too: a phone that has lost its key can never read it again.
+            isReadable = false
+        }
         guard stored?.baseUrl ?? baseUrl == baseUrl else { return }
         try slot.clear()
-        // What cannot be read is removed too: a phone that has lost its key can never read it again.
-        if case .failure = text { announce(reason, userId: nil) } else if stored != nil { announce(reason, userId: nil) }
+        if stored != nil || !isReadable { announce(reason, userId: nil) }
     }
 
     func trackSignIn<T: Sendable>(_ signIn: @HomeportActor @Sendable () async throws -> T) async throws -> T {
@@ -1277,7 +1206,7 @@ private struct Call: Sendable {
     var headers: [String: String] = [:]
     /// Receives an event stream; the call returns when it ends.
     var onData: (@Sendable (Data) -> Void)?
-    var onProgress: (@Sendable (Progress) -> Void)?
+    var onProgress: (@Sendable (UploadProgress) -> Void)?
 
     init(query: [String: String?] = [:], json: (any Encodable & Sendable)? = nil) {
         (self.query, self.json) = (fields(query), json)
@@ -1402,7 +1331,7 @@ private struct Request: Sendable {
     var contentType: String?
     var body = HomeportRequest.Body.none
     var onData: (@Sendable (Data) -> Void)?
-    var onProgress: (@Sendable (Progress) -> Void)?
+    var onProgress: (@Sendable (UploadProgress) -> Void)?
 }
 
 extension Homeport {
@@ -1481,7 +1410,7 @@ private func unreadable(_ reply: HomeportReply, now: Double = 0, cause: Error? =
 private func parseRetryAfter(_ text: String, _ now: Double) -> Int? {
     if text.isEmpty || text.hasPrefix("-") { return nil }
     let seconds = Double(text) ?? parseHttpDate(text).map { ($0 - now) / 1000 }
-    return seconds.flatMap { $0.isFinite ? Int(max(0, $0.rounded(.up))) : nil }
+    return seconds.flatMap { Int(exactly: max(0, $0.rounded(.up))) }
 }
 
 private func queryString(_ query: [String: String]) -> String {
@@ -1506,7 +1435,7 @@ public struct HomeportPlatform: Sendable {
     /// Calls a function after so many ms. Returns a function that prevents it.
     public var schedule: @Sendable (Double, @escaping @Sendable () -> Void) -> @Sendable () -> Void = { ms, run in
         let timer = Task {
-            try await Task.sleep(nanoseconds: UInt64(ms * 1e6))
+            try await Task.sleep(nanoseconds: UInt64(min(max(ms, 0), 1e12) * 1e6))
             run()
         }
         return { timer.cancel() }
@@ -1618,6 +1547,17 @@ private final class Network: NSObject, URLSessionDataDelegate, @unchecked Sendab
         exchange?.request.onProgress?(Int(totalBytesSent), Int(totalBytesExpectedToSend))
     }
 
+    /// Another server must not get the token.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
+    ) {
+        var request = newRequest
+        let isSameServer = newRequest.url?.host == task.originalRequest?.url?.host
+        if !isSameServer { request.setValue(nil, forHTTPHeaderField: "authorization") }
+        completionHandler(request)
+    }
+
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: Error?) {
         guard let exchange = lock.withLock({ exchanges.removeValue(forKey: task.taskIdentifier) }) else { return }
         let response = task.response as? HTTPURLResponse
@@ -1646,7 +1586,9 @@ private final class Runner {
     /// In ms, of a call.
     nonisolated let timeout: Double
 
-    nonisolated init(platform: HomeportPlatform, timeout: Double) { (self.platform, self.timeout) = (platform, timeout) }
+    nonisolated init(platform: HomeportPlatform, timeout: Double) {
+        (self.platform, self.timeout) = (platform, timeout)
+    }
 
     func now() -> Double { platform.now() }
 
@@ -1687,14 +1629,14 @@ private final class Runner {
     }
 
     func transmit(
-        _ request: HomeportRequest, _ onProgress: (@Sendable (Progress) -> Void)?, _ deadline: Deadline
+        _ request: HomeportRequest, _ onProgress: (@Sendable (UploadProgress) -> Void)?, _ deadline: Deadline
     ) async throws -> HomeportReply {
         try deadline.check()
         var request = request
         if let onProgress {
             deadline.restart(deadline.timeout)
             request.onProgress = { sent, total in
-                onProgress(Progress(sent: sent, total: total))
+                onProgress(UploadProgress(sent: sent, total: total))
                 Task { @HomeportActor in deadline.restart(deadline.timeout) }
             }
         }
@@ -1745,9 +1687,7 @@ private final class Deadline {
         cancelRequest()
     }
 
-    func check() throws {
-        if let failure { throw failure }
-    }
+    func check() throws { if let failure { throw failure } }
 
     /// Returns the function that reports a failure; nil if the call has ended before.
     func finish() -> ((HomeportError) -> Void)? {
@@ -1808,17 +1748,12 @@ private struct PublicJwk: Codable, Sendable {
 /// Sends sealed requests: compact JWE (RFC 7516: ECDH-ES, A256GCM).
 @HomeportActor
 private final class SealedTransport {
-    private struct ServerKey: Sendable {
-        let kid: String
-        let key: P256.KeyAgreement.PublicKey
-    }
-
     private let baseUrl: String
     private let env: String
     private let pinnedKeys: [String]?
     private let runner: Runner
-    private var known: (key: ServerKey, readAt: Double)?
-    private var reading: Task<ServerKey, Error>?
+    private var known: (key: PublicJwk, readAt: Double)?
+    private var reading: Task<PublicJwk, Error>?
     /// How far the server's clock is ahead of ours, in ms.
     private var clockOffset = 0.0
 
@@ -1845,7 +1780,9 @@ private final class SealedTransport {
     }
 
     /// Fixes what made the server refuse a message sealed at `at`. Returns whether to retry.
-    private func recover(_ code: String, _ reply: HomeportReply, _ at: Double, _ deadline: Deadline) async throws -> Bool {
+    private func recover(
+        _ code: String, _ reply: HomeportReply, _ at: Double, _ deadline: Deadline
+    ) async throws -> Bool {
         if code == "encryption_unknown_key" {
             known = nil
             _ = try await readSharedKey()
@@ -1890,7 +1827,7 @@ private final class SealedTransport {
     }
 
     private func seal(
-        _ request: Request, _ server: ServerKey, _ at: Double, _ id: String
+        _ request: Request, _ server: PublicJwk, _ at: Double, _ id: String
     ) throws -> (message: String, replyKey: SymmetricKey) {
         let replyKey = SymmetricKey(size: .bits256)
         var line: [String: JSONValue] = [
@@ -1909,9 +1846,10 @@ private final class SealedTransport {
         let point = ephemeral.publicKey.rawRepresentation
         let epk = PublicJwk(kty: "EC", crv: "P-256", x: point.prefix(32).base64Url, y: point.suffix(32).base64Url)
         let header = JweHeader(
-            alg: "ECDH-ES", enc: "A256GCM", typ: "req+jwe", kid: server.kid, cty: request.contentType, epk: epk)
+            alg: "ECDH-ES", enc: "A256GCM", typ: "req+jwe", kid: server.thumbprint, cty: request.contentType, epk: epk)
         let encodedHeader = try toJson(header).base64Url
-        let key = concatKdf(try ephemeral.sharedSecretFromKeyAgreement(with: server.key))
+        let serverKey = try P256.KeyAgreement.PublicKey(rawRepresentation: server.rawRepresentation)
+        let key = concatKdf(try ephemeral.sharedSecretFromKeyAgreement(with: serverKey))
         let box = try AES.GCM.seal(plaintext, using: key, authenticating: Data(encodedHeader.utf8))
         let parts = [encodedHeader, "", Data(box.nonce).base64Url, box.ciphertext.base64Url, box.tag.base64Url]
         return (parts.joined(separator: "."), replyKey)
@@ -1928,8 +1866,8 @@ private final class SealedTransport {
             var iat: Double
         }
         let parts = String(decoding: reply.body, as: UTF8.self).split(separator: ".", omittingEmptySubsequences: false)
-        let bytes = try parts.map { part in try Data(base64Url: String(part)) ?? { throw CocoaError(.coderInvalidValue) }() }
-        guard bytes.count == 5, bytes[1].isEmpty else { throw CocoaError(.coderInvalidValue) }
+        let bytes = parts.compactMap { Data(base64Url: String($0)) }
+        guard parts.count == 5, bytes.count == 5, bytes[1].isEmpty else { throw CocoaError(.coderInvalidValue) }
         let header = try parseJson(JweHeader.self, bytes[0])
         let box = try AES.GCM.SealedBox(nonce: AES.GCM.Nonce(data: bytes[2]), ciphertext: bytes[3], tag: bytes[4])
         let plaintext = try AES.GCM.open(box, using: key, authenticating: Data(parts[0].utf8))
@@ -1944,7 +1882,7 @@ private final class SealedTransport {
         return (opened, line.iat * 1000)
     }
 
-    private func currentKey() async throws -> ServerKey {
+    private func currentKey() async throws -> PublicJwk {
         guard let known else { return try await readSharedKey() }
         // The server announces a new key a day ahead.
         if runner.now() - known.readAt < 3_600_000 { return known.key }
@@ -1957,7 +1895,7 @@ private final class SealedTransport {
     }
 
     /// Concurrent callers share the result, so no caller's cancellation or timeout cancels it.
-    private func readSharedKey() async throws -> ServerKey {
+    private func readSharedKey() async throws -> PublicJwk {
         let shared = reading ?? Task {
             defer { reading = nil }
             return try await runner.run(timeout: 30_000) { try await self.readKey($0) }
@@ -1967,10 +1905,10 @@ private final class SealedTransport {
     }
 
     /// Chooses the first trusted key: the current one comes first, then older ones for apps that have pinned them.
-    private func readKey(_ deadline: Deadline) async throws -> ServerKey {
+    private func readKey(_ deadline: Deadline) async throws -> PublicJwk {
         struct Jwks: Decodable { var keys: [JSONValue] }
         // Intermediate caches could still hold a key that has just been retired.
-        let url = "\(baseUrl)/.well-known/jwks.json?at=\(Int(runner.now()))"
+        let url = "\(baseUrl)/.well-known/jwks.json?at=\(UInt64(max(0, runner.now())))"
         let reply = try await runner.transmit(HomeportRequest(url: url), nil, deadline)
         func noKeys(_ cause: Error) -> HomeportError {
             let message = "The server publishes no keys: check that baseUrl is its address, without a path."
@@ -1983,10 +1921,9 @@ private final class SealedTransport {
                 let message = "The server publishes no key that this app trusts."
                 throw HomeportError(code: "no_trusted_key", message: message)
             }
-            let point = try P256.KeyAgreement.PublicKey(rawRepresentation: chosen.rawRepresentation)
-            let key = ServerKey(kid: chosen.thumbprint, key: point)
-            known = (key, runner.now())
-            return key
+            _ = try P256.KeyAgreement.PublicKey(rawRepresentation: chosen.rawRepresentation)
+            known = (chosen, runner.now())
+            return chosen
         } catch {
             throw error as? HomeportError ?? noKeys(error)
         }
@@ -2126,8 +2063,8 @@ private final class KeptResponses {
         return max(runner.now(), memory.seenAt, passed)
     }
 
-    /// Returns the claims of a subscription's proof (JWS, ES256); nil if the signature is not that of its key, the key is
-    /// not trusted, or the proof is another user's or of test purchases.
+    /// Returns the claims of a subscription's proof (JWS, ES256); nil if the signature is not that of its key, the key
+    /// is not trusted, or the proof is another user's or of test purchases.
     private func readProof(_ proof: String, _ userId: String) -> Claims? {
         struct Header: Decodable {
             var alg, typ: String
@@ -2235,9 +2172,7 @@ private final class ChangeStream {
         restart()
     }
 
-    func sessionChanged(_ change: AuthChange) {
-        if isRunning && change.reason != .refreshed { restart() }
-    }
+    func sessionChanged(_ change: AuthChange) { if isRunning && change.reason != .refreshed { restart() } }
 
     private func run(_ start: Int) async {
         let isStopped = { !self.isRunning || self.runs != start }
@@ -2332,7 +2267,7 @@ private struct EventParser {
                 let value = parts.count == 2 ? String(parts[1].hasPrefix(" ") ? parts[1].dropFirst() : parts[1]) : ""
                 if parts[0] == "event" { event.name = value }
                 if parts[0] == "id" { event.id = value }
-                if parts[0] == "retry" { event.retry = Double(value) }
+                if parts[0] == "retry" { event.retry = UInt32(value).map(Double.init) ?? event.retry }
             }
             events.append(event)
             rest = Data(rest[end.upperBound...])
@@ -2570,8 +2505,10 @@ public struct KeychainStorage: HomeportStorage {
     }
 
     private func query(_ key: String, _ more: [CFString: Any] = [:]) -> CFDictionary {
-        var query: [CFString: Any] = [kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecAttrAccount: key]
-        query[kSecUseDataProtectionKeychain] = true
+        var query: [CFString: Any] = [
+            kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecAttrAccount: key,
+            kSecUseDataProtectionKeychain: true,
+        ]
         query[kSecAttrAccessGroup] = accessGroup
         return query.merging(more) { $1 } as CFDictionary
     }
@@ -2637,12 +2574,6 @@ private func parseJson<T: Decodable>(_ type: T.Type, _ data: Data) throws -> T {
 private func toJson(_ value: some Encodable) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .withoutEscapingSlashes
-    encoder.dateEncodingStrategy = .custom { date, encoder in
-        var value = encoder.singleValueContainer()
-        let (seconds, ms) = Int(date.milliseconds).quotientAndRemainder(dividingBy: 1000)
-        let text = Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
-        try value.encode("\(text.dropLast()).\(String(format: "%03d", ms))Z")
-    }
     return try encoder.encode(value)
 }
 

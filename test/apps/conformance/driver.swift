@@ -315,8 +315,8 @@ final class ClientDriver {
                 type: file["type"]?.string)
         }
         let attachments = try await client.uploadAttachments(
-            type: args["type"]?.string ?? "", files: uploads, compression: args["compression"].map { $0 == .bool(true) },
-            targetType: args["targetType"]?.string, idempotencyKey: args["idempotencyKey"]?.string
+            type: args["type"]?.string ?? "", files: uploads,
+            compression: args["compression"].map { $0 == .bool(true) }, targetType: args["targetType"]?.string, idempotencyKey: args["idempotencyKey"]?.string
         ) { progress in
             emit([
                 "event": .string("progress"), "sent": .number(Double(progress.sent)),
