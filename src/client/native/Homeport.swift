@@ -22,9 +22,9 @@ public actor HomeportActor {
 }
 
 /// Homeport for an app: a function per endpoint. Each returns the data of the response or throws a `HomeportError`.
-/// Every function may throw `network_error`, `timeout`, `aborted`, `reply_invalid`,
+/// Every function may throw `network_error`, `timeout`, `aborted` (its task was cancelled), `reply_invalid`,
 /// `storage_failed` and `rate_limited`; those for signed-in users may throw `unauthenticated`: `isSignedIn` then says
-/// whether the session has ended. A cancelled task cancels its calls.
+/// whether the session has ended. Listeners are called on `HomeportActor`, not on the main thread.
 @HomeportActor
 public final class Homeport {
     /// Seconds until calls within fail: `try await Homeport.$timeout.withValue(5) { try await api.readProfile() }`.
@@ -33,8 +33,7 @@ public final class Homeport {
     /// The installed app.
     public nonisolated let app: InstalledApp?
     fileprivate let runner: Runner
-    fileprivate let caller: Caller
-    fileprivate let session: SessionKeeper
+    fileprivate nonisolated let session: SessionKeeper
     fileprivate let kept: KeptResponses
     fileprivate nonisolated let changeStream: ChangeStream
     fileprivate nonisolated let purchases: PurchaseQueue
@@ -79,32 +78,24 @@ public final class Homeport {
         self.app = app
         isSealed = env != "test"
         runner = Runner(platform: platform, timeout: timeout * 1000)
-        let sealed = isSealed
-            ? SealedTransport(baseUrl: baseUrl, env: env, pinnedKeys: pinnedKeys, runner: runner)
-            : nil
+        let sealed = isSealed ? SealedTransport(baseUrl, env, pinnedKeys, runner) : nil
         let context = ContextHeaders(app: app, device: device, language: language)
-        caller = Caller(baseUrl: baseUrl, sealed: sealed, context: context, runner: runner)
-        session = SessionKeeper(
-            baseUrl: baseUrl, slot: Slot(storage: storage, key: "homeport.session"),
-            keptSlot: Slot(storage: offlineStorage, key: "homeport.kept"), caller: caller, runner: runner)
-        kept = KeptResponses(
-            baseUrl: baseUrl, slot: session.keptSlot, signingKeys: signingKeys, caller: caller, session: session,
-            runner: runner)
-        changeStream = ChangeStream(caller: caller, session: session, runner: runner)
-        purchases = PurchaseQueue(
-            baseUrl: baseUrl, slot: Slot(storage: offlineStorage, key: "homeport.purchases"), caller: caller,
-            session: session, runner: runner)
+        let caller = Caller(baseUrl, sealed, context, runner)
+        let keptSlot = Slot(storage: offlineStorage, key: "homeport.kept")
+        session = SessionKeeper(Slot(storage: storage, key: "homeport.session"), keptSlot, caller)
+        kept = KeptResponses(session, signingKeys)
+        changeStream = ChangeStream(session)
+        purchases = PurchaseQueue(Slot(storage: offlineStorage, key: "homeport.purchases"), session)
         if let onSignedOut {
             _ = session.listeners.add { if $0.reason == .sessionEnded { onSignedOut() } }
         }
-        let (changes, queue) = (changeStream, purchases)
-        _ = session.listeners.add { change in
-            Task { @HomeportActor in
-                changes.sessionChanged(change)
-                if change.reason == .signedIn { queue.resume() }
+        _ = session.listeners.add { [weak changeStream, weak purchases] change in
+            Task { @HomeportActor [weak changeStream, weak purchases] in
+                changeStream?.sessionChanged(change)
+                if change.reason == .signedIn { purchases?.resume() }
             }
         }
-        Task { @HomeportActor in queue.resume() }
+        Task { @HomeportActor [purchases] in purchases.resume() }
     }
 
     /// Returns whether a session is stored on this device; the server may already have ended it.
@@ -258,14 +249,10 @@ public struct AuthChange: Equatable, Sendable {
 }
 
 /// What has changed: `subscription`, `profile`, `data` or `settings`; newer servers may send other kinds.
-public struct Change: Equatable, Sendable {
-    public var kind: String
-}
+public struct Change: Equatable, Sendable { public var kind: String }
 
 /// A sentence to show to the user.
-public struct Message: Codable, Equatable, Sendable {
-    public var message: String
-}
+public struct Message: Codable, Equatable, Sendable { public var message: String }
 
 // MARK: - Sign-in
 
@@ -646,30 +633,31 @@ private let twoFactorPath = "/api/auth/two_factor/v1"
 public struct KeptName<Value: Codable & Sendable>: Sendable {
     fileprivate let name: String
     fileprivate let read: @HomeportActor @Sendable (Homeport, String?) async throws -> Value
+
+    fileprivate init(
+        _ name: String, _ read: @escaping @HomeportActor @Sendable (Homeport, String?) async throws -> Value
+    ) {
+        (self.name, self.read) = (name, read)
+    }
 }
 
 extension KeptName where Value == Subscription {
-    public static var subscription: Self { Self(name: "subscription") { try await $0.readSubscription(lang: $1) } }
+    public static var subscription: Self { Self("subscription") { try await $0.readSubscription(lang: $1) } }
 }
-
 extension KeptName where Value == UserProfile {
-    public static var profile: Self { Self(name: "profile") { api, _ in try await api.readProfile() } }
+    public static var profile: Self { Self("profile") { api, _ in try await api.readProfile() } }
 }
-
 extension KeptName where Value == AppSettings {
-    public static var settings: Self { Self(name: "settings") { api, _ in try await api.readAppSettings() } }
+    public static var settings: Self { Self("settings") { api, _ in try await api.readAppSettings() } }
 }
-
 extension KeptName where Value == [PricingPlan] {
-    public static var plans: Self { Self(name: "plans") { try await $0.readPricingPlans(lang: $1) } }
+    public static var plans: Self { Self("plans") { try await $0.readPricingPlans(lang: $1) } }
 }
-
 extension KeptName where Value == CurrencyRates {
-    public static var rates: Self { Self(name: "rates") { api, _ in try await api.readCurrencyRates() } }
+    public static var rates: Self { Self("rates") { api, _ in try await api.readCurrencyRates() } }
 }
-
 extension KeptName where Value == [Faq] {
-    public static var faqs: Self { Self(name: "faqs") { try await $0.readFaqs(lang: $1) } }
+    public static var faqs: Self { Self("faqs") { try await $0.readFaqs(lang: $1) } }
 }
 
 /// A response, or what the device has kept of the last one.
@@ -948,9 +936,7 @@ extension Homeport {
 }
 
 /// A page of the billing portal.
-public struct PortalLink: Codable, Equatable, Sendable {
-    public var url: String
-}
+public struct PortalLink: Codable, Equatable, Sendable { public var url: String }
 
 private struct Submission: Encodable, Sendable {
     var purchases: [SubmittedPurchase]
@@ -1002,13 +988,11 @@ private final class SessionKeeper {
     /// A deletion that got no response. `refused`: the server has since refused its access token.
     enum Deletion: Equatable { case none, unanswered(token: String), refused }
 
-    let listeners = Listeners<AuthChange>()
-    let keptSlot: Slot
+    nonisolated let listeners = Listeners<AuthChange>()
+    nonisolated let keptSlot: Slot
+    nonisolated let caller: Caller
     var deletion = Deletion.none
-    private let baseUrl: String
     private let slot: Slot
-    private let caller: Caller
-    private let runner: Runner
     private var refreshing: Task<StoredSession, Error>?
     private var signIns = 0
     private var waitingForSignIns: [CheckedContinuation<Void, Never>] = []
@@ -1017,10 +1001,12 @@ private final class SessionKeeper {
     /// The server repeats a lost response. They outlast the 5 s in which a second use may be another process's.
     private let retryDelays = [500.0, 2_000, 3_000]
 
-    nonisolated init(baseUrl: String, slot: Slot, keptSlot: Slot, caller: Caller, runner: Runner) {
-        (self.baseUrl, self.slot, self.keptSlot) = (baseUrl, slot, keptSlot)
-        (self.caller, self.runner) = (caller, runner)
+    nonisolated init(_ slot: Slot, _ keptSlot: Slot, _ caller: Caller) {
+        (self.slot, self.keptSlot, self.caller) = (slot, keptSlot, caller)
     }
+
+    nonisolated var baseUrl: String { caller.baseUrl }
+    nonisolated var runner: Runner { caller.runner }
 
     /// Returns the stored session; nil if no user is signed in, also if it is damaged or another server's.
     func read() throws -> StoredSession? {
@@ -1256,12 +1242,12 @@ private struct ReplyHead: Decodable {
 /// Turns calls into requests, and responses into envelopes or errors.
 @HomeportActor
 private final class Caller {
-    private let baseUrl: String
+    nonisolated let baseUrl: String
+    nonisolated let runner: Runner
     private let sealed: SealedTransport?
     private let context: ContextHeaders
-    private let runner: Runner
 
-    nonisolated init(baseUrl: String, sealed: SealedTransport?, context: ContextHeaders, runner: Runner) {
+    nonisolated init(_ baseUrl: String, _ sealed: SealedTransport?, _ context: ContextHeaders, _ runner: Runner) {
         (self.baseUrl, self.sealed, self.context, self.runner) = (baseUrl, sealed, context, runner)
     }
 
@@ -1340,7 +1326,7 @@ extension Homeport {
         _ method: String, _ path: String, _ token: String?, _ content: Call, _ deadline: Deadline
     ) async throws -> Envelope {
         guard method == "GET", let name = KeptResponses.names[path] else {
-            return try await caller.call(method, path, token: token, content, deadline)
+            return try await session.caller.call(method, path, token: token, content, deadline)
         }
         return try await kept.fetch(name, path, token, content, deadline)
     }
@@ -1757,7 +1743,7 @@ private final class SealedTransport {
     /// How far the server's clock is ahead of ours, in ms.
     private var clockOffset = 0.0
 
-    nonisolated init(baseUrl: String, env: String, pinnedKeys: [String]?, runner: Runner) {
+    nonisolated init(_ baseUrl: String, _ env: String, _ pinnedKeys: [String]?, _ runner: Runner) {
         (self.baseUrl, self.env, self.pinnedKeys, self.runner) = (baseUrl, env, pinnedKeys, runner)
     }
 
@@ -1847,12 +1833,8 @@ private final class SealedTransport {
         let epk = PublicJwk(kty: "EC", crv: "P-256", x: point.prefix(32).base64Url, y: point.suffix(32).base64Url)
         let header = JweHeader(
             alg: "ECDH-ES", enc: "A256GCM", typ: "req+jwe", kid: server.thumbprint, cty: request.contentType, epk: epk)
-        let encodedHeader = try toJson(header).base64Url
-        let serverKey = try P256.KeyAgreement.PublicKey(rawRepresentation: server.rawRepresentation)
-        let key = concatKdf(try ephemeral.sharedSecretFromKeyAgreement(with: serverKey))
-        let box = try AES.GCM.seal(plaintext, using: key, authenticating: Data(encodedHeader.utf8))
-        let parts = [encodedHeader, "", Data(box.nonce).base64Url, box.ciphertext.base64Url, box.tag.base64Url]
-        return (parts.joined(separator: "."), replyKey)
+        let key = try HomeportJwe.contentKey(ephemeral, server.rawRepresentation)
+        return (try HomeportJwe.encrypt(plaintext, header: toJson(header), key: key), replyKey)
     }
 
     /// Opens the response to one request, and refuses any other response.
@@ -1865,12 +1847,8 @@ private final class SealedTransport {
             var status: Int
             var iat: Double
         }
-        let parts = String(decoding: reply.body, as: UTF8.self).split(separator: ".", omittingEmptySubsequences: false)
-        let bytes = parts.compactMap { Data(base64Url: String($0)) }
-        guard parts.count == 5, bytes.count == 5, bytes[1].isEmpty else { throw CocoaError(.coderInvalidValue) }
-        let header = try parseJson(JweHeader.self, bytes[0])
-        let box = try AES.GCM.SealedBox(nonce: AES.GCM.Nonce(data: bytes[2]), ciphertext: bytes[3], tag: bytes[4])
-        let plaintext = try AES.GCM.open(box, using: key, authenticating: Data(parts[0].utf8))
+        let message = try HomeportJwe.decrypt(String(decoding: reply.body, as: UTF8.self), key: key)
+        let (header, plaintext) = (try parseJson(JweHeader.self, message.header), message.plaintext)
         let end = plaintext.firstIndex(of: 10) ?? plaintext.endIndex
         let line = try parseJson(Line.self, plaintext[..<end])
         guard header.alg == "dir", header.enc == "A256GCM", header.typ == "res+jwe", header.kid == id, line.v == 1,
@@ -1936,12 +1914,34 @@ private struct JweHeader: Codable, Sendable {
     var epk: PublicJwk?
 }
 
-/// The Concat KDF of ECDH-ES (RFC 7518, 4.6.2) for A256GCM.
-private func concatKdf(_ secret: SharedSecret) -> SymmetricKey {
-    func bigEndian(_ value: UInt32) -> Data { withUnsafeBytes(of: value.bigEndian) { Data($0) } }
-    let algorithm = Data("A256GCM".utf8)
-    let info = bigEndian(UInt32(algorithm.count)) + algorithm + bigEndian(0) + bigEndian(0) + bigEndian(256)
-    return SymmetricKey(data: Data(SHA256.hash(data: bigEndian(1) + secret.withUnsafeBytes { Data($0) } + info)))
+/// Compact JWE (RFC 7516) with A256GCM.
+enum HomeportJwe {
+    /// ECDH-ES with the Concat KDF (RFC 7518, 4.6.2). `serverKey`: x and y.
+    static func contentKey(_ ephemeral: P256.KeyAgreement.PrivateKey, _ serverKey: Data) throws -> SymmetricKey {
+        let publicKey = try P256.KeyAgreement.PublicKey(rawRepresentation: serverKey)
+        let secret = try ephemeral.sharedSecretFromKeyAgreement(with: publicKey).withUnsafeBytes { Data($0) }
+        func bigEndian(_ value: UInt32) -> Data { withUnsafeBytes(of: value.bigEndian) { Data($0) } }
+        let algorithm = bigEndian(7) + Data("A256GCM".utf8)
+        let input = bigEndian(1) + secret + algorithm + bigEndian(0) + bigEndian(0) + bigEndian(256)
+        return SymmetricKey(data: Data(SHA256.hash(data: input)))
+    }
+
+    static func encrypt(
+        _ plaintext: Data, header: Data, key: SymmetricKey, nonce: AES.GCM.Nonce = AES.GCM.Nonce()
+    ) throws -> String {
+        let authenticated = header.base64Url
+        let box = try AES.GCM.seal(plaintext, using: key, nonce: nonce, authenticating: Data(authenticated.utf8))
+        let parts = [Data(box.nonce), box.ciphertext, box.tag].map(\.base64Url)
+        return "\(authenticated)..\(parts.joined(separator: "."))"
+    }
+
+    static func decrypt(_ message: String, key: SymmetricKey) throws -> (header: Data, plaintext: Data) {
+        let parts = message.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let bytes = parts.compactMap { Data(base64Url: $0) }
+        guard parts.count == 5, bytes.count == 5, bytes[1].isEmpty else { throw CocoaError(.coderInvalidValue) }
+        let box = try AES.GCM.SealedBox(nonce: AES.GCM.Nonce(data: bytes[2]), ciphertext: bytes[3], tag: bytes[4])
+        return (bytes[0], try AES.GCM.open(box, using: key, authenticating: Data(parts[0].utf8)))
+    }
 }
 
 // MARK: - Kept values
@@ -1968,20 +1968,13 @@ private final class KeptResponses {
         subscriptionPath: "subscription", profilePath: "profile", settingsPath: "settings", plansPath: "plans",
         ratesPath: "rates", faqsPath: "faqs",
     ]
-    private let baseUrl: String
-    private let slot: Slot
-    private let signingKeys: [String]?
-    private let caller: Caller
     private let session: SessionKeeper
-    private let runner: Runner
+    private let signingKeys: [String]?
     /// The server's time at a response, and the monotonic clock then, both in ms.
     private var anchor: (server: Double, elapsed: Double)?
 
-    nonisolated init(
-        baseUrl: String, slot: Slot, signingKeys: [String]?, caller: Caller, session: SessionKeeper, runner: Runner
-    ) {
-        (self.baseUrl, self.slot, self.signingKeys) = (baseUrl, slot, signingKeys)
-        (self.caller, self.session, self.runner) = (caller, session, runner)
+    nonisolated init(_ session: SessionKeeper, _ signingKeys: [String]?) {
+        (self.session, self.signingKeys) = (session, signingKeys)
     }
 
     /// Sends a request that reads a value, and keeps the response. A storage that fails does not fail the call.
@@ -1993,16 +1986,16 @@ private final class KeptResponses {
         let isPublic = ["plans", "rates", "faqs"].contains(name)
         let isProduction = content.query["environment"] ?? "production" == "production"
         guard isProduction, isPublic || token == current?.accessToken else {
-            return try await caller.call("GET", path, token: token, content, deadline)
+            return try await session.caller.call("GET", path, token: token, content, deadline)
         }
         let (userId, lang) = (current?.userId, content.query["lang"])
         let known = load(userId).entries[name].flatMap { $0.lang == lang ? $0 : nil }
         var request = content
         if name == "subscription" { request.query["proof"] = "true" }
         request.headers["if-none-match"] = known?.etag
-        let envelope = try await caller.call("GET", path, token: token, request, deadline)
+        let envelope = try await session.caller.call("GET", path, token: token, request, deadline)
         let headers = envelope.reply.headers
-        let asOf = headers["date"].flatMap(parseHttpDate) ?? runner.now()
+        let asOf = headers["date"].flatMap(parseHttpDate) ?? session.runner.now()
         var entry: Entry
         if envelope.reply.status == 304, let known {
             entry = known
@@ -2035,14 +2028,14 @@ private final class KeptResponses {
 
     /// Empty for another user or server, and if it cannot be read.
     func load(_ userId: String?) -> Memory {
-        let text = try? slot.read()
+        let text = try? session.keptSlot.read()
         let memory = text.flatMap { try? parseJson(Memory.self, Data($0.utf8)) }
-        if let memory, memory.baseUrl == baseUrl, memory.userId == userId { return memory }
-        return Memory(baseUrl: baseUrl, userId: userId)
+        if let memory, memory.baseUrl == session.baseUrl, memory.userId == userId { return memory }
+        return Memory(baseUrl: session.baseUrl, userId: userId)
     }
 
     private func keep(_ userId: String?, _ name: String, _ entry: Entry) {
-        anchor = (entry.asOf, runner.platform.elapsed())
+        anchor = (entry.asOf, session.runner.platform.elapsed())
         change(userId) { memory in
             memory.entries[name] = entry
             memory.seenAt = entry.asOf
@@ -2054,13 +2047,13 @@ private final class KeptResponses {
         guard self.userId() == userId else { return }
         var memory = load(userId)
         edit(&memory)
-        try? slot.write(memory)
+        try? session.keptSlot.write(memory)
     }
 
     /// A clock that was set back is behind what has been seen, or what has elapsed since the last response.
     private func currentTime(_ memory: Memory) -> Double {
-        let passed = anchor.map { $0.server + runner.platform.elapsed() - $0.elapsed } ?? 0
-        return max(runner.now(), memory.seenAt, passed)
+        let passed = anchor.map { $0.server + session.runner.platform.elapsed() - $0.elapsed } ?? 0
+        return max(session.runner.now(), memory.seenAt, passed)
     }
 
     /// Returns the claims of a subscription's proof (JWS, ES256); nil if the signature is not that of its key, the key
@@ -2128,9 +2121,8 @@ private func apply(_ claims: Claims, to kept: Subscription, at now: Date) -> Sub
 @HomeportActor
 private final class ChangeStream {
     nonisolated let listeners = Listeners<Change>()
-    private let caller: Caller
     private let session: SessionKeeper
-    private let runner: Runner
+    private let pause: Pause
     private let kinds = ["subscription", "profile", "data", "settings"]
     /// The server sends something every 25 s: a longer silence means a lost connection.
     private let maxSilence = 60_000.0
@@ -2143,14 +2135,11 @@ private final class ChangeStream {
     private var failures = 0
     private var isReady = false
     private var connection: Task<Void, Error>?
-    private let pause: Pause
     /// Counts the starts, so that a loop that was stopped ends.
     private var runs = 0
     private var isRunning = false
 
-    nonisolated init(caller: Caller, session: SessionKeeper, runner: Runner) {
-        (self.caller, self.session, self.runner, pause) = (caller, session, runner, Pause(runner: runner))
-    }
+    nonisolated init(_ session: SessionKeeper) { (self.session, pause) = (session, Pause(session.runner)) }
 
     func added(_ id: Int) {
         guard listeners.ids.contains(id) else { return }
@@ -2197,7 +2186,7 @@ private final class ChangeStream {
         defer { isReady = false }
         let (pieces, arrived) = AsyncStream.makeStream(of: Data.self)
         let connection = Task {
-            try await runner.run(timeout: maxSilence) { deadline in
+            try await session.runner.run(timeout: maxSilence) { deadline in
                 let reading = Task {
                     var parser = EventParser()
                     for await piece in pieces where deadline.failure == nil {
@@ -2209,7 +2198,7 @@ private final class ChangeStream {
                 content.onData = { arrived.yield($0) }
                 content.headers["last-event-id"] = self.lastEventId
                 _ = try await self.session.withToken { [content] in
-                    try await self.caller.call("GET", "/api/user/changes/v1", token: $0, content, deadline)
+                    try await self.session.caller.call("GET", "/api/user/changes/v1", token: $0, content, deadline)
                 }
                 arrived.finish()
                 await reading.value
@@ -2243,7 +2232,7 @@ private final class ChangeStream {
     private func nextDelay() -> Double {
         let delay = min(retry * pow(2, Double(failures)), max(maxRetry, retry))
         if retry == 0 { retry = firstRetry }
-        return delay * (0.25 + runner.platform.random())
+        return delay * (0.25 + session.runner.platform.random())
     }
 }
 
@@ -2290,20 +2279,16 @@ private final class PurchaseQueue {
     }
 
     nonisolated let listeners = Listeners<QueuedPurchaseResult>()
-    private let baseUrl: String
     private let slot: Slot
-    private let caller: Caller
     private let session: SessionKeeper
-    private let runner: Runner
     private let pause: Pause
     /// How often the store could not decide on a purchase, and when to ask again, by the monotonic clock.
     private var waits: [(purchase: SubmittedPurchase, count: Int, due: Double)] = []
     private var failures = 0
     private var isRunning = false
 
-    nonisolated init(baseUrl: String, slot: Slot, caller: Caller, session: SessionKeeper, runner: Runner) {
-        (self.baseUrl, self.slot, self.caller) = (baseUrl, slot, caller)
-        (self.session, self.runner, pause) = (session, runner, Pause(runner: runner))
+    nonisolated init(_ slot: Slot, _ session: SessionKeeper) {
+        (self.slot, self.session, pause) = (slot, session, Pause(session.runner))
     }
 
     func add(_ purchase: SubmittedPurchase) throws {
@@ -2333,7 +2318,7 @@ private final class PurchaseQueue {
             let queued = try load(userId).purchases
             let due = { (purchase: SubmittedPurchase) in self.waits.first { $0.purchase == purchase }?.due ?? 0 }
             guard let purchase = queued.min(by: { due($0) < due($1) }) else { return nil }
-            let early = due(purchase) - runner.platform.elapsed()
+            let early = due(purchase) - session.runner.platform.elapsed()
             if early > 0 { return early }
             let result = try await submit(purchase)
             failures = 0
@@ -2341,7 +2326,7 @@ private final class PurchaseQueue {
             waits.removeAll { $0.purchase == purchase }
             if ["checking", "pending"].contains(result.outcome) {
                 let wait = min(60_000 * pow(2, Double(count)), 3_600_000)
-                waits.append((purchase, count + 1, runner.platform.elapsed() + wait))
+                waits.append((purchase, count + 1, session.runner.platform.elapsed() + wait))
             } else {
                 try change(userId) { $0.removeAll { $0 == purchase } }
                 listeners.send(QueuedPurchaseResult(purchase: purchase, result: result))
@@ -2354,7 +2339,7 @@ private final class PurchaseQueue {
             if let retryAfter = failure?.retryAfter { return Double(retryAfter) * 1000 }
             failures += 1
             let delay = min(2_000 * pow(2, Double(failures - 1)), 60_000)
-            return delay * (0.5 + runner.platform.random())
+            return delay * (0.5 + session.runner.platform.random())
         }
     }
 
@@ -2362,9 +2347,9 @@ private final class PurchaseQueue {
         struct Results: Decodable, Sendable { var results: [PurchaseResult] }
         let content = Call(json: Submission(purchases: [purchase]))
         do {
-            let reply: Results = try await runner.run(timeout: nil) { deadline in
+            let reply: Results = try await session.runner.run(timeout: nil) { deadline in
                 try await self.session.withToken {
-                    try await self.caller.call("POST", purchasesPath, token: $0, content, deadline)
+                    try await self.session.caller.call("POST", purchasesPath, token: $0, content, deadline)
                 }.read()
             }
             guard let result = reply.results.first else { throw noSessionError() }
@@ -2377,6 +2362,7 @@ private final class PurchaseQueue {
     }
 
     private func load(_ userId: String) throws -> Stored {
+        let baseUrl = session.baseUrl
         let stored = try slot.read().flatMap { try? parseJson(Stored.self, Data($0.utf8)) }
         guard var stored else { return Stored(baseUrl: baseUrl, userId: userId) }
         if stored.baseUrl == baseUrl && stored.userId == userId { return stored }
@@ -2403,7 +2389,7 @@ private final class Pause {
     /// Whether `end` was called since `begin`.
     private(set) var hasEnded = false
 
-    nonisolated init(runner: Runner) { self.runner = runner }
+    nonisolated init(_ runner: Runner) { self.runner = runner }
 
     func begin() { hasEnded = false }
 

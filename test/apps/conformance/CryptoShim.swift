@@ -63,6 +63,16 @@ private final class Key: @unchecked Sendable {
         }
     }
 
+    init(secret: Data) throws {
+        key = EC_KEY_new_by_curve_name(NID_X9_62_prime256v1)
+        let bytes = [UInt8](secret)
+        guard bytes.count == 32, EC_KEY_oct2priv(key, bytes, 32) == 1 else { throw CryptoShimError.invalidKey }
+        let (group, point) = (EC_KEY_get0_group(key), EC_POINT_new(EC_KEY_get0_group(key)))
+        defer { EC_POINT_free(point) }
+        EC_POINT_mul(group, point, EC_KEY_get0_private_key(key), nil, nil, nil)
+        EC_KEY_set_public_key(key, point)
+    }
+
     deinit { EC_KEY_free(key) }
 
     var point: Data {
@@ -83,8 +93,9 @@ public enum P256 {
         }
 
         public struct PrivateKey: Sendable {
-            private let key = Key()
-            public init() {}
+            private let key: Key
+            public init() { key = Key() }
+            public init(rawRepresentation: Data) throws { key = try Key(secret: rawRepresentation) }
             public var publicKey: PublicKey { PublicKey(key: key) }
 
             public func sharedSecretFromKeyAgreement(with other: PublicKey) throws -> SharedSecret {

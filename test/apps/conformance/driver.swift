@@ -1,5 +1,10 @@
 // The driver of the Swift client: commands on stdin, answers and events on stdout, as lines of JSON.
 import Foundation
+#if canImport(CryptoKit)
+import CryptoKit
+#else
+import Crypto
+#endif
 
 typealias Args = [String: JSONValue]
 
@@ -158,6 +163,7 @@ final class ClientDriver {
         case "failStorage": storage.fail(on: text("on"))
         case "dieAtWrite":
             storage.die(atWrite: text("key"), when: text("when"), n: Int(command["n"]?.number ?? 1))
+        case "checkVectors": try checkVectors(text("path"))
         default: throw CocoaError(.featureUnsupported)
         }
         return .bool(true)
@@ -316,7 +322,8 @@ final class ClientDriver {
         }
         let attachments = try await client.uploadAttachments(
             type: args["type"]?.string ?? "", files: uploads,
-            compression: args["compression"].map { $0 == .bool(true) }, targetType: args["targetType"]?.string, idempotencyKey: args["idempotencyKey"]?.string
+            compression: args["compression"].map { $0 == .bool(true) }, targetType: args["targetType"]?.string,
+            idempotencyKey: args["idempotencyKey"]?.string
         ) { progress in
             emit([
                 "event": .string("progress"), "sent": .number(Double(progress.sent)),
@@ -336,6 +343,42 @@ final class ClientDriver {
         default: return try json(await client.readKept(.faqs, lang: lang))
         }
     }
+}
+
+/// Reads and writes the messages of the payload encryption page, whose keys are fixed.
+func checkVectors(_ path: String) throws {
+    struct Jwk: Decodable { var x, y, d: String }
+    struct Request: Decodable { var ephemeralKey: Jwk; var contentKey, iv, plaintext, jwe: String }
+    struct Reply: Decodable { var replyKey, plaintext, jwe: String }
+    struct Vectors: Decodable { var serverKey: Jwk; var requests: [Request]; var replies: [Reply] }
+    let vectors = try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+    func expect(_ isRight: Bool, _ what: String) throws {
+        if !isRight { throw HomeportError(code: "wrong_vector", message: what) }
+    }
+    for request in vectors.requests {
+        let ephemeral = try P256.KeyAgreement.PrivateKey(rawRepresentation: bytes(request.ephemeralKey.d))
+        let serverKey = try bytes(vectors.serverKey.x) + bytes(vectors.serverKey.y)
+        let key = try HomeportJwe.contentKey(ephemeral, serverKey)
+        try expect(key.withUnsafeBytes { Data($0) } == bytes(request.contentKey), "content key")
+        let header = try bytes(String(request.jwe.prefix { $0 != "." }))
+        let nonce = try AES.GCM.Nonce(data: bytes(request.iv))
+        let message = try HomeportJwe.encrypt(bytes(request.plaintext), header: header, key: key, nonce: nonce)
+        try expect(message == request.jwe, "request")
+    }
+    for reply in vectors.replies {
+        let key = SymmetricKey(data: try bytes(reply.replyKey))
+        try expect(HomeportJwe.decrypt(reply.jwe, key: key).plaintext == bytes(reply.plaintext), "reply")
+        let changed = String(reply.jwe.dropLast(2)) + (reply.jwe.hasSuffix("AA") ? "BB" : "AA")
+        try expect((try? HomeportJwe.decrypt(changed, key: key)) == nil, "changed reply")
+    }
+    try expect(vectors.requests.count > 0 && vectors.replies.count > 0, "no vectors")
+}
+
+private func bytes(_ base64Url: String) throws -> Data {
+    let text = base64Url.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+    let padding = String(repeating: "=", count: (4 - text.count % 4) % 4)
+    guard let data = Data(base64Encoded: text + padding) else { throw CocoaError(.coderInvalidValue) }
+    return data
 }
 
 func json<Value>(_ kept: Kept<Value>) throws -> JSONValue {
