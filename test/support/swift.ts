@@ -1,4 +1,4 @@
-import { chmod, copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
@@ -47,8 +47,11 @@ export async function compileSwift(
   language: '5' | '6' = '6',
 ): Promise<string[]> {
   await prepareSwift()
-  const folder = `build/${Bun.randomUUIDv7()}`
+  const texts = await Promise.all([...sources, shim].map((source) => Bun.file(source).text()))
+  const folder = `build/${Bun.hash(language + texts.join('')).toString(36)}`
   const inside = (name: string) => join(ROOT, folder, name)
+  const command = [...loader(), inside('program')]
+  if (await Bun.file(inside('program')).exists()) return command
   await mkdir(inside('openssl'), { recursive: true })
   await writeFile(inside('openssl/module.modulemap'), OPENSSL_MODULE)
   for (const source of [...sources, shim]) await copyFile(source, inside(basename(source)))
@@ -70,8 +73,7 @@ export async function compileSwift(
   const linking = ['-I', '.', '-L', '.', '-lCrypto', '-lcrypto', '-o', 'program']
   const names = sources.map((source) => basename(source))
   await swiftc(folder, ...common, ...checks, '-parse-as-library', ...linking, ...names)
-  await chmod(inside('program'), 0o755)
-  return [...loader(), inside('program')]
+  return command
 }
 
 /** Runs the compiler with the tree as its root. It needs `/proc`, which only its own mount namespace has there. */
