@@ -56,18 +56,10 @@ public final class Homeport {
     ///   - onSignedOut: Called when the server has ended the session.
     ///   - platform: Replaces the clock, the timers and the network in tests.
     public nonisolated init(
-        baseUrl: String,
-        app: InstalledApp? = .current,
-        env: String = "test",
-        pinnedKeys: [String]? = nil,
-        signingKeys: [String]? = nil,
-        storage: HomeportStorage? = nil,
-        offlineStorage: HomeportStorage? = nil,
-        device: String? = nil,
-        language: String? = nil,
-        timeout: TimeInterval = 30,
-        onSignedOut: (@Sendable () -> Void)? = nil,
-        platform: HomeportPlatform = .current
+        baseUrl: String, app: InstalledApp? = .current, env: String = "test", pinnedKeys: [String]? = nil,
+        signingKeys: [String]? = nil, storage: HomeportStorage? = nil, offlineStorage: HomeportStorage? = nil,
+        device: String? = nil, language: String? = nil, timeout: TimeInterval = 30,
+        onSignedOut: (@Sendable () -> Void)? = nil, platform: HomeportPlatform = .current
     ) {
         let baseUrl = normalizeBaseUrl(baseUrl)
         // Build settings turn an unset variable into one of these words.
@@ -86,9 +78,7 @@ public final class Homeport {
         kept = KeptResponses(session, signingKeys)
         changeStream = ChangeStream(session)
         purchases = PurchaseQueue(Slot(storage: offlineStorage, key: "homeport.purchases"), session)
-        if let onSignedOut {
-            _ = session.listeners.add { if $0.reason == .sessionEnded { onSignedOut() } }
-        }
+        if let onSignedOut { _ = session.listeners.add { if $0.reason == .sessionEnded { onSignedOut() } } }
         _ = session.listeners.add { [weak changeStream, weak purchases] change in
             Task { @HomeportActor [weak changeStream, weak purchases] in
                 changeStream?.sessionChanged(change)
@@ -1841,12 +1831,7 @@ private final class SealedTransport {
     private func open(
         _ reply: HomeportReply, _ id: String, _ key: SymmetricKey
     ) throws -> (HomeportReply, sealedAt: Double?) {
-        struct Line: Decodable {
-            var v: Int
-            var jti: String
-            var status: Int
-            var iat: Double
-        }
+        struct Line: Decodable { var v, status: Int, jti: String, iat: Double }
         let message = try HomeportJwe.decrypt(String(decoding: reply.body, as: UTF8.self), key: key)
         let (header, plaintext) = (try parseJson(JweHeader.self, message.header), message.plaintext)
         let end = plaintext.firstIndex(of: 10) ?? plaintext.endIndex
@@ -2059,10 +2044,7 @@ private final class KeptResponses {
     /// Returns the claims of a subscription's proof (JWS, ES256); nil if the signature is not that of its key, the key
     /// is not trusted, or the proof is another user's or of test purchases.
     private func readProof(_ proof: String, _ userId: String) -> Claims? {
-        struct Header: Decodable {
-            var alg, typ: String
-            var jwk: PublicJwk
-        }
+        struct Header: Decodable { var alg, typ: String, jwk: PublicJwk }
         let parts = proof.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         let bytes = parts.compactMap { Data(base64Url: $0) }
         guard bytes.count == 3, let header = try? parseJson(Header.self, bytes[0]), header.alg == "ES256",
@@ -2078,10 +2060,7 @@ private final class KeptResponses {
 
 /// What the server has signed. Times are in seconds since 1970. An end that is nil: never.
 private struct Claims: Decodable {
-    struct Plan: Decodable {
-        var id, code: String
-        var exp: Double?
-    }
+    struct Plan: Decodable { var id, code: String, exp: Double? }
     var sub, environment: String
     var iat: Double
     var entitlements: [String: Double?]
@@ -2161,7 +2140,9 @@ private final class ChangeStream {
         restart()
     }
 
-    func sessionChanged(_ change: AuthChange) { if isRunning && change.reason != .refreshed { restart() } }
+    func sessionChanged(_ change: AuthChange) {
+        if isRunning && change.reason != .refreshed { restart() }
+    }
 
     private func run(_ start: Int) async {
         let isStopped = { !self.isRunning || self.runs != start }
@@ -2194,6 +2175,7 @@ private final class ChangeStream {
                         for event in parser.parse(piece) { self.receive(event) }
                     }
                 }
+                defer { arrived.finish() }
                 var content = Call()
                 content.onData = { arrived.yield($0) }
                 content.headers["last-event-id"] = self.lastEventId
@@ -2320,7 +2302,7 @@ private final class PurchaseQueue {
             guard let purchase = queued.min(by: { due($0) < due($1) }) else { return nil }
             let early = due(purchase) - session.runner.platform.elapsed()
             if early > 0 { return early }
-            let result = try await submit(purchase)
+            let result = try await submit(purchase, as: userId)
             failures = 0
             let count = waits.first { $0.purchase == purchase }?.count ?? 0
             waits.removeAll { $0.purchase == purchase }
@@ -2335,7 +2317,7 @@ private final class PurchaseQueue {
         } catch {
             let failure = error as? HomeportError
             // The next sign-in continues.
-            if failure?.code == "unauthenticated" { return pause.hasEnded ? 0 : nil }
+            if ["unauthenticated", "conflict"].contains(failure?.code) { return pause.hasEnded ? 0 : nil }
             if let retryAfter = failure?.retryAfter { return Double(retryAfter) * 1000 }
             failures += 1
             let delay = min(2_000 * pow(2, Double(failures - 1)), 60_000)
@@ -2343,13 +2325,15 @@ private final class PurchaseQueue {
         }
     }
 
-    private func submit(_ purchase: SubmittedPurchase) async throws -> PurchaseResult {
+    private func submit(_ purchase: SubmittedPurchase, as userId: String) async throws -> PurchaseResult {
         struct Results: Decodable, Sendable { var results: [PurchaseResult] }
         let content = Call(json: Submission(purchases: [purchase]))
         do {
             let reply: Results = try await session.runner.run(timeout: nil) { deadline in
-                try await self.session.withToken {
-                    try await self.session.caller.call("POST", purchasesPath, token: $0, content, deadline)
+                try await self.session.withToken { token in
+                    // A purchase must not be bound to a user who signs in meanwhile.
+                    guard try self.session.read()?.userId == userId else { throw userChangedError() }
+                    return try await self.session.caller.call("POST", purchasesPath, token: token, content, deadline)
                 }.read()
             }
             guard let result = reply.results.first else { throw noSessionError() }
