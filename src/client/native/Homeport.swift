@@ -1485,7 +1485,7 @@ private final class Network: NSObject, URLSessionDataDelegate, @unchecked Sendab
         var raw = URLRequest(url: url)
         raw.httpMethod = request.method
         for (name, value) in request.headers { raw.setValue(value, forHTTPHeaderField: name) }
-        let task = lock.withLock {
+        let task = lock.locked {
             switch request.body {
             case .none: session.dataTask(with: raw)
             case .data(let data): session.uploadTask(with: raw, from: data)
@@ -1494,7 +1494,7 @@ private final class Network: NSObject, URLSessionDataDelegate, @unchecked Sendab
         }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { finish in
-                lock.withLock { exchanges[task.taskIdentifier] = Exchange(request: request, finish: finish) }
+                lock.locked { exchanges[task.taskIdentifier] = Exchange(request: request, finish: finish) }
                 task.resume()
             }
         } onCancel: {
@@ -1503,7 +1503,7 @@ private final class Network: NSObject, URLSessionDataDelegate, @unchecked Sendab
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        let onData: (@Sendable (Data) -> Void)? = lock.withLock {
+        let onData: (@Sendable (Data) -> Void)? = lock.locked {
             if let response = dataTask.response as? HTTPURLResponse, isStream(response),
                 let onData = exchanges[dataTask.taskIdentifier]?.request.onData
             {
@@ -1519,23 +1519,23 @@ private final class Network: NSObject, URLSessionDataDelegate, @unchecked Sendab
         _ session: URLSession, task: URLSessionTask, didSendBodyData: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
     ) {
-        let exchange = lock.withLock { exchanges[task.taskIdentifier] }
+        let exchange = lock.locked { exchanges[task.taskIdentifier] }
         exchange?.request.onProgress?(Int(totalBytesSent), Int(totalBytesExpectedToSend))
     }
 
     /// Another server must not get the token.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
-        newRequest: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
-    ) {
+        newRequest: URLRequest
+    ) async -> URLRequest? {
         var request = newRequest
         let isSameServer = newRequest.url?.host == task.originalRequest?.url?.host
         if !isSameServer { request.setValue(nil, forHTTPHeaderField: "authorization") }
-        completionHandler(request)
+        return request
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: Error?) {
-        guard let exchange = lock.withLock({ exchanges.removeValue(forKey: task.taskIdentifier) }) else { return }
+        guard let exchange = lock.locked({ exchanges.removeValue(forKey: task.taskIdentifier) }) else { return }
         let response = task.response as? HTTPURLResponse
         let hasStreamed = exchange.request.onData != nil && response.map(isStream) == true
         // The caller connects again after every end of a stream.
@@ -1673,25 +1673,33 @@ private final class Deadline {
     }
 }
 
+extension NSLock {
+    fileprivate func locked<T>(_ work: () throws -> T) rethrows -> T {
+        lock()
+        defer { unlock() }
+        return try work()
+    }
+}
+
 /// Functions to call, added and removed on any thread.
 private final class Listeners<Event: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var listeners: [Int: @Sendable (Event) -> Void] = [:]
     private var count = 0
-    var ids: Set<Int> { lock.withLock { Set(listeners.keys) } }
+    var ids: Set<Int> { lock.locked { Set(listeners.keys) } }
 
     func add(_ listener: @escaping @Sendable (Event) -> Void) -> Int {
-        lock.withLock {
+        lock.locked {
             count += 1
             listeners[count] = listener
             return count
         }
     }
 
-    func remove(_ id: Int) { lock.withLock { listeners[id] = nil } }
+    func remove(_ id: Int) { lock.locked { listeners[id] = nil } }
 
     func send(_ event: Event, to ids: Set<Int>? = nil) {
-        let called = lock.withLock { listeners.sorted { $0.key < $1.key } }
+        let called = lock.locked { listeners.sorted { $0.key < $1.key } }
         for (id, listener) in called where ids?.contains(id) != false { listener(event) }
     }
 }
@@ -2411,9 +2419,9 @@ public final class MemoryStorage: HomeportStorage, @unchecked Sendable {
     private let lock = NSLock()
     private var items: [String: String] = [:]
     public init() {}
-    public func getItem(_ key: String) -> String? { lock.withLock { items[key] } }
-    public func setItem(_ key: String, _ value: String) { lock.withLock { items[key] = value } }
-    public func removeItem(_ key: String) { lock.withLock { items[key] = nil } }
+    public func getItem(_ key: String) -> String? { lock.locked { items[key] } }
+    public func setItem(_ key: String, _ value: String) { lock.locked { items[key] = value } }
+    public func removeItem(_ key: String) { lock.locked { items[key] = nil } }
 }
 
 /// Keeps each item in a file of a folder, which is replaced at once.
