@@ -1,0 +1,348 @@
+/** Runs one Kotlin client for the conformance list: commands on stdin, answers and events on stdout, as JSON lines. */
+package homeport
+
+import java.io.File
+import java.io.IOException
+import java.time.Instant
+import java.time.ZoneOffset
+import java.time.format.DateTimeFormatter
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.CountDownLatch
+import java.util.concurrent.TimeUnit
+import kotlin.coroutines.AbstractCoroutineContextElement
+import kotlin.coroutines.Continuation
+import kotlin.coroutines.ContinuationInterceptor
+import kotlin.coroutines.startCoroutine
+import kotlin.system.exitProcess
+import kotlin.time.Duration.Companion.milliseconds
+import org.json.JSONArray
+import org.json.JSONObject
+
+private val clock = VirtualClock()
+private val faults = Faults()
+private val cancellations = ConcurrentHashMap<Int, Cancellation>()
+private val listening = mutableMapOf<String, () -> Unit>()
+private lateinit var api: Homeport
+
+fun main() {
+    // java.net.http sends a read again on its own if the connection ends: the list counts requests.
+    System.setProperty("jdk.httpclient.redirects.retrylimit", "1")
+    while (true) handle(JSONObject(readLine() ?: break))
+    exitProcess(0)
+}
+
+private fun handle(command: JSONObject) {
+    val id = command.getInt("id")
+    when (command.getString("do")) {
+        "call" -> startCall(id, command)
+        else -> answer(id, runCatching { run(command) })
+    }
+}
+
+private fun run(command: JSONObject): Any {
+    when (val name = command.getString("do")) {
+        "create" -> create(command)
+        "cancel" -> cancellations[command.getInt("call")]?.cancel()
+        "advance" -> clock.advance(command.getLong("ms"))
+        "setClock" -> clock.wall = command.getLong("now")
+        "listen" -> listen(command.getString("to"))
+        "unlisten" -> listening.remove(command.getString("to"))?.invoke()
+        "failStorage" -> faults.failing = command.getString("on")
+        "dieAtWrite" -> faults.death = command
+        else -> throw IllegalArgumentException("There is no command $name.")
+    }
+    return true
+}
+
+private fun create(command: JSONObject) {
+    val options = command.optJSONObject("options") ?: JSONObject()
+    val texts = { name: String -> options.optJSONArray(name)?.let { list -> List(list.length()) { list.getString(it) } } }
+    clock.wall = command.getLong("now")
+    val storage = faults.wrap(FileStorage(File(command.getString("folder"))))
+    val app = options.text("version")?.let { version ->
+        val platform = options.text("platform") ?: "android"
+        InstalledApp(version, options.long("buildNumber"), options.text("deviceId"), platform)
+    }
+    api = Homeport(
+        command.getString("baseUrl"),
+        storage,
+        app = app,
+        device = options.text("device"),
+        language = options.text("language"),
+        env = options.text("env"),
+        pinnedKeys = texts("pinnedKeys"),
+        signingKeys = texts("signingKeys"),
+        timeout = (options.long("timeout") ?: 30_000).milliseconds,
+        listenerExecutor = { it.run() },
+        onSignedOut = { emit("signedOut") },
+        platform = Platform(clock = clock, random = { 0.5 }),
+    )
+}
+
+private fun listen(to: String) {
+    listening[to] = when (to) {
+        "authChange" -> api.onAuthChange { change ->
+            val reason = change.reason.name.lowercase()
+            emit("authChange", "reason" to reason, "isSignedIn" to change.isSignedIn, "userId" to change.userId)
+        }
+        "change" -> api.onChange { emit("change", "kind" to it.kind) }
+        "purchaseResult" -> api.onPurchaseResult {
+            emit("purchaseResult", "purchase" to it.purchase.toJson(), "result" to it.result.toJson())
+        }
+        else -> throw IllegalArgumentException("There are no listeners of $to.")
+    }
+}
+
+private fun startCall(id: Int, command: JSONObject) {
+    val cancellation = Cancellation()
+    cancellations[id] = cancellation
+    val args = command.optJSONObject("args") ?: JSONObject()
+    val options = CallOptions(cancellation, command.long("timeout")?.milliseconds)
+    val work: suspend () -> Any? = { call(command.getString("fn"), args, options) }
+    work.startCoroutine(Continuation(Direct) { answer(id, it) })
+}
+
+/** Resumes on the client's thread, so that answers and events keep their order. */
+private object Direct : AbstractCoroutineContextElement(ContinuationInterceptor), ContinuationInterceptor {
+    override fun <T> interceptContinuation(continuation: Continuation<T>) = continuation
+}
+
+private suspend fun call(fn: String, args: JSONObject, options: CallOptions): Any? {
+    val text = { name: String -> args.getString(name) }
+    val optional = { name: String -> args.text(name) }
+    val data = { args.getJSONObject("data") }
+    val credential = { args.getJSONObject("credential").toString() }
+    return when (fn) {
+        "isSignedIn" -> api.isSignedIn()
+        "accessToken" -> api.accessToken(options)
+        "refresh" -> api.refresh(options)
+        "register" -> api.register(text("email"), text("password"), optional("name"), optional("invitation"), options)
+        "login" -> api.login(text("email"), text("password"), options)
+        "passTwoFactor" -> api.passTwoFactor(text("challengeToken"), text("code"), options)
+        "requestEmailCode" -> api.requestEmailCode(text("email"), options)
+        "signInWithEmailCode" ->
+            api.signInWithEmailCode(text("requestToken"), text("code"), optional("name"), options)
+        "signInSocially" -> api.signInSocially(SocialLogin.from(args), options)
+        "startPasskeySignIn" -> JSONObject(api.startPasskeySignIn(options))
+        "signInWithPasskey" -> api.signInWithPasskey(credential(), options)
+        "startAsGuest" -> api.startAsGuest(options)
+        "logout" -> message(api.logout(options))
+        "readProfile" -> api.readProfile(options)
+        "changeProfile" -> api.changeProfile(ProfileChanges.from(args), options)
+        "deleteProfile" -> api.deleteProfile(options).let { deleted ->
+            message(deleted.message).put("activeSubscriptions", json(deleted.activeSubscriptions))
+        }
+        "exportData" -> api.exportData(options)
+        "listSessions" -> api.listSessions(options)
+        "endSession" -> message(api.endSession(text("id"), options))
+        "changePassword" ->
+            message(api.changePassword(text("currentPassword"), text("newPassword"), optional("code"), options))
+        "forgotPassword" -> message(api.forgotPassword(text("email"), options))
+        "resetPassword" -> message(api.resetPassword(text("token"), text("newPassword"), options))
+        "verifyEmail" -> message(api.verifyEmail(text("token"), options))
+        "resendVerification" -> message(api.resendVerification(options))
+        "changeEmail" -> message(api.changeEmail(text("email"), optional("password"), optional("code"), options))
+        "cancelEmailChange" -> message(api.cancelEmailChange(text("token"), options))
+        "unlinkProvider" -> message(api.unlinkProvider(text("provider"), optional("code"), options))
+        "setUpTwoFactor" -> api.setUpTwoFactor(optional("password"), options)
+        "confirmTwoFactor" -> api.confirmTwoFactor(text("code"), options)
+        "renewRecoveryCodes" -> api.renewRecoveryCodes(text("code"), optional("password"), options)
+        "disableTwoFactor" -> message(api.disableTwoFactor(text("code"), optional("password"), options))
+        "listPasskeys" -> api.listPasskeys(options)
+        "startPasskeyRegistration" ->
+            JSONObject(api.startPasskeyRegistration(optional("password"), optional("code"), options))
+        "addPasskey" -> api.addPasskey(credential(), optional("name"), options)
+        "renamePasskey" -> api.renamePasskey(text("id"), text("name"), options)
+        "removePasskey" -> message(api.removePasskey(text("id"), optional("code"), options))
+        "readAppSettings" -> api.readAppSettings(options)
+        "readPricingPlans" -> api.readPricingPlans(optional("lang"), options)
+        "readCurrencyRates" -> api.readCurrencyRates(options)
+        "readContentVersions" -> api.readContentVersions(options)
+        "readFaqs" -> api.readFaqs(optional("lang"), options)
+        "readKept" -> readKept(text("name"), optional("lang"), options)
+        "uploadAttachments" -> upload(args, options)
+        "listAttachments" -> api.listAttachments(args.long("limit")?.toInt(), optional("after"), options).let {
+            JSONObject().put("attachments", json(it.attachments)).put("next", it.next)
+        }
+        "readAttachment" -> api.readAttachment(text("key"), options)
+        "deleteAttachment" -> message(api.deleteAttachment(text("key"), options))
+        "readData" -> api.readData(options)
+        "replaceData" -> api.replaceData(data(), optional("version"), options)
+        "patchData" -> api.patchData(data(), optional("version"), options)
+        "readSubscription" -> {
+            val proof = args.opt("proof") as? Boolean
+            api.readSubscription(optional("environment"), optional("lang"), proof, options)
+        }
+        "readUsage" -> api.readUsage(options)
+        "submitPurchases" -> {
+            val purchases = args.getJSONArray("purchases").let { list -> List(list.length()) { purchase(list.getJSONObject(it)) } }
+            api.submitPurchases(purchases, args.opt("takeOver") as? Boolean, optional("environment"), options)
+        }
+        "queuePurchase" -> api.queuePurchase(purchase(args.getJSONObject("purchase")), options)
+        "startCheckout" -> api.startCheckout(CheckoutRequest.from(args), options)
+        "createPortalLink" -> JSONObject().put("url", api.createPortalLink(PortalRequest.from(args), options))
+        "findRate" -> findRate(CurrencyRates.from(args.getJSONObject("rates")), text("currency"))
+        "isUpdateRequired" -> isUpdateRequired(AppSettings.from(args.getJSONObject("settings")), installedApp())
+        "isUpdateAvailable" -> isUpdateAvailable(AppSettings.from(args.getJSONObject("settings")), installedApp())
+        else -> throw IllegalArgumentException("There is no function $fn.")
+    }
+}
+
+private fun installedApp() = api.app ?: throw IllegalArgumentException("The client was created without a version.")
+
+private suspend fun readKept(name: String, lang: String?, options: CallOptions): JSONObject {
+    val value: KeptValue<out Any> = when (name) {
+        "subscription" -> KeptValue.subscription
+        "profile" -> KeptValue.profile
+        "settings" -> KeptValue.settings
+        "plans" -> KeptValue.plans
+        "rates" -> KeptValue.rates
+        else -> KeptValue.faqs
+    }
+    val kept = api.readKept(value, lang, options)
+    return JSONObject().put("data", json(kept.data)).put("isStale", kept.isStale).put("asOf", json(kept.asOf))
+}
+
+private suspend fun upload(args: JSONObject, options: CallOptions): List<Attachment> {
+    val files = args.getJSONArray("files").let { list ->
+        List(list.length()) { at ->
+            val file = list.getJSONObject(at)
+            UploadFile(File(file.getString("path")), file.text("type"), file.getString("name"))
+        }
+    }
+    val key = args.text("idempotencyKey")
+    val compression = args.opt("compression") as? Boolean
+    val report = { progress: Progress -> emit("progress", "sent" to progress.sent, "total" to progress.total) }
+    val type = args.getString("type")
+    val targetType = args.text("targetType")
+    return if (key == null) api.uploadAttachments(type, files, targetType, compression, options = options, onProgress = report)
+    else api.uploadAttachments(type, files, targetType, compression, key, options, report)
+}
+
+private fun purchase(json: JSONObject): SubmittedPurchase = when (json.getString("store")) {
+    "app_store" -> AppStorePurchase.from(json)
+    "stripe" -> StripePurchase.from(json)
+    else -> PlayStorePurchase.from(json)
+}
+
+private fun message(text: String): JSONObject = JSONObject().put("message", text)
+
+private val TIME = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'").withZone(ZoneOffset.UTC)
+
+private fun json(value: Any?): Any = when (value) {
+    null, Unit -> JSONObject.NULL
+    is SignInResult.SignedIn -> json(value.session)
+    is SignInResult.TwoFactor -> json(value.challenge)
+    is List<*> -> JSONArray(value.map(::json))
+    is Instant -> TIME.format(value)
+    is Boolean, is Number, is String, is JSONObject, is JSONArray -> value
+    else -> value.javaClass.getMethod("toJson").invoke(value)
+}
+
+private fun answer(id: Int, result: Result<Any?>) {
+    val line = JSONObject().put("id", id)
+    result.onSuccess { line.put("ok", json(it)) }.onFailure { line.put("error", describe(it)) }
+    print(line)
+}
+
+private fun describe(error: Throwable): JSONObject {
+    if (error !is HomeportError) return JSONObject().put("code", "driver").put("message", error.stackTraceToString())
+    val details = error.details.map { JSONObject().put("path", it.path).put("message", it.message) }
+    return JSONObject().put("status", error.status).put("code", error.code).put("message", error.message)
+        .put("details", JSONArray(details)).put("requestId", error.requestId).put("retryAfter", error.retryAfter)
+}
+
+private fun emit(event: String, vararg members: Pair<String, Any?>) {
+    val line = JSONObject().put("event", event)
+    members.forEach { (name, value) -> line.put(name, value) }
+    print(line)
+}
+
+private fun print(line: JSONObject) = synchronized(System.out) {
+    println(line)
+    System.out.flush()
+}
+
+private fun JSONObject.text(name: String): String? = opt(name) as? String
+
+private fun JSONObject.long(name: String): Long? = (opt(name) as? Number)?.toLong()
+
+/** Time moves only when the runner says so. */
+private class VirtualClock : Clock {
+    private class Timer(val at: Long, val work: () -> Unit)
+
+    @Volatile var wall = 0L
+    @Volatile private var sinceStart = 0L
+    private val timers = mutableListOf<Timer>()
+
+    override fun now() = wall
+    override fun elapsed() = sinceStart
+
+    override fun schedule(ms: Long, work: () -> Unit): () -> Unit {
+        val timer = Timer(sinceStart + ms, work)
+        synchronized(timers) { timers.add(timer) }
+        emit("timer", "ms" to ms)
+        return { synchronized(timers) { timers.remove(timer) } }
+    }
+
+    fun advance(ms: Long) {
+        val end = sinceStart + ms
+        while (true) {
+            val next = synchronized(timers) {
+                timers.filter { it.at <= end }.minByOrNull { it.at }?.also { timers.remove(it) }
+            } ?: break
+            moveTo(maxOf(next.at, sinceStart))
+            next.work()
+            settle()
+        }
+        moveTo(end)
+    }
+
+    private fun moveTo(at: Long) {
+        wall += at - sinceStart
+        sinceStart = at
+    }
+
+    /** Lets the client do what it can do without the network, so that timers it sets are due in the same step. */
+    private fun settle() {
+        repeat(3) {
+            val done = CountDownLatch(1)
+            val work: suspend () -> Boolean = { api.isSignedIn() }
+            work.startCoroutine(Continuation(Direct) { done.countDown() })
+            done.await(5, TimeUnit.SECONDS)
+        }
+    }
+}
+
+/** Storage that fails, or ends the process, when the runner says so. */
+private class Faults {
+    @Volatile var failing = "none"
+    @Volatile var death: JSONObject? = null
+    private val writes = mutableMapOf<String, Int>()
+
+    fun wrap(storage: Storage) = object : Storage {
+        override fun getItem(key: String): String? {
+            if (failing == "read") throw IOException("The runner lets reads fail.")
+            return storage.getItem(key)
+        }
+
+        override fun setItem(key: String, value: String) = write { dying(key) { storage.setItem(key, value) } }
+
+        override fun removeItem(key: String) = write { storage.removeItem(key) }
+    }
+
+    private fun write(work: () -> Unit) {
+        if (failing == "write") throw IOException("The runner lets writes fail.")
+        work()
+    }
+
+    private fun dying(key: String, work: () -> Unit) {
+        val plan = death?.takeIf { it.getString("key") == key } ?: return work()
+        val count = (writes[key] ?: 0) + 1
+        writes[key] = count
+        val isLast = count == (plan.long("n") ?: 1).toInt()
+        if (isLast && plan.getString("when") == "before") Runtime.getRuntime().halt(9)
+        work()
+        if (isLast) Runtime.getRuntime().halt(9)
+    }
+}
