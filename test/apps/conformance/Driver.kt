@@ -23,11 +23,12 @@ private val faults = Faults()
 private val cancellations = ConcurrentHashMap<Int, Cancellation>()
 private val listening = mutableMapOf<String, () -> Unit>()
 private lateinit var api: Homeport
+private var app: InstalledApp? = null
 
 fun main() {
     // java.net.http sends a read again on its own if the connection ends: the list counts requests.
     System.setProperty("jdk.httpclient.redirects.retrylimit", "1")
-    while (true) handle(JSONObject(readLine() ?: break))
+    while (true) handle(JSONObject(readlnOrNull() ?: break))
     exitProcess(0)
 }
 
@@ -59,7 +60,7 @@ private fun create(command: JSONObject) {
     val texts = { name: String -> options.optJSONArray(name)?.let { list -> List(list.length()) { list.getString(it) } } }
     clock.wall = command.getLong("now")
     val storage = faults.wrap(FileStorage(File(command.getString("folder"))))
-    val app = options.text("version")?.let { version ->
+    app = options.text("version")?.let { version ->
         val platform = options.text("platform") ?: "android"
         InstalledApp(version, options.long("buildNumber"), options.text("deviceId"), platform)
     }
@@ -97,8 +98,9 @@ private fun startCall(id: Int, command: JSONObject) {
     val cancellation = Cancellation()
     cancellations[id] = cancellation
     val args = command.optJSONObject("args") ?: JSONObject()
-    val options = CallOptions(cancellation, command.long("timeout")?.milliseconds)
-    val work: suspend () -> Any? = { call(command.getString("fn"), args, options) }
+    val timeout = command.long("timeout")
+    val api = if (timeout == null) api.with(cancellation) else api.with(cancellation, timeout.milliseconds)
+    val work: suspend () -> Any? = { call(api, command.getString("fn"), args) }
     work.startCoroutine(Continuation(Direct) { answer(id, it) })
 }
 
@@ -107,80 +109,80 @@ private object Direct : AbstractCoroutineContextElement(ContinuationInterceptor)
     override fun <T> interceptContinuation(continuation: Continuation<T>) = continuation
 }
 
-private suspend fun call(fn: String, args: JSONObject, options: CallOptions): Any? {
+private suspend fun call(api: Homeport, fn: String, args: JSONObject): Any? {
     val text = { name: String -> args.getString(name) }
     val optional = { name: String -> args.text(name) }
     val data = { args.getJSONObject("data") }
     val credential = { args.getJSONObject("credential").toString() }
     return when (fn) {
         "isSignedIn" -> api.isSignedIn()
-        "accessToken" -> api.accessToken(options)
-        "refresh" -> api.refresh(options)
-        "register" -> api.register(text("email"), text("password"), optional("name"), optional("invitation"), options)
-        "login" -> api.login(text("email"), text("password"), options)
-        "passTwoFactor" -> api.passTwoFactor(text("challengeToken"), text("code"), options)
-        "requestEmailCode" -> api.requestEmailCode(text("email"), options)
+        "accessToken" -> api.accessToken()
+        "refresh" -> api.refresh()
+        "register" -> api.register(text("email"), text("password"), optional("name"), optional("invitation"))
+        "login" -> api.login(text("email"), text("password"))
+        "passTwoFactor" -> api.passTwoFactor(text("challengeToken"), text("code"))
+        "requestEmailCode" -> api.requestEmailCode(text("email"))
         "signInWithEmailCode" ->
-            api.signInWithEmailCode(text("requestToken"), text("code"), optional("name"), options)
-        "signInSocially" -> api.signInSocially(SocialLogin.from(args), options)
-        "startPasskeySignIn" -> JSONObject(api.startPasskeySignIn(options))
-        "signInWithPasskey" -> api.signInWithPasskey(credential(), options)
-        "startAsGuest" -> api.startAsGuest(options)
-        "logout" -> message(api.logout(options))
-        "readProfile" -> api.readProfile(options)
-        "changeProfile" -> api.changeProfile(ProfileChanges.from(args), options)
-        "deleteProfile" -> api.deleteProfile(options).let { deleted ->
+            api.signInWithEmailCode(text("requestToken"), text("code"), optional("name"))
+        "signInSocially" -> api.signInSocially(SocialLogin.from(args))
+        "startPasskeySignIn" -> JSONObject(api.startPasskeySignIn())
+        "signInWithPasskey" -> api.signInWithPasskey(credential())
+        "startAsGuest" -> api.startAsGuest()
+        "logout" -> message(api.logout())
+        "readProfile" -> api.readProfile()
+        "changeProfile" -> api.changeProfile(ProfileChanges.from(args))
+        "deleteProfile" -> api.deleteProfile().let { deleted ->
             message(deleted.message).put("activeSubscriptions", json(deleted.activeSubscriptions))
         }
-        "exportData" -> api.exportData(options)
-        "listSessions" -> api.listSessions(options)
-        "endSession" -> message(api.endSession(text("id"), options))
+        "exportData" -> api.exportData()
+        "listSessions" -> api.listSessions()
+        "endSession" -> message(api.endSession(text("id")))
         "changePassword" ->
-            message(api.changePassword(text("currentPassword"), text("newPassword"), optional("code"), options))
-        "forgotPassword" -> message(api.forgotPassword(text("email"), options))
-        "resetPassword" -> message(api.resetPassword(text("token"), text("newPassword"), options))
-        "verifyEmail" -> message(api.verifyEmail(text("token"), options))
-        "resendVerification" -> message(api.resendVerification(options))
-        "changeEmail" -> message(api.changeEmail(text("email"), optional("password"), optional("code"), options))
-        "cancelEmailChange" -> message(api.cancelEmailChange(text("token"), options))
-        "unlinkProvider" -> message(api.unlinkProvider(text("provider"), optional("code"), options))
-        "setUpTwoFactor" -> api.setUpTwoFactor(optional("password"), options)
-        "confirmTwoFactor" -> api.confirmTwoFactor(text("code"), options)
-        "renewRecoveryCodes" -> api.renewRecoveryCodes(text("code"), optional("password"), options)
-        "disableTwoFactor" -> message(api.disableTwoFactor(text("code"), optional("password"), options))
-        "listPasskeys" -> api.listPasskeys(options)
+            message(api.changePassword(text("currentPassword"), text("newPassword"), optional("code")))
+        "forgotPassword" -> message(api.forgotPassword(text("email")))
+        "resetPassword" -> message(api.resetPassword(text("token"), text("newPassword")))
+        "verifyEmail" -> message(api.verifyEmail(text("token")))
+        "resendVerification" -> message(api.resendVerification())
+        "changeEmail" -> message(api.changeEmail(text("email"), optional("password"), optional("code")))
+        "cancelEmailChange" -> message(api.cancelEmailChange(text("token")))
+        "unlinkProvider" -> message(api.unlinkProvider(text("provider"), optional("code")))
+        "setUpTwoFactor" -> api.setUpTwoFactor(optional("password"))
+        "confirmTwoFactor" -> api.confirmTwoFactor(text("code"))
+        "renewRecoveryCodes" -> api.renewRecoveryCodes(text("code"), optional("password"))
+        "disableTwoFactor" -> message(api.disableTwoFactor(text("code"), optional("password")))
+        "listPasskeys" -> api.listPasskeys()
         "startPasskeyRegistration" ->
-            JSONObject(api.startPasskeyRegistration(optional("password"), optional("code"), options))
-        "addPasskey" -> api.addPasskey(credential(), optional("name"), options)
-        "renamePasskey" -> api.renamePasskey(text("id"), text("name"), options)
-        "removePasskey" -> message(api.removePasskey(text("id"), optional("code"), options))
-        "readAppSettings" -> api.readAppSettings(options)
-        "readPricingPlans" -> api.readPricingPlans(optional("lang"), options)
-        "readCurrencyRates" -> api.readCurrencyRates(options)
-        "readContentVersions" -> api.readContentVersions(options)
-        "readFaqs" -> api.readFaqs(optional("lang"), options)
-        "readKept" -> readKept(text("name"), optional("lang"), options)
-        "uploadAttachments" -> upload(args, options)
-        "listAttachments" -> api.listAttachments(args.long("limit")?.toInt(), optional("after"), options).let {
+            JSONObject(api.startPasskeyRegistration(optional("password"), optional("code")))
+        "addPasskey" -> api.addPasskey(credential(), optional("name"))
+        "renamePasskey" -> api.renamePasskey(text("id"), text("name"))
+        "removePasskey" -> message(api.removePasskey(text("id"), optional("code")))
+        "readAppSettings" -> api.readAppSettings()
+        "readPricingPlans" -> api.readPricingPlans(optional("lang"))
+        "readCurrencyRates" -> api.readCurrencyRates()
+        "readContentVersions" -> api.readContentVersions()
+        "readFaqs" -> api.readFaqs(optional("lang"))
+        "readKept" -> readKept(api, text("name"), optional("lang"))
+        "uploadAttachments" -> upload(api, args)
+        "listAttachments" -> api.listAttachments(args.long("limit")?.toInt(), optional("after")).let {
             JSONObject().put("attachments", json(it.attachments)).put("next", it.next)
         }
-        "readAttachment" -> api.readAttachment(text("key"), options)
-        "deleteAttachment" -> message(api.deleteAttachment(text("key"), options))
-        "readData" -> api.readData(options)
-        "replaceData" -> api.replaceData(data(), optional("version"), options)
-        "patchData" -> api.patchData(data(), optional("version"), options)
+        "readAttachment" -> api.readAttachment(text("key"))
+        "deleteAttachment" -> message(api.deleteAttachment(text("key")))
+        "readData" -> api.readData()
+        "replaceData" -> api.replaceData(data(), optional("version"))
+        "patchData" -> api.patchData(data(), optional("version"))
         "readSubscription" -> {
             val proof = args.opt("proof") as? Boolean
-            api.readSubscription(optional("environment"), optional("lang"), proof, options)
+            api.readSubscription(optional("environment"), optional("lang"), proof)
         }
-        "readUsage" -> api.readUsage(options)
+        "readUsage" -> api.readUsage()
         "submitPurchases" -> {
             val purchases = args.getJSONArray("purchases").let { list -> List(list.length()) { purchase(list.getJSONObject(it)) } }
-            api.submitPurchases(purchases, args.opt("takeOver") as? Boolean, optional("environment"), options)
+            api.submitPurchases(purchases, args.opt("takeOver") as? Boolean, optional("environment"))
         }
-        "queuePurchase" -> api.queuePurchase(purchase(args.getJSONObject("purchase")), options)
-        "startCheckout" -> api.startCheckout(CheckoutRequest.from(args), options)
-        "createPortalLink" -> JSONObject().put("url", api.createPortalLink(PortalRequest.from(args), options))
+        "queuePurchase" -> api.queuePurchase(purchase(args.getJSONObject("purchase")))
+        "startCheckout" -> api.startCheckout(CheckoutRequest.from(args))
+        "createPortalLink" -> JSONObject().put("url", api.createPortalLink(PortalRequest.from(args)))
         "findRate" -> findRate(CurrencyRates.from(args.getJSONObject("rates")), text("currency"))
         "isUpdateRequired" -> isUpdateRequired(AppSettings.from(args.getJSONObject("settings")), installedApp())
         "isUpdateAvailable" -> isUpdateAvailable(AppSettings.from(args.getJSONObject("settings")), installedApp())
@@ -188,9 +190,10 @@ private suspend fun call(fn: String, args: JSONObject, options: CallOptions): An
     }
 }
 
-private fun installedApp() = api.app ?: throw IllegalArgumentException("The client was created without a version.")
+/** As the client was created. */
+private fun installedApp() = app ?: throw IllegalArgumentException("The client was created without a version.")
 
-private suspend fun readKept(name: String, lang: String?, options: CallOptions): JSONObject {
+private suspend fun readKept(api: Homeport, name: String, lang: String?): JSONObject {
     val value: KeptValue<out Any> = when (name) {
         "subscription" -> KeptValue.subscription
         "profile" -> KeptValue.profile
@@ -199,11 +202,11 @@ private suspend fun readKept(name: String, lang: String?, options: CallOptions):
         "rates" -> KeptValue.rates
         else -> KeptValue.faqs
     }
-    val kept = api.readKept(value, lang, options)
+    val kept = api.readKept(value, lang)
     return JSONObject().put("data", json(kept.data)).put("isStale", kept.isStale).put("asOf", json(kept.asOf))
 }
 
-private suspend fun upload(args: JSONObject, options: CallOptions): List<Attachment> {
+private suspend fun upload(api: Homeport, args: JSONObject): List<Attachment> {
     val files = args.getJSONArray("files").let { list ->
         List(list.length()) { at ->
             val file = list.getJSONObject(at)
@@ -215,8 +218,8 @@ private suspend fun upload(args: JSONObject, options: CallOptions): List<Attachm
     val report = { progress: Progress -> emit("progress", "sent" to progress.sent, "total" to progress.total) }
     val type = args.getString("type")
     val targetType = args.text("targetType")
-    return if (key == null) api.uploadAttachments(type, files, targetType, compression, options = options, onProgress = report)
-    else api.uploadAttachments(type, files, targetType, compression, key, options, report)
+    return if (key == null) api.uploadAttachments(type, files, targetType, compression, onProgress = report)
+    else api.uploadAttachments(type, files, targetType, compression, key, report)
 }
 
 private fun purchase(json: JSONObject): SubmittedPurchase = when (json.getString("store")) {
