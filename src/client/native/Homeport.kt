@@ -28,9 +28,9 @@ import org.json.*
 // ---- Public API ----
 
 /**
- * The error that every function throws. [status]: of the response; 0 if there was none. [code]: newer servers may return
- * codes that this client does not know. [requestId]: identifies the request in the server's log. [retryAfter]: seconds to
- * wait, if the server said so. [isGenuine]: the server sent it, which a plain response to a sealed request does not prove.
+ * The error that every function throws. [status]: of the response; 0 if there was none. [code]: newer servers may
+ * return codes that this client does not know. [requestId]: identifies the request in the server's log. [retryAfter]:
+ * seconds to wait, if the server said so. [isGenuine]: the server itself sent it; an intermediary may answer too.
  */
 class HomeportError(
     val status: Int, val code: String, override val message: String, val details: List<Detail> = emptyList(),
@@ -85,7 +85,7 @@ data class Progress(val sent: Long, val total: Long)
 data class AttachmentPage(val attachments: List<ListedAttachment>, val next: String?)
 /** The final result of a queued purchase: its outcome is `bound`, `known` or `refused`. */
 data class QueuedPurchaseResult(val purchase: SubmittedPurchase, val result: PurchaseResult)
-/** A response, or what the device has kept of the last one. [isStale]: the server has not confirmed it since the call. */
+/** A response, or what the device has kept of the last one. [isStale]: the server has not confirmed it yet. */
 class Kept<T> internal constructor(
     val data: T, val isStale: Boolean, val asOf: Instant, private val refresh: (suspend () -> Kept<T>)? = null,
 ) {
@@ -93,14 +93,16 @@ class Kept<T> internal constructor(
     suspend fun refreshed(): Kept<T> = refresh?.invoke() ?: this
 }
 /** The values that the device keeps, for [Homeport.readKept]. */
-class KeptValue<T> private constructor(internal val name: String, internal val path: String, internal val from: (Any) -> T) {
+class KeptValue<T> private constructor(
+    internal val name: String, internal val path: String, internal val from: (Any) -> T,
+) {
     companion object {
-        val subscription = KeptValue("subscription", "/api/user/subscription/v1") { Subscription.from(it as JSONObject) }
+        val subscription = KeptValue("subscription", SUBSCRIPTION) { Subscription.from(it as JSONObject) }
         val profile = KeptValue("profile", PROFILE) { UserProfile.from(it as JSONObject) }
         val settings = KeptValue("settings", "/api/user/app_settings/v1") { AppSettings.from(it as JSONObject) }
-        val plans = KeptValue("plans", "/api/user/pricing_plans/v1") { all -> objects(all).map { PricingPlan.from(it) } }
+        val plans = KeptValue("plans", PLANS) { objects(it).map { one -> PricingPlan.from(one) } }
         val rates = KeptValue("rates", "/api/user/currency_rates/v1") { CurrencyRates.from(it as JSONObject) }
-        val faqs = KeptValue("faqs", "/api/user/faqs/v1") { all -> objects(all).map { Faq.from(it) } }
+        val faqs = KeptValue("faqs", "/api/user/faqs/v1") { objects(it).map { one -> Faq.from(one) } }
         internal val all by lazy { listOf(subscription, profile, settings, plans, rates, faqs) }
     }
 }
@@ -111,7 +113,9 @@ class KeptValue<T> private constructor(internal val name: String, internal val p
  * `storage_failed` or `rate_limited`; those for signed-in users also `unauthenticated`: [isSignedIn] then says whether
  * the session has ended. Functions that return a text return a message of the server.
  */
-class Homeport private constructor(private val core: Core, private val cancellation: Cancellation?, private val timeout: Duration) {
+class Homeport private constructor(
+    private val core: Core, private val cancellation: Cancellation?, private val timeout: Duration,
+) {
     /**
      * @param storage Where to keep the session: [EncryptedStorage] on Android.
      * @param offlineStorage Where to keep the last responses, and purchases that are not submitted yet.
@@ -124,19 +128,25 @@ class Homeport private constructor(private val core: Core, private val cancellat
      * @param onSignedOut Called when the server has ended the session.
      */
     constructor(
-        baseUrl: String, storage: Storage = MemoryStorage(), offlineStorage: Storage = storage, app: InstalledApp? = null,
-        device: String? = deviceModel(), language: String? = null, env: String? = null, pinnedKeys: List<String>? = null,
-        signingKeys: List<String>? = null, timeout: Duration = 30.seconds,
+        baseUrl: String, storage: Storage = MemoryStorage(), offlineStorage: Storage = storage,
+        app: InstalledApp? = null, device: String? = deviceModel(), language: String? = null, env: String? = null,
+        pinnedKeys: List<String>? = null, signingKeys: List<String>? = null, timeout: Duration = 30.seconds,
         listenerExecutor: Executor = daemonThread("listeners"), onSignedOut: (() -> Unit)? = null,
         platform: Platform = Platform(),
-    ) : this(Core(baseUrl, storage, offlineStorage, { commonHeaders(app, device, language) }, env, pinnedKeys, signingKeys,
-        timeout, listenerExecutor, platform), null, timeout) {
+    ) : this(
+        Core(
+            baseUrl, storage, offlineStorage, { commonHeaders(app, device, language) }, env, pinnedKeys, signingKeys,
+            timeout, listenerExecutor, platform,
+        ),
+        null, timeout,
+    ) {
         if (onSignedOut != null) onAuthChange { if (it.reason == AuthChangeReason.SESSION_ENDED) onSignedOut() }
         core.purchases.start()
     }
 
-    /** The same client for calls with other options. [timeout]: for an upload, the time without progress, times the files. */
-    fun with(cancellation: Cancellation? = null, timeout: Duration = this.timeout) = Homeport(core, cancellation, timeout)
+    /** The same client, with other options for its calls. [timeout]: for an upload, per file and without progress. */
+    fun with(cancellation: Cancellation? = null, timeout: Duration = this.timeout): Homeport =
+        Homeport(core, cancellation, timeout)
 
     /** Returns whether a session is stored on this device; the server may already have ended it. */
     suspend fun isSignedIn(): Boolean = core.loop.enter { core.session.read() != null }
@@ -157,10 +167,11 @@ class Homeport private constructor(private val core: Core, private val cancellat
 
     // ---- Sign-in ----
 
-    /** Creates an account; a guest becomes it. Throws `email_taken`, `validation_failed`, `session_ended`, `token_lost`. */
-    suspend fun register(email: String, password: String, name: String? = null, invitation: String? = null): Session =
-        signIn("/api/auth/register/v1", NewAccount(trimmed(email), password, name, invitation).toJson(), keepsGuestId = true)
-            .session()
+    /** Signs up; a guest keeps their id. Throws `email_taken`, `validation_failed`, `session_ended`, `token_lost`. */
+    suspend fun register(email: String, password: String, name: String? = null, invitation: String? = null): Session {
+        val account = NewAccount(trimmed(email), password, name, invitation).toJson()
+        return signIn("/api/auth/register/v1", account, keepsGuestId = true).session()
+    }
     /** Signs in; the account takes over a guest's data. Throws `invalid_credentials`, `session_ended`. */
     suspend fun login(email: String, password: String): SignInResult =
         signIn("/api/auth/login/v1", Credentials(trimmed(email), password).toJson(), Sender.GUEST)
@@ -178,7 +189,7 @@ class Homeport private constructor(private val core: Core, private val cancellat
     suspend fun signInSocially(login: SocialLogin): SignInResult = signIn("/api/auth/social/v1", login.toJson())
     /** Returns the options for signing in with any passkey of the app, as JSON for Credential Manager. */
     suspend fun startPasskeySignIn(): String = send("post", "$PASSKEYS/sign_in/options").one { it.toString() }
-    /** Signs in with Credential Manager's `authenticationResponseJson`. Throws `invalid_credentials`, `session_ended`. */
+    /** Signs in: Credential Manager's `authenticationResponseJson`. Throws `invalid_credentials`, `session_ended`. */
     suspend fun signInWithPasskey(credential: String): Session =
         signIn("$PASSKEYS/sign_in", jsonOf("credential" to JSONObject(credential)), Sender.GUEST).session()
     /** Signs in without credentials, or returns the current guest. Throws `conflict` if a user is signed in. */
@@ -206,7 +217,7 @@ class Homeport private constructor(private val core: Core, private val cancellat
         core.session.trackSignIn { keepSession(core.call("post", path, token, content), guest) }
     }
 
-    /** Tests the token: if an intermediary removed it, the server would create a new account. Null if none should be sent. */
+    /** Tests the token: without it, the server would create a new account. Null if none should be sent. */
     private suspend fun findSender(sender: Sender, deadline: Deadline): Pair<String, JSONObject>? {
         val stored = if (sender == Sender.NONE) null else core.session.read()
         if (stored == null || (sender == Sender.GUEST && stored.isGuest == false)) return null
@@ -234,7 +245,9 @@ class Homeport private constructor(private val core: Core, private val cancellat
     }
 
     /** [guest]: the user that the session must belong to. */
-    private suspend fun keepSession(reply: Envelope, guest: JSONObject? = null, isFirst: Boolean = false): SignInResult {
+    private suspend fun keepSession(
+        reply: Envelope, guest: JSONObject? = null, isFirst: Boolean = false,
+    ): SignInResult {
         val json = readSession(reply)
         if (!json.has("refreshToken")) return SignInResult.TwoFactor(reply.one { TwoFactorChallenge.from(it) })
         if (guest != null && guest.opt("_id") != json.getJSONObject("user").opt("_id")) throw tokenLost()
@@ -262,8 +275,9 @@ class Homeport private constructor(private val core: Core, private val cancellat
     /** Returns the signed-in user. */
     suspend fun readProfile(): UserProfile = read(KeptValue.profile)
     /** Changes the fields in [changes] and returns the whole profile. Throws `validation_failed`. */
-    suspend fun changeProfile(changes: ProfileChanges) = user("patch", PROFILE, changes.toJson()).one { UserProfile.from(it) }
-    /** Permanently deletes the account. Call it again if the response was lost. Tell the user what stores still charge. */
+    suspend fun changeProfile(changes: ProfileChanges): UserProfile =
+        user("patch", PROFILE, changes.toJson()).one { UserProfile.from(it) }
+    /** Permanently deletes the account. Call it again if the response was lost. */
     suspend fun deleteProfile(): DeletedAccount = core.loop.enter {
         val before = core.session.read()
         val earlier = core.session.deletion
@@ -275,7 +289,7 @@ class Homeport private constructor(private val core: Core, private val cancellat
             DeletedAccount(reply.message, decode { active.map { ActiveSubscription.from(it) } })
         } catch (error: HomeportError) {
             // It was deleted if the last response was lost, unless the session was refreshed in between.
-            if (before?.accessToken != earlier || !error.isSessionEnded) throw error
+            if (before == null || before.accessToken != earlier || !error.isSessionEnded) throw error
             DeletedAccount("The account is deleted.")
         }
     }
@@ -298,7 +312,8 @@ class Homeport private constructor(private val core: Core, private val cancellat
         "patch", PASSWORD, jsonOf("currentPassword" to currentPassword, "newPassword" to newPassword, "code" to code),
     ).message
     /** Sends an e-mail with a reset link if the account exists. */
-    suspend fun forgotPassword(email: String) = send("post", "$PASSWORD/forgot", jsonOf("email" to trimmed(email))).message
+    suspend fun forgotPassword(email: String): String =
+        send("post", "$PASSWORD/forgot", jsonOf("email" to trimmed(email))).message
     /** Sets a password with the token of the reset link. Throws `unauthenticated` for a used or expired link. */
     suspend fun resetPassword(token: String, newPassword: String): String =
         send("post", "$PASSWORD/reset", jsonOf("token" to token, "newPassword" to newPassword)).message
@@ -313,11 +328,12 @@ class Homeport private constructor(private val core: Core, private val cancellat
     suspend fun changeEmail(email: String, password: String? = null, code: String? = null): String =
         user("post", "$EMAIL/change", jsonOf("email" to trimmed(email), "password" to password, "code" to code)).message
     /** Cancels a change of address with the token sent to the old address. */
-    suspend fun cancelEmailChange(token: String): String = send("post", "$EMAIL/cancel", jsonOf("token" to token)).message
-    /** Unlinks `google`, `apple` or `oidc`. Throws `conflict` if it is the only way to sign in, `two_factor_required`. */
+    suspend fun cancelEmailChange(token: String): String =
+        send("post", "$EMAIL/cancel", jsonOf("token" to token)).message
+    /** Unlinks `google`, `apple` or `oidc`. Throws `conflict` for the only way to sign in, `two_factor_required`. */
     suspend fun unlinkProvider(provider: String, code: String? = null): String =
         user("delete", "/api/auth/social/v1", query = mapOf("provider" to provider, "code" to code)).message
-    /** Creates a secret for an authenticator app. Throws `invalid_credentials`, `recent_sign_in_required`, `conflict`. */
+    /** Creates a secret for an authenticator. Throws `invalid_credentials`, `recent_sign_in_required`, `conflict`. */
     suspend fun setUpTwoFactor(password: String? = null): TwoFactorSetup =
         user("post", TWO_FACTOR, jsonOf("password" to password)).one { TwoFactorSetup.from(it) }
     /** Turns two-factor on with a first code. Throws `invalid_credentials`. */
@@ -358,14 +374,14 @@ class Homeport private constructor(private val core: Core, private val cancellat
     /** Returns the frequently asked questions. */
     suspend fun readFaqs(lang: String? = null): List<Faq> = read(KeptValue.faqs, lang)
     /**
-     * Returns the last response at once if the device has kept one, and reads it again; else waits for the server. A kept
-     * subscription gives access until it ends, judged by a clock that cannot be set back. Throws what the read throws.
+     * Returns the last response at once if the device has kept one, and reads it again; else waits for the server. A
+     * kept subscription gives access until it ends, whatever the device's clock. Throws as reading the value does.
      */
     suspend fun <T> readKept(value: KeptValue<T>, lang: String? = null): Kept<T> =
         core.loop.enter { core.kept.readKept(value, lang) { read(value, lang) } }
     /**
-     * Calls [listener] with each kind once at the start, and whenever something of a kind may have changed on the server:
-     * read it again. Keeps a connection open while a user is signed in. Returns a function that stops it.
+     * Calls [listener] with each kind once at the start, and whenever something of a kind may have changed: read it
+     * again. Keeps a connection open while a user is signed in. Returns a function that stops it.
      */
     fun onChange(listener: (Change) -> Unit): () -> Unit {
         val registered: (String) -> Unit = { core.notifyApp(Change(it), listener) }
@@ -388,8 +404,8 @@ class Homeport private constructor(private val core: Core, private val cancellat
     // ---- Attachments ----
 
     /**
-     * Uploads 1 to 10 files of up to 25 MiB each. [type]: `publicAsset` or `supportTicket`. [targetType]: `jpg`, `jpeg`,
-     * `png` or `webp`. Retrying with the same [idempotencyKey] stores nothing twice. Throws `file_unreadable`,
+     * Uploads 1 to 10 files of up to 25 MiB each. [type]: `publicAsset` or `supportTicket`. [targetType]: `jpg`,
+     * `jpeg`, `png` or `webp`. Retrying with the same [idempotencyKey] stores nothing twice. Throws `file_unreadable`,
      * `unsupported_media_type`, `payload_too_large`, `quota_exceeded`, `image_unreadable`, `image_too_large`.
      */
     suspend fun uploadAttachments(
@@ -421,7 +437,7 @@ class Homeport private constructor(private val core: Core, private val cancellat
 
     /** Returns the documents of the app and its servers. */
     suspend fun readData(): UserData = user("get", DATA).one { UserData.from(it) }
-    /** Stores the document; with [version], only if it is current. Throws `precondition_failed`, `payload_too_large`. */
+    /** Stores the document; with [version], only if it still is. Throws `precondition_failed`, `payload_too_large`. */
     suspend fun replaceData(data: JSONObject, version: String? = null): UserData =
         user("put", DATA, data, mapOf("version" to version)).one { UserData.from(it) }
     /** Changes members of the document: `JSONObject.NULL` removes one (RFC 7396). Throws as [replaceData] does. */
@@ -431,10 +447,11 @@ class Homeport private constructor(private val core: Core, private val cancellat
     // ---- Billing ----
 
     /** Returns the user's purchases and entitlements. For access, check [Subscription.entitlements]. */
-    suspend fun readSubscription(environment: String? = null, lang: String? = null, proof: Boolean? = null): Subscription {
-        val query = mapOf("environment" to environment, "proof" to proof, "lang" to lang)
-        return user("get", KeptValue.subscription.path, query = query).one { Subscription.from(it) }
-    }
+    suspend fun readSubscription(
+        environment: String? = null, lang: String? = null, proof: Boolean? = null,
+    ): Subscription =
+        user("get", SUBSCRIPTION, query = mapOf("environment" to environment, "proof" to proof, "lang" to lang))
+            .one { Subscription.from(it) }
     /** Returns every limit of the user's plan, and how much of it is used in the current period. */
     suspend fun readUsage(): List<LimitUsage> = user("get", "/api/user/usage/v1").many { LimitUsage.from(it) }
     /** Submits purchases at once. [takeOver] also moves those of another user: ask the user first. */
@@ -446,8 +463,8 @@ class Homeport private constructor(private val core: Core, private val cancellat
         return user("post", PURCHASES, json).one { SubmittedPurchases.from(it) }
     }
     /**
-     * Stores a purchase on this device before it returns, and submits it for the signed-in user until its result is final,
-     * also after a restart: see [onPurchaseResult]. Throws `unauthenticated`, `storage_failed`.
+     * Stores a purchase on this device before it returns, and submits it for the signed-in user until its result is
+     * final, also after a restart: see [onPurchaseResult]. Throws `unauthenticated`, `storage_failed`.
      */
     suspend fun queuePurchase(purchase: SubmittedPurchase) = core.loop.enter { core.purchases.add(purchase.toJson()) }
     /** Calls [listener] with the final result of each queued purchase. Returns a function that stops it. */
@@ -496,7 +513,7 @@ internal class StoredSession(json: JSONObject) {
 
 /** Keeps the tokens of a session, and refreshes them once for all concurrent callers. */
 internal class SessionKeeper(private val core: Core, private val slot: Slot) {
-    /** The access token of a deletion that got no response; [DELETION_CONFIRMED] once the server has refused that token. */
+    /** The access token of a deletion that got no response; [DELETION_CONFIRMED] once the server has refused it. */
     var deletion: String? = null
     private val loop = core.loop
     private val changing = Mutex()
@@ -559,7 +576,7 @@ internal class SessionKeeper(private val core: Core, private val slot: Slot) {
             }
         }
     }
-    /** The server repeats a lost response. The delays outlast the 5 s in which a second use may be another process's. */
+    /** The server repeats a lost response. The delays outlast the 5 s in which another process may have refreshed. */
     private suspend fun refresh(staleToken: String): StoredSession {
         val delays = mutableListOf(500L, 2_000L, 3_000L)
         while (true) {
@@ -600,18 +617,21 @@ private fun noSession() = HomeportError(200, "reply_invalid", "The server's resp
 private fun notSignedIn() = HomeportError(401, "unauthenticated", "No user is signed in.", isGenuine = true)
 private fun userChanged() = HomeportError(0, "conflict", "Another user has since signed in.")
 private fun alreadySignedIn() = HomeportError(0, "conflict", "A user is signed in: sign out first.")
-private fun tokenLost() =
-    HomeportError(0, "token_lost", "The account was created without the guest's data: an intermediary removed the token.")
-private fun sessionEnded(cause: Throwable) = HomeportError(401, "session_ended", "The session on this device has ended, " +
-    "so the account cannot take over the guest's data. Try again to continue without that data.", cause = cause)
+private fun tokenLost() = HomeportError(
+    0, "token_lost", "The account was created without the guest's data: an intermediary removed the token.",
+)
+private fun sessionEnded(cause: Throwable) = HomeportError(
+    401, "session_ended", cause = cause, message = "The session on this device has ended, so the account cannot take " +
+        "over the guest's data. Try again to continue without that data.",
+)
 
 // ---- Caller ----
 
 /** What the calls of all [Homeport.with] share. */
 internal class Core(
     baseUrl: String, storage: Storage, offlineStorage: Storage, private val commonHeaders: () -> Headers, env: String?,
-    pinnedKeys: List<String>?, signingKeys: List<String>?, val timeout: Duration, private val listenerExecutor: Executor,
-    platform: Platform,
+    pinnedKeys: List<String>?, signingKeys: List<String>?, val timeout: Duration,
+    private val listenerExecutor: Executor, platform: Platform,
 ) {
     val baseUrl = baseUrl.trimEnd('/')
     val loop = Loop(platform)
@@ -636,9 +656,10 @@ internal class Core(
     suspend fun <T> run(cancellation: Cancellation?, timeout: Duration, work: suspend (Deadline) -> T): T =
         loop.enter { withDeadline(loop, cancellation, timeout.inWholeMilliseconds, work) }
 
-    suspend fun callAsUser(method: String, path: String, content: Content) = withToken { call(method, path, it, content) }
+    suspend fun callAsUser(method: String, path: String, content: Content): Envelope =
+        withToken { call(method, path, it, content) }
 
-    /** Retries once with a new token: the first may have expired. The session has ended only if it cannot be refreshed. */
+    /** Retries once with a new token: the session has ended only if it cannot be refreshed. */
     suspend fun <T> withToken(request: suspend (String) -> T): T {
         val stored = session.readFresh()
         try { return request(stored.accessToken) } catch (error: HomeportError) {
@@ -670,11 +691,12 @@ internal class Core(
 
     /** Reads go through what is kept. */
     suspend fun call(method: String, path: String, token: String?, content: Content): Envelope {
-        val value = KeptValue.all.find { method == "get" && it.path == path } ?: return request(method, path, token, content)
+        val value = KeptValue.all.find { method == "get" && it.path == path }
+            ?: return request(method, path, token, content)
         return kept.fetch(value.name, path, token, content)
     }
 
-    /** Turns a call into requests, and the response into an envelope or an error. Only reads are retried automatically. */
+    /** Turns a call into requests, and the response into an envelope or an error. Only reads are retried. */
     suspend fun request(method: String, path: String, token: String?, content: Content): Envelope {
         // Encoded like URL libraries do, because a sealed request contains the query that the server will see.
         val query = content.query.filterValues { it != null }
@@ -706,7 +728,8 @@ internal class Core(
         val json = parsed(reply.text) ?: JSONObject()
         val (code, message) = json.textOrNull("code") to json.textOrNull("message")
         val hasData = json.opt("response").let { it is JSONObject || it is JSONArray }
-        if (reply.status < 400 && code != null && (hasData || (method != "get" && message != null))) return Envelope(json)
+        val isComplete = code != null && (hasData || (method != "get" && message != null))
+        if (reply.status < 400 && isComplete) return Envelope(json)
         val failure = code?.takeIf { reply.status >= 400 }
         throw HomeportError(
             reply.status, failure ?: "reply_invalid", message?.takeIf { failure != null }
@@ -742,7 +765,8 @@ class Body(val contentType: String, val size: Long, val open: () -> InputStream)
             files.forEach { open(it).close() }
             val parts = files.flatMap { file ->
                 // Quoted as in RFC 822; the server decodes `%25`.
-                val name = file.name.replace("%", "%25").replace(Regex("[\r\n]+"), " ").replace(Regex("[\"\\\\]"), "\\\\$0")
+                val line = file.name.replace("%", "%25").replace(Regex("[\r\n]+"), " ")
+                val name = line.replace(Regex("[\"\\\\]"), "\\\\$0")
                 val head = "--$boundary\r\nContent-Disposition: form-data; name=\"file\"; filename=\"$name\"\r\n" +
                     "Content-Type: ${file.type?.ifEmpty { null } ?: "application/octet-stream"}\r\n\r\n"
                 listOf(of("", head.toByteArray()), Body("", file.size) { open(file) }, of("", "\r\n".toByteArray()))
@@ -808,7 +832,8 @@ private suspend fun <T> withDeadline(
 
 /** What tests replace. [random] returns 0 to 1. */
 class Platform(
-    val transport: Transport = defaultTransport(), val clock: Clock = SystemClock, val random: () -> Double = Math::random,
+    val transport: Transport = defaultTransport(), val clock: Clock = SystemClock,
+    val random: () -> Double = Math::random,
 )
 /** All times are in ms. [now]: since 1970. [elapsed]: since any moment; it cannot be set. */
 interface Clock {
@@ -832,7 +857,8 @@ private val workers = Executors.newCachedThreadPool(threads("worker"))
 private val disk = daemonThread("storage")
 
 /** Runs the client's code on one thread, so that only one piece of it runs at a time, up to where it waits. */
-internal class Loop(platform: Platform) : AbstractCoroutineContextElement(ContinuationInterceptor), ContinuationInterceptor {
+internal class Loop(platform: Platform) :
+    AbstractCoroutineContextElement(ContinuationInterceptor), ContinuationInterceptor {
     val clock = platform.clock
     val random = platform.random
     private val thread = daemonThread("client")
@@ -906,10 +932,14 @@ fun interface Transport {
     }
 }
 /** Android's, or the JVM's: its HttpURLConnection refuses PATCH. */
-private fun defaultTransport() =
-    if (attempt { Class.forName("java.net.http.HttpClient") } == null) Transport(::AndroidExchange) else Transport(::JvmExchange)
+private fun defaultTransport(): Transport {
+    val isAndroid = attempt { Class.forName("java.net.http.HttpClient") } == null
+    return if (isAndroid) Transport(::AndroidExchange) else Transport(::JvmExchange)
+}
 
-private class AndroidExchange(private val request: HttpRequest, private val onSent: (Long) -> Unit) : Transport.Exchange {
+internal class AndroidExchange(
+    private val request: HttpRequest, private val onSent: (Long) -> Unit,
+) : Transport.Exchange {
     private val connection = URL(request.url).openConnection() as HttpURLConnection
     override fun reply(): HttpReply = with(connection) {
         requestMethod = request.method
@@ -973,11 +1003,11 @@ private class JvmExchange(request: HttpRequest, onSent: (Long) -> Unit) : Transp
 /** Reports how much has been read. */
 private class Counting(input: InputStream, private val onRead: (Long) -> Unit) : FilterInputStream(input) {
     private var count = 0L
-    override fun read(bytes: ByteArray, offset: Int, length: Int): Int = super.read(bytes, offset, length).also { size ->
-        if (size > 0) {
-            count += size
-            onRead(count)
-        }
+    override fun read(bytes: ByteArray, offset: Int, length: Int): Int {
+        val size = super.read(bytes, offset, length)
+        if (size > 0) count += size
+        if (size > 0) onRead(count)
+        return size
     }
 }
 /** Opened at the first read. */
@@ -1028,23 +1058,28 @@ internal class Network(val loop: Loop, private val transport: Transport, val bas
             if (deadline.failure != null) deadline.cancelRequest()
             return loop.blocking { receive(exchange.reply(), onText, isGenuine) }
         } catch (cause: Exception) {
-            val own = generateSequence<Throwable>(cause) { it.cause }.firstNotNullOfOrNull { it as? HomeportError }
-            throw deadline.failure ?: own ?: HomeportError(0, "network_error", "The server cannot be reached.", cause = cause)
+            throw deadline.failure
+                // A file that cannot be read.
+                ?: generateSequence<Throwable>(cause) { it.cause }.firstNotNullOfOrNull { it as? HomeportError }
+                ?: HomeportError(0, "network_error", "The server cannot be reached.", cause = cause)
         }
     }
 
-    private fun receive(reply: HttpReply, onText: ((String) -> Unit)?, isGenuine: Boolean): Reply = reply.body.use { body ->
+    private fun receive(reply: HttpReply, onText: ((String) -> Unit)?, isGenuine: Boolean): Reply {
         val isStream = onText != null && reply.header("content-type")?.startsWith("text/event-stream") == true
-        if (!isStream) return Reply(reply.status, String(body.readBytes()), reply.header, isGenuine = isGenuine)
-        val (reader, buffer) = body.reader() to CharArray(4096)
+        val text = reply.body.use { if (isStream) readStream(it.reader(), onText) else String(it.readBytes()) }
+        return Reply(reply.status, text, reply.header, isStream, isGenuine)
+    }
+
+    private fun readStream(reader: Reader, onText: (String) -> Unit): String {
+        val buffer = CharArray(4096)
         while (true) {
             // However it ends, the caller connects again.
             val size = attempt { reader.read(buffer) } ?: -1
-            if (size < 0) return Reply(reply.status, "", reply.header, isStream = true, isGenuine = isGenuine)
+            if (size < 0) return ""
             val text = String(buffer, 0, size)
-            loop.post { onText?.invoke(text) }
+            loop.post { onText(text) }
         }
-        @Suppress("UNREACHABLE_CODE") error("unreachable")
     }
 }
 
@@ -1159,10 +1194,12 @@ internal fun seal(request: Request, body: ByteArray?, server: ServerKey, at: Lon
     val (x, y) = (own.public as ECPublicKey).w.let { listOf(it.affineX, it.affineY) }.map { base64url(fixed(it)) }
     val header = jsonOf(
         "alg" to "ECDH-ES", "enc" to "A256GCM", "kid" to server.kid, "typ" to "req+jwe",
-        "cty" to request.content.body?.contentType, "epk" to jsonOf("kty" to "EC", "crv" to "P-256", "x" to x, "y" to y),
+        "cty" to request.content.body?.contentType,
+        "epk" to jsonOf("kty" to "EC", "crv" to "P-256", "x" to x, "y" to y),
     )
     val plaintext = "$line\n".toByteArray() + (body ?: ByteArray(0))
-    return Sealed(encrypt(header.toString(), plaintext, contentKey(own.private, server.key), randomBytes(12)), jti, replyKey)
+    val message = encrypt(header.toString(), plaintext, contentKey(own.private, server.key), randomBytes(12))
+    return Sealed(message, jti, replyKey)
 }
 
 /** The key of both sides by the Concat KDF of RFC 7518, section 4.6.2. */
@@ -1211,7 +1248,7 @@ internal fun publicKey(jwk: JSONObject): ECPublicKey {
     return KeyFactory.getInstance("EC").generatePublic(ECPublicKeySpec(ECPoint(x, y), p256)) as ECPublicKey
 }
 /** As 32 bytes. */
-private fun fixed(number: BigInteger) = (ByteArray(32) + number.toByteArray()).let { it.copyOfRange(it.size - 32, it.size) }
+private fun fixed(number: BigInteger) = (ByteArray(32) + number.toByteArray()).takeLast(32).toByteArray()
 /** RFC 7638. */
 private fun thumbprint(jwk: JSONObject): String {
     val members = listOf("crv", "kty", "x", "y").joinToString(",") { "\"$it\":\"${jwk.getString(it)}\"" }
@@ -1240,10 +1277,11 @@ internal class KeptResponses(private val core: Core, private val slot: Slot, pri
         var asOf = clock.now()
         val proof = if (name == "subscription") mapOf("proof" to true) else emptyMap()
         val condition = known?.textOrNull("etag")?.let { mapOf("if-none-match" to it) } ?: emptyMap()
-        val request = Content(content.deadline, null, content.query + proof, content.headers + condition, onHeaders = { header ->
+        val onHeaders = { header: (String) -> String? ->
             etag = header("etag")
             asOf = header("date")?.let(::parseHttpDate) ?: clock.now()
-        })
+        }
+        val request = Content(content.deadline, null, content.query + proof, condition, onHeaders = onHeaders)
         try {
             val reply = core.request("get", path, token, request)
             keep(userId, name, jsonOf("data" to reply.data, "asOf" to asOf, "etag" to etag, "lang" to lang))
@@ -1317,7 +1355,7 @@ internal class KeptResponses(private val core: Core, private val slot: Slot, pri
     )
 }
 
-/** The claims of a subscription's proof (JWS, ES256); null if it is not signed so, or is another user's or of test purchases. */
+/** The claims of a subscription's proof (JWS, ES256); null if it proves nothing for this user. */
 internal fun readProof(proof: String, userId: String, trustedKeys: List<String>?): JSONObject? = attempt {
     val (header, payload, signature) = proof.split('.')
     val head = JSONObject(String(fromBase64url(header)))
@@ -1331,7 +1369,8 @@ internal fun readProof(proof: String, userId: String, trustedKeys: List<String>?
     val verifier = Signature.getInstance("SHA256withECDSA").apply { initVerify(publicKey(jwk)) }
     verifier.update("$header.$payload".toByteArray())
     check(verifier.verify(byteArrayOf(0x30, numbers.size.toByte()) + numbers))
-    JSONObject(String(fromBase64url(payload))).takeIf { it.opt("sub") == userId && it.opt("environment") == "production" }
+    JSONObject(String(fromBase64url(payload)))
+        .takeIf { it.opt("sub") == userId && it.opt("environment") == "production" }
 }
 
 /** The subscription as of [now] (ms): the access that the claims prove, and nothing that has ended. */
@@ -1342,7 +1381,7 @@ internal fun applyClaims(kept: JSONObject, claims: JSONObject, now: Long): JSONO
     for (one in objects(result.get("entitlements"))) {
         val id = one.getString("id")
         if (!one.getBoolean("active") || !isOn(ends, id)) one.put("active", false)
-        else one.put("expiresAt", if (ends.isNull(id)) JSONObject.NULL else "${Instant.ofEpochSecond(ends.getLong(id))}")
+        else one.put("expiresAt", if (ends.isNull(id)) null else "${Instant.ofEpochSecond(ends.getLong(id))}")
     }
     for (purchase in objects(result.get("subscriptions"))) {
         val end = purchase.textOrNull("effectiveEndAt")
@@ -1350,8 +1389,9 @@ internal fun applyClaims(kept: JSONObject, claims: JSONObject, now: Long): JSONO
         if (hasEnded && purchase.opt("status") != "refunded") purchase.put("status", "expired")
     }
     val (proved, plan) = claims.optJSONObject("plan") to result.optJSONObject("plan")
-    if (proved != null && plan != null && isOn(proved, "exp")) plan.put("_id", proved.get("id")).put("code", proved.get("code"))
-    else result.put("plan", JSONObject.NULL).put("limits", JSONObject.NULL)
+    if (proved == null || plan == null || !isOn(proved, "exp"))
+        return result.put("plan", JSONObject.NULL).put("limits", JSONObject.NULL)
+    plan.put("_id", proved.get("id")).put("code", proved.get("code"))
     return result
 }
 
@@ -1422,7 +1462,8 @@ internal class ChangeStream(private val core: Core) {
                 }
                 core.withToken { token ->
                     val headers = lastEventId?.let { mapOf("last-event-id" to it) } ?: emptyMap()
-                    core.call("get", "/api/user/changes/v1", token, Content(deadline, headers = headers, onText = onText))
+                    val content = Content(deadline, headers = headers, onText = onText)
+                    core.call("get", "/api/user/changes/v1", token, content)
                 }
             }
         } finally {
@@ -1624,7 +1665,8 @@ class FileStorage(private val folder: File) : Storage {
 /**
  * Encrypts the items of another storage with AES-GCM; what cannot be decrypted counts as absent. On Android:
  * `EncryptedStorage(FileStorage(context.noBackupFilesDir)) { androidKey { alias -> KeyGenParameterSpec.Builder(alias,
- * PURPOSE_ENCRYPT or PURPOSE_DECRYPT).setBlockModes(BLOCK_MODE_GCM).setEncryptionPaddings(ENCRYPTION_PADDING_NONE).build() } }`.
+ * PURPOSE_ENCRYPT or PURPOSE_DECRYPT).setBlockModes(BLOCK_MODE_GCM).setEncryptionPaddings(ENCRYPTION_PADDING_NONE)
+ * .build() } }`.
  */
 class EncryptedStorage(private val storage: Storage, loadKey: () -> SecretKey) : Storage {
     private val key by lazy(loadKey)
@@ -1646,7 +1688,8 @@ class EncryptedStorage(private val storage: Storage, loadKey: () -> SecretKey) :
 /** The key of this app in Android's Keystore; [describe] gets its alias, and describes a new one. */
 fun androidKey(alias: String = "homeport", describe: (String) -> AlgorithmParameterSpec): SecretKey {
     val known = KeyStore.getInstance("AndroidKeyStore").apply { load(null) }.getKey(alias, null)
-    return known as SecretKey? ?: KeyGenerator.getInstance("AES", "AndroidKeyStore").apply { init(describe(alias)) }.generateKey()
+    return known as SecretKey?
+        ?: KeyGenerator.getInstance("AES", "AndroidKeyStore").apply { init(describe(alias)) }.generateKey()
 }
 
 /** Reads and writes one key of a storage. Throws `storage_failed` if the storage fails. */
@@ -1664,6 +1707,8 @@ internal class Slot(private val storage: Storage, private val key: String, priva
 internal typealias Query = Map<String, Any?>
 internal typealias Headers = Map<String, String>
 
+private const val SUBSCRIPTION = "/api/user/subscription/v1"
+private const val PLANS = "/api/user/pricing_plans/v1"
 private const val PROFILE = "/api/user/profile/v1"
 private const val ATTACHMENTS = "/api/user/attachments/v1"
 private const val DATA = "/api/user/data/v1"
@@ -1682,8 +1727,8 @@ private inline fun <T> attempt(work: () -> T): T? = try { work() } catch (_: Exc
 /** Leaves out what is null. */
 private fun jsonOf(vararg members: Pair<String, Any?>) = JSONObject(members.toMap().filterValues { it != null })
 private fun JSONObject.textOrNull(name: String): String? = opt(name) as? String
-private fun parsed(text: String?): JSONObject? = runCatching { JSONTokener(text).nextValue() as? JSONObject }.getOrNull()
-private fun objects(array: Any): List<JSONObject> = (array as JSONArray).let { all -> List(all.length(), all::getJSONObject) }
+private fun parsed(text: String?) = runCatching { JSONTokener(text).nextValue() as? JSONObject }.getOrNull()
+private fun objects(array: Any) = (array as JSONArray).let { all -> List(all.length()) { all.getJSONObject(it) } }
 private fun <T> decode(from: () -> T): T = try { from() } catch (cause: Exception) {
     throw HomeportError(200, "reply_invalid", "The server's response cannot be read.", cause = cause)
 }
@@ -1692,14 +1737,15 @@ private fun randomHex() = randomBytes(16).joinToString("") { "%02x".format(it) }
 private fun sha256(bytes: ByteArray): ByteArray = MessageDigest.getInstance("SHA-256").digest(bytes)
 internal fun base64url(bytes: ByteArray): String = Base64.getUrlEncoder().withoutPadding().encodeToString(bytes)
 internal fun fromBase64url(text: String): ByteArray = Base64.getUrlDecoder().decode(text)
-private fun parseHttpDate(text: String): Long? = attempt { ZonedDateTime.parse(text, RFC_1123_DATE_TIME).toInstant().toEpochMilli() }
+private fun parseHttpDate(text: String): Long? =
+    attempt { ZonedDateTime.parse(text, RFC_1123_DATE_TIME).toInstant().toEpochMilli() }
 /** Keyboards and clipboards put spaces and invisible characters around an address. */
 private fun trimmed(address: String) = address.replace(Regex("^[\\s\\p{Z}\\p{Cf}]+|[\\s\\p{Z}\\p{Cf}]+$"), "")
 private fun deviceModel() = attempt { Class.forName("android.os.Build").getField("MODEL").get(null) as String }
 /** Percent-encodes like JavaScript's `encodeURIComponent`. */
 private fun encoded(text: String) = text.toByteArray().joinToString("") { byte ->
     val char = byte.toInt().toChar()
-    if (char in 'a'..'z' || char in 'A'..'Z' || char in '0'..'9' || char in "-_.!~*'()") "$char" else "%%%02X".format(byte)
+    if (char.code < 128 && (char.isLetterOrDigit() || char in "-_.!~*'()")) "$char" else "%%%02X".format(byte)
 }
 /** The headers that describe the device and the app. Headers are ASCII, and device names can contain any character. */
 private fun commonHeaders(app: InstalledApp?, device: String?, language: String?): Headers = listOf(
