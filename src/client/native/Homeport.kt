@@ -959,7 +959,7 @@ internal class AndroidExchange(
 }
 
 /** By java.net.http, whose types are named as texts because Android lacks them. */
-private class JvmExchange(request: HttpRequest, onSent: (Long) -> Unit) : Transport.Exchange {
+internal class JvmExchange(request: HttpRequest, onSent: (Long) -> Unit) : Transport.Exchange {
     /** A class of java.net.http, with an object of it. */
     private class Java(private val type: Class<*>, val value: Any? = null) {
         constructor(name: String, value: Any? = null) : this(Class.forName("java.net.http.$name"), value)
@@ -1066,9 +1066,11 @@ internal class Network(val loop: Loop, private val transport: Transport, val bas
     }
 
     private fun receive(reply: HttpReply, onText: ((String) -> Unit)?, isGenuine: Boolean): Reply {
-        val isStream = onText != null && reply.header("content-type")?.startsWith("text/event-stream") == true
-        val text = reply.body.use { if (isStream) readStream(it.reader(), onText) else String(it.readBytes()) }
-        return Reply(reply.status, text, reply.header, isStream, isGenuine)
+        val listener = onText?.takeIf { reply.header("content-type")?.startsWith("text/event-stream") == true }
+        val text = reply.body.use { body ->
+            if (listener == null) String(body.readBytes()) else readStream(body.reader(), listener)
+        }
+        return Reply(reply.status, text, reply.header, isStream = listener != null, isGenuine = isGenuine)
     }
 
     private fun readStream(reader: Reader, onText: (String) -> Unit): String {
@@ -1674,7 +1676,7 @@ class EncryptedStorage(private val storage: Storage, loadKey: () -> SecretKey) :
         val bytes = storage.getItem(key)?.let { attempt { fromBase64url(it) } }?.takeIf { it.size > 12 } ?: return null
         val cipher = cipher(Cipher.DECRYPT_MODE, GCMParameterSpec(128, bytes, 0, 12))
         // Another device's, or of a key that the phone has lost.
-        return try { String(cipher.doFinal(bytes, 12, bytes.size - 12)) } catch (_: AEADBadTagException) { null }
+        return try { String(cipher.doFinal(bytes, 12, bytes.size - 12)) } catch (_: GeneralSecurityException) { null }
     }
     override fun setItem(key: String, value: String) {
         val cipher = cipher(Cipher.ENCRYPT_MODE, null)
@@ -1687,7 +1689,9 @@ class EncryptedStorage(private val storage: Storage, loadKey: () -> SecretKey) :
 
 /** The key of this app in Android's Keystore; [describe] gets its alias, and describes a new one. */
 fun androidKey(alias: String = "homeport", describe: (String) -> AlgorithmParameterSpec): SecretKey {
-    val known = KeyStore.getInstance("AndroidKeyStore").apply { load(null) }.getKey(alias, null)
+    val keys = KeyStore.getInstance("AndroidKeyStore").apply { load(null) }
+    // A key that the phone has lost is replaced.
+    val known = try { keys.getKey(alias, null) } catch (_: UnrecoverableKeyException) { null }
     return known as SecretKey?
         ?: KeyGenerator.getInstance("AES", "AndroidKeyStore").apply { init(describe(alias)) }.generateKey()
 }
