@@ -57,7 +57,9 @@ private fun run(command: JSONObject): Any {
 
 private fun create(command: JSONObject) {
     val options = command.optJSONObject("options") ?: JSONObject()
-    val texts = { name: String -> options.optJSONArray(name)?.let { list -> List(list.length()) { list.getString(it) } } }
+    val texts = { name: String ->
+        options.optJSONArray(name)?.let { list -> List(list.length()) { list.getString(it) } }
+    }
     clock.wall = command.getLong("now")
     val storage = faults.wrap(FileStorage(File(command.getString("folder"))))
     app = options.text("version")?.let { version ->
@@ -177,7 +179,8 @@ private suspend fun call(api: Homeport, fn: String, args: JSONObject): Any? {
         }
         "readUsage" -> api.readUsage()
         "submitPurchases" -> {
-            val purchases = args.getJSONArray("purchases").let { list -> List(list.length()) { purchase(list.getJSONObject(it)) } }
+            val list = args.getJSONArray("purchases")
+            val purchases = List(list.length()) { purchase(list.getJSONObject(it)) }
             api.submitPurchases(purchases, args.opt("takeOver") as? Boolean, optional("environment"))
         }
         "queuePurchase" -> api.queuePurchase(purchase(args.getJSONObject("purchase")))
