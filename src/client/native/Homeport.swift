@@ -1789,7 +1789,12 @@ private final class SealedTransport {
     private func exchange(
         _ request: Request, _ id: String, _ at: Double, _ deadline: Deadline
     ) async throws -> (HomeportReply, sealedAt: Double?) {
-        let (message, replyKey) = try seal(request, await currentKey(), at, id)
+        var body = Data()
+        if case .data(let data) = request.body { body = data }
+        let server = try await currentKey()
+        let (message, replyKey) = try HomeportJwe.sealRequest(
+            method: request.method, target: request.target, token: request.token, contentType: request.contentType,
+            body: body, kid: server.thumbprint, serverKey: server.rawRepresentation, at: at, id: id)
         var raw = HomeportRequest(url: baseUrl + request.target, request, env: env)
         if case .none = request.body {
             raw.headers["payload"] = message
@@ -1804,53 +1809,11 @@ private final class SealedTransport {
             let text = "The response is not sealed: it comes from an intermediary between the app and the server."
             throw HomeportError(status: reply.status, code: "reply_not_sealed", message: text)
         }
-        do { return try open(reply, id, replyKey) } catch {
-            let text = "The response is not the one that the server sealed for this request."
-            throw HomeportError(status: reply.status, code: "reply_invalid", message: text, cause: error)
-        }
-    }
-
-    private func seal(
-        _ request: Request, _ server: PublicJwk, _ at: Double, _ id: String
-    ) throws -> (message: String, replyKey: SymmetricKey) {
-        let replyKey = SymmetricKey(size: .bits256)
-        var line: [String: JSONValue] = [
-            "v": .number(1), "jti": .string(id), "iat": .number((at / 1000).rounded(.down)), "ath": .null,
-            "htm": .string(request.method), "htu": .string(request.target),
-            "rk": .string(replyKey.withUnsafeBytes { Data($0) }.base64Url),
-        ]
-        if let token = request.token {
-            line["ath"] = .string(Data(SHA256.hash(data: Data(token.utf8))).base64Url)
-            // Inside the sealed part: in a header, an intermediary could read the token and use it.
-            line["at"] = .string(token)
-        }
-        var plaintext = try toJson(line) + Data("\n".utf8)
-        if case .data(let body) = request.body { plaintext += body }
-        let ephemeral = P256.KeyAgreement.PrivateKey()
-        let point = ephemeral.publicKey.rawRepresentation
-        let epk = PublicJwk(kty: "EC", crv: "P-256", x: point.prefix(32).base64Url, y: point.suffix(32).base64Url)
-        let header = JweHeader(
-            alg: "ECDH-ES", enc: "A256GCM", typ: "req+jwe", kid: server.thumbprint, cty: request.contentType, epk: epk)
-        let key = try HomeportJwe.contentKey(ephemeral, server.rawRepresentation)
-        return (try HomeportJwe.encrypt(plaintext, header: toJson(header), key: key), replyKey)
-    }
-
-    /// Opens the response to one request, and refuses any other response.
-    private func open(
-        _ reply: HomeportReply, _ id: String, _ key: SymmetricKey
-    ) throws -> (HomeportReply, sealedAt: Double?) {
-        struct Line: Decodable { var v, status: Int, jti: String, iat: Double }
-        let message = try HomeportJwe.decrypt(String(decoding: reply.body, as: UTF8.self), key: key)
-        let (header, plaintext) = (try parseJson(JweHeader.self, message.header), message.plaintext)
-        let end = plaintext.firstIndex(of: 10) ?? plaintext.endIndex
-        let line = try parseJson(Line.self, plaintext[..<end])
-        guard header.alg == "dir", header.enc == "A256GCM", header.typ == "res+jwe", header.kid == id, line.v == 1,
-            line.jti == id, line.status == reply.status
-        else { throw CocoaError(.coderInvalidValue) }
+        let sealed = try HomeportJwe.openReply(reply.body, status: reply.status, id: id, key: replyKey)
         var opened = reply
-        (opened.body, opened.isGenuine) = (Data(plaintext[end...].dropFirst()), true)
-        opened.headers["content-type"] = header.cty
-        return (opened, line.iat * 1000)
+        (opened.body, opened.isGenuine) = (sealed.body, true)
+        opened.headers["content-type"] = sealed.contentType
+        return (opened, sealed.at)
     }
 
     private func currentKey() async throws -> PublicJwk {
@@ -1917,6 +1880,51 @@ enum HomeportJwe {
         let algorithm = bigEndian(7) + Data("A256GCM".utf8)
         let input = bigEndian(1) + secret + algorithm + bigEndian(0) + bigEndian(0) + bigEndian(256)
         return SymmetricKey(data: Data(SHA256.hash(data: input)))
+    }
+
+    /// Seals a request for the server's key. `at` is in ms; the server executes each `id` once.
+    static func sealRequest(
+        method: String, target: String, token: String?, contentType: String?, body: Data, kid: String, serverKey: Data,
+        at: Double, id: String
+    ) throws -> (message: String, replyKey: SymmetricKey) {
+        let replyKey = SymmetricKey(size: .bits256)
+        var line: [String: JSONValue] = [
+            "v": .number(1), "jti": .string(id), "iat": .number((at / 1000).rounded(.down)), "ath": .null,
+            "htm": .string(method), "htu": .string(target),
+            "rk": .string(replyKey.withUnsafeBytes { Data($0) }.base64Url),
+        ]
+        if let token {
+            line["ath"] = .string(Data(SHA256.hash(data: Data(token.utf8))).base64Url)
+            // Inside the sealed part: in a header, an intermediary could read the token and use it.
+            line["at"] = .string(token)
+        }
+        let ephemeral = P256.KeyAgreement.PrivateKey()
+        let point = ephemeral.publicKey.rawRepresentation
+        let epk = PublicJwk(kty: "EC", crv: "P-256", x: point.prefix(32).base64Url, y: point.suffix(32).base64Url)
+        let header = JweHeader(alg: "ECDH-ES", enc: "A256GCM", typ: "req+jwe", kid: kid, cty: contentType, epk: epk)
+        let key = try contentKey(ephemeral, serverKey)
+        let plaintext = try toJson(line) + Data("\n".utf8) + body
+        return (try encrypt(plaintext, header: toJson(header), key: key), replyKey)
+    }
+
+    /// Opens the response to one request, and refuses any other. `at`: when the server sealed it, in ms.
+    static func openReply(
+        _ message: Data, status: Int, id: String, key: SymmetricKey
+    ) throws -> (body: Data, contentType: String?, at: Double) {
+        struct Line: Decodable { var v, status: Int, jti: String, iat: Double }
+        do {
+            let opened = try decrypt(String(decoding: message, as: UTF8.self), key: key)
+            let (header, plaintext) = (try parseJson(JweHeader.self, opened.header), opened.plaintext)
+            let end = plaintext.firstIndex(of: 10) ?? plaintext.endIndex
+            let line = try parseJson(Line.self, plaintext[..<end])
+            guard header.alg == "dir", header.enc == "A256GCM", header.typ == "res+jwe", header.kid == id, line.v == 1,
+                line.jti == id, line.status == status
+            else { throw CocoaError(.coderInvalidValue) }
+            return (Data(plaintext[end...].dropFirst()), header.cty, line.iat * 1000)
+        } catch {
+            let text = "The response is not the one that the server sealed for this request."
+            throw HomeportError(status: status, code: "reply_invalid", message: text, cause: error)
+        }
     }
 
     static func encrypt(

@@ -13,6 +13,7 @@ import kotlin.coroutines.AbstractCoroutineContextElement
 import kotlin.coroutines.Continuation
 import kotlin.coroutines.ContinuationInterceptor
 import kotlin.coroutines.startCoroutine
+import kotlin.random.Random
 import kotlin.system.exitProcess
 import kotlin.time.Duration.Companion.milliseconds
 import org.json.JSONArray
@@ -50,9 +51,33 @@ private fun run(command: JSONObject): Any {
         "unlisten" -> listening.remove(command.getString("to"))?.invoke()
         "failStorage" -> faults.failing = command.getString("on")
         "dieAtWrite" -> faults.death = command
+        "seal" -> return seal(command)
+        "open" -> return open(command)
         else -> throw IllegalArgumentException("There is no command $name.")
     }
     return true
+}
+
+private fun seal(command: JSONObject): JSONObject {
+    val content = command.getJSONObject("request")
+    val jwk = command.getJSONObject("jwk")
+    val bytes = fromBase64url(content.getString("body"))
+    val body = content.text("contentType")?.let { Body.of(it, bytes) }
+    val deadline = Deadline(1, Loop(Platform())) {}
+    val request = Request(
+        content.getString("method"), content.getString("target"), emptyMap(), content.text("token"),
+        Content(deadline, body),
+    )
+    val server = ServerKey(jwk.getString("kid"), publicKey(jwk))
+    val sealed = seal(request, bytes, server, command.getLong("now"), base64url(ByteArray(16).also(Random::nextBytes)))
+    return JSONObject().put("message", sealed.message).put("jti", sealed.jti)
+        .put("replyKey", base64url(sealed.replyKey))
+}
+
+private fun open(command: JSONObject): JSONObject {
+    val sealed = Sealed("", command.getString("jti"), fromBase64url(command.getString("replyKey")))
+    val reply = openReply(Reply(command.getInt("status"), command.getString("message"), { null }), sealed)
+    return JSONObject().put("body", base64url(reply.text.toByteArray()))
 }
 
 private fun create(command: JSONObject) {

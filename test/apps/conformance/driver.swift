@@ -163,7 +163,8 @@ final class ClientDriver {
         case "failStorage": storage.fail(on: text("on"))
         case "dieAtWrite":
             storage.die(atWrite: text("key"), when: text("when"), n: Int(command["n"]?.number ?? 1))
-        case "checkVectors": try checkVectors(text("path"))
+        case "seal": return try seal(command)
+        case "open": return try open(command)
         default: throw CocoaError(.featureUnsupported)
         }
         return .bool(true)
@@ -346,32 +347,30 @@ final class ClientDriver {
 }
 
 /// Reads and writes the messages of the payload encryption page, whose keys are fixed.
-func checkVectors(_ path: String) throws {
-    struct Jwk: Decodable { var x, y, d: String }
-    struct Request: Decodable { var ephemeralKey: Jwk; var contentKey, iv, plaintext, jwe: String }
-    struct Reply: Decodable { var replyKey, plaintext, jwe: String }
-    struct Vectors: Decodable { var serverKey: Jwk; var requests: [Request]; var replies: [Reply] }
-    let vectors = try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
-    func expect(_ isRight: Bool, _ what: String) throws {
-        if !isRight { throw HomeportError(code: "wrong_vector", message: what) }
-    }
-    for request in vectors.requests {
-        let ephemeral = try P256.KeyAgreement.PrivateKey(rawRepresentation: bytes(request.ephemeralKey.d))
-        let serverKey = try bytes(vectors.serverKey.x) + bytes(vectors.serverKey.y)
-        let key = try HomeportJwe.contentKey(ephemeral, serverKey)
-        try expect(key.withUnsafeBytes { Data($0) } == bytes(request.contentKey), "content key")
-        let header = try bytes(String(request.jwe.prefix { $0 != "." }))
-        let nonce = try AES.GCM.Nonce(data: bytes(request.iv))
-        let message = try HomeportJwe.encrypt(bytes(request.plaintext), header: header, key: key, nonce: nonce)
-        try expect(message == request.jwe, "request")
-    }
-    for reply in vectors.replies {
-        let key = SymmetricKey(data: try bytes(reply.replyKey))
-        try expect(HomeportJwe.decrypt(reply.jwe, key: key).plaintext == bytes(reply.plaintext), "reply")
-        let changed = String(reply.jwe.dropLast(2)) + (reply.jwe.hasSuffix("AA") ? "BB" : "AA")
-        try expect((try? HomeportJwe.decrypt(changed, key: key)) == nil, "changed reply")
-    }
-    try expect(vectors.requests.count > 0 && vectors.replies.count > 0, "no vectors")
+func seal(_ command: Args) throws -> JSONValue {
+    let (request, jwk) = (command["request"]?.object ?? [:], command["jwk"]?.object ?? [:])
+    let text = { (name: String) in request[name]?.string ?? "" }
+    let id = base64Url(Data((0..<16).map { _ in UInt8.random(in: 0...255) }))
+    let serverKey = try bytes(jwk["x"]?.string ?? "") + bytes(jwk["y"]?.string ?? "")
+    let (message, replyKey) = try HomeportJwe.sealRequest(
+        method: text("method"), target: text("target"), token: request["token"]?.string,
+        contentType: request["contentType"]?.string, body: bytes(text("body")), kid: jwk["kid"]?.string ?? "",
+        serverKey: serverKey, at: command["now"]?.number ?? 0, id: id)
+    let key = replyKey.withUnsafeBytes { base64Url(Data($0)) }
+    return .object(["message": .string(message), "jti": .string(id), "replyKey": .string(key)])
+}
+
+func open(_ command: Args) throws -> JSONValue {
+    let text = { (name: String) in command[name]?.string ?? "" }
+    let key = SymmetricKey(data: try bytes(text("replyKey")))
+    let status = Int(command["status"]?.number ?? 0)
+    let reply = try HomeportJwe.openReply(Data(text("message").utf8), status: status, id: text("jti"), key: key)
+    return .object(["body": .string(base64Url(reply.body))])
+}
+
+private func base64Url(_ data: Data) -> String {
+    data.base64EncodedString().replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+        .replacingOccurrences(of: "=", with: "")
 }
 
 private func bytes(_ base64Url: String) throws -> Data {

@@ -14,6 +14,7 @@ import {
   isUpdateRequired,
   type Storage,
 } from '../../../src/client/client.ts'
+import { open, seal } from './driver-sealing.ts'
 import type { Answer, Command, DriverEvent, Listened } from './protocol.ts'
 
 type Args = Record<string, unknown>
@@ -111,6 +112,10 @@ async function perform(command: Command): Promise<unknown> {
     case 'dieAtWrite':
       death = { key: command.key, when: command.when, n: command.n }
       return true
+    case 'seal':
+      return seal(command)
+    case 'open':
+      return open(command)
   }
 }
 

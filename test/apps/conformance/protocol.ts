@@ -32,11 +32,25 @@ export type Command = { id: number } & (
   | { do: 'failStorage'; on: 'read' | 'write' | 'none' }
   /** Exits with 9 right before or after the n-th write of this key from now on. */
   | { do: 'dieAtWrite'; key: string; when: 'before' | 'after'; n: number }
+  /** Seals a request for a server's key, as `{ message, jti, replyKey }`. Bytes are base64url. */
+  | { do: 'seal'; jwk: JsonRecord; request: SealedContent; now: number }
+  /** Opens a reply, as `{ body }`; `reply_invalid` if it is not the server's. */
+  | { do: 'open'; message: string; status: number; jti: string; replyKey: string }
 )
+
+export type SealedContent = {
+  method: string
+  target: string
+  token: string | null
+  contentType: string | null
+  body: string
+}
 
 export type Listened = 'authChange' | 'change' | 'purchaseResult'
 
 type DriverOptions = {
+  env: string
+  pinnedKeys: string[]
   device: string
   language: string
   deviceId: string

@@ -115,7 +115,6 @@ export const OTHER_SIGN_IN_SCENARIOS: Scenario[] = [
       {
         call: 'signInWithPasskey',
         with: {
-          challengeToken: 'c',
           credential: {
             id: 'AA',
             rawId: 'AA',
@@ -131,7 +130,6 @@ export const OTHER_SIGN_IN_SCENARIOS: Scenario[] = [
           {
             request: 'POST /api/auth/passkey/v1/sign_in',
             body: {
-              challengeToken: 'c',
               credential: { id: 'AA', response: { signature: 'AA', authenticatorData: 'AA' } },
             },
           },

@@ -3,6 +3,7 @@ import { BOB, MINUTE, SIGN_IN, USERS } from './common.ts'
 
 const SUBMIT = 'POST /api/user/purchases/v1'
 const PURCHASE = { store: 'app_store', signedTransaction: '$token' }
+const OF_GOOGLE = { store: 'play_store', packageName: 'com.example', purchaseToken: 'forged' }
 const ISSUE: Step = { server: 'issuePurchase', save: 'token' }
 
 export const PURCHASE_SCENARIOS: Scenario[] = [
@@ -15,7 +16,7 @@ export const PURCHASE_SCENARIOS: Scenario[] = [
       {
         call: 'submitPurchases',
         with: {
-          purchases: [PURCHASE, { store: 'play_store', productId: 'x', purchaseToken: 'forged' }],
+          purchases: [PURCHASE, OF_GOOGLE],
         },
         gives: {
           results: [
