@@ -3,7 +3,7 @@ import { mkdir, readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { PluginBuilder } from 'bun'
 import manifest from '../package.json' with { type: 'json' }
-import { packPackage, writeArchive } from './client-archive.ts'
+import { packPackage, writeArchive, writeNativeClients } from './client-archive.ts'
 import { readDeclarations } from './client-declarations.ts'
 import { readPages } from './client-pages.ts'
 import { ROOT } from './root.ts'
@@ -156,6 +156,7 @@ if (import.meta.main) {
   await mkdir(FOLDER, { recursive: true })
   for (const [path, bytes] of files) await Bun.write(join(FOLDER, path), bytes)
   await writeArchive(`${FOLDER}.tgz`, await packPackage(files))
+  await writeNativeClients(join(ROOT, 'dist', 'native'))
   if (process.argv.includes('--sizes')) printSizes(files)
 }
 

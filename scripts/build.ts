@@ -7,7 +7,7 @@ import type { BunPlugin } from 'bun'
 import { buildClient } from './build-client.ts'
 import { writeConsole } from './build-console.ts'
 import { readBuildInfo } from './build-info.ts'
-import { packPackage, writeArchive } from './client-archive.ts'
+import { packPackage, writeArchive, writeNativeClients } from './client-archive.ts'
 import { ROOT } from './root.ts'
 
 export type Build = {
@@ -41,6 +41,7 @@ const READER_THREAD = 'src/platform/db/sqlite/background/reader-thread.ts'
 export async function buildExecutable({ outfile, platform, target, folderOf }: Build) {
   await writeConsole(join(DIST, 'console'))
   await writeArchive(join(DIST, 'client.tgz'), await packPackage(await buildClient()))
+  await writeNativeClients(join(DIST, 'native'))
   const result = await buildInDist({
     entrypoints: ['src/main.ts', READER_THREAD].map((path) => join(ROOT, path)),
     plugins: [embedNative(platform, folderOf), hidePaths(), leaveOutUnused(), compressDocs()],
@@ -53,8 +54,8 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
     compile: {
       outfile: resolve(outfile),
       ...(target ? { target } : {}),
-      assets: ['drizzle', 'data/seed', 'dist/console', 'dist/client.tgz'].map((path) =>
-        join(ROOT, path),
+      assets: ['drizzle', 'data/seed', 'dist/console', 'dist/client.tgz', 'dist/native'].map(
+        (path) => join(ROOT, path),
       ),
       autoloadBunfig: false,
       // It would also load .env.local and .env.production, for every command: see `readDotEnv`.

@@ -1,7 +1,9 @@
 import { mkdir, rename } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { packTar } from 'modern-tar'
+import { NATIVE_FILES } from '../src/platform/http/docs/native-clients.ts'
 import type { PackageFiles } from './build-client.ts'
+import { ROOT } from './root.ts'
 
 /** npm gives every file this time. */
 const MODIFIED_AT = new Date('1985-10-26T08:15:00.000Z')
@@ -21,4 +23,12 @@ export async function writeArchive(path: string, bytes: Uint8Array) {
   const temporary = `${path}.${process.pid}.tmp`
   await Bun.write(temporary, bytes)
   await rename(temporary, path)
+}
+
+/** Writes the clients for Swift and Kotlin as the server reads them. */
+export async function writeNativeClients(folder: string) {
+  for (const name of NATIVE_FILES) {
+    const source = await Bun.file(join(ROOT, 'src', 'client', 'native', name)).bytes()
+    await writeArchive(join(folder, `${name}.gz`), Bun.gzipSync(source, { level: 9 }))
+  }
 }

@@ -12,6 +12,7 @@ import { authenticate } from '../platform/http/authenticate.ts'
 import { cors } from '../platform/http/cors.ts'
 import { clientPackage, describeClientPackage } from '../platform/http/docs/client-package.ts'
 import { describeApi, docs, docsFiles } from '../platform/http/docs/docs.ts'
+import { nativeClients } from '../platform/http/docs/native-clients.ts'
 import { health } from '../platform/http/health.ts'
 import { jwks } from '../platform/http/jwks.ts'
 import {
@@ -108,7 +109,7 @@ export function createApp(services: Services) {
         describeApi(serverApi, { ...about, ...serverAbout, isSimple }),
       ),
     )
-    .use(config.clientPackage ? clientPackage() : new Elysia())
+    .use(config.clientPackage ? clientPackage().use(nativeClients()) : new Elysia())
     .use(health(readiness))
     .use(metricsRoute({ metrics, token: config.metricsToken }))
     .use(wellKnown(wellKnownFiles(config, mailLinkPaths(config))))
