@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { version } from '../../../package.json' with { type: 'json' }
-import { writeNativeClients } from '../../../scripts/client-archive.ts'
+import { buildClient } from '../../../scripts/build-client.ts'
+import { packPackage, writeArchive, writeNativeClients } from '../../../scripts/client-archive.ts'
 import { assetPath } from '../../../src/lib/files/asset-path.ts'
 import { NATIVE_FILES } from '../../../src/platform/http/docs/native-clients.ts'
 import { createTestApp } from '../../support/app.ts'
@@ -16,6 +17,13 @@ test('serves each file of the clients for Swift and Kotlin with its version', as
     expect(text).toStartWith(`// Homeport ${version}: ${name}`)
     expect(text).toEndWith(source)
   }
+})
+
+test('the API reference says how to add them', async () => {
+  await writeArchive(assetPath('client.tgz'), await packPackage(await buildClient()))
+  await using app = await createTestApp({ BASE_URL: 'https://api.example.com' })
+  const { description } = (await app.ask('GET', '/docs/json')).json.info
+  expect(description).toContain('curl -fO https://api.example.com/client/Homeport.swift')
 })
 
 test('sends a file again only when it has changed', async () => {

@@ -32,7 +32,9 @@ export async function describeClientPackage(baseUrl: string): Promise<string> {
     ? ''
     : `
 
-Apps in TypeScript or JavaScript keep the client of this version in their repository: \`curl -f --create-dirs -o vendor/${CLIENT_PACKAGE_NAME} ${baseUrl}${VERSIONED_PATH} && npm install ./vendor/${CLIENT_PACKAGE_NAME}\`. Its integrity is \`${found.integrity}\`.`
+Apps in TypeScript or JavaScript keep the client of this version in their repository: \`curl -f --create-dirs -o vendor/${CLIENT_PACKAGE_NAME} ${baseUrl}${VERSIONED_PATH} && npm install ./vendor/${CLIENT_PACKAGE_NAME}\`. Its integrity is \`${found.integrity}\`.
+
+Apps in Swift or Kotlin add two files: \`curl -fO ${baseUrl}/client/Homeport.swift -O ${baseUrl}/client/HomeportModels.swift\`, or those that end in \`.kt\`.`
 }
 
 /** The client package, which npm installs from either address. The address of another version is 404 with the reason. */
