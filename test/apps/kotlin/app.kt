@@ -8,5 +8,7 @@ abstract class Application : Context()
 abstract class Activity : Context() {
     val application: Application get() = TODO()
     protected open fun onCreate(savedInstanceState: Bundle?) {}
+    protected open fun onStart() {}
     protected open fun onResume() {}
+    protected open fun onStop() {}
 }

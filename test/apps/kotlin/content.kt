@@ -1,28 +1,22 @@
-/** The signatures of Android that docs/google-play-kotlin.md uses. */
+/** The signatures of Android that the pages for Kotlin use. */
 package android.content
 
+import android.content.res.AssetFileDescriptor
 import android.net.Uri
+import java.io.File
+import java.io.InputStream
 
 abstract class Context {
     open val packageName: String get() = TODO()
-    open fun getSharedPreferences(name: String, mode: Int): SharedPreferences = TODO()
+    open val noBackupFilesDir: File get() = TODO()
+    open val contentResolver: ContentResolver get() = TODO()
     open fun startActivity(intent: Intent): Unit = TODO()
-
-    companion object {
-        const val MODE_PRIVATE = 0
-    }
 }
 
-interface SharedPreferences {
-    fun getString(key: String, default: String?): String?
-    fun edit(): Editor
-
-    interface Editor {
-        fun putString(key: String, value: String?): Editor
-        fun remove(key: String): Editor
-        fun clear(): Editor
-        fun apply()
-    }
+abstract class ContentResolver {
+    abstract fun getType(uri: Uri): String?
+    abstract fun openInputStream(uri: Uri): InputStream?
+    abstract fun openAssetFileDescriptor(uri: Uri, mode: String): AssetFileDescriptor?
 }
 
 class Intent(action: String, uri: Uri) {

@@ -12,6 +12,12 @@ fun Button(onClick: () -> Unit, content: @Composable () -> Unit): Unit = TODO()
 fun TextButton(onClick: () -> Unit, content: @Composable () -> Unit): Unit = TODO()
 
 @Composable
+fun CircularProgressIndicator(): Unit = TODO()
+
+@Composable
+fun OutlinedTextField(value: String, onValueChange: (String) -> Unit, label: @Composable () -> Unit): Unit = TODO()
+
+@Composable
 fun AlertDialog(
     onDismissRequest: () -> Unit,
     confirmButton: @Composable () -> Unit,

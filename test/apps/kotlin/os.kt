@@ -1,3 +1,7 @@
 package android.os
 
 class Bundle
+
+object Build {
+    val MODEL: String get() = TODO()
+}

@@ -1,0 +1,7 @@
+package android.content.res
+
+import java.io.Closeable
+
+abstract class AssetFileDescriptor : Closeable {
+    abstract val length: Long
+}
