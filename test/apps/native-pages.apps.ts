@@ -12,8 +12,8 @@ import { KOTLIN, KOTLIN_COMPILER } from './versions.ts'
 /** Compiles the code of the pages for Swift and Kotlin against the signatures of the platforms that it uses. */
 const NATIVE = join(import.meta.dir, '../../src/client/native')
 const CLIENT = ['Homeport', 'HomeportModels']
-const KOTLIN_PAGES = ['client-kotlin.md']
-const SWIFT_PAGES = ['client-swift.md']
+const KOTLIN_PAGES = ['client-kotlin.md', 'google-play-kotlin.md']
+const SWIFT_PAGES = ['client-swift.md', 'app-store-swift.md']
 /** As in `kotlin.ts`. */
 const JSON_LIBRARY = '/usr/share/java/json-android.jar'
 const MINUTES = 60_000
@@ -55,7 +55,8 @@ test.skipIf(missingKotlin.length > 0)(
 )
 
 const missingSwift = missingForSwift()
-const swiftTest = 'the pages for Swift compile with the client and the signatures of Apple’s frameworks'
+const swiftTest =
+  'the pages for Swift compile with the client and the signatures of Apple’s frameworks'
 test.skipIf(missingSwift !== null)(
   missingSwift === null ? swiftTest : `${swiftTest}: needs ${missingSwift}`,
   async () => {

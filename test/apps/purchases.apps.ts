@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeEmptyApp, PAGES, readExample, report, run } from '../support/app-projects.ts'
 import { installClient } from '../support/client-package.ts'
-import { KOTLIN, KOTLIN_COMPILER, MOBILE } from './versions.ts'
+import { MOBILE } from './versions.ts'
 
-/** Compiles the code of the pages about purchases. Needs npm and its registry; Kotlin also needs Java. */
+/** Compiles the code of the pages about purchases in React Native. Needs npm and its registry. */
 const TSC = join(import.meta.dir, '..', '..', 'node_modules', '.bin', 'tsc')
 const APP_STORE_PAGE = 'app-store-react-native.md'
 const PLAY_PAGE = 'google-play-react-native.md'
@@ -74,30 +74,6 @@ test(
     for (const name of ['expo', 'react-native']) await report(app, name, name)
   },
   10 * MINUTES,
-)
-
-const missingTools = ['java', 'npm'].filter((name) => Bun.which(name) === null)
-const kotlinTest = 'the page for Kotlin compiles with the signatures of Play Billing and Android'
-test.skipIf(missingTools.length > 0)(
-  missingTools.length === 0 ? kotlinTest : `${kotlinTest}: needs ${missingTools.join(', ')}`,
-  async () => {
-    const app = await makeEmptyApp(folder, 'kotlin')
-    run(app, ...NPM_INSTALL, KOTLIN)
-    const page = await Bun.file(join(PAGES, 'google-play-kotlin.md')).text()
-    const examples = page.matchAll(/^## (\w+\.kt)\n[\s\S]*?^```kotlin\n([\s\S]*?)^```/gm)
-    const names = await Array.fromAsync(examples, async ([, name = '', code = '']) => {
-      await Bun.write(join(app, 'page', name), code)
-      return name
-    })
-    if (names.length !== 3) throw new Error(`the page has only ${names.join(', ')}`)
-    const libraries = join(app, 'node_modules/kotlin-compiler/lib')
-    const coroutines = join(libraries, 'kotlinx-coroutines-core-jvm.jar')
-    const options = ['-no-reflect', '-Werror', '-d', 'page.jar', '-cp', coroutines]
-    const sources = ['page', join(import.meta.dir, 'kotlin')]
-    run(app, 'java', '-cp', `${libraries}/*`, KOTLIN_COMPILER, ...options, ...sources)
-    await report(app, 'Kotlin', 'kotlin-compiler')
-  },
-  5 * MINUTES,
 )
 
 /** Bundles an app: the native module must be in that for Android only. */

@@ -18,7 +18,12 @@ export async function createSwiftCheck() {
   const path = join(ROOT, name)
   await mkdir(join(path, 'openssl'), { recursive: true })
   await writeFile(join(path, 'openssl/module.modulemap'), OPENSSL_MODULE)
-  return { path, add, swiftc, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+  return {
+    path,
+    add,
+    swiftc,
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
+  }
 
   /** Copies sources into it. Returns their names there. */
   function add(...sources: string[]): Promise<string[]> {
@@ -32,7 +37,8 @@ export async function createSwiftCheck() {
   /** The compiler needs `/proc`, which only its own mount namespace has there. Throws its whole output if it fails. */
   async function swiftc(...args: string[]) {
     await writeFile(join(path, 'args'), args.join('\n'))
-    const compile = 'LD_LIBRARY_PATH=/usr/libexec/swift/lib/swift/linux exec swiftc -I . -I openssl @args'
+    const compile =
+      'LD_LIBRARY_PATH=/usr/libexec/swift/lib/swift/linux exec swiftc -I . -I openssl @args'
     const script = `mount --bind /proc "$0/proc" && exec chroot "$0" /bin/sh -c 'cd "$0" && ${compile}' "$1"`
     const program = Bun.spawn(['unshare', '--mount', 'sh', '-c', script, ROOT, name], {
       stdout: 'pipe',
