@@ -175,8 +175,6 @@ function withText(reply: Response, text: string): Response {
   // `fetch` has decompressed the body.
   headers.delete('content-encoding')
   headers.delete('content-length')
-  // Foundation on Linux crashes on a challenge without parameters; on Apple's systems it does not.
-  headers.delete('www-authenticate')
   return new Response(text, { status: reply.status, headers })
 }
 

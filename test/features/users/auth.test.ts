@@ -89,7 +89,7 @@ test('an access token expires after 15 minutes with token_expired', async () => 
   const late = await readProfile(app, accessToken)
   expect(late.status).toBe(401)
   expect(late.json.code).toBe('token_expired')
-  expect(late.headers.get('www-authenticate')).toBe('Bearer')
+  expect(late.headers.get('www-authenticate')).toBe('Bearer realm="homeport"')
 })
 
 test(`answers 401 to every forged, foreign and damaged token ${fault(74)}`, async () => {

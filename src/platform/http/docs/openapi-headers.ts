@@ -100,7 +100,7 @@ const RESPONSE_HEADERS: Record<string, Node> = {
     schema: { type: 'integer', format: 'int32', minimum: 0, maximum: 2_147_483_647 },
     example: 5,
   },
-  WwwAuthenticate: text('the authentication scheme', 'Bearer'),
+  WwwAuthenticate: text('the authentication scheme', 'Bearer realm="homeport"'),
   ETag: text('changes with the content', '"k3v9qw1x5c7b2n4m6j8h0g"'),
   CacheControl: text('how long the response may be cached', 'public, max-age=300'),
   ContentLanguage: text('the language of the texts', 'en'),

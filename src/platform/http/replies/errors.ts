@@ -16,6 +16,9 @@ import { sendPage } from '../pages/page.ts'
 import { requestInfo } from '../request/request-log.ts'
 import { readPath } from '../request/request-url.ts'
 
+/** RFC 6750, section 3, requires a parameter, and Apple's open-source Foundation crashes without one. */
+const CHALLENGE = 'Bearer realm="homeport"'
+
 type FailureBody = {
   code: string
   message: string
@@ -52,7 +55,7 @@ export function errors({ log, allowedMethods, translator, appName }: ErrorsDeps)
       set.headers['cache-control'] = 'no-store'
       delete set.headers['etag']
       if (set.status === 408) set.headers['connection'] = 'close'
-      if (set.status === 401) set.headers['www-authenticate'] = 'Bearer'
+      if (set.status === 401) set.headers['www-authenticate'] = CHALLENGE
       // https://www.rfc-editor.org/rfc/rfc5789#section-2.2
       if (set.status === 415 && request.method === 'PATCH') {
         set.headers['accept-patch'] = 'application/json'
