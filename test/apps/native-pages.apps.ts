@@ -3,10 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { makeEmptyApp, report, run } from '../support/app-projects.ts'
-import { missingForKotlin } from '../support/kotlin.ts'
+import { JSON_LIBRARY, missingForKotlin } from '../support/kotlin.ts'
 import { writeExamples } from '../support/page-examples.ts'
-import { missingForSwift } from '../support/swift.ts'
-import { createSwiftCheck } from '../support/swift-check.ts'
+import { createSwiftCheck, missingForSwift } from '../support/swift.ts'
 import { KOTLIN, KOTLIN_COMPILER } from './versions.ts'
 
 /** Compiles the code of the pages for Swift and Kotlin against the signatures of the platforms that it uses. */
@@ -14,8 +13,6 @@ const NATIVE = join(import.meta.dir, '../../src/client/native')
 const CLIENT = ['Homeport', 'HomeportModels']
 const KOTLIN_PAGES = ['client-kotlin.md', 'google-play-kotlin.md']
 const SWIFT_PAGES = ['client-swift.md', 'app-store-swift.md']
-/** As in `kotlin.ts`. */
-const JSON_LIBRARY = '/usr/share/java/json-android.jar'
 const MINUTES = 60_000
 
 let folder = ''

@@ -5,7 +5,7 @@ import { KOTLIN, KOTLIN_COMPILER } from '../apps/versions.ts'
 const NATIVE = join(import.meta.dir, '../../src/client/native')
 const DRIVER = join(import.meta.dir, '../apps/conformance/Driver.kt')
 /** Android's own implementation, from Debian's libandroid-json-org-java. */
-const JSON_LIBRARY = '/usr/share/java/json-android.jar'
+export const JSON_LIBRARY = '/usr/share/java/json-android.jar'
 /** What the client promises to run on. */
 const TARGET = ['-jvm-target', '11']
 

@@ -27,7 +27,7 @@ function hasRoot(): boolean {
 }
 
 /** Makes the directory tree with the compiler, unless it exists. */
-export async function prepareSwift(): Promise<void> {
+async function prepareSwift(): Promise<void> {
   if (hasRoot()) return
   const unfinished = `${ROOT}.unfinished`
   await rm(unfinished, { recursive: true, force: true })
@@ -52,8 +52,7 @@ export async function compileSwift(
   const inside = (name: string) => join(ROOT, folder, name)
   const command = [...loader(), inside('program')]
   if (await Bun.file(inside('program')).exists()) return command
-  await mkdir(inside('openssl'), { recursive: true })
-  await writeFile(inside('openssl/module.modulemap'), OPENSSL_MODULE)
+  await addOpenSsl(join(ROOT, folder))
   for (const source of [...sources, shim]) await copyFile(source, inside(basename(source)))
   const common = [
     '-swift-version',
@@ -74,6 +73,34 @@ export async function compileSwift(
   const names = sources.map((source) => basename(source))
   await swiftc(folder, ...common, ...checks, '-parse-as-library', ...linking, ...names)
   return command
+}
+
+/** A directory of the tree with the compiler, in which sources are checked but no program is made. */
+export async function createSwiftCheck() {
+  await prepareSwift()
+  const folder = `build/${Bun.randomUUIDv7()}`
+  const path = join(ROOT, folder)
+  await addOpenSsl(path)
+  return {
+    path,
+    add,
+    swiftc: (...args: string[]) => swiftc(folder, '-I', '.', '-I', 'openssl', ...args),
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
+  }
+
+  /** Copies sources into it. Returns their names there. */
+  function add(...sources: string[]): Promise<string[]> {
+    const copy = async (source: string) => {
+      await copyFile(source, join(path, basename(source)))
+      return basename(source)
+    }
+    return Promise.all(sources.map(copy))
+  }
+}
+
+async function addOpenSsl(path: string) {
+  await mkdir(join(path, 'openssl'), { recursive: true })
+  await writeFile(join(path, 'openssl/module.modulemap'), OPENSSL_MODULE)
 }
 
 /** Runs the compiler with the tree as its root. It needs `/proc`, which only its own mount namespace has there. */
