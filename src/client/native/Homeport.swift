@@ -660,7 +660,10 @@ public struct Kept<Value: Codable & Sendable>: Sendable {
     fileprivate var refreshing: Task<Kept<Value>, Error>?
 
     /// The server's response. Throws like the function that reads the value, such as `readSubscription`.
-    public func refreshed() async throws -> Kept<Value> { try await refreshing?.value ?? self }
+    public func refreshed() async throws -> Kept<Value> {
+        guard let refreshing else { return self }
+        return try await withTaskCancellationHandler { try await refreshing.value } onCancel: { refreshing.cancel() }
+    }
 }
 
 extension Homeport {
@@ -768,7 +771,8 @@ extension Homeport {
         let isSealed = isSealed
         return try await runner.run(timeout: longest) { deadline in
             let sender = try self.session.read()?.userId
-            let form = try await encodeForm(files, inMemory: isSealed)
+            // Detached: with "Approachable Concurrency", it would run on this actor.
+            let form = try await Task.detached { try await encodeForm(files, inMemory: isSealed) }.value
             defer { form.remove() }
             // Reading the files may have taken long enough for another user to sign in.
             guard try self.session.read()?.userId == sender else { throw userChangedError() }
@@ -1496,9 +1500,11 @@ private final class Network: NSObject, URLSessionDataDelegate, @unchecked Sendab
             try await withCheckedThrowingContinuation { finish in
                 lock.locked { exchanges[task.taskIdentifier] = Exchange(request: request, finish: finish) }
                 task.resume()
+                if Task.isCancelled { task.cancel() }
             }
         } onCancel: {
-            task.cancel()
+            // Before the exchange is stored, its end would be reported to nobody.
+            if lock.locked({ exchanges[task.taskIdentifier] != nil }) { task.cancel() }
         }
     }
 
@@ -1523,16 +1529,32 @@ private final class Network: NSObject, URLSessionDataDelegate, @unchecked Sendab
         exchange?.request.onProgress?(Int(totalBytesSent), Int(totalBytesExpectedToSend))
     }
 
-    /// Another server must not get the token.
+    /// Another server must not get the token, nor a body with a password.
+    private func redirected(_ task: URLSessionTask, _ newRequest: URLRequest) -> URLRequest? {
+        let (old, new) = (task.originalRequest?.url, newRequest.url)
+        let isSafe = new?.scheme == "https" || new?.scheme == old?.scheme
+        if isSafe && new?.host == old?.host && new?.port == old?.port { return newRequest }
+        guard newRequest.httpMethod == "GET" else { return nil }
+        var request = newRequest
+        request.setValue(nil, forHTTPHeaderField: "authorization")
+        return request
+    }
+
+    #if canImport(FoundationNetworking)
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(redirected(task, newRequest))
+    }
+    #else
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest: URLRequest
     ) async -> URLRequest? {
-        var request = newRequest
-        let isSameServer = newRequest.url?.host == task.originalRequest?.url?.host
-        if !isSameServer { request.setValue(nil, forHTTPHeaderField: "authorization") }
-        return request
+        redirected(task, newRequest)
     }
+    #endif
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: Error?) {
         guard let exchange = lock.locked({ exchanges.removeValue(forKey: task.taskIdentifier) }) else { return }
@@ -2259,6 +2281,8 @@ private struct EventParser {
             events.append(event)
             rest = Data(rest[end.upperBound...])
         }
+        // Events are short: what does not end comes from an intermediary.
+        if rest.count > 65_536 { rest = Data() }
         return events
     }
 }
@@ -2334,7 +2358,7 @@ private final class PurchaseQueue {
             let failure = error as? HomeportError
             // The next sign-in continues.
             if ["unauthenticated", "conflict"].contains(failure?.code) { return pause.hasEnded ? 0 : nil }
-            if let retryAfter = failure?.retryAfter { return Double(retryAfter) * 1000 }
+            if let retryAfter = failure?.retryAfter, retryAfter > 0 { return Double(retryAfter) * 1000 }
             failures += 1
             let delay = min(2_000 * pow(2, Double(failures - 1)), 60_000)
             return delay * (0.5 + session.runner.platform.random())
@@ -2519,7 +2543,9 @@ private func defaultOfflineStorage(for storage: HomeportStorage) -> HomeportStor
     if storage is KeychainStorage,
         let folder = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
     {
-        return FileStorage(folder: folder.appendingPathComponent("homeport"))
+        // Mac apps without a sandbox share the folder.
+        let app = Bundle.main.bundleIdentifier ?? "homeport"
+        return FileStorage(folder: folder.appendingPathComponent(app).appendingPathComponent("homeport"))
     }
     #endif
     return storage
