@@ -69,8 +69,12 @@ data class AuthChange(val reason: AuthChangeReason, val isSignedIn: Boolean, val
 data class Change(val kind: String)
 /** A session, or a challenge if two-factor is on: pass it and a code to [Homeport.passTwoFactor]. */
 sealed interface SignInResult {
-    data class SignedIn(val session: Session) : SignInResult
-    data class TwoFactor(val challenge: TwoFactorChallenge) : SignInResult
+    data class SignedIn(val session: Session) : SignInResult {
+        override fun toString() = "SignedIn(${session.user.id})"
+    }
+    data class TwoFactor(val challenge: TwoFactorChallenge) : SignInResult {
+        override fun toString() = "TwoFactor"
+    }
 }
 /** The response to the deletion of an account. [activeSubscriptions] continue at their stores. */
 data class DeletedAccount(val message: String, val activeSubscriptions: List<ActiveSubscription> = emptyList())
@@ -469,7 +473,7 @@ class Homeport private constructor(
     suspend fun queuePurchase(purchase: SubmittedPurchase) = core.loop.enter { core.purchases.add(purchase.toJson()) }
     /** Calls [listener] with the final result of each queued purchase. Returns a function that stops it. */
     fun onPurchaseResult(listener: (QueuedPurchaseResult) -> Unit): () -> Unit =
-        core.purchases.results.add { core.notifyApp(it, listener) }
+        core.purchases.listen { core.notifyApp(it, listener) }
     /** Sells a plan by card: open the page of the result in a browser. */
     suspend fun startCheckout(request: CheckoutRequest): Checkout =
         user("post", "/api/user/checkout/v1", request.toJson()).one { Checkout.from(it) }
@@ -845,7 +849,9 @@ interface Clock {
 private object SystemClock : Clock {
     private val timers = ScheduledThreadPoolExecutor(1, threads("timers")).apply { removeOnCancelPolicy = true }
     override fun now() = System.currentTimeMillis()
-    override fun elapsed() = System.nanoTime() / 1_000_000
+    /** On Android, the only one that goes on while the phone sleeps. */
+    private val elapsedRealtime = attempt { Class.forName("android.os.SystemClock").getMethod("elapsedRealtime") }
+    override fun elapsed() = attempt { elapsedRealtime?.invoke(null) as Long? } ?: (System.nanoTime() / 1_000_000)
     override fun schedule(ms: Long, work: () -> Unit): () -> Unit {
         val timer = timers.schedule(work, ms, TimeUnit.MILLISECONDS)
         return { timer.cancel(false) }
@@ -870,7 +876,8 @@ internal class Loop(platform: Platform) :
         Pending<T>().also { pending -> work.startCoroutine(Continuation(this) { pending.complete(it) }) }
     /** For a caller outside of the loop, who goes on where it came from. */
     suspend fun <T> enter(work: suspend () -> T): T = suspendCoroutine { caller ->
-        val executor = if (caller.context[ContinuationInterceptor] == null) workers else Executor { it.run() }
+        // Not on the loop's thread: under Dispatchers.Unconfined, the caller would go on there, and could block it.
+        val executor = if (caller.context[ContinuationInterceptor] is Loop) Executor { it.run() } else workers
         work.startCoroutine(Continuation(this) { result -> executor.execute { caller.resumeWith(result) } })
     }
     /** For work that takes long. */
@@ -910,6 +917,7 @@ internal class Mutex {
 }
 internal class Listeners<T> {
     private val listeners = CopyOnWriteArrayList<(T) -> Unit>()
+    fun isEmpty() = listeners.isEmpty()
     fun notify(value: T) = listeners.forEach { it(value) }
     /** Returns a function that stops it. */
     fun add(listener: (T) -> Unit): () -> Unit {
@@ -941,21 +949,36 @@ internal class AndroidExchange(
     private val request: HttpRequest, private val onSent: (Long) -> Unit,
 ) : Transport.Exchange {
     private val connection = URL(request.url).openConnection() as HttpURLConnection
-    override fun reply(): HttpReply = with(connection) {
+    @Volatile private var isCancelled = false
+    override fun reply(): HttpReply = try { exchange() } catch (cause: Throwable) {
+        connection.disconnect()
+        throw cause
+    }
+    private fun exchange(): HttpReply = with(connection) {
         requestMethod = request.method
         useCaches = false
         instanceFollowRedirects = false
+        // Then the next address of the server is tried.
+        connectTimeout = 10_000
         request.headers.forEach(::setRequestProperty)
-        request.body?.let { body ->
+        if (request.method != "GET") {
             doOutput = true
-            // The platform does not repeat a request that it streams.
-            setFixedLengthStreamingMode(body.size)
-            Counting(body.open(), onSent).use { input -> outputStream.use { input.copyTo(it) } }
+            // The platform does not repeat a request that it streams, even an empty one.
+            setFixedLengthStreamingMode(request.body?.size ?: 0L)
+        }
+        connect()
+        // Until here, disconnecting has no effect.
+        if (isCancelled) throw IOException("The request was cancelled.")
+        if (doOutput) outputStream.use { output ->
+            request.body?.let { body -> Counting(body.open(), onSent).use { it.copyTo(output) } }
         }
         val body = if (responseCode < 400) inputStream else errorStream
         HttpReply(responseCode, { getHeaderField(it) }, body ?: ByteArray(0).inputStream())
     }
-    override fun cancel() = connection.disconnect()
+    override fun cancel() {
+        isCancelled = true
+        connection.disconnect()
+    }
 }
 
 /** By java.net.http, whose types are named as texts because Android lacks them. */
@@ -969,13 +992,18 @@ internal class JvmExchange(request: HttpRequest, onSent: (Long) -> Unit) : Trans
         }
     }
     private val sending: CompletableFuture<*>
+    @Volatile private var isCancelled = false
 
     init {
         val builder = Java("HttpRequest").call("newBuilder", URI(request.url))
         request.headers.forEach { (name, value) -> builder.call("header", name, value) }
         val publishers = Java("HttpRequest\$BodyPublishers")
         val publisher = request.body?.let { body ->
-            val open = Supplier<InputStream> { Counting(body.open(), onSent) }
+            val onRead = { size: Long ->
+                if (isCancelled) throw IOException("The request was cancelled.")
+                onSent(size)
+            }
+            val open = Supplier<InputStream> { Counting(body.open(), onRead) }
             publishers.call("fromPublisher", publishers.call("ofInputStream", open).value, body.size)
         } ?: publishers.call("noBody")
         val message = builder.call("method", request.method, publisher.value).call("build").value
@@ -989,8 +1017,10 @@ internal class JvmExchange(request: HttpRequest, onSent: (Long) -> Unit) : Trans
         return HttpReply(reply.call("statusCode").value as Int, header, reply.call("body").value as InputStream)
     }
     override fun cancel() {
+        isCancelled = true
         sending.thenAccept { (Java("HttpResponse", it).call("body").value as InputStream).close() }
-        sending.cancel(true)
+        // Before Java 16 this ends no request, and forgets the response, which must be closed.
+        if (System.getProperty("java.specification.version").toFloat() >= 16) sending.cancel(true)
     }
     private companion object {
         val client by lazy {
@@ -1054,8 +1084,12 @@ internal class Network(val loop: Loop, private val transport: Transport, val bas
         try {
             val message = HttpRequest(request.method, baseUrl + request.target, request.headers + caching, body)
             val exchange = loop.blocking { transport.start(message, onSent) }
-            deadline.cancelRequest = { workers.execute(exchange::cancel) }
-            if (deadline.failure != null) deadline.cancelRequest()
+            // On Android, an exception of a thread would end the app.
+            deadline.cancelRequest = { workers.execute { attempt { exchange.cancel() } } }
+            deadline.failure?.let {
+                deadline.cancelRequest()
+                throw it
+            }
             return loop.blocking { receive(exchange.reply(), onText, isGenuine) }
         } catch (cause: Exception) {
             throw deadline.failure
@@ -1068,9 +1102,21 @@ internal class Network(val loop: Loop, private val transport: Transport, val bas
     private fun receive(reply: HttpReply, onText: ((String) -> Unit)?, isGenuine: Boolean): Reply {
         val listener = onText?.takeIf { reply.header("content-type")?.startsWith("text/event-stream") == true }
         val text = reply.body.use { body ->
-            if (listener == null) String(body.readBytes()) else readStream(body.reader(), listener)
+            if (listener == null) readText(body, reply.status) else readStream(body.reader(), listener)
         }
         return Reply(reply.status, text, reply.header, isStream = listener != null, isGenuine = isGenuine)
+    }
+
+    /** An endless response must not fill the memory. */
+    private fun readText(body: InputStream, status: Int): String {
+        val (bytes, buffer) = ByteArrayOutputStream() to ByteArray(8192)
+        while (true) {
+            val size = body.read(buffer)
+            if (size < 0) return String(bytes.toByteArray())
+            bytes.write(buffer, 0, size)
+            if (bytes.size() > 32 * 1024 * 1024)
+                throw HomeportError(status, "reply_invalid", "The server's response is too long.")
+        }
     }
 
     private fun readStream(reader: Reader, onText: (String) -> Unit): String {
@@ -1475,8 +1521,9 @@ internal class ChangeStream(private val core: Core) {
 
     private fun receive(event: Map<String, String>) {
         val isFirst = lastEventId == null
-        lastEventId = event["id"] ?: lastEventId
-        retryMs = event["retry"]?.toLongOrNull() ?: retryMs
+        // The stream is not sealed: an intermediary's id may be no header, and its delay endless.
+        lastEventId = event["id"]?.takeIf { id -> id.length <= 1_000 && id.all { it in ' '..'~' } } ?: lastEventId
+        retryMs = event["retry"]?.toLongOrNull()?.coerceIn(0, 3_600_000) ?: retryMs
         val name = event["event"]
         // The next connection finds out whether the session has really ended.
         if (name == null || name == "signed-out") return
@@ -1530,7 +1577,7 @@ internal fun eventParser(dispatch: (Map<String, String>) -> Unit): (String) -> U
     var rest = ""
     return { text ->
         val blocks = (rest + text).split("\n\n")
-        rest = blocks.last()
+        rest = blocks.last().takeIf { it.length <= 65_536 } ?: ""
         for (block in blocks.dropLast(1)) {
             val fields = block.split('\n').mapNotNull { Regex("^(\\w+): ?(.*)$").find(it)?.destructured }
             dispatch(fields.associate { (field, value) -> field to value })
@@ -1542,7 +1589,9 @@ internal fun eventParser(dispatch: (Map<String, String>) -> Unit): (String) -> U
 
 /** Keeps purchases on this device until the server has decided about them. */
 internal class PurchaseQueue(private val core: Core, private val slot: Slot) {
-    val results = Listeners<QueuedPurchaseResult>()
+    private val results = Listeners<QueuedPurchaseResult>()
+    /** Results that came while nobody listened. */
+    private val unheard = ConcurrentLinkedQueue<QueuedPurchaseResult>()
     private val rounds = Mutex()
     private val changing = Mutex()
     private var failures = 0
@@ -1552,6 +1601,12 @@ internal class PurchaseQueue(private val core: Core, private val slot: Slot) {
     fun start() {
         core.authChanges.add { if (it.reason == AuthChangeReason.SIGNED_IN) submit() }
         submit()
+    }
+
+    fun listen(listener: (QueuedPurchaseResult) -> Unit): () -> Unit {
+        val stop = results.add(listener)
+        core.loop.post { while (true) listener(unheard.poll() ?: break) }
+        return stop
     }
 
     suspend fun add(purchase: JSONObject) {
@@ -1566,7 +1621,7 @@ internal class PurchaseQueue(private val core: Core, private val slot: Slot) {
                 val wait = try { submitAll() } catch (error: HomeportError) {
                     // Without a session, the next sign-in tries again.
                     if (error.code in setOf("unauthenticated", "conflict")) null
-                    else error.retryAfter?.takeIf { it > 0 }?.times(1000) ?: retryDelay(failures++)
+                    else error.retryAfter?.takeIf { it > 0 }?.coerceAtMost(3_600)?.times(1000) ?: retryDelay(failures++)
                 }
                 stopTimer()
                 if (wait != null) stopTimer = core.loop.schedule(wait, ::submit)
@@ -1583,7 +1638,8 @@ internal class PurchaseQueue(private val core: Core, private val slot: Slot) {
             failures = 0
             if (result.outcome == "checking" || result.outcome == "pending") isUndecided = true
             else {
-                results.notify(QueuedPurchaseResult(submittedPurchase(purchase), result))
+                val decided = QueuedPurchaseResult(submittedPurchase(purchase), result)
+                if (results.isEmpty()) unheard.add(decided) else results.notify(decided)
                 change(userId) { queued -> queued.filter { "$it" != "$purchase" } }
             }
         }
@@ -1673,10 +1729,10 @@ class FileStorage(private val folder: File) : Storage {
 class EncryptedStorage(private val storage: Storage, loadKey: () -> SecretKey) : Storage {
     private val key by lazy(loadKey)
     override fun getItem(key: String): String? {
-        val bytes = storage.getItem(key)?.let { attempt { fromBase64url(it) } }?.takeIf { it.size > 12 } ?: return null
+        val bytes = storage.getItem(key)?.let { attempt { fromBase64url(it) } }?.takeIf { it.size >= 28 } ?: return null
         val cipher = cipher(Cipher.DECRYPT_MODE, GCMParameterSpec(128, bytes, 0, 12))
-        // Another device's, or of a key that the phone has lost.
-        return try { String(cipher.doFinal(bytes, 12, bytes.size - 12)) } catch (_: GeneralSecurityException) { null }
+        // Another device's, or of a key that the phone has lost. Any other error may be gone at the next attempt.
+        return try { String(cipher.doFinal(bytes, 12, bytes.size - 12)) } catch (_: AEADBadTagException) { null }
     }
     override fun setItem(key: String, value: String) {
         val cipher = cipher(Cipher.ENCRYPT_MODE, null)
@@ -1690,10 +1746,19 @@ class EncryptedStorage(private val storage: Storage, loadKey: () -> SecretKey) :
 /** The key of this app in Android's Keystore; [describe] gets its alias, and describes a new one. */
 fun androidKey(alias: String = "homeport", describe: (String) -> AlgorithmParameterSpec): SecretKey {
     val keys = KeyStore.getInstance("AndroidKeyStore").apply { load(null) }
-    // A key that the phone has lost is replaced.
-    val known = try { keys.getKey(alias, null) } catch (_: UnrecoverableKeyException) { null }
-    return known as SecretKey?
+    // A key that the phone has lost is replaced. Some phones still list it, and fail when it is used.
+    val known = try {
+        (keys.getKey(alias, null) as SecretKey?)
+            ?.also { Cipher.getInstance("AES/GCM/NoPadding").init(Cipher.ENCRYPT_MODE, it) }
+    } catch (error: GeneralSecurityException) { if (isKeyLost(error)) null else throw error }
+    return known
         ?: KeyGenerator.getInstance("AES", "AndroidKeyStore").apply { init(describe(alias)) }.generateKey()
+}
+
+/** A phone that is locked or busy fails differently: its key must be kept. */
+private fun isKeyLost(error: Throwable) = generateSequence(error) { it.cause }.any {
+    it is UnrecoverableKeyException || it.javaClass.simpleName == "KeyPermanentlyInvalidatedException" ||
+        "Invalid key blob" in it.message.orEmpty()
 }
 
 /** Reads and writes one key of a storage. Throws `storage_failed` if the storage fails. */
