@@ -1,4 +1,4 @@
-import type { Member, Model, Value } from './native-models.ts'
+import { type Member, type Model, SECRETS, type Value } from './native-models.ts'
 
 const TYPES = {
   text: 'String',
@@ -70,6 +70,7 @@ function declare(model: Model, union?: string): string {
     .map((one) => `${nameOf(one)} = ${decodeMember(one)},\n`)
   const override = union ? 'override ' : ''
   const body = [
+    ...(SECRETS.has(name) ? [`override fun toString(): String = "${name}"\n`] : []),
     `${override}fun toJson(): JSONObject = JSONObject()\n${indent(puts.join(''))}`,
     `companion object {\n    fun from(json: JSONObject): ${name} = ${name}(\n${indent(indent(reads.join('')))}    )\n}\n`,
     ...nested.map((one) => declare(one)),

@@ -1,4 +1,4 @@
-import type { Member, Model, Value } from './native-models.ts'
+import { type Member, type Model, SECRETS, type Value } from './native-models.ts'
 
 const TYPES = {
   text: 'String',
@@ -96,8 +96,11 @@ function declare(model: Model): string {
     declareInit(members),
     ...nested.map(declare),
   ]
+  const isSecret = SECRETS.has(name)
+  if (isSecret) parts.push(`public var description: String { "${name}" }\n`)
   const body = parts.filter(Boolean).join('\n')
-  return `${comment}public struct ${name}: Codable, Equatable, Sendable {\n${indent(body)}}\n`
+  const printed = isSecret ? ', CustomStringConvertible' : ''
+  return `${comment}public struct ${name}: Codable, Equatable, Sendable${printed} {\n${indent(body)}}\n`
 }
 
 function declareUnion(name: string, choices: string[]): string {

@@ -37,6 +37,19 @@ export type Model = {
 /** Apps pass on the JSON of passkeys, and of an export, without reading it. */
 const PASSED_ON = /^Passkey(?=[ACR])|Export$/
 
+/** What a log must not show of a model. */
+export const SECRETS = new Set([
+  'Credentials',
+  'EmailCodeAnswer',
+  'EmailCodeRequest',
+  'NewAccount',
+  'RecoveryCodes',
+  'Session',
+  'SocialLogin',
+  'TwoFactorChallenge',
+  'TwoFactorSetup',
+])
+
 /** The first lines of a generated file. */
 const HEADER = `// The models of Homeport ${manifest.version}, generated from the server's. Later servers only add members to them.`
 

@@ -317,6 +317,8 @@ data class Credentials(
     /** Used as typed, in any Unicode normalization form. */
     val password: String,
 ) {
+    override fun toString(): String = "Credentials"
+
     fun toJson(): JSONObject = JSONObject()
         .put("email", email)
         .put("password", password)
@@ -392,6 +394,8 @@ data class EmailCodeAnswer(
     /** The user’s name. */
     val name: String? = null,
 ) {
+    override fun toString(): String = "EmailCodeAnswer"
+
     fun toJson(): JSONObject = JSONObject()
         .put("requestToken", requestToken)
         .put("code", code)
@@ -413,6 +417,8 @@ data class EmailCodeRequest(
     /** Seconds until the code expires. */
     val expiresIn: Long,
 ) {
+    override fun toString(): String = "EmailCodeRequest"
+
     fun toJson(): JSONObject = JSONObject()
         .put("requestToken", requestToken)
         .put("expiresIn", expiresIn)
@@ -584,6 +590,8 @@ data class NewAccount(
     /** The `token` from the link in an invitation; needed with `SIGN_UP=invite`. */
     val invitation: String? = null,
 ) {
+    override fun toString(): String = "NewAccount"
+
     fun toJson(): JSONObject = JSONObject()
         .put("email", email)
         .put("password", password)
@@ -936,6 +944,8 @@ data class RecoveryCodes(
     /** Ten single-use codes; they are not shown again. */
     val recoveryCodes: List<String>,
 ) {
+    override fun toString(): String = "RecoveryCodes"
+
     fun toJson(): JSONObject = JSONObject()
         .put("recoveryCodes", arrayOfJson(recoveryCodes.map { it }))
 
@@ -959,6 +969,8 @@ data class Session(
     /** A user. */
     val user: UserProfile,
 ) {
+    override fun toString(): String = "Session"
+
     fun toJson(): JSONObject = JSONObject()
         .put("accessToken", accessToken)
         .put("refreshToken", refreshToken)
@@ -994,6 +1006,8 @@ data class SocialLogin(
     /** Needed if two-factor is on: an authenticator code, or a recovery code. */
     val code: String? = null,
 ) {
+    override fun toString(): String = "SocialLogin"
+
     fun toJson(): JSONObject = JSONObject()
         .put("provider", provider)
         .put("idToken", idToken)
@@ -1177,6 +1191,8 @@ data class TwoFactorChallenge(
     /** Seconds until the challenge expires. */
     val expiresIn: Long,
 ) {
+    override fun toString(): String = "TwoFactorChallenge"
+
     fun toJson(): JSONObject = JSONObject()
         .put("challengeToken", challengeToken)
         .put("methods", arrayOfJson(methods.map { it }))
@@ -1200,6 +1216,8 @@ data class TwoFactorSetup(
     /** The secret as a QR code, in SVG. */
     val qrSvg: String,
 ) {
+    override fun toString(): String = "TwoFactorSetup"
+
     fun toJson(): JSONObject = JSONObject()
         .put("secret", secret)
         .put("otpauthUrl", otpauthUrl)

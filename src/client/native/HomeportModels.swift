@@ -316,7 +316,7 @@ public struct ContentVersions: Codable, Equatable, Sendable {
 }
 
 /// E-mail address and password for a sign-in.
-public struct Credentials: Codable, Equatable, Sendable {
+public struct Credentials: Codable, Equatable, Sendable, CustomStringConvertible {
     /// Case-insensitive, shown as typed.
     public var email: String
     /// Used as typed, in any Unicode normalization form.
@@ -326,6 +326,8 @@ public struct Credentials: Codable, Equatable, Sendable {
         self.email = email
         self.password = password
     }
+
+    public var description: String { "Credentials" }
 }
 
 /// Currency rates.
@@ -375,7 +377,7 @@ public struct Device: Codable, Equatable, Sendable {
 }
 
 /// The code that the user has entered.
-public struct EmailCodeAnswer: Codable, Equatable, Sendable {
+public struct EmailCodeAnswer: Codable, Equatable, Sendable, CustomStringConvertible {
     /// From the response to the request for the code.
     public var requestToken: String
     /// Six digits.
@@ -388,10 +390,12 @@ public struct EmailCodeAnswer: Codable, Equatable, Sendable {
         self.code = code
         self.name = name
     }
+
+    public var description: String { "EmailCodeAnswer" }
 }
 
 /// A code is on its way, if the address can receive one.
-public struct EmailCodeRequest: Codable, Equatable, Sendable {
+public struct EmailCodeRequest: Codable, Equatable, Sendable, CustomStringConvertible {
     /// Send it with the code, which works only on this device.
     public var requestToken: String
     /// Seconds until the code expires.
@@ -401,6 +405,8 @@ public struct EmailCodeRequest: Codable, Equatable, Sendable {
         self.requestToken = requestToken
         self.expiresIn = expiresIn
     }
+
+    public var description: String { "EmailCodeRequest" }
 }
 
 /// An entitlement that a purchase grants.
@@ -542,7 +548,7 @@ public struct ListedAttachment: Codable, Equatable, Sendable {
 }
 
 /// The data for a new account.
-public struct NewAccount: Codable, Equatable, Sendable {
+public struct NewAccount: Codable, Equatable, Sendable, CustomStringConvertible {
     /// An e-mail address, case-insensitive, shown as typed.
     public var email: String
     /// 8 to 256 characters, and not a common one.
@@ -558,6 +564,8 @@ public struct NewAccount: Codable, Equatable, Sendable {
         self.name = name
         self.invitation = invitation
     }
+
+    public var description: String { "NewAccount" }
 }
 
 /// A passkey of the user.
@@ -888,17 +896,19 @@ public struct PurchaseResult: Codable, Equatable, Sendable {
 }
 
 /// Codes that replace the authenticator app.
-public struct RecoveryCodes: Codable, Equatable, Sendable {
+public struct RecoveryCodes: Codable, Equatable, Sendable, CustomStringConvertible {
     /// Ten single-use codes; they are not shown again.
     public var recoveryCodes: [String]
 
     public init(recoveryCodes: [String]) {
         self.recoveryCodes = recoveryCodes
     }
+
+    public var description: String { "RecoveryCodes" }
 }
 
 /// A device’s tokens and the signed-in user.
-public struct Session: Codable, Equatable, Sendable {
+public struct Session: Codable, Equatable, Sendable, CustomStringConvertible {
     /// JWT (RFC 9068), signed with ES256: `Authorization: Bearer <accessToken>`.
     public var accessToken: String
     /// Opaque; replaced with every use.
@@ -923,10 +933,12 @@ public struct Session: Codable, Equatable, Sendable {
         self.expiresIn = expiresIn
         self.user = user
     }
+
+    public var description: String { "Session" }
 }
 
 /// The data for a sign-in with an identity provider.
-public struct SocialLogin: Codable, Equatable, Sendable {
+public struct SocialLogin: Codable, Equatable, Sendable, CustomStringConvertible {
     /// The identity provider; `oidc` is the OpenID Connect provider of the server’s configuration.
     public var provider: String
     /// The id token (JWT) that the provider gave the app.
@@ -959,6 +971,8 @@ public struct SocialLogin: Codable, Equatable, Sendable {
         self.redirectUri = redirectUri
         self.code = code
     }
+
+    public var description: String { "SocialLogin" }
 }
 
 /// A purchase by card.
@@ -1112,7 +1126,7 @@ public struct SubscriptionLine: Codable, Equatable, Sendable {
 }
 
 /// The first step is done; a code is needed.
-public struct TwoFactorChallenge: Codable, Equatable, Sendable {
+public struct TwoFactorChallenge: Codable, Equatable, Sendable, CustomStringConvertible {
     /// Valid for the second step only.
     public var challengeToken: String
     /// The methods that the second step accepts.
@@ -1125,10 +1139,12 @@ public struct TwoFactorChallenge: Codable, Equatable, Sendable {
         self.methods = methods
         self.expiresIn = expiresIn
     }
+
+    public var description: String { "TwoFactorChallenge" }
 }
 
 /// A secret for an authenticator app, in three forms; it takes effect once it is confirmed.
-public struct TwoFactorSetup: Codable, Equatable, Sendable {
+public struct TwoFactorSetup: Codable, Equatable, Sendable, CustomStringConvertible {
     /// Base32, to type into an authenticator app.
     public var secret: String
     /// The secret as a link for authenticator apps.
@@ -1141,6 +1157,8 @@ public struct TwoFactorSetup: Codable, Equatable, Sendable {
         self.otpauthUrl = otpauthUrl
         self.qrSvg = qrSvg
     }
+
+    public var description: String { "TwoFactorSetup" }
 }
 
 /// The documents of the app and its servers for the signed-in user.
