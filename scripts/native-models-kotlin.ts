@@ -1,4 +1,12 @@
-import { type Member, type Model, SECRETS, type Value } from './native-models.ts'
+import {
+  indent,
+  type Member,
+  type Model,
+  nameOf,
+  SECRETS,
+  typeOf,
+  type Value,
+} from './native-model.ts'
 
 const TYPES = {
   text: 'String',
@@ -62,7 +70,7 @@ function declare(model: Model, union?: string): string {
   const comment = commentText(model)
   if (choices) return `${comment}sealed interface ${name} {\n    fun toJson(): JSONObject\n}\n`
   const fields = members.map(
-    (one) => `${commentText(one)}val ${nameOf(one)}: ${typeOf(one)}${initial(one)},\n`,
+    (one) => `${commentText(one)}val ${nameOf(one)}: ${typeOf(one, typeText)}${initial(one)},\n`,
   )
   const puts = members.map((one) => `.put("${one.name}", ${encodeMember(one)})\n`)
   const reads = members
@@ -82,16 +90,6 @@ function declare(model: Model, union?: string): string {
 function initial({ constant, value, isOptional }: Member): string {
   if (constant !== undefined) return ` = "${constant}"`
   return isOptional || value.isNullable ? ' = null' : ''
-}
-
-function nameOf({ name }: Member): string {
-  return name.replace(/^_/, '')
-}
-
-function typeOf({ value, isOptional, isChange }: Member): string {
-  const type = typeText({ ...value, isNullable: false })
-  if (isChange) return `Nullable<${type}>?`
-  return isOptional || value.isNullable ? `${type}?` : type
 }
 
 function typeText(value: Value): string {
@@ -161,8 +159,4 @@ function decode(from: string, key: string, value: Value): string {
 
 function commentText({ comment }: { comment: string }): string {
   return comment && `/** ${comment} */\n`
-}
-
-function indent(text: string): string {
-  return text.replace(/^(?=.)/gm, '    ')
 }

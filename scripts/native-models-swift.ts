@@ -1,4 +1,12 @@
-import { type Member, type Model, SECRETS, type Value } from './native-models.ts'
+import {
+  indent,
+  type Member,
+  type Model,
+  nameOf,
+  SECRETS,
+  typeOf,
+  type Value,
+} from './native-model.ts'
 
 const TYPES = {
   text: 'String',
@@ -88,7 +96,8 @@ function declare(model: Model): string {
   const comment = commentText(model)
   if (choices) return `${comment}${declareUnion(name, choices)}`
   const fields = members.map(
-    (one) => `${commentText(one)}public var ${nameOf(one)}: ${typeOf(one)}${initial(one)}\n`,
+    (one) =>
+      `${commentText(one)}public var ${nameOf(one)}: ${typeOf(one, typeText)}${initial(one)}\n`,
   )
   const parts = [
     fields.join(''),
@@ -136,7 +145,8 @@ function declareKeys(members: Member[]): string {
 function declareInit(members: Member[]): string {
   const free = members.filter(({ constant }) => constant === undefined)
   const parameters = free.map(
-    (one) => `${nameOf(one)}: ${typeOf(one)}${typeOf(one).endsWith('?') ? ' = nil' : ''}`,
+    (one) =>
+      `${nameOf(one)}: ${typeOf(one, typeText)}${typeOf(one, typeText).endsWith('?') ? ' = nil' : ''}`,
   )
   const assignments = free.map((one) => `self.${nameOf(one)} = ${nameOf(one)}\n`)
   const line = parameters.join(', ')
@@ -146,16 +156,6 @@ function declareInit(members: Member[]): string {
 
 function initial({ constant }: Member): string {
   return constant === undefined ? '' : ` = "${constant}"`
-}
-
-function nameOf({ name }: Member): string {
-  return name.replace(/^_/, '')
-}
-
-function typeOf({ value, isOptional, isChange }: Member): string {
-  const type = typeText({ ...value, isNullable: false })
-  if (isChange) return `Nullable<${type}>?`
-  return isOptional || value.isNullable ? `${type}?` : type
 }
 
 function typeText(value: Value): string {
@@ -171,8 +171,4 @@ function commentText({ comment, isChange }: Pick<Member, 'comment' | 'isChange'>
 
 function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1)
-}
-
-function indent(text: string): string {
-  return text.replace(/^(?=.)/gm, '    ')
 }

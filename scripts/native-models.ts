@@ -1,54 +1,12 @@
 import type { TSchema } from '@sinclair/typebox'
 import manifest from '../package.json' with { type: 'json' }
 import { clientModels } from '../src/server/client-models.ts'
+import type { Member, Model, Value, ValueType } from './native-model.ts'
 import { kotlinModels } from './native-models-kotlin.ts'
 import { swiftModels } from './native-models-swift.ts'
 
-/** The type of a value, apart from whether it may be null. `model`: the name of a model, nested ones with their parents. */
-export type ValueType =
-  | { kind: 'text' | 'date' | 'integer' | 'number' | 'boolean' | 'any' | 'object' }
-  | { kind: 'list' | 'map'; of: Value }
-  | { kind: 'model'; name: string }
-
-export type Value = ValueType & { isNullable: boolean }
-
-export type Member = {
-  /** In the JSON. */
-  name: string
-  comment: string
-  value: Value
-  isOptional: boolean
-  /** Whether it is part of a change: null restores the default, and absent it stays. */
-  isChange: boolean
-  /** The only value that it may have. */
-  constant?: string
-}
-
-export type Model = {
-  name: string
-  comment: string
-  members: Member[]
-  nested: Model[]
-  isChange: boolean
-  /** The models of which it is one, in a union. */
-  choices?: string[]
-}
-
 /** Apps pass on the JSON of passkeys, and of an export, without reading it. */
 const PASSED_ON = /^Passkey(?=[ACR])|Export$/
-
-/** What a log must not show of a model. */
-export const SECRETS = new Set([
-  'Credentials',
-  'EmailCodeAnswer',
-  'EmailCodeRequest',
-  'NewAccount',
-  'RecoveryCodes',
-  'Session',
-  'SocialLogin',
-  'TwoFactorChallenge',
-  'TwoFactorSetup',
-])
 
 /** The first lines of a generated file. */
 const HEADER = `// The models of Homeport ${manifest.version}, generated from the server's. Later servers only add members to them.`
