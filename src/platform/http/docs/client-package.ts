@@ -58,13 +58,22 @@ export function clientPackage() {
     const headers = {
       'content-type': 'application/gzip',
       'content-disposition': `attachment; filename="${CLIENT_PACKAGE_NAME}"`,
-      'cache-control': 'public, no-cache',
-      etag,
     }
-    return etagMatches(request.headers.get('if-none-match'), etag)
-      ? rawReply(set, null, headers, 304)
-      : rawReply(set, new Blob([cached.bytes]), headers)
+    return sendWithEtag({ request, set }, new Blob([cached.bytes]), etag, headers)
   }
+}
+
+/** A file that caches ask for again each time; 304 if it has not changed. */
+export function sendWithEtag(
+  { request, set }: Pick<Context, 'request' | 'set'>,
+  body: string | Blob,
+  etag: string,
+  headers: Record<string, string>,
+): Response {
+  const all = { ...headers, 'cache-control': 'public, no-cache', etag }
+  return etagMatches(request.headers.get('if-none-match'), etag)
+    ? rawReply(set, null, all, 304)
+    : rawReply(set, body, all)
 }
 
 function otherVersion(): AppError {

@@ -4,8 +4,7 @@ import { sha256 } from '../../../lib/crypto/hash.ts'
 import { notFound } from '../../../lib/errors.ts'
 import { assetPath } from '../../../lib/files/asset-path.ts'
 import { VERSION } from '../../../version.ts'
-import { rawReply } from '../replies/raw-reply.ts'
-import { etagMatches } from '../replies/replies.ts'
+import { sendWithEtag } from './client-package.ts'
 
 /** The clients for Swift and Kotlin, each with its models. They are stored with gzip. */
 export const NATIVE_FILES = [
@@ -27,12 +26,8 @@ export function nativeClients() {
     const headers = {
       'content-type': 'text/plain; charset=utf-8',
       'content-disposition': `inline; filename="${params.file}"`,
-      'cache-control': 'public, no-cache',
-      etag,
     }
-    return etagMatches(request.headers.get('if-none-match'), etag)
-      ? rawReply(set, null, headers, 304)
-      : rawReply(set, text, headers)
+    return sendWithEtag({ request, set }, text, etag, headers)
   }
 
   async function read(name: string) {
