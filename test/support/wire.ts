@@ -1,5 +1,13 @@
-/** A proxy between an app and a server that records all traffic, as a middlebox would see it. */
-export function startRecordingProxy(target: string) {
+type Intercept = (request: Request, send: () => Promise<Response>) => Promise<Response>
+
+/**
+ * A proxy between an app and a server that records all traffic, as a middlebox would see it. `intercept` may send a
+ * request several times, and change its response.
+ */
+export function startRecordingProxy(
+  target: string,
+  intercept: Intercept = (_request, send) => send(),
+) {
   const recorded: string[] = []
   const server = Bun.serve({
     port: 0,
@@ -9,11 +17,9 @@ export function startRecordingProxy(target: string) {
       const { pathname, search } = new URL(request.url)
       const { method, headers } = request
       const body = await request.arrayBuffer()
-      const reply = await fetch(`${target}${pathname}${search}`, {
-        method,
-        headers,
-        ...(body.byteLength > 0 ? { body } : {}),
-      })
+      const content = body.byteLength > 0 ? { body } : {}
+      const send = () => fetch(`${target}${pathname}${search}`, { method, headers, ...content })
+      const reply = await intercept(request, send)
       const text = await reply.bytes()
       recorded.push(`${method} ${pathname}${search}`, JSON.stringify([...headers]), latin1(body))
       recorded.push(JSON.stringify([...reply.headers]), latin1(text.buffer))

@@ -7,6 +7,7 @@ import { openRequest } from '../../../src/platform/encryption/message.ts'
 import vectors from '../../platform/encryption/payload-encryption.json' with { type: 'json' }
 import { PASSWORD } from '../../support/app.ts'
 import { buildExecutable, installExecutable } from '../../support/executable.ts'
+import { startRecordingProxy } from '../../support/wire.ts'
 import { startDriver } from './driver-process.ts'
 import type { Command } from './protocol.ts'
 import type { JsonRecord } from './types.ts'
@@ -23,7 +24,7 @@ const FORGED: Record<string, (reply: Response) => Promise<Response>> = {
   'a plain success': async () => Response.json({ code: 'ok', response: { forged: true } }),
   'a page of its own': async () =>
     new Response('<html>Welcome</html>', { headers: { 'content-type': 'text/html' } }),
-  'a changed reply': async (reply) => withText(reply, damage(await reply.text())),
+  'a changed reply': async (reply) => new Response(damage(await reply.text()), reply),
 }
 
 /** Tests that a client seals as the page on payload encryption says. `command` starts its driver. */
@@ -114,7 +115,7 @@ export function testSealing(command: () => string[]) {
     proxy.isTwice = false
     expect(await readName()).toMatchObject({ name: 'Ann once' })
     for (const secret of ['canary', PASSWORD, 'Bearer ey', 'refreshToken'])
-      expect([secret, proxy.seen().includes(secret)]).toEqual([secret, false])
+      expect([secret, proxy.text().includes(secret)]).toEqual([secret, false])
     await rm(folder, { recursive: true })
   }, 120_000)
 }
@@ -132,50 +133,20 @@ function useDriver(command: string[]) {
   }
 }
 
-/** A proxy that terminates TLS: it records what it passes on. */
+/** A proxy that terminates TLS, and interferes with changes. */
 function startProxy(target: string) {
-  const recorded: string[] = []
   const proxy = {
-    url: '',
     forge: null as ((reply: Response) => Promise<Response>) | null,
     /** Sends each change a second time, and passes on the second reply. */
     isTwice: false,
-    seen: () => recorded.join('\n'),
-    [Symbol.asyncDispose]: () => server.stop(true),
   }
-  const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    async fetch(request) {
-      const { pathname, search } = new URL(request.url)
-      const { method, headers } = request
-      const body = await request.bytes()
-      const pass = () =>
-        fetch(`${target}${pathname}${search}`, {
-          method,
-          headers,
-          ...(body.length > 0 ? { body } : {}),
-        })
-      recorded.push(JSON.stringify([...headers]), Buffer.from(body).toString('latin1'))
-      const isChange = pathname.startsWith('/api') && method !== 'GET'
-      if (proxy.isTwice && isChange) await pass()
-      const reply = await pass()
-      if (proxy.forge && isChange) return proxy.forge(reply)
-      const text = await reply.text()
-      recorded.push(text)
-      return withText(reply, text)
-    },
+  const wire = startRecordingProxy(target, async ({ method }, send) => {
+    if (method === 'GET') return send()
+    if (proxy.isTwice) await send()
+    const reply = await send()
+    return proxy.forge ? proxy.forge(reply) : reply
   })
-  proxy.url = `http://127.0.0.1:${server.port}`
-  return proxy
-}
-
-function withText(reply: Response, text: string): Response {
-  const headers = new Headers(reply.headers as unknown as Headers)
-  // `fetch` has decompressed the body.
-  headers.delete('content-encoding')
-  headers.delete('content-length')
-  return new Response(text, { status: reply.status, headers })
+  return Object.assign(proxy, wire)
 }
 
 /** Changes one character of the sealed part. */
