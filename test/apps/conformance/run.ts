@@ -10,7 +10,7 @@ import { createWorld } from './world.ts'
 
 /**
  * Runs a scenario against a driver, which is started by `command`. Throws with the step that failed. `pool`: takes
- * processes from it and leaves them there, if the driver can begin anew with `create`.
+ * processes from it and leaves them there, if the driver accepts `create` again.
  */
 export async function runScenario(scenario: Scenario, command: string[], pool?: Driver[]) {
   const folder = await mkdtemp(join(tmpdir(), 'conformance-'))
@@ -40,7 +40,7 @@ if (import.meta.main) {
       only: { type: 'string', default: '' },
       /** How many scenarios at a time. */
       at: { type: 'string', default: '2' },
-      /** For drivers that can begin anew with `create`: one process for many scenarios. */
+      /** For drivers that accept `create` again: one process for many scenarios. */
       reuse: { type: 'boolean', default: false },
       limit: { type: 'string', default: String(limits.answerMs) },
     },

@@ -22,7 +22,7 @@ const keys = {
 /** Replies that an intermediary makes up. */
 const FORGED: Record<string, (reply: Response) => Promise<Response>> = {
   'a plain success': async () => Response.json({ code: 'ok', response: { forged: true } }),
-  'a page of its own': async () =>
+  'a page of the proxy': async () =>
     new Response('<html>Welcome</html>', { headers: { 'content-type': 'text/html' } }),
   'a changed reply': async (reply) => new Response(damage(await reply.text()), reply),
 }

@@ -41,11 +41,11 @@ export type Step = { in?: string } & (
   | (Call & { start: string })
   | ({ wait: string } & Outcome)
   | { cancel: string }
-  /** Waits until the client sets a timer of exactly so many ms, and moves both clocks to its end. */
+  /** Waits until the client sets a timer of exactly this many ms, and moves both clocks to its end. */
   | { timer: number }
   /** Moves the clocks of server and device. */
   | { advance: number }
-  /** The user sets the device's clock: so many ms away from the right time. */
+  /** The user sets the device's clock, this many ms away from the right time. */
   | { setClock: number }
   /** Ends the process (if it still runs), and starts another one, with further options. */
   | { restart: true | JsonRecord }
@@ -81,7 +81,7 @@ export type Step = { in?: string } & (
   | { server: string; args?: Json[]; gives?: Json; save?: string }
 )
 
-/** A request that was sent: all that is named must be so. Null in `headers`: without it. */
+/** A request that was sent; it must have everything that is named here. Null in `headers`: without it. */
 export type SentMatch = {
   request: string
   query?: JsonRecord

@@ -80,7 +80,7 @@ export const CHANGE_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'changes: each failure waits longer, and a success starts anew',
+    name: 'changes: each failure waits longer, until one succeeds',
     server: USERS,
     steps: [
       ...SIGN_IN,

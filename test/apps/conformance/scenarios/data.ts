@@ -109,7 +109,7 @@ export const DATA_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'export: is all that the server has about the user',
+    name: 'export: returns all data about the user',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -239,7 +239,7 @@ export const DATA_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'upload: files are not sent as the user who signs in meanwhile',
+    name: 'upload: is not sent as another user who has signed in since',
     server: USERS,
     steps: [
       ...SIGN_IN,

@@ -130,7 +130,7 @@ export const GUEST_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'guest: whose session has ended is told before an account is created',
+    name: 'guest: hears that the session has ended before an account is created',
     steps: [
       ...START,
       { server: 'endSessions' },
@@ -160,7 +160,7 @@ export const GUEST_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'guest: does not replace the user who signs in meanwhile',
+    name: 'guest: does not replace a user who has signed in since',
     server: USERS,
     steps: [
       { fault: { target: 'startAsGuest', hold: 'guest' } },

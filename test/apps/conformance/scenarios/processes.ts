@@ -105,7 +105,7 @@ export const PROCESS_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'session: a refused refresh does not end what another process has stored meanwhile',
+    name: 'session: a refused refresh does not end a session that another process has since stored',
     server: USERS,
     steps: [
       ...SIGN_IN,

@@ -188,7 +188,7 @@ export const QUEUE_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'queue: the rest of it is not submitted as the user who signs in meanwhile',
+    name: 'queue: the rest is not submitted as another user who has signed in since',
     server: USERS,
     steps: [
       ...SIGN_IN,

@@ -146,7 +146,7 @@ export const SIGN_IN_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'sign-in: a refused id token signs nobody in and ends no session',
+    name: 'sign-in: a refused id token neither starts nor ends a session',
     server: USERS,
     steps: [
       ...SIGN_IN,

@@ -63,7 +63,7 @@ export const SIGN_OUT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'session: a refresh that ends after a sign-out signs nobody in',
+    name: 'session: a refresh that ends after a sign-out starts no session',
     server: USERS,
     steps: [
       ...SIGN_IN,
