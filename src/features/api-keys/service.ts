@@ -69,11 +69,11 @@ export function createApiKeys({ db, now, newId }: ApiKeysDeps) {
   /** Throws `not_found` for an unknown name or id. */
   async function revoke(nameOrId: string) {
     return db.write(async (tx) => {
-      const isThis = or(eq(apiKeys.name, nameOrId), eq(apiKeys.id, nameOrId))
+      const hasNameOrId = or(eq(apiKeys.name, nameOrId), eq(apiKeys.id, nameOrId))
       const [row] = await tx
         .update(apiKeys)
         .set({ revokedAt: now() })
-        .where(and(isThis, isNull(apiKeys.revokedAt)))
+        .where(and(hasNameOrId, isNull(apiKeys.revokedAt)))
         .returning()
       if (!row) throw new AppError('not_found', `There is no active API key ${nameOrId}.`)
       await byHash.invalidate(tx)
@@ -81,7 +81,7 @@ export function createApiKeys({ db, now, newId }: ApiKeysDeps) {
     })
   }
 
-  /** The key with this secret, revoked and expired ones included; undefined for none. */
+  /** The key with this secret, including revoked and expired ones; undefined if there is none. */
   async function find(secret: string) {
     const row = (await byHash.read()).get(sha256(secret))
     if (row) uses.set(row.id, now())

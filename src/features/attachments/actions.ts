@@ -47,7 +47,7 @@ const claim = defineAction({
   command: {
     risk: async () =>
       'From now on this server, and no other, deletes files from the store: continue only if no other database uses them. Files without a row are kept for 30 more days.',
-    print: () => 'This database owns its store of files.',
+    print: () => 'This database now owns the file store.',
   },
 })
 

@@ -47,7 +47,7 @@ import { createFileUsage } from './usage.ts'
 type Needs = {
   imageCommand: string[]
   existingUsers: ExistingUsers
-  /** If it is the image being deleted. */
+  /** Removes the user's avatar if it is the file with this key. */
   clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
   onSupportFile: (tx: Tx, file: AddedFile) => Promise<void>
   isUser: (id: string) => Promise<boolean>
@@ -64,7 +64,7 @@ export const attachmentsFeature = {
     'files-undeletable': {
       title: 'Files without a row cannot be deleted',
       advice:
-        'The log names each, with the reason. In a store, allow the key DeleteObject, and end the Object Lock or retention of the objects. On a disk, check the owner of DATA_DIR/files.',
+        'The log names each, with the reason. In a store, give the key the DeleteObject permission, and end the Object Lock or retention of the objects. On a disk, check the owner of DATA_DIR/files.',
       severity: 'warn',
       measure: highest('homeport_files_undeletable'),
       limit: { above: 0, unit: 'files' },

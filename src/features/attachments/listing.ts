@@ -8,7 +8,7 @@ type ListingDeps = { db: AttachmentsDb; variants: Pick<Variants, 'list'>; urls: 
 
 export type Listing = ReturnType<typeof createListing>
 
-/** In pages for apps, in full for the export. */
+/** Lists a user's files: in pages for apps, in full for the export. */
 export function createListing({ db, variants, urls }: ListingDeps) {
   const { attachments } = db.tables
   const { createdAt, key, userId } = attachments
@@ -27,7 +27,7 @@ export function createListing({ db, variants, urls }: ListingDeps) {
       .prepare()
   }
 
-  /** Prepared, because apps ask for it often. Newest first. */
+  /** Newest first. The query is prepared, because apps run it often. */
   async function page(
     userId: string,
     { limit, after }: { limit: number; after?: string | undefined },
@@ -60,7 +60,7 @@ export function createListing({ db, variants, urls }: ListingDeps) {
     return file !== undefined
   }
 
-  /** For the export. */
+  /** Oldest first, for the export. */
   async function list(userId: string) {
     const rows = await db.read
       .select()

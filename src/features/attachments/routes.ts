@@ -74,7 +74,7 @@ export function attachmentRoutes({
         const receive = () => receiveUploads(request, staging)
         const retryKey = readIdempotencyKey(request)
         const requester = { userId: session.userId, ip: from.ip }
-        using _place = await admitUpload(requester, readUploadSize(request), request.signal)
+        using _admission = await admitUpload(requester, readUploadSize(request), request.signal)
         return data(await attachments.store(session.userId, retryKey, receive, options, from))
       },
       {
@@ -191,7 +191,7 @@ export function attachmentRoutes({
     )
 }
 
-/** Parses a supported width. Throws for any other width, rather than serve the original. */
+/** Throws for an unsupported width, rather than serving the original. */
 function parseWidth(width: string): number {
   const known = WIDTHS.find((candidate) => String(candidate) === width)
   if (known !== undefined) return known
@@ -201,7 +201,7 @@ function parseWidth(width: string): number {
 }
 
 function widthMissing(): AppError {
-  return new AppError('validation_failed', 'Choose a width, too: `format` is only for variants.', {
+  return new AppError('validation_failed', 'Also choose a width: `format` is only for variants.', {
     details: [{ path: 'width', message: `must be one of ${WIDTHS.join(', ')}` }],
   })
 }

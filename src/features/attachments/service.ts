@@ -24,7 +24,7 @@ type AttachmentsDeps = {
   idempotency: IdempotencyStore
   urls: FileUrls
   existingUsers: ExistingUsers
-  /** If it is the image being deleted. */
+  /** Removes the user's avatar if it is the file with this key. */
   clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
   /** Called for each stored file of a support ticket. */
   onSupportFile: (tx: Tx, file: AddedFile) => Promise<void>
@@ -62,8 +62,8 @@ export function createAttachments(deps: AttachmentsDeps) {
   }
 
   /**
-   * Stores all or none, and empties the staging folder. A retry of the same upload with `retryKey` gets the first
-   * response.
+   * Stores all uploads or none, and deletes their staged files. A retry of the same upload with `retryKey` gets the
+   * first response.
    */
   async function store(
     userId: string,
@@ -87,7 +87,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     }))
   }
 
-  /** A retry needs no more space. Another instance may store the upload during the check. */
+  /** A retry needs no additional space. Another instance may store the upload during the check. */
   async function checkQuota(userId: string, retryKey: string | null) {
     if (await idempotency.isKnown(userId, retryKey)) return
     try {
@@ -200,7 +200,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     }
   }
 
-  /** Opens the file at a URL. A private file needs the signature from `describe`. */
+  /** Opens the file at a URL. A private file needs the signature in that URL. */
   async function open(key: string, expires: string | undefined, signature: string | undefined) {
     const row = await findReadable(key, expires, signature)
     const opened = row && (await files.open(key))

@@ -32,7 +32,7 @@ export const attachmentGerman: Sentences = {
   'A form must not have more than # parts.': 'Ein Formular darf höchstens # Teile haben.',
   'Send the parts of the form without a Content-Transfer-Encoding, or as base#.':
     'Schicke die Teile des Formulars ohne Content-Transfer-Encoding oder als base#.',
-  'Choose a width, too: `format` is only for variants.':
+  'Also choose a width: `format` is only for variants.':
     'Wähle auch eine Breite: `format` gibt es nur dafür.',
   'must have # parts or fewer': 'darf höchstens # Teile haben',
   'must have # files or fewer': 'darf höchstens # Dateien haben',

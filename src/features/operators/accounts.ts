@@ -62,7 +62,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     return { name, token }
   }
 
-  /** In the transaction that sets the operator up. Throws `unauthenticated` if there is an operator by now. */
+  /** In the transaction that sets the operator up. Throws `unauthenticated` if any operator exists by then. */
   async function addFirst(tx: Tx, { id, name }: Pick<OperatorRow, 'id' | 'name'>) {
     if ((await tx.$count(operators)) > 0) throw linkRefused()
     await tx.insert(operators).values({ id, name, role: 'owner', createdAt: now() })
@@ -71,7 +71,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
 
   /**
    * Removes an operator's credentials and sessions, and returns the token for a new setup link. `by`: the operator who
-   * asks in the console, whose own session would end before the link is seen.
+   * does this in the console; resetting themselves would end their session before they see the link.
    */
   async function reset(name: string, by?: string): Promise<{ name: string; token: string }> {
     if (name === by) throw ownReset(name)
@@ -140,7 +140,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     return (await operatorCount.read()) > 0
   }
 
-  /** Finds an operator by setup link. Throws `unauthenticated` if the link is used or expired. */
+  /** Finds an operator by setup link. Throws `unauthenticated` if the link was used or has expired. */
   async function findByLink(from: Reader, token: string): Promise<OperatorRow> {
     const [link] = await from
       .select()

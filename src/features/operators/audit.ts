@@ -115,7 +115,7 @@ export function createAudit({ db, retentionDays, now, newId }: AuditDeps) {
 
 type Entry = Awaited<ReturnType<ReturnType<typeof createAudit>['list']>>['entries'][number]
 
-/** The ids in an entry that may belong to users: the target, and whom a purchase was linked to. */
+/** The ids in an entry that may belong to users: the target, and a purchase's owner before and after. */
 export function listUserIds({ target, before, after }: Entry): (string | null)[] {
   const ids = [target, before?.['userId'], after?.['userId']]
   return ids.map((id) => (typeof id === 'string' ? id : null))

@@ -14,7 +14,7 @@ import type { Tx } from '../../platform/db/db.ts'
 import { newToken, type OperatorRow } from './accounts.ts'
 import type { OperatorsDb } from './schema.ts'
 
-type Invited = Pick<OperatorRow, 'id' | 'name'>
+type Invitee = Pick<OperatorRow, 'id' | 'name'>
 type Purpose = 'register' | 'sign-in'
 type PasskeysDeps = { db: OperatorsDb; appName: string; now: () => Date }
 
@@ -43,7 +43,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
    * does not exist yet.
    */
   async function startRegistration(
-    { id, name }: Invited,
+    { id, name }: Invitee,
     origin: string,
     storedId: string | null = id,
   ) {
@@ -61,9 +61,9 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     })
   }
 
-  /** Returns its id and a function that stores it in a transaction. */
+  /** Returns the passkey's id and a function that stores the passkey in a transaction. */
   async function register(
-    { id: operatorId }: Invited,
+    { id: operatorId }: Invitee,
     response: RegistrationResponseJSON,
     origin: string,
     name: string,
@@ -105,7 +105,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     })
   }
 
-  /** It must belong to `operatorId` if set. Returns the operator and a function that records the use. */
+  /** The passkey must belong to `operatorId` if set. Returns the operator and a function that records its use. */
   async function verify(
     response: AuthenticationResponseJSON,
     origin: string,

@@ -91,7 +91,7 @@ export function operatorTables(columns: Columns) {
     (t) => [primaryKey({ columns: [t.operatorId, t.hash] })],
   )
 
-  /** Lists with filters that operators have named for themselves. */
+  /** Filtered lists that operators have saved for themselves. */
   const operatorViews = table(
     'operator_views',
     {

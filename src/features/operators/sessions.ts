@@ -7,7 +7,7 @@ import type { Tx } from '../../platform/db/db.ts'
 import { newToken } from './accounts.ts'
 import type { OperatorsDb } from './schema.ts'
 
-/** A signed-in operator. `provenAt`: when they last used a passkey or a code. `isLocal`: only on this machine. */
+/** A signed-in operator. `provenAt`: when they last used a passkey or a code. `isLocal`: works on this machine only. */
 export type OperatorSession = {
   id: string
   operatorId: string
@@ -19,7 +19,7 @@ export type OperatorSession = {
 
 /** The credential that opened or proved a session: a passkey's id, or one of these. */
 type Credential = string
-/** Or a code. */
+/** A password or a code. */
 export const PASSWORD: Credential = 'password'
 export const DEMO_LINK: Credential = 'demo link'
 
@@ -38,7 +38,7 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
   let acceptsDemo = false
   return { acceptDemo, open, check, isOpen, prove, end, endOpenedWith, list, sweep }
 
-  /** Accepts sessions of the link of `serve --demo`, which has no other proof to ask for, until the process ends. */
+  /** Accepts sessions from the `serve --demo` link, which has no other proof to ask for, until the process ends. */
   function acceptDemo() {
     acceptsDemo = true
   }
@@ -132,8 +132,8 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
   }
 
   /**
-   * Ends sessions that a passkey opened or without a recorded credential, and voids its proofs in others, in the
-   * transaction that removes it. Returns how many ended.
+   * In the transaction that removes a passkey: ends sessions that it opened or that have no recorded credential, and
+   * voids its proofs in other sessions. Returns how many ended.
    */
   async function endOpenedWith(tx: Tx, operatorId: string, passkeyId: string): Promise<number> {
     const isTheirs = eq(operatorSessions.operatorId, operatorId)

@@ -11,7 +11,7 @@ import { type Browser, type OperatorSession, type OperatorSessions, PASSWORD } f
 /** `isLocal`: whether the browser runs on this machine. */
 type Visitor = Browser & { origin: string; isLocal: boolean }
 
-type Invited = { operator: FirstOperator; isFirst: boolean }
+type Invitation = { operator: FirstOperator; isFirst: boolean }
 
 type Proof =
   | { passkey: AuthenticationResponseJSON }
@@ -45,7 +45,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     setUp,
     startPasskeySignIn,
     signIn,
-    nameForAudit,
+    findAuditName,
     startProof,
     prove,
     addPasskey,
@@ -56,7 +56,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   /** The operator of a setup link, with the options for setting up a passkey or a password. */
   async function startSetUp(token: string, visitor: Visitor) {
     await countAttempt(visitor.ip)
-    const { operator, isFirst } = await findInvited(token, visitor)
+    const { operator, isFirst } = await findInvitation(token, visitor)
     const storedId = isFirst ? null : operator.id
     const passkey = await passkeys.startRegistration(operator, visitor.origin, storedId)
     return { name: operator.name, passkey, totp: password.createTotpSetup(operator.name) }
@@ -65,9 +65,9 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   /** Returns a session token and, for a password, the recovery codes. */
   async function setUp(token: string, choice: NewCredentials, visitor: Visitor) {
     await countAttempt(visitor.ip)
-    const invited = await findInvited(token, visitor)
-    const { operator, isFirst } = invited
-    const { store, codes, credential } = await verifyNewCredentials(invited, choice, visitor)
+    const invitation = await findInvitation(token, visitor)
+    const { operator, isFirst } = invitation
+    const { store, codes, credential } = await verifyNewCredentials(invitation, choice, visitor)
     const session = await db.write(async (tx) => {
       if (isFirst) await accounts.addFirst(tx, operator)
       else await accounts.consumeLink(tx, token)
@@ -108,7 +108,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   }
 
   /** A stored name or `UNKNOWN`, never the text that was entered. Null after too many failures. */
-  async function nameForAudit(proof: Proof): Promise<string | null> {
+  async function findAuditName(proof: Proof): Promise<string | null> {
     const id = 'passkey' in proof ? await passkeys.findOwner(proof.passkey.id) : null
     const operator =
       'passkey' in proof
@@ -158,8 +158,8 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   }
 
   /**
-   * Ends the sessions that it opened, perhaps this one. Returns how many. Throws `conflict` for the only way to sign
-   * in.
+   * Ends the sessions that the passkey opened, perhaps including this one. Returns how many. Throws `conflict` if it is
+   * the only way to sign in.
    */
   async function removePasskey({ operatorId }: OperatorSession, id: string): Promise<number> {
     return db.write(async (tx) => {
@@ -179,7 +179,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   }
 
   /** The operator of a link; the first one does not exist yet. */
-  async function findInvited(token: string, { isLocal }: Visitor): Promise<Invited> {
+  async function findInvitation(token: string, { isLocal }: Visitor): Promise<Invitation> {
     const first = firstLink.find(token)
     if (first === null || (await accounts.hasAny()))
       return { operator: await accounts.findByLink(db.read, token), isFirst: false }
@@ -188,7 +188,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   }
 
   async function verifyNewCredentials(
-    { operator, isFirst }: Invited,
+    { operator, isFirst }: Invitation,
     choice: NewCredentials,
     { origin }: Visitor,
   ) {

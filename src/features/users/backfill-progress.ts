@@ -7,7 +7,7 @@ export function createProgress(db: UsersDb, id: string) {
   const { userBackfills } = db.tables
   return { read, store }
 
-  /** Null before the first. */
+  /** Null before the first batch. */
   async function read(): Promise<string | null> {
     const [row] = await db.read.select().from(userBackfills).where(eq(userBackfills.id, id))
     return row?.reached ?? null

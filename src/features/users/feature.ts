@@ -207,7 +207,7 @@ export const usersFeature = {
         },
         knownDevices: {
           deletion: byForeignKey,
-          export: { devices: devices.known },
+          export: { devices: devices.listKnown },
           merging: nothing('the owner of the account is notified of the new device'),
         },
         oneTimeTokens: {

@@ -26,7 +26,7 @@ export function userJobs({ users, names }: UserJobsDeps): Job[] {
       deletesByAge: true,
     },
     {
-      // Hourly, because anyone can ask for a sign-in code.
+      // Hourly, because anyone can request a sign-in code.
       name: 'expired one-time tokens',
       schedule: ['25 * * * *'],
       run: users.oneTimeTokens.sweep,

@@ -13,7 +13,7 @@ const filterText = (description: string) =>
   t.Optional(t.String({ maxLength: 100, description, placeholder: 'value' }))
 const filters = Object.entries(FILTERS).map(([name, meaning]) => [name, filterText(meaning)])
 
-/** Commands without a filter, which list up to a million users, do not read what they pay for. */
+/** Commands without a filter, which list up to a million users, do not read the status and plan. */
 type Listed = Pick<ListedUser, keyof AccountSummary> & Partial<ListedUser>
 
 const people = defineList({

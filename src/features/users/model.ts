@@ -56,7 +56,7 @@ const Code = t.String({
   description: 'six digits from the authenticator app, or a recovery code',
   examples: ['123456'],
 })
-/** For changes of the ways to sign in. */
+/** For changes to the sign-in methods. */
 export const SecondFactor = t.Optional(
   t.String({
     maxLength: 40,
@@ -225,7 +225,7 @@ const SimpleSignInReply = createDataSchema(
   ),
 )
 
-/** With code `two_factor_required`, a challenge. */
+/** A session or, with code `two_factor_required`, a challenge. */
 export const SignInReply = createUnionModel(
   'code',
   {

@@ -19,7 +19,7 @@ export function userTables(columns: Columns) {
       loginType: text().notNull(),
       /** As entered; null for a guest. */
       email: text(),
-      /** For comparisons. */
+      /** The normalized address, for comparisons. */
       emailKey: text(),
       /** When the user verified the address; null before. */
       emailVerifiedAt: ms(),
@@ -41,14 +41,14 @@ export function userTables(columns: Columns) {
       updatedAt: ms().notNull(),
       /** When the user last signed in or refreshed the session, to the day (UTC); 0: never. */
       lastSeenAt: ms().notNull().default(sql`0`),
-      /** `ios`, `android` or `web`, as the app said last. */
+      /** `ios`, `android` or `web`, as the app last reported. */
       platform: text(),
-      /** A country code, as the proxy said last. */
+      /** A country code, as the proxy last reported. */
       country: text(),
     },
     (t) => [
       uniqueIndex('users_email_key').on(t.emailKey),
-      // For the filters of the list of users. The id makes the order of equal values definite.
+      // For the filters of the list of users. The id makes the order of equal values stable.
       index('users_created').on(t.createdAt, t.id),
       index('users_seen').on(t.lastSeenAt, t.id),
       index('users_platform').on(t.platform, t.id),
@@ -145,7 +145,7 @@ export function userTables(columns: Columns) {
       grant: text(),
       /** Apple forwards no e-mails to the address: the user has turned that off. */
       mailDisabled: bool().notNull().default(false),
-      /** When the user last turned it off or on, as Apple said. */
+      /** When the user last turned forwarding off or on, according to Apple. */
       mailEventAt: ms(),
       createdAt: ms().notNull(),
     },

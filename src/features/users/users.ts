@@ -140,7 +140,7 @@ export function createUsers(deps: UsersDeps) {
     if (message.kind === 'mail') await mailUser(message, signal)
     else if (message.kind === 'alert') await sendMail(alertMail(message, appName), signal)
     else if (message.kind === 'email-code') {
-      const mail = await emailCodes.mailFor(message)
+      const mail = await emailCodes.buildMail(message)
       if (mail) await mailUser(mail, signal)
     } else if (message.kind === 'forgotten-password')
       await addresses.sendReset(message.email, message.ip ?? null)

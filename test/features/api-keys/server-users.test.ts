@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createKey, serverClient } from '../../support/api-keys.ts'
 import { createTestApp, PASSWORD } from '../../support/app.ts'
 
-test('a created user has no session, gets no e-mail, and sets a password by a reset', async () => {
+test('a user created without a password gets no e-mail and cannot sign in with a password', async () => {
   await using app = await createTestApp()
   const ask = await serverClient(app)
   const created = await ask('POST', 'users/v1', {

@@ -7,7 +7,7 @@ import { fault } from '../../support/fault.ts'
 import { noise, phonePhoto } from '../../support/pictures.ts'
 import { simulateDelay, until, yieldToEventLoop } from '../../support/until.ts'
 
-test(`below the minimum free space, uploads get 507 and the rest keeps working ${fault(7)}`, async () => {
+test(`below the minimum free space, uploads get 507 and storage is reported as failing ${fault(7)}`, async () => {
   await using app = await createTestApp({ MIN_FREE_BYTES: String(2 ** 52) })
   const { accessToken: token } = await app.register()
   const reply = await uploadForm(app, token, [['a.txt', 'text']], { type: 'supportTicket' })
@@ -51,7 +51,7 @@ test(`a client that disconnects during an upload leaves no files behind ${fault(
     await simulateDelay(10)
     socket.terminate()
   }
-  await until(async () => (await filesOf(app)).length === 0, 'files stay behind')
+  await until(async () => (await filesOf(app)).length === 0, 'files are left behind')
   Bun.gc(true)
   await yieldToEventLoop()
   expect(await filesOf(app)).toEqual([])

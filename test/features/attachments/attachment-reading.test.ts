@@ -108,7 +108,7 @@ test.each([
   expect(cleanName(name, 'webp')).toBe(sanitized)
 })
 
-test(`a hostile name cannot break out of the header ${fault(113)}`, async () => {
+test(`a hostile file name cannot break out of the Content-Disposition header ${fault(113)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const reply = await app.ask('POST', `${PATH}?type=supportTicket`, {

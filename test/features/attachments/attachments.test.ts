@@ -111,7 +111,7 @@ test.each([
   },
 )
 
-test('an animated PNG is accepted, and only its first frame kept', async () => {
+test('accepts an animated PNG, and keeps only its first frame', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const still = await noise(9, 9).png().toBuffer()

@@ -15,8 +15,8 @@ const small = () => noise(320, 240).blur(2)
 /** A page of black dots. */
 const scan = () => oneBitPng(1_240, 1_754, dots)
 const dots = (at: number) => ((at * 2_654_435_761) >>> 24 > 230 ? 0x3c : 0xff)
-/** Metadata in each way that the format has, and data after the image. */
-const inWebp = async (image: Sharp) =>
+/** Adds every kind of metadata that the format supports, and data after the image. */
+const markWebp = async (image: Sharp) =>
   Buffer.concat([
     await image
       .withExif({ IFD0: { Make: 'CanaryPhone' } })
@@ -24,7 +24,7 @@ const inWebp = async (image: Sharp) =>
       .toBuffer(),
     MARKER,
   ])
-const inJpeg = async (image: Sharp) =>
+const markJpeg = async (image: Sharp) =>
   Buffer.concat([
     withJpegSegments(await image.withExif({ IFD0: { Make: 'CanaryPhone' } }).toBuffer(), [
       [0xe2, Buffer.concat([Buffer.from('MPF\0'), MARKER])],
@@ -34,7 +34,7 @@ const inJpeg = async (image: Sharp) =>
     ]),
     MARKER,
   ])
-const inPng = (png: Buffer) =>
+const markPng = (png: Buffer) =>
   Buffer.concat([
     withPngChunks(png, [
       ['tEXt', Buffer.from('Author\0CanaryPhone')],
@@ -45,16 +45,16 @@ const inPng = (png: Buffer) =>
   ])
 
 test.each([
-  ['a WebP of quality 50', () => inWebp(small().webp({ quality: 50 }))],
-  ['a lossless WebP', () => inWebp(sharp(scan()).webp({ lossless: true }))],
-  ['a JPEG of quality 70', () => inJpeg(small().jpeg({ quality: 70 }))],
-  ['a progressive JPEG', () => inJpeg(small().jpeg({ quality: 50, progressive: true }))],
-  ['a grey JPEG', () => inJpeg(small().toColourspace('b-w').jpeg({ quality: 50 }))],
+  ['a WebP of quality 50', () => markWebp(small().webp({ quality: 50 }))],
+  ['a lossless WebP', () => markWebp(sharp(scan()).webp({ lossless: true }))],
+  ['a JPEG of quality 70', () => markJpeg(small().jpeg({ quality: 70 }))],
+  ['a progressive JPEG', () => markJpeg(small().jpeg({ quality: 50, progressive: true }))],
+  ['a grey JPEG', () => markJpeg(small().toColourspace('b-w').jpeg({ quality: 50 }))],
   [
     'a PNG with a palette',
-    async () => inPng(await small().png({ palette: true, colours: 8 }).toBuffer()),
+    async () => markPng(await small().png({ palette: true, colours: 8 }).toBuffer()),
   ],
-  ['a scan of one bit', () => inPng(scan())],
+  ['a 1-bit scan', () => markPng(scan())],
 ])('compression keeps the pixels of %s, without metadata', async (_what, make) => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
@@ -101,7 +101,7 @@ test.each(['jpeg', 'webp'] as const)(
   },
 )
 
-test('compression shrinks large images, and others if re-encoding makes them smaller', async () => {
+test('compression scales a large image down, to less than half its size in bytes', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const large = await noise(3_000, 2_000).jpeg({ quality: 95 }).toBuffer()

@@ -68,7 +68,7 @@ test('commands show what is stored, and delete a file by its owner’s address',
   ])
 })
 
-test('the link to a file does not lead to the console’s own port', async () => {
+test('the URL of a file does not contain the console’s own port', async () => {
   await using app = await createTestApp({ CONSOLE_PORT: '9999', PORT: '3000' })
   const { user } = await uploadFile(app, 'publicAsset')
   Object.assign(app, { app: createConsoleApp(app.services) })

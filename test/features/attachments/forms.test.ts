@@ -63,7 +63,7 @@ test('decodes base64 in lines and refuses other transfer encodings', async () =>
   ])
 })
 
-test('names the number of parts when a form has too many', async () => {
+test('states the maximum number of parts when a form has too many', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const fields = Array.from({ length: 1_001 }, () => part('v', '')).join('')
@@ -97,7 +97,7 @@ test.each([
   ],
   ['UTF-16', Buffer.from('\ufeffGrüße', 'utf16le'), 'a.txt', 'text/plain; charset=utf-16le'],
   ['a PDF after a line feed', Buffer.from('\n%PDF-1.4\n1 0 obj\n'), 'a.pdf', 'application/pdf'],
-])('names the type of %s on download', async (_what, content, fileName, type) => {
+])('serves %s with its media type', async (_what, content, fileName, type) => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const sent = { 'x-file-name': 'a.txt' }
@@ -113,7 +113,7 @@ test('a format without a width is refused with the reason', async () => {
   const { status, json } = await app.ask('GET', '/files/x.jpg?format=webp')
   expect([status, json.message]).toEqual([
     422,
-    'Choose a width, too: `format` is only for variants.',
+    'Also choose a width: `format` is only for variants.',
   ])
 })
 

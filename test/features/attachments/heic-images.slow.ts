@@ -121,7 +121,7 @@ test.each(COLOURS)('converts the colours of a HEIC to sRGB: %s', async (_name, s
   expect(largestDifference(Uint8Array.from(colour), Uint8Array.from(expected))).toBeLessThan(4)
 })
 
-test('refuses a grid of tiles that is cut or has a block of zeros', async () => {
+test('refuses a tiled HEIC that is truncated or contains a block of zeros', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const whole = heicOf({ grid: [3, 2] })
@@ -163,7 +163,7 @@ test('refuses a HEIC that is inconsistent, too large or damaged and leaves no fi
 })
 
 test('converts Display P3 colours to sRGB', async () => {
-  // Every mix of 16 levels. Eight bits of Display P3 tell dark saturated colours apart by 7 of sRGB's levels.
+  // Every mix of 16 levels. In 8-bit Display P3, neighbouring dark saturated colours are up to 7 sRGB levels apart.
   const original = Buffer.from(
     Array.from(
       { length: 64 * 64 * 3 },

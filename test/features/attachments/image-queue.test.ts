@@ -10,7 +10,7 @@ import { createLog } from '../../../src/lib/log/log.ts'
 import { oneBitPng } from '../../support/pictures.ts'
 import { until } from '../../support/until.ts'
 
-/** Finishes JPEGs at once, never finishes PNGs, and exits on its second image. */
+/** Finishes JPEGs immediately, never finishes PNGs, and exits on its second image. */
 const WORKER = `
 let jobs = 0
 process.on('message', ({ job }) => {
@@ -23,7 +23,7 @@ test('processes an upload while others request more variants than the queue can 
   await using queue = await makeQueue()
   const variants = Array.from({ length: 40 }, (_, at) => queue.make('png', `203.0.113.${at % 5}`))
   const settled = Promise.allSettled(variants)
-  await until(() => queue.countUnfinished() === variants.length, 'not every variant waits')
+  await until(() => queue.countUnfinished() === variants.length, 'not every variant is waiting')
   expect(await queue.make('jpeg', '198.51.100.1', 'ann')).toMatchObject({ kind: 'made' })
   await queue.stop()
   await settled
@@ -33,12 +33,12 @@ test('a user can have no more images waiting than one upload may contain', async
   await using queue = await makeQueue()
   let isStopped = false
   const refused: unknown[] = []
-  // One is made, the others wait.
+  // One is being made, the others wait.
   for (let at = 0; at < 1 + 32; at++) {
     const image = queue.make('png', '198.51.100.1', 'ann')
     image.catch((error) => isStopped || refused.push(error))
   }
-  await until(() => queue.countUnfinished() === 1 + 32, 'not every image waits')
+  await until(() => queue.countUnfinished() === 1 + 32, 'not every image is waiting')
   isStopped = true
   expect(refused).toEqual([])
 })

@@ -52,7 +52,7 @@ test('validates limit and after', async () => {
   }
 })
 
-test('a profile picture is a public file of the user and is removed with that file', async () => {
+test('an avatar must be one of the user’s public images, and is removed with that file', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const setAvatar = (avatarKey: unknown) =>

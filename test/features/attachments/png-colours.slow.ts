@@ -77,7 +77,7 @@ async function colourOf(png: Buffer): Promise<number[]> {
   return info.channels < 3 ? [0, 0, 0].map(() => data[0] ?? 0) : [...data.subarray(0, 3)]
 }
 
-/** A profile of greys with a gamma: an RGB profile whose header and tags are changed. */
+/** A grey profile with a gamma, made from an RGB profile by changing its header and tags. */
 function grayProfile(value: number): Buffer {
   const data = profileOf('Grey', P3_PRIMARIES, { gamma: value })
   data.write('GRAY', 16)

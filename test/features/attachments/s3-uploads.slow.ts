@@ -54,9 +54,9 @@ test('uploads get 503 and leave no files while the store fails, and then work ag
 test.each([
   ['a key that may only read', { refuses: 'AccessDenied' }, '403 AccessDenied'],
   ['a quota that is used up', { refuses: 'QuotaExceeded' }, '403 QuotaExceeded'],
-  ['an endpoint that stores nothing', { forgets: true }, 'not with its ETag'],
+  ['an endpoint that stores nothing', { forgets: true }, 'returned another ETag'],
 ])(
-  'with %s, uploads get 503 and the server is not ready until it stores again',
+  'with %s, uploads get 503 and the server is not ready until the store works again',
   async (_, faults, reason) => {
     await using setup = await startAppWithStore()
     const { app, s3, token } = setup
@@ -139,7 +139,6 @@ test('public files and avatars have CDN URLs, private files have URLs of this se
   expect(profile.json.response.profile.avatarUrl).toBe(url)
 })
 
-/** An application with its own store, which contains one image. */
 test('files without a row stay for 30 days after a restore', async () => {
   await using setup = await startAppWithStore()
   const { app, s3 } = setup
@@ -163,6 +162,7 @@ function variablesOf(url: string) {
   }
 }
 
+/** An application with its own store, which contains one image. */
 async function startAppWithStore(environment: Record<string, string> = {}) {
   const s3 = await startS3({ bucket: 'homeport', accessKeyId: 'id', secretAccessKey: 'secret' })
   const app = await createTestApp({ ...variablesOf(s3.url), ...environment })

@@ -10,8 +10,8 @@ import { testInstances } from '../../support/instances.ts'
 import { startS3 } from '../../support/s3-server.ts'
 
 const ACCOUNT = { bucket: 'files', accessKeyId: 'key', secretAccessKey: 'secret' }
-const HOUR = 61 * 60_000
-const MONTH = 31 * 24 * HOUR
+const OVER_AN_HOUR = 61 * 60_000
+const OVER_A_MONTH = 31 * 24 * OVER_AN_HOUR
 
 test('a second server with another database deletes nothing from the store, and reports that', async () => {
   await using setup = await startStore()
@@ -21,8 +21,8 @@ test('a second server with another database deletes nothing from the store, and 
   for (const hasUsers of [false, true]) {
     const staging = await open()
     const own = hasUsers ? [await upload(staging)] : []
-    await sweep(staging, HOUR)
-    await sweep(staging, MONTH)
+    await sweep(staging, OVER_AN_HOUR)
+    await sweep(staging, OVER_A_MONTH)
     expect(keysIn(s3)).toEqual(expect.arrayContaining([key, ...own]))
     expect((await staging.ask('GET', '/ready')).json).toMatchObject({ store: 'failing' })
     expect((await staging.ask('GET', '/ready')).status).toBe(200)
@@ -37,7 +37,7 @@ test('the owner keeps the files of a second server that uses its store', async (
   await upload(production)
   const staging = await open()
   const key = await upload(staging)
-  await sweep(production, HOUR)
+  await sweep(production, OVER_AN_HOUR)
   expect(keysIn(s3)).toContain(key)
   expect(await production.services.storeOwner.state()).toMatchObject({ kind: 'shared' })
 })
@@ -47,13 +47,13 @@ test('an empty database does not claim a store with files of an earlier version'
   const { s3, open, store } = setup
   const key = store(`${'0'.repeat(26)}.txt`)
   const trial = await open()
-  await sweep(trial, HOUR)
-  await sweep(trial, MONTH)
+  await sweep(trial, OVER_AN_HOUR)
+  await sweep(trial, OVER_A_MONTH)
   expect(keysIn(s3)).toEqual([key])
 })
 
 onSqlite('removes what the data directory knows')(
-  'a store of an earlier version belongs to the database that names its files, which then sweeps after a month',
+  'a store of an earlier version belongs to the database with rows for its files, which sweeps it after a month',
   async () => {
     await using setup = await startStore()
     const { s3, open, store } = setup
@@ -64,9 +64,9 @@ onSqlite('removes what the data directory knows')(
     await rm(join(app.dataDir, 'store-claim.json'))
     await app.restart()
     expect(await app.services.storeOwner.state()).toMatchObject({ kind: 'owner' })
-    await sweep(app, HOUR)
+    await sweep(app, OVER_AN_HOUR)
     expect(keysIn(s3)).toEqual([orphan, ...keys].toSorted())
-    await sweep(app, MONTH)
+    await sweep(app, OVER_A_MONTH)
     expect(keysIn(s3)).toEqual(keys.toSorted())
   },
 )
@@ -79,14 +79,14 @@ onSqlite('copies a data directory')(
     const app = await open()
     const [older, newer] = [await upload(app), await upload(app)]
     const copied = await mkdtemp(join(tmpdir(), 'homeport-copy-'))
-    // The outbox writes meanwhile.
+    // Except the outbox, which is being written to.
     await cp(app.dataDir, copied, {
       recursive: true,
       filter: (path) => !path.includes('/outbox'),
     })
     const copy = await open(copied)
     const later = await upload(app)
-    await sweep(copy, HOUR)
+    await sweep(copy, OVER_AN_HOUR)
     await copy.services.files.remove(older)
     expect(keysIn(s3)).toEqual([older, newer, later].toSorted())
     await app.services.files.remove(older)
@@ -107,7 +107,7 @@ testInstances('a copy by pg_dump does not sweep, even beside a stopped original'
   await using later = await createTestDatabase({ from: environment['DATABASE_URL'] })
   for (const copy of [copied, later]) {
     const server = await open(undefined, { shared: { ...shared, database: copy } })
-    await sweep(server, MONTH)
+    await sweep(server, OVER_A_MONTH)
     expect(keysIn(s3)).toEqual([key])
     expect(await server.services.storeOwner.state()).toMatchObject({ kind: 'guest' })
   }
@@ -118,7 +118,7 @@ test('detects a copy in the same place by its old token', async () => {
   const { s3, open } = setup
   const app = await open()
   await upload(app)
-  await sweep(app, HOUR)
+  await sweep(app, OVER_AN_HOUR)
   const [name = ''] = keysIn(s3, /owner/)
   const owner = JSON.parse(s3.objects.get(`p/${name}`)?.bytes.toString() ?? '')
   const moved = { ...owner, token: 'of the copy' }
@@ -126,7 +126,7 @@ test('detects a copy in the same place by its old token', async () => {
     bytes: Buffer.from(JSON.stringify(moved)),
     lastModified: new Date(),
   })
-  await sweep(app, HOUR)
+  await sweep(app, OVER_AN_HOUR)
   expect(await app.services.storeOwner.state()).toMatchObject({ kind: 'guest' })
   await app.services.storeOwner.claim()
   expect(await app.services.storeOwner.state()).toMatchObject({ kind: 'owner' })
@@ -140,7 +140,7 @@ test('one run deletes only a small share of all files, and logs and counts each'
   for (let at = 0; at < 25; at++) store(`${String(at).padStart(26, '0')}.txt`)
   const left = []
   for (let round = 0; round < 3; round++) {
-    await sweep(app, HOUR)
+    await sweep(app, OVER_AN_HOUR)
     left.push(keysIn(s3).length)
   }
   expect(left).toEqual([16, 6, 1])
@@ -158,7 +158,7 @@ test('a file that cannot be deleted does not stop the deletion of others', async
   store(`${'1'.repeat(26)}.txt`)
   const { orphans } = app.services
   s3.faults.locked = `p/${locked}`
-  await sweep(app, HOUR)
+  await sweep(app, OVER_AN_HOUR)
   expect(keysIn(s3)).toHaveLength(2)
   expect([orphans.countDeleted(), orphans.countUndeletable()]).toEqual([1, 1])
   expect(await app.services.metrics.read('homeport_files_undeletable')).toMatchObject([
@@ -166,9 +166,11 @@ test('a file that cannot be deleted does not stop the deletion of others', async
   ])
   const refused = { msg: 'a file without a row cannot be deleted', key: locked }
   const { err } = (await app.logged(refused)) as { err: { cause: { message: string } } }
-  expect(err.cause.message).toContain('allow the key DeleteObject, and end the Object Lock')
+  expect(err.cause.message).toContain(
+    'give the key the DeleteObject permission, and end the Object Lock',
+  )
   s3.faults.locked = null
-  await sweep(app, HOUR)
+  await sweep(app, OVER_AN_HOUR)
   expect([orphans.countDeleted(), orphans.countUndeletable()]).toEqual([2, 0])
 })
 
@@ -180,9 +182,9 @@ test('many files that cannot be deleted delay the others only until the next run
   for (let at = 0; at < 110; at++) store(`${String(at).padStart(26, '0')}.txt`)
   const free = store(`${'1'.repeat(26)}.txt`)
   s3.faults.locked = 'p/0'
-  await sweep(app, HOUR)
+  await sweep(app, OVER_AN_HOUR)
   expect(keysIn(s3)).toContain(free)
-  await sweep(app, HOUR)
+  await sweep(app, OVER_AN_HOUR)
   expect(keysIn(s3)).not.toContain(free)
   expect(keysIn(s3)).toContain(key)
   expect(app.services.orphans.countUndeletable()).toBe(110)
@@ -229,7 +231,7 @@ async function startStore() {
     )
   }
 
-  /** Puts an object into the store that no row names. */
+  /** Puts an object without a row into the store. */
   function store(key: string): string {
     s3.objects.set(`p/${key}`, { bytes: Buffer.from('x'), lastModified: new Date() })
     return key

@@ -144,7 +144,7 @@ test('keeps a variant that is made again while it is removed', async () => {
   await rm(folder, { recursive: true })
 })
 
-test('a form may have a file input without a file', async () => {
+test('ignores a file input without a file', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const reply = await uploadForm(

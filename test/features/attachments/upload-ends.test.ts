@@ -21,10 +21,10 @@ const ENDS: [string, string, string, string, number | null][] = [
   ['has a second file over the limit', 'supportTicket', FORM, file(9) + file(26 * MIB) + END, 413],
   ['has a raw body over the limit', 'supportTicket', 'text/plain', 'a'.repeat(26 * MIB), 413],
   ['is over the limit of forms', 'supportTicket', FORM, file(22 * MIB).repeat(3) + END, 413],
-  ['has a wrong type', 'publicAsset', FORM, file(2 * MIB) + END, 415],
+  ['has the wrong type', 'publicAsset', FORM, file(2 * MIB) + END, 415],
   ['has too many files', 'supportTicket', FORM, file(100_000).repeat(12) + END, 422],
   ['has no file', 'supportTicket', FORM, END, 422],
-  ['is no form', 'supportTicket', FORM, 'a'.repeat(MIB), 400],
+  ['is not a form', 'supportTicket', FORM, 'a'.repeat(MIB), 400],
   ['ends within a part', 'supportTicket', FORM, file(MIB), 400],
   ['ends within the head of a part', 'supportTicket', FORM, file(MIB) + file(1).slice(0, 20), 400],
   ['has no boundary', 'supportTicket', 'multipart/form-data', file(MIB) + END, 400],
@@ -61,7 +61,7 @@ type Sent = {
   status: number | null
 }
 
-/** Sends an upload, its end at the pace of a network. */
+/** Sends an upload, with its end at network speed. */
 async function expectCleanEnd(app: TestApp, { token, type, contentType, body, status }: Sent) {
   const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
   const socket = connect(server.port ?? 0, '127.0.0.1')
@@ -90,7 +90,7 @@ async function expectCleanEnd(app: TestApp, { token, type, contentType, body, st
   if (status !== null) expect(reply.slice(0, 12)).toBe(`HTTP/1.1 ${status}`)
   socket.destroy()
   const expected = status === 200 ? 1 : 0
-  await until(async () => (await filesOf(app)).length === expected, 'the files are removed')
+  await until(async () => (await filesOf(app)).length === expected, 'the file count is wrong')
   await server.stop(true)
   expect(unhandled.splice(0)).toEqual([])
 }

@@ -18,7 +18,7 @@ test('makes the largest PNG variant within the time limit', async () => {
   expect([variant.status, variant.headers.get('content-type')]).toEqual([200, 'image/png'])
 }, 30_000)
 
-test(`an animation or a text-chunk bomb becomes at most one image and uses little memory ${fault(103, 110)}`, async () => {
+test(`an animation or a text-chunk bomb yields at most one image and uses little memory ${fault(103, 110)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   await uploadPhoto(app, token)

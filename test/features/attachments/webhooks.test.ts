@@ -4,7 +4,7 @@ import { createTestApp } from '../../support/app.ts'
 import { uploadForm } from '../../support/attachments.ts'
 import { bombPng } from '../../support/pictures.ts'
 
-test('a file of a support ticket is announced, and its address comes from the server API', async () => {
+test('a webhook announces a file of a support ticket, and the server API returns its URL', async () => {
   await using app = await createTestApp()
   const { user, accessToken } = await app.register()
   await app.services.webhooks.endpoints.add({ url: 'https://example.com', events: ['file.added'] })

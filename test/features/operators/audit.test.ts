@@ -126,8 +126,8 @@ test('signing out an unknown user fails and is not audited', async () => {
 })
 
 test('audits every command except the read-only ones', () => {
-  const ofActions = new Set(toCommands(actions).map(({ name }) => name))
-  const unaudited = dataCommands.map(({ name }) => name).filter((name) => !ofActions.has(name))
+  const actionNames = new Set(toCommands(actions).map(({ name }) => name))
+  const unaudited = dataCommands.map(({ name }) => name).filter((name) => !actionNames.has(name))
   const readOnly =
     /^(status|openapi|business)$| (list|show|get|check|status|export|usage|unmatched|subscription|deliveries|explain)$/
   expect(unaudited.filter((name) => !readOnly.test(name))).toEqual([])

@@ -10,7 +10,7 @@ async function enable(app: TestApp): Promise<string> {
   return token
 }
 
-test('the link of a demo signs in on this machine, any number of times', async () => {
+test('the demo link signs in any number of times, on this machine only', async () => {
   await using app = await createTestApp()
   const { demo, sessions, accounts } = app.services.operators
   const token = await enable(app)
@@ -18,7 +18,7 @@ test('the link of a demo signs in on this machine, any number of times', async (
   const { session } = await demo.signIn(token, HERE)
   app.clock.advance(60 * 60_000)
   const operator = await sessions.check(session)
-  // There is no passkey to ask for.
+  // A demo session counts as just proven, because there is no passkey.
   expect(operator).toMatchObject({ name: 'demo', role: 'owner', provenAt: app.clock.now })
   expect(await accounts.hasAny()).toBe(true)
   for (const [used, visitor] of [
@@ -29,15 +29,15 @@ test('the link of a demo signs in on this machine, any number of times', async (
     await expect(demo.signIn(used, visitor)).rejects.toMatchObject({ code: 'forbidden' })
 })
 
-test('a session of a demo is refused in requests from elsewhere', async () => {
+test('a demo session is refused in requests from another machine', async () => {
   await using app = await createTestApp()
   const { session } = await app.services.operators.demo.signIn(await enable(app), HERE)
   const headers = { cookie: `__Host-homeport-console=${session}` }
-  // Requests of tests have no peer address.
+  // Test requests have no peer address.
   expect((await app.ask('GET', '/console/api/me', { headers })).status).toBe(401)
 })
 
-test('without --demo neither the link nor a session of it works, and the operator is removed', async () => {
+test('without --demo, neither the link nor its sessions work, and the operator can be removed', async () => {
   await using app = await createTestApp()
   const token = await enable(app)
   const { session } = await app.services.operators.demo.signIn(token, HERE)
@@ -53,7 +53,7 @@ test('without --demo neither the link nor a session of it works, and the operato
   expect(await sessions.check(session)).toBeNull()
 })
 
-test('there is no demo operator beside other operators', async () => {
+test('creates no demo operator if there are other operators', async () => {
   await using app = await createTestApp()
   const { demo, accounts } = app.services.operators
   await accounts.add('dana', 'owner')
@@ -61,7 +61,7 @@ test('there is no demo operator beside other operators', async () => {
   expect((await accounts.list()).map(({ name }) => name)).toEqual(['dana'])
 })
 
-test('the link ends with its operator', async () => {
+test('removing the demo operator invalidates the demo link', async () => {
   await using app = await createTestApp()
   const { demo, accounts } = app.services.operators
   const token = await enable(app)

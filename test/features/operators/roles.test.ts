@@ -71,7 +71,7 @@ test('even the last owner can be removed before being set up', async () => {
   expect(await accounts.list()).toEqual([])
 })
 
-test('the login state shows if operators exist and if the caller is signed in', async () => {
+test('the login state shows whether operators exist and whether the caller is signed in', async () => {
   await using app = await createTestApp({ APP_NAME: 'Trees' })
   const state = async (headers = {}) =>
     (await app.ask('GET', '/console/api/login/state', { headers })).json.response
@@ -130,14 +130,14 @@ function readerOf(body: ReadableStream<Uint8Array> | null) {
   }
 }
 
-test.each(['same-site', 'cross-site'])('refuses reading from a %s page', async (site) => {
+test.each(['same-site', 'cross-site'])('refuses reads from a %s page', async (site) => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const headers = { 'sec-fetch-site': site }
   expect((await ann.ask('GET', 'audit', { headers })).status).toBe(403)
 })
 
-test('owners cannot reset their own sign-in, which would end before they see the link', async () => {
+test('owners cannot reset their own sign-in, as their session would end before they see the link', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app, { name: 'ann' })
   const { status, json } = await ann.ask('POST', 'operators/reset', { json: { name: 'ann' } })

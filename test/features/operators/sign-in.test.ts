@@ -118,7 +118,7 @@ test('every failed sign-in gets the same response', async () => {
   expect(bodies[0]).toStartWith('[401,{"code":"invalid_credentials"')
 })
 
-test('20 wrong codes lock sign-in for a known or unknown name, but for no other', async () => {
+test('20 wrong codes lock sign-in for that name, known or unknown, but for no other', async () => {
   await using app = await createTestApp()
   const [ann, bob] = [await signInOperator(app), await signInOperator(app, { name: 'bob' })]
   app.clock.advance(MINUTE)

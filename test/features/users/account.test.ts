@@ -26,7 +26,7 @@ test('a new account gets an e-mail in its language, whose link confirms the addr
   expect([again.status, again.json.message]).toEqual([200, 'The address is already confirmed.'])
 })
 
-test('links use the deep link of the app if there is one, never the Host of a request', async () => {
+test('e-mails link to the app’s deep link if there is one, and never to the Host of a request', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url, APP_LINK_URL: 'myapp://open/' })
   await app.register('ann@example.com', { host: 'evil.example' })
@@ -66,7 +66,7 @@ test(`a reset request gets the same response for any address; its link works onc
   expect((await post(app, 'password/v1/reset', { token, newPassword: NEW_PASSWORD })).status).toBe(
     401,
   )
-  // 73: ends all sessions, invalidates the old password at once and verifies the address.
+  // Fault 73: the reset ends all sessions, invalidates the old password at once and verifies the address.
   expect((await app.ask('GET', '/api/user/profile/v1', { token: accessToken })).status).toBe(401)
   expect((await post(app, 'refresh/v1', { refreshToken })).status).toBe(401)
   expect((await login(app, 'ann@example.com', PASSWORD)).status).toBe(401)

@@ -122,7 +122,7 @@ test('refuses notifications that Apple did not sign for this app', async () => {
   expect((await app.ask('POST', '/api/auth/social/v1', social)).status).toBe(401)
 })
 
-test('refuses every notification without client ids', async () => {
+test('refuses every notification if no client ids are set', async () => {
   using idp = await startIdentityProvider()
   idp.providers.apple.clientIds = []
   await using app = await createTestApp({}, idp)

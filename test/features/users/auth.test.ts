@@ -40,7 +40,7 @@ test('20 parallel registrations of one address create one account and return 19 
   expect(await app.services.db.read.$count(users)).toBe(1)
 })
 
-test(`an unknown address and a wrong password get the same answer ${fault(59)}`, async () => {
+test(`an unknown address and a wrong password get the same response ${fault(59)}`, async () => {
   await using app = await createTestApp()
   await app.register('known@example.com')
   const wrong = await signIn(app, 'known@example.com', 'not the password')

@@ -16,8 +16,8 @@ const PROVIDERS = [
   ['oidc', { email: 'ann@acme.test', email_verified: true }],
 ] as const
 
-/** Ways in which an account with an unverified address comes about. */
-const WAYS: Record<string, (app: TestApp, email: string) => Promise<string>> = {
+/** Every way to create an account with an unverified address. */
+const CREATORS: Record<string, (app: TestApp, email: string) => Promise<string>> = {
   'a registration': async (app, email) => (await app.register(email)).user._id,
   'a guest who registered': async (app, email) => {
     const { accessToken: token } = await startGuest(app)
@@ -48,7 +48,7 @@ describe('the owner of an unverified address takes over its account', () => {
     expect(again.json.response.user._id).toBe(user._id)
   })
 
-  test.each(Object.entries(WAYS))('that %s created', async (_name, create) => {
+  test.each(Object.entries(CREATORS))('that %s created', async (_name, create) => {
     using idp = await startIdentityProvider()
     await using app = await createApp({}, idp)
     const id = await create(app, GMAIL)
@@ -76,7 +76,7 @@ describe('the owner of an unverified address takes over its account', () => {
   })
 })
 
-test('a provider that owns the address removes what a stranger has set on its account', async () => {
+test('a sign-in with a provider that owns the address removes a stranger’s sessions and sign-in methods', async () => {
   using idp = await startIdentityProvider()
   await using app = await createApp({}, idp)
   const stranger = await app.register(GMAIL)
@@ -103,7 +103,7 @@ test('a provider that owns the address removes what a stranger has set on its ac
   expect(left).toEqual([{ provider: 'google' }])
 })
 
-test('a provider that does not own the address takes over no account, but the signed-in user’s is linked', async () => {
+test('a provider that does not own the address is linked only to the signed-in user’s account', async () => {
   using idp = await startIdentityProvider()
   await using app = await createApp({}, idp)
   const { user, accessToken } = await app.register('ann@example.com')

@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => identityProvider[Symbol.dispose]())
 
 describe('an address that an identity provider reports as verified', () => {
-  test.each(LOOKALIKES)('does not open an account by its spelling %j', async (email) => {
+  test.each(LOOKALIKES)('does not open the account that it resembles: %j', async (email) => {
     expect(isNormalAddress(email)).toBe(false)
     const { providers, openId } = identityProvider
     await using app = await createTestApp(openId, { providers })
@@ -58,7 +58,7 @@ describe('an address that an identity provider reports as verified', () => {
     'ann@xn--exmple-cua.test',
     'ann@straße.test',
     '用户@例え.test',
-  ])('counts as verified in its spelling %j', (email) => {
+  ])('counts as verified: %j', (email) => {
     expect(isNormalAddress(email)).toBe(true)
   })
 })

@@ -94,7 +94,7 @@ test('setting a password by e-mail removes the delays after wrong passwords', as
   expect((await login(app, NEW_PASSWORD)).status).toBe(200)
 })
 
-test('two-factor is set up only while it is off, and turned off only while it is on', async () => {
+test('two-factor can be set up only while it is off, and turned off only while it is on', async () => {
   await using app = await createTestApp()
   const { accessToken: token, user } = await app.register(EMAIL)
   const setUp = () => app.ask('POST', TWO_FACTOR, { token, json: { password: PASSWORD } })

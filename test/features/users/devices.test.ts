@@ -75,7 +75,7 @@ test('remembers the 20 devices on which a user signed in most recently', async (
     app.clock.advance(1_000)
     const json = { email: EMAIL, password: PASSWORD }
     await app.ask('POST', '/api/auth/login/v1', { json, headers: { device } })
-    return (await users.devices.known(user._id)).map((one) => one.device).toSorted()
+    return (await users.devices.listKnown(user._id)).map(({ device }) => device).toSorted()
   }
   const old = Array.from({ length: 400 }, (_, at) => `old ${at}`)
   expect(await signIn('second')).toEqual([...old.slice(-18), 'first', 'second'].toSorted())

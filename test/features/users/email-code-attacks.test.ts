@@ -6,26 +6,26 @@ const FORGOT_PATH = '/api/auth/password/v1/forgot'
 
 describe('floods are limited', () => {
   test('four requests for one address in an hour, but not its password resets', async () => {
-    await using it = await startEmailCodes()
-    for (let at = 0; at < 3; at++) expect((await it.request()).status).toBe(200)
-    expect((await it.request()).status).toBe(429)
-    expect((await it.request('unknown@example.com')).status).toBe(200)
-    expect((await it.app.ask('POST', FORGOT_PATH, { json: { email: EMAIL } })).status).toBe(200)
-    it.app.clock.advance(60 * MINUTE)
-    expect((await it.request()).status).toBe(200)
+    await using setup = await startEmailCodes()
+    for (let at = 0; at < 3; at++) expect((await setup.request()).status).toBe(200)
+    expect((await setup.request()).status).toBe(429)
+    expect((await setup.request('unknown@example.com')).status).toBe(200)
+    expect((await setup.app.ask('POST', FORGOT_PATH, { json: { email: EMAIL } })).status).toBe(200)
+    setup.app.clock.advance(60 * MINUTE)
+    expect((await setup.request()).status).toBe(200)
   })
 
   test('a code that was used does not count', async () => {
-    await using it = await startEmailCodes()
+    await using setup = await startEmailCodes()
     for (let at = 0; at < 5; at++) {
-      const { requestToken, code } = await it.code()
-      expect((await it.verify(requestToken, code)).status).toBe(200)
+      const { requestToken, code } = await setup.code()
+      expect((await setup.verify(requestToken, code)).status).toBe(200)
     }
   })
 
   test('eleven requests for one address, at most three from each network', async () => {
-    await using it = await startEmailCodes()
-    const { emailCodes } = it.app.services.users
+    await using setup = await startEmailCodes()
+    const { emailCodes } = setup.app.services.users
     const from = (ip: string) => ({ ip, device: { name: '' } })
     const requests = Array.from({ length: 11 }, (_, at) => `198.51.100.${Math.floor(at / 3)}`)
     for (const ip of requests.slice(0, 10)) await emailCodes.request(EMAIL, 'en', from(ip))
@@ -33,36 +33,36 @@ describe('floods are limited', () => {
   })
 
   test('requests from one network', async () => {
-    await using it = await startEmailCodes()
+    await using setup = await startEmailCodes()
     const statuses = new Set<number>()
-    for (let at = 0; at < 31; at++) statuses.add((await it.request(`u${at}@example.com`)).status)
+    for (let at = 0; at < 31; at++) statuses.add((await setup.request(`u${at}@example.com`)).status)
     expect([...statuses]).toEqual([200, 429])
   })
 
   test('more than twenty wrong codes for an address in a day', async () => {
-    await using it = await startEmailCodes({ TRUSTED_PROXIES: '0.0.0.0/0' })
+    await using setup = await startEmailCodes({ TRUSTED_PROXIES: '0.0.0.0/0' })
     const statuses: number[] = []
     for (let hour = 0; hour < 5; hour++) {
-      const { requestToken, code } = await it.code()
+      const { requestToken, code } = await setup.code()
       for (let at = 0; at < 5; at++)
-        statuses.push((await it.verify(requestToken, otherCode(code))).status)
-      it.app.clock.advance(60 * MINUTE)
+        statuses.push((await setup.verify(requestToken, otherCode(code))).status)
+      setup.app.clock.advance(60 * MINUTE)
     }
     expect(statuses).toEqual([...Array(20).fill(401), ...Array(5).fill(429)])
-    const { requestToken, code } = await it.code()
-    expect((await it.verify(requestToken, code)).status).toBe(429)
-    it.app.clock.advance(20 * 60 * MINUTE)
-    const next = await it.code()
-    expect((await it.verify(next.requestToken, next.code)).status).toBe(200)
+    const { requestToken, code } = await setup.code()
+    expect((await setup.verify(requestToken, code)).status).toBe(429)
+    setup.app.clock.advance(20 * 60 * MINUTE)
+    const next = await setup.code()
+    expect((await setup.verify(next.requestToken, next.code)).status).toBe(200)
   })
 })
 
 describe('a stranger learns nothing', () => {
   test('from the response, which is the same for unknown addresses', async () => {
-    await using it = await startEmailCodes()
-    await it.app.register(EMAIL)
-    const known = await it.request(EMAIL)
-    const unknown = await it.request('unknown@example.com')
+    await using setup = await startEmailCodes()
+    await setup.app.register(EMAIL)
+    const known = await setup.request(EMAIL)
+    const unknown = await setup.request('unknown@example.com')
     const shape = ({ status, json }: typeof known) => ({
       status,
       members: Object.keys(json.response),
@@ -73,41 +73,41 @@ describe('a stranger learns nothing', () => {
   })
 
   test('from the work before the response, which is the same for unknown addresses', async () => {
-    await using it = await startEmailCodes({ SIGN_UP: 'off' })
-    it.app.services.users.outbox.deliverWith(async () => {})
-    const { db } = it.app.services
+    await using setup = await startEmailCodes({ SIGN_UP: 'off' })
+    setup.app.services.users.outbox.deliverWith(async () => {})
+    const { db } = setup.app.services
     const rows = async () => [
       await db.read.$count(db.tables.oneTimeTokens),
       await db.read.$count(db.tables.limits),
     ]
-    await it.request('known@example.com')
+    await setup.request('known@example.com')
     const before = await rows()
-    await it.request('unknown@example.com')
+    await setup.request('unknown@example.com')
     const [tokens = 0, limits = 0] = before
-    // The counter of the network exists already.
+    // The network's counter already exists.
     expect(await rows()).toEqual([tokens + 1, limits + 2])
   })
 
   test('from the log', async () => {
-    await using it = await startEmailCodes({ LOG_LEVEL: 'debug' })
-    const { requestToken, code } = await it.code()
-    await it.verify(requestToken, code)
-    await it.app.logged({ route: CODE_PATH })
-    await it.app.ask('GET', '/health')
-    await it.app.logged({ route: '/health' })
-    const log = it.app.lines.join('')
+    await using setup = await startEmailCodes({ LOG_LEVEL: 'debug' })
+    const { requestToken, code } = await setup.code()
+    await setup.verify(requestToken, code)
+    await setup.app.logged({ route: CODE_PATH })
+    await setup.app.ask('GET', '/health')
+    await setup.app.logged({ route: '/health' })
+    const log = setup.app.lines.join('')
     expect(log).not.toContain(requestToken)
     expect(log).not.toContain(EMAIL)
     expect(log).not.toMatch(new RegExp(`\\b${code}\\b`))
   })
 
   test('from the database, which has neither the code nor the token', async () => {
-    await using it = await startEmailCodes()
-    it.smtp.state.failing = true
-    const { json } = await it.request()
+    await using setup = await startEmailCodes()
+    setup.smtp.state.failing = true
+    const { json } = await setup.request()
     const { requestToken } = json.response
-    const code = it.app.services.users.emailCodes.deriveCode(requestToken)
-    const { db } = it.app.services
+    const code = setup.app.services.users.emailCodes.deriveCode(requestToken)
+    const { db } = setup.app.services
     const stored = JSON.stringify([
       await db.read.select().from(db.tables.oneTimeTokens),
       await db.read.select().from(db.tables.outbox),

@@ -4,9 +4,9 @@ import { typeCommand } from '../../support/commands.ts'
 import { RESET, startMailApp, VERIFY } from '../../support/emails.ts'
 import { signInOperator } from '../../support/operator.ts'
 
-test('sends a test e-mail of the draft, and of what is published', async () => {
-  await using it = await startMailApp()
-  const { app, smtp } = it
+test('sends test e-mails of the draft and of the current texts', async () => {
+  await using setup = await startMailApp()
+  const { app, smtp } = setup
   const ann = await signInOperator(app, { role: 'operator' })
   const to = { kind: 'verify-email', language: 'de', email: 'me@example.com' }
   const sent = await ann.ask('POST', 'emails/test', { json: { ...to, content: VERIFY } })
@@ -25,8 +25,8 @@ test('sends a test e-mail of the draft, and of what is published', async () => {
 })
 
 test('a test e-mail is refused with the reason', async () => {
-  await using it = await startMailApp()
-  const { app, smtp } = it
+  await using setup = await startMailApp()
+  const { app, smtp } = setup
   const ann = await signInOperator(app)
   const reader = await signInOperator(app, { name: 'rob', role: 'reader' })
   const to = { kind: 'verify-email', email: 'me@example.com' }
@@ -46,19 +46,19 @@ test('a test e-mail is refused with the reason', async () => {
 })
 
 test('an operator can send 20 test e-mails per hour', async () => {
-  await using it = await startMailApp({ RATE_LIMITS: 'on' })
-  const ann = await signInOperator(it.app)
+  await using setup = await startMailApp({ RATE_LIMITS: 'on' })
+  const ann = await signInOperator(setup.app)
   const ask = (nth: number) =>
     ann.ask('POST', 'emails/test', { json: { kind: 'invitation', email: `me${nth}@example.com` } })
   for (let nth = 0; nth < 20; nth++) expect((await ask(nth)).status).toBe(200)
   expect((await ask(20)).status).toBe(429)
-  it.app.clock.advance(60 * 60_000 + 1)
+  setup.app.clock.advance(60 * 60_000 + 1)
   expect((await ask(21)).status).toBe(200)
 })
 
-test('the console publishes on the version that was edited, previews drafts, and lists versions', async () => {
-  await using it = await startMailApp()
-  const ann = await signInOperator(it.app)
+test('the console publishes changes to the latest version only, previews drafts, and lists versions', async () => {
+  await using setup = await startMailApp()
+  const ann = await signInOperator(setup.app)
   const publish = (base: number, content: unknown) =>
     ann.ask('POST', 'emails/publish', { json: { base, note: 'Nicer', content } })
   expect((await ann.read('emails')).content).toEqual({})
@@ -80,8 +80,8 @@ test('the console publishes on the version that was edited, previews drafts, and
 })
 
 test('commands print, publish and roll back the texts', async () => {
-  await using it = await startMailApp()
-  const { app } = it
+  await using setup = await startMailApp()
+  const { app } = setup
   const all = (await typeCommand(app, 'emails get')).printed
   const file = join(app.services.config.dataDir, 'emails.json')
   const publish = async (content: string) => {
@@ -94,5 +94,5 @@ test('commands print, publish and roll back the texts', async () => {
   const history = await typeCommand(app, 'emails get', [], { history: true })
   expect(history.printed).toContain('From a file')
   expect((await typeCommand(app, 'emails rollback', ['1'])).printed).toBe('Published as version 4.')
-  expect((await it.emails.readLive()).content).toEqual({})
+  expect((await setup.emails.readLive()).content).toEqual({})
 })

@@ -20,8 +20,8 @@ async function refusalOf(work: Promise<unknown>): Promise<Record<string, string>
 }
 
 test('a published German text reaches a German user with a working link, and a rollback ends it', async () => {
-  await using it = await startMailApp()
-  const { app, smtp, emails } = it
+  await using setup = await startMailApp()
+  const { app, smtp, emails } = setup
   const builtInText = 'Der Link gilt 24 Stunden. Hast du kein Konto angelegt'
   await app.register('first@example.com', GERMAN)
   expect((await smtp.next('first@example.com')).text).toContain(builtInText)
@@ -48,24 +48,24 @@ test('a published German text reaches a German user with a working link, and a r
 })
 
 test('without a publication, the subject and the text are the built-in ones', async () => {
-  await using it = await startMailApp()
+  await using setup = await startMailApp()
   const message = { mail: 'email-changed', locale: 'en', detail: 'new@example.com' } as const
-  const { subject, text } = await it.emails.render(message)
+  const { subject, text } = await setup.emails.render(message)
   expect(subject).toBe('Sunrise: Your e-mail address was changed')
   expect(text).toBe(
     'Your account now uses the address new@example.com. If you did not change it, reply to this e-mail right away.\n\nSunrise\n',
   )
   const page = 'https://api.example.com/auth/reset?token=x'
   const links = { link: 'sunrise://reset?token=x', page }
-  const reset = await it.emails.render({ mail: 'reset-password', locale: 'de-CH', ...links })
+  const reset = await setup.emails.render({ mail: 'reset-password', locale: 'de-CH', ...links })
   expect(reset.text).toBe(
     `Jemand, hoffentlich du, hat ein neues Passwort angefordert. Der Link gilt 30 Minuten. Warst du es nicht, musst du nichts tun.\n\nPasswort wählen:\nsunrise://reset?token=x\n\nIm Browser:\n${page}\n\nSunrise\n`,
   )
 })
 
 test('a name cannot add markup, and is left out until its user has proven the address', async () => {
-  await using it = await startMailApp()
-  const { app, smtp, emails } = it
+  await using setup = await startMailApp()
+  const { app, smtp, emails } = setup
   await emails.publish(RESET)
   const { user } = await app.register('ann@example.com')
   await smtp.next('ann@example.com')
@@ -87,8 +87,8 @@ test('a name cannot add markup, and is left out until its user has proven the ad
 })
 
 test('notices and codes name their user only at a proven address', async () => {
-  await using it = await startMailApp()
-  const { app, smtp, emails } = it
+  await using setup = await startMailApp()
+  const { app, smtp, emails } = setup
   await emails.publish({ 'new-device': { subject: 'Hello {name}', text: '{device}' } })
   const { user } = await app.register('ann@example.com')
   await smtp.next('ann@example.com')
@@ -98,12 +98,12 @@ test('notices and codes name their user only at a proven address', async () => {
     await app.ask('POST', '/api/auth/login/v1', { json, headers: { device } })
     return (await smtp.next('ann@example.com')).subject
   }
-  const { mailFor } = app.services.users.emailCodes
+  const { buildMail } = app.services.users.emailCodes
   const code = { email: 'ann@example.com', locale: 'en', code: '1', until: Number.MAX_VALUE }
-  expect(await mailFor(code)).toMatchObject({ name: '' })
+  expect(await buildMail(code)).toMatchObject({ name: '' })
   expect(await signInOn('Pixel 9')).toBe('Hello')
   await app.verifyEmail('ann@example.com')
-  expect(await mailFor(code)).toMatchObject({ name: 'Ann' })
+  expect(await buildMail(code)).toMatchObject({ name: 'Ann' })
   expect(await signInOn('Pixel 10')).toBe('Hello Ann')
 })
 
@@ -124,14 +124,14 @@ const REFUSED: [string, object, Record<string, string>][] = [
     },
   ],
   [
-    'a link without a button or a place',
+    'an e-mail with neither a button nor {link}',
     { 'reset-password': { subject: { fr: 'Mot de passe' }, text: { fr: 'Bonjour' } } },
     { 'emails.reset-password.button.fr': 'is required, unless the text contains {link}' },
   ],
   [
-    'a button without a link',
+    'a button in an e-mail without a link',
     { 'email-changed': { subject: 'A', text: 'B', button: 'C' } },
-    { 'emails.email-changed.button.en': 'has no link, so leave it out' },
+    { 'emails.email-changed.button.en': 'must be empty, because this e-mail has no link' },
   ],
   [
     'a link in the subject',
@@ -142,7 +142,7 @@ const REFUSED: [string, object, Record<string, string>][] = [
     },
   ],
   [
-    'a language with a text only',
+    'a language with a text but no subject',
     { 'email-changed': { subject: { en: 'A' }, text: { en: 'B', de: 'B' } } },
     { 'emails.email-changed.subject.de': 'is required' },
   ],
@@ -171,20 +171,20 @@ const REFUSED: [string, object, Record<string, string>][] = [
 test.each(REFUSED)(
   'refuses %s, naming e-mail, language and placeholder',
   async (_what, content, expected) => {
-    await using it = await startMailApp()
-    expect(await refusalOf(it.emails.publish(content))).toEqual(expected)
-    expect(await it.emails.readLive()).toEqual({ version: 0, content: {} })
+    await using setup = await startMailApp()
+    expect(await refusalOf(setup.emails.publish(content))).toEqual(expected)
+    expect(await setup.emails.readLive()).toEqual({ version: 0, content: {} })
   },
 )
 
-test('the built-in texts pass the check of published ones', async () => {
-  await using it = await startMailApp()
-  const { content } = await it.emails.publish(builtIn.texts)
+test('the built-in texts pass the validation of published texts', async () => {
+  await using setup = await startMailApp()
+  const { content } = await setup.emails.publish(builtIn.texts)
   expect(content).toEqual(builtIn.texts)
 })
 
 test('the frame is around every e-mail, in the HTML and in the text part', async () => {
-  await using it = await startMailApp()
+  await using setup = await startMailApp()
   const frame = {
     appName: 'Sun & Moon',
     logoUrl: 'https://cdn.example.com/logo.png?a=1&b=2',
@@ -192,9 +192,9 @@ test('the frame is around every e-mail, in the HTML and in the text part', async
     footer: { en: 'Sun GmbH\nBerlin', de: '{app} GmbH' },
     browserLink: { fr: 'Ouvrir dans le navigateur' },
   }
-  await it.emails.publish({ frame })
+  await setup.emails.publish({ frame })
   const links = { link: 'sun://x', page: 'https://api.example.com/x' }
-  const mail = await it.emails.render({ mail: 'verify-email', locale: 'en', ...links })
+  const mail = await setup.emails.render({ mail: 'verify-email', locale: 'en', ...links })
   expect(mail.subject).toBe('Sun & Moon: Confirm your e-mail address')
   expect(mail.text).toEndWith('\n\nSun & Moon\n\nSun GmbH\nBerlin\n')
   expect(mail.html).toContain(
@@ -203,39 +203,44 @@ test('the frame is around every e-mail, in the HTML and in the text part', async
   expect(mail.html).toContain('background:#FFD400;color:#15181b')
   expect(mail.html).toContain('Sun GmbH<br>Berlin')
   expect(mail.html).toContain('prefers-color-scheme: dark')
-  const german = await it.emails.render({ mail: 'verify-email', locale: 'de', ...links })
+  const german = await setup.emails.render({ mail: 'verify-email', locale: 'de', ...links })
   expect(german.html).toContain('Sun &amp; Moon GmbH')
-  await it.emails.publish({ frame: { accentColor: '#102030', alwaysLight: true } })
-  const light = await it.emails.render({ mail: 'verify-email', locale: 'en', ...links })
+  await setup.emails.publish({ frame: { accentColor: '#102030', alwaysLight: true } })
+  const light = await setup.emails.render({ mail: 'verify-email', locale: 'en', ...links })
   expect(light.html).toContain('background:#102030;color:#ffffff')
   expect(light.html).not.toContain('dark')
 })
 
 test('a user gets the best published language, else the built-in one, else English', async () => {
-  await using it = await startMailApp()
+  await using setup = await startMailApp()
   const texts = { en: 'English', 'pt-BR': 'Português' }
-  await it.emails.publish({ 'email-changed': { subject: texts, text: texts } })
+  await setup.emails.publish({ 'email-changed': { subject: texts, text: texts } })
   const subjectIn = async (locale: string) =>
-    (await it.emails.render({ mail: 'email-changed', locale })).subject
+    (await setup.emails.render({ mail: 'email-changed', locale })).subject
   expect(await subjectIn('pt-PT')).toBe('Português')
   expect(await subjectIn('de-AT')).toBe('Sunrise: Deine E-Mail-Adresse wurde geändert')
   for (const locale of ['en-GB', 'ja', 'xx', '']) expect(await subjectIn(locale)).toBe('English')
   const others = { de: 'Deutsch' }
-  await it.emails.publish({ 'email-changed': { subject: others, text: others } })
+  await setup.emails.publish({ 'email-changed': { subject: others, text: others } })
   expect(await subjectIn('de-AT')).toBe('Deutsch')
   expect(await subjectIn('ja')).toBe('Sunrise: Your e-mail address was changed')
 })
 
-test('the link is in every e-mail, also where only the text names it or nothing does', async () => {
-  await using it = await startMailApp()
-  await it.emails.publish(RESET)
+test('an e-mail contains its link even if it has no button, or neither a button nor {link}', async () => {
+  await using setup = await startMailApp()
+  await setup.emails.publish(RESET)
   const link = 'https://api.example.com/auth/reset?token=x&y=1'
-  const named = await it.emails.render({ mail: 'reset-password', locale: 'en', link, name: 'Ann' })
+  const named = await setup.emails.render({
+    mail: 'reset-password',
+    locale: 'en',
+    link,
+    name: 'Ann',
+  })
   expect(named.text).toBe(`Hello Ann,\n\nopen ${link} within 30 minutes.\n\nSunrise\n`)
   expect(named.html.split('token=x&amp;y=1"')).toHaveLength(2)
   const unnamed = { 'reset-password': { subject: 'A', text: 'B' } }
   const message = { mail: 'reset-password', locale: 'en', link } as const
-  const { text, html } = await it.emails.render(message, unnamed)
+  const { text, html } = await setup.emails.render(message, unnamed)
   expect(text).toContain(link)
   expect(html).toContain('href="https://api.example.com/auth/reset?token=x&amp;y=1"')
 })

@@ -15,7 +15,7 @@ describe('a guest who signs in to an existing account', () => {
     const guest = await startGuest(app)
     const signedIn = await app.ask('POST', FIRST_STEP, { json: LOGIN, token: guest.token })
     expect(signedIn.json.response.user._id).toBe(ann.user._id)
-    expect(await belongings(app, signedIn.json.response.accessToken)).toEqual(['notes.txt', 'pro'])
+    expect(await readAssets(app, signedIn.json.response.accessToken)).toEqual(['notes.txt', 'pro'])
     expect(await isSignedIn(app, guest.token)).toBe(false)
   })
 
@@ -25,7 +25,7 @@ describe('a guest who signs in to an existing account', () => {
     const guest = await startGuest(app)
     const json = { ...LOGIN, password: 'not this one' }
     expect((await app.ask('POST', FIRST_STEP, { json, token: guest.token })).status).toBe(401)
-    expect(await belongings(app, guest.token)).toEqual(['notes.txt', 'pro'])
+    expect(await readAssets(app, guest.token)).toEqual(['notes.txt', 'pro'])
   })
 
   test.each(['first', 'second'])(
@@ -40,11 +40,11 @@ describe('a guest who signs in to an existing account', () => {
       const { challengeToken } = challenge.json.response
       const wrong = { challengeToken, code: '000000' }
       expect((await app.ask('POST', SECOND_STEP, { json: wrong, ...second })).status).toBe(401)
-      expect(await belongings(app, guest.token)).toEqual(['notes.txt', 'pro'])
+      expect(await readAssets(app, guest.token)).toEqual(['notes.txt', 'pro'])
       const json = { challengeToken, code: await ann.code() }
       const passed = await app.ask('POST', SECOND_STEP, { json, ...second })
       expect(passed.json.response.user._id).toBe(ann.user._id)
-      expect(await belongings(app, passed.json.response.accessToken)).toEqual(['notes.txt', 'pro'])
+      expect(await readAssets(app, passed.json.response.accessToken)).toEqual(['notes.txt', 'pro'])
       expect(await isSignedIn(app, guest.token)).toBe(false)
     },
   )
@@ -63,10 +63,10 @@ describe('a guest who signs in to an existing account', () => {
     const ann = await withTwoFactor(app, registered)
     const guest = await startGuest(app)
     const { challengeToken } = await social(guest.token)
-    expect(await belongings(app, guest.token)).toEqual(['notes.txt', 'pro'])
+    expect(await readAssets(app, guest.token)).toEqual(['notes.txt', 'pro'])
     const json = { challengeToken, code: await ann.code() }
     const passed = await app.ask('POST', SECOND_STEP, { json })
-    expect(await belongings(app, passed.json.response.accessToken)).toEqual(['notes.txt', 'pro'])
+    expect(await readAssets(app, passed.json.response.accessToken)).toEqual(['notes.txt', 'pro'])
   })
 })
 
@@ -115,7 +115,7 @@ async function startGuest(app: TestApp) {
 }
 
 /** The names of a user's files and the ids of the user's entitlements. */
-async function belongings(app: TestApp, token: string): Promise<string[]> {
+async function readAssets(app: TestApp, token: string): Promise<string[]> {
   const files = await app.ask('GET', '/api/user/attachments/v1', { token })
   const paid = await app.ask('GET', '/api/user/subscription/v1', { token })
   return [

@@ -65,7 +65,7 @@ test('links accounts only by an address that both sides have verified', async ()
 })
 
 const HASH = new Bun.CryptoHasher('sha256').update('n-1').digest('hex')
-/** The nonces in an id token and of the app, and the responses without and with `SOCIAL_NONCE=required`. */
+/** The nonces of the id token and of the app, and the responses without and with `SOCIAL_NONCE=required`. */
 const NONCES = [
   ['google', { nonce: 'n-1' }, 'n-1', 200, 200],
   ['google', { nonce: HASH }, 'n-1', 200, 200],
@@ -97,7 +97,7 @@ const NONCES = [
 ] as const
 
 test.each(['optional', 'required'])(
-  'the nonces of the app and the id token must agree where they are %s',
+  'the nonces of the app and the id token must match when they are %s',
   async (SOCIAL_NONCE) => {
     using idp = await startIdentityProvider()
     await using app = await createTestApp({ ...idp.openId, SOCIAL_NONCE }, idp)

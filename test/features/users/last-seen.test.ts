@@ -48,7 +48,7 @@ test('a sign-in and the first refresh of a day record when the user was seen', a
   expect([lastSeenAt, updatedAt]).toEqual([NEW_DAY, at('10:00')])
 })
 
-test('a new platform is recorded at once, and an unknown one keeps the old', async () => {
+test('a new platform is recorded immediately, and an unknown one does not replace it', async () => {
   await using app = await createTestApp()
   const { user, refreshToken } = await app.register('ann@example.com', { 'app-platform': 'ios' })
   const second = await refresh(app, refreshToken, { 'app-platform': 'android' })

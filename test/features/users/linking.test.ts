@@ -37,7 +37,7 @@ const CLAIMS: [string, 'google' | 'oidc', Record<string, unknown>, boolean][] = 
 ]
 
 test.each(CLAIMS)(
-  'an account is linked by an address %s, by %s: %#',
+  'links an account by an address %s, from %s, only if the provider owns it: %#',
   async (_name, provider, claims, isLinked) => {
     using idp = await startIdentityProvider()
     await using app = await createTestApp(idp.openId, idp)
@@ -90,7 +90,7 @@ test('notifies the owner about a linked provider; a reset undoes a stranger’s 
   expect((await app.ask('POST', '/api/auth/login/v1', { json: login })).status).toBe(401)
 })
 
-test('the owner of an address that Google does not own can take it back by e-mail', async () => {
+test('the owner of an address that Google does not own can reclaim it by e-mail', async () => {
   using idp = await startIdentityProvider()
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url }, idp)
@@ -98,7 +98,7 @@ test('the owner of an address that Google does not own can take it back by e-mai
   expect(stranger.user.emailVerified).toBe(false)
   expect((await smtp.next(ANN.email)).text.replace(/\s+/g, ' ')).toContain('do not confirm')
   await resetByMail(app, smtp, ANN.email)
-  expect(await findIdByEmail(app, await idp.mint('google', ANN))).not.toBe(stranger.user._id)
+  expect(await signInForId(app, await idp.mint('google', ANN))).not.toBe(stranger.user._id)
 })
 
 /** Links of an account with a verified address, and whether a reset by e-mail removes them. */
@@ -120,7 +120,7 @@ test.each(LINKS)(
     await using smtp = await startSmtp()
     await using app = await createTestApp({ ...idp.openId, SMTP_URL: smtp.url }, idp)
     const claims = { ...ANN, email: linked }
-    const stranger = await findIdByEmail(app, await idp.mint(provider, claims), provider)
+    const stranger = await signInForId(app, await idp.mint(provider, claims), provider)
     const { db } = app.services
     const { users } = db.tables
     await db.write(async (tx) => {
@@ -129,7 +129,7 @@ test.each(LINKS)(
       await tx.update(users).set(changes).where(eq(users.id, stranger))
     })
     await resetByMail(app, smtp, email)
-    const again = await findIdByEmail(app, await idp.mint(provider, claims), provider)
+    const again = await signInForId(app, await idp.mint(provider, claims), provider)
     expect(again !== stranger).toBe(isRemoved)
   },
 )
@@ -160,7 +160,7 @@ test('Google links a Workspace address again after a reset by e-mail', async () 
   const owner = (await social(app, await idp.mint('google', claims))).json.response
   expect(owner.user.emailVerified).toBe(true)
   await resetByMail(app, smtp, ANN.email)
-  expect(await findIdByEmail(app, await idp.mint('google', claims))).toBe(owner.user._id)
+  expect(await signInForId(app, await idp.mint('google', claims))).toBe(owner.user._id)
 })
 
 test('limits refused id tokens per IP address, but not valid ones or provider outages', async () => {
@@ -194,7 +194,7 @@ async function resetByMail(app: TestApp, smtp: Smtp, email: string) {
   expect((await app.ask('POST', '/api/auth/login/v1', login)).status).toBe(200)
 }
 
-async function findIdByEmail(app: TestApp, idToken: string, provider = 'google'): Promise<string> {
+async function signInForId(app: TestApp, idToken: string, provider = 'google'): Promise<string> {
   const signedIn = await social(app, idToken, undefined, provider)
   expect(signedIn.status).toBe(200)
   return signedIn.json.response.user._id

@@ -40,7 +40,7 @@ test('a backlog is sent over a few connections', async () => {
   expect(smtp.state.connections - before).toBeLessThanOrEqual(SENDERS)
 })
 
-test('resets are sent before confirmations, and those before notices', async () => {
+test('sends resets before confirmations, and confirmations before notices', async () => {
   await using smtp = await startSmtp()
   await using app = await createMailApp(smtp.url)
   smtp.state.failing = true
@@ -104,7 +104,7 @@ test.each([
   ['our sender permanently', 'no-reply', 550, ''],
   ['our sender as malformed', 'no-reply', 553, '5.1.3 '],
   ['our sender at the recipient', 'ann', 554, '5.7.1 '],
-  ['everything above its limit of a day', 'ann', 550, '5.4.5 '],
+  ['everything above its daily limit', 'ann', 550, '5.4.5 '],
 ])('retries an e-mail when the server refuses %s', async (_what, mailbox, code, status) => {
   await using smtp = await startSmtp()
   await using app = await createMailApp(smtp.url)

@@ -5,7 +5,7 @@ import { type OperatorBrowser, signInOperator } from '../../support/operator.ts'
 
 const EMAIL = 'bob@example.com'
 
-test('operators read each other’s notes, the newest first', async () => {
+test('operators read each other’s notes, newest first', async () => {
   await using app = await createTestApp()
   const { path, user, ann } = await startWithUser(app)
   const reader = await signInOperator(app, { name: 'rob', role: 'reader' })
@@ -22,7 +22,7 @@ test('operators read each other’s notes, the newest first', async () => {
   expect(await app.services.exportData(user._id)).toMatchObject({ notes })
 })
 
-test('a note from the command line must not be too long either', async () => {
+test('the maximum length also applies to notes from the command line', async () => {
   await using app = await createTestApp()
   await startWithUser(app)
   await expect(typeCommand(app, 'user note', [EMAIL, 'x'.repeat(2_001)])).rejects.toMatchObject({
@@ -30,7 +30,7 @@ test('a note from the command line must not be too long either', async () => {
   })
 })
 
-test('a deleted note is gone, and only from the user that it belongs to', async () => {
+test('deletes a note, but only of the user that it belongs to', async () => {
   await using app = await createTestApp()
   const { path, ann } = await startWithUser(app)
   const other = await startWithUser(app, 'eve@example.com', ann)
@@ -54,7 +54,7 @@ test('refuses an empty note, one that is too long, and the 101st', async () => {
   expect((await add('One more')).status).toBe(409)
 })
 
-test('a guest’s notes go to the account that the guest signs in to', async () => {
+test('a guest’s notes move to the account that the guest signs in to', async () => {
   await using app = await createTestApp()
   const { path, ann } = await startWithUser(app)
   const guest = (await app.ask('POST', '/api/auth/guest/v1', { json: {} })).json.response

@@ -10,7 +10,7 @@ const PATH = '/api/auth/social/v1'
 const ANN = { sub: 'o-1', email: 'ann@acme.test', email_verified: true, name: 'Ann' }
 const OTHER = 'com.example.other'
 
-/** A host that redirects, and records requests that followed. */
+/** A host that redirects, and counts the requests that follow the redirect. */
 const stray = { requests: 0 }
 const strayHost = Bun.serve({
   port: 0,
@@ -51,7 +51,7 @@ test('signs in with the OpenID Connect provider and unlinks it', async () => {
   // The address is verified, so the user can still sign in with a code.
   const unlinked = await app.ask('DELETE', `${PATH}?provider=oidc`, { token })
   expect(unlinked.status).toBe(200)
-  expect(await findIdByEmail(app, await idp.mint('oidc', ANN))).toBe(first.json.response.user._id)
+  expect(await signInForId(app, await idp.mint('oidc', ANN))).toBe(first.json.response.user._id)
   expect((await smtp.next('ann@acme.test')).text).toContain('with Acme')
 })
 
@@ -65,7 +65,7 @@ test('the same id from another issuer is another user', async () => {
     const rows = ['o-1', 'https://former.example o-1'].map((subject) => ({ ...link, subject }))
     await tx.insert(db.tables.identities).values(rows.map((row) => ({ ...row, userId: user._id })))
   })
-  expect(await findIdByEmail(app, await idp.mint('oidc', ANN))).not.toBe(user._id)
+  expect(await signInForId(app, await idp.mint('oidc', ANN))).not.toBe(user._id)
 })
 
 test('reports that no OpenID Connect provider is set up', async () => {
@@ -129,7 +129,7 @@ test('refuses tokens of other kinds, issuers spelled differently, and confused a
   expect((await social(app, typed)).status).toBe(200)
 })
 
-/** Discovery documents that are not used. */
+/** Discovery documents that are refused. */
 const REFUSED: [name: string, reply: (url: string) => Response | Promise<Response>][] = [
   ['another issuer', (url) => documentOf(url, { issuer: 'https://evil.example' })],
   ['an issuer with another trailing slash', (url) => documentOf(url, { issuer: `${url}/` })],
@@ -146,7 +146,7 @@ const REFUSED: [name: string, reply: (url: string) => Response | Promise<Respons
   ],
   ['a redirect to another host', () => Response.redirect(STRAY_URL, 302)],
   ['an error', () => new Response('down', { status: 500 })],
-  ['no JSON', () => new Response('<html>')],
+  ['invalid JSON', () => new Response('<html>')],
   ['null', () => Response.json(null)],
   ['too much text', (url) => documentOf(url, { padding: 'x'.repeat(300_000) })],
   [
@@ -179,7 +179,7 @@ test.each(REFUSED)(
   },
 )
 
-test('a discovery document that does not end gets 503 within seconds', async () => {
+test('returns 503 within seconds for an endless discovery document', async () => {
   using idp = await startIdentityProvider()
   await using app = await createTestApp(idp.openId, idp)
   app.expectErrors()
@@ -250,7 +250,7 @@ function documentOf(url: string, changes: object = {}): Response {
   return Response.json({ id_token_signing_alg_values_supported: ['RS256'], ...document })
 }
 
-async function findIdByEmail(app: TestApp, idToken: string, provider = 'oidc'): Promise<string> {
+async function signInForId(app: TestApp, idToken: string, provider = 'oidc'): Promise<string> {
   const { status, json } = await social(app, idToken, provider)
   expect(status).toBe(200)
   return json.response.user._id

@@ -19,14 +19,14 @@ test('changes to an address that is taken do not use up the password resets of i
   expect(reset.status).toBe(200)
 })
 
-test('codes that were used count neither for others in the network nor for password resets', async () => {
+test('used codes count neither for others in the network nor for password resets', async () => {
   await using app = await createTestApp()
   for (let at = 0; at < 32; at++) await signInByCode(app, `user${at}@example.com`)
   const json = { email: 'user0@example.com' }
   expect((await app.ask('POST', '/api/auth/password/v1/forgot', { json })).status).toBe(200)
 })
 
-test('ending the device of a thief voids the change of address that it has requested', async () => {
+test('signing out a thief’s device voids the change of address that it requested', async () => {
   await using app = await createTestApp()
   const { users } = app.services
   const thief = await app.register('ann@example.com')
@@ -39,13 +39,13 @@ test('ending the device of a thief voids the change of address that it has reque
     users.oneTimeTokens.issue(tx, 'change-email', userId, 'thief@example.com'),
   )
   const sessions = (await app.ask('GET', '/api/auth/sessions/v1', { token })).json.response
-  const other = sessions.find((one: { current: boolean }) => !one.current)
+  const other = sessions.find(({ current }: { current: boolean }) => !current)
   await app.ask('DELETE', `/api/auth/sessions/v1?id=${other._id}`, { token })
   const json = { token: pending }
   expect((await app.ask('POST', '/api/auth/email/v1/verify', { json })).status).toBe(401)
 })
 
-test('an address that is verified again keeps the time of its verification', async () => {
+test('an address that is verified again keeps the time of its first verification', async () => {
   await using app = await createTestApp()
   const { user } = await signInByCode(app, 'ann@example.com')
   const { accounts } = app.services.users
@@ -88,7 +88,7 @@ test('keys are fetched again after a clock that was ahead is set back', async ()
   expect(requests).toBe(2)
 })
 
-test('a list of users by a frequent name is not exported in part', async () => {
+test('refuses to export users by a common name if the list would be incomplete', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   for (let at = 0; at < 51; at++) {

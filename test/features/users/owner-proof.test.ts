@@ -19,11 +19,11 @@ describe('a user without a password', () => {
     const guessed = await app.ask('POST', path, { token, json: { ...json, password: PASSWORD } })
     expect(guessed.status).toBe(403)
   })
+})
 
-  test('who has one must send it', async () => {
-    await using app = await createTestApp()
-    const { accessToken: token } = await app.register(EMAIL)
-    const { status, json } = await app.ask('POST', '/api/auth/two_factor/v1', { token, json: {} })
-    expect([status, json.details]).toEqual([422, [{ path: 'password', message: 'is required' }]])
-  })
+test('a user with a password must send it', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register(EMAIL)
+  const { status, json } = await app.ask('POST', '/api/auth/two_factor/v1', { token, json: {} })
+  expect([status, json.details]).toEqual([422, [{ path: 'password', message: 'is required' }]])
 })

@@ -182,7 +182,7 @@ describe('a confirmation link that was used', () => {
     expect((await verify(app, token)).status).toBe(401)
   })
 
-  test('also after a change of address, until the account has another one', async () => {
+  test('says the same after a change of address, until the account has another address', async () => {
     await using smtp = await startSmtp()
     await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
     const { accessToken } = await app.register('ann@example.com')
@@ -198,7 +198,7 @@ describe('a confirmation link that was used', () => {
     expect(kept.response.pending).toEqual([])
   })
 
-  test('says nothing about it once the account is deleted', async () => {
+  test('is invalid once the account is deleted', async () => {
     await using smtp = await startSmtp()
     await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
     const { accessToken } = await app.register('ann@example.com')

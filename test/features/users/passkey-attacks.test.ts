@@ -37,7 +37,7 @@ describe('a sign-in is refused', () => {
     expect((await signInWithPasskey(app, passkey)).status).toBe(200)
   })
 
-  test('with an unknown passkey, in the same words', async () => {
+  test('with an unknown passkey, with the same message', async () => {
     await using app = await createApp()
     const { status, json } = await signInWithPasskey(app, createPasskey(ORIGIN))
     expect([status, json.message]).toEqual([401, 'This passkey was not accepted.'])

@@ -16,7 +16,7 @@ test('a device certificate does not make the server open a connection', async ()
   await using app = await createApp()
   let requests = 0
   using crlServer = Bun.serve({ port: 0, fetch: () => new Response(String(++requests)) })
-  const { root, leaf } = await certificates(`http://localhost:${crlServer.port}/crl`)
+  const { root, leaf } = await createCertificates(`http://localhost:${crlServer.port}/crl`)
   SettingsService.setRootCertificates({ identifier: 'apple', certificates: [root] })
   const { accessToken } = await app.register()
   await add(app, accessToken, (response) => withCertificate(response, leaf))
@@ -27,10 +27,10 @@ describe('the transports of a new passkey', () => {
   test.each<[string, unknown, number]>([
     ['may be names', ['internal', 'hybrid'], 200],
     ['may be null', null, 200],
-    ['must not be a text', 'internal', 422],
-    ['must not be other values', [1], 422],
-    ['must not be long', ['a'.repeat(1_000)], 422],
-    ['must not be many', Array(1_000).fill('usb'), 422],
+    ['must not be a string', 'internal', 422],
+    ['must not contain numbers', [1], 422],
+    ['must not contain long names', ['a'.repeat(1_000)], 422],
+    ['must not contain many names', Array(1_000).fill('usb'), 422],
   ])('%s', async (_name, transports, status) => {
     await using app = await createApp()
     const { accessToken } = await app.register()
@@ -49,7 +49,7 @@ test.each([
   expect(reply.status).toBe(status)
 })
 
-/** Adds a passkey with a changed answer of the device. */
+/** Adds a passkey, with a change to the device's response. */
 async function add(
   app: TestApp,
   token: string,
@@ -71,8 +71,8 @@ function withCertificate({ attestationObject = '', ...response }, certificate: B
   return { ...response, attestationObject: changed.toString('base64url') }
 }
 
-/** A root and a certificate that names `crlUrl` as the place of its revocation list. */
-async function certificates(crlUrl: string) {
+/** Creates a root certificate, and a device certificate whose revocation list is at `crlUrl`. */
+async function createCertificates(crlUrl: string) {
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const root = await X509CertificateGenerator.createSelfSigned({
     name: 'CN=Root',

@@ -6,7 +6,7 @@ import { createApp, EMAIL, ORIGIN, PASSKEY_PATH } from '../../support/passkey-re
 const APP = 'https://app.example.com'
 const OTHER_PORT = 'https://api.example.com:8443'
 
-/** Asks for the options of a sign-in and of a new passkey, as a page of `origin` does. */
+/** Requests the options for a sign-in and for a new passkey, as a page of `origin` does. */
 async function askFrom(app: TestApp, token: string, origin: string | null) {
   const headers = origin === null ? {} : { origin }
   const replies = [

@@ -185,7 +185,7 @@ describe('a recent sign-in is accepted', () => {
     expect((await creationOptions(app, token)).status).toBe(200)
   })
 
-  test('with the password that was set by e-mail, after which the account is one with a password', async () => {
+  test('with a password that was set by e-mail, which also changes the login type to e-mail', async () => {
     await using app = await createApp()
     const guest = (await app.ask('POST', '/api/auth/guest/v1')).json.response
     await addPasskey(app, guest.accessToken)

@@ -76,7 +76,7 @@ export const routes: RouteCase[] = [
   },
 ]
 
-/** Requests a code by e-mail. Returns the answer to it. */
+/** Requests a code by e-mail. Returns a request that signs in with it. */
 async function requestCode({ app, user }: Setup) {
   const json = { email: user.user.email }
   const { requestToken } = (await app.ask('POST', EMAIL_CODE, { json })).json.response

@@ -183,7 +183,7 @@ test.each([
   expect(user.profile).toMatchObject(expected)
 })
 
-test('a patch takes a language with underscores and a fixed offset', async () => {
+test('a patch accepts a language with underscores and a fixed offset', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const json = { profile: { locale: 'zh_Hans_CN', timezone: 'UTC+2' } }
@@ -207,7 +207,7 @@ test('a time zone stored in lower case has IANA’s spelling wherever it is read
   expect((await profile.read(user._id, '')).profile.timezone).toBe(timezone)
 })
 
-test('accepts what it returned, and refuses other values of read-only fields', async () => {
+test('accepts its own response as a patch, and refuses other values of read-only fields', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const uploaded = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'publicAsset')
@@ -234,7 +234,7 @@ test('accepts what it returned, and refuses other values of read-only fields', a
   }
 })
 
-test('other servers can send back what they read about a user, too', async () => {
+test('other servers can also send back the user that they read', async () => {
   await using app = await createTestApp()
   const { user } = await app.register()
   const ask = await serverClient(app)

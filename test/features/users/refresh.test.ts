@@ -91,7 +91,7 @@ test(`reusing an old refresh token ends the session at once ${fault(72)}`, async
   expect(app.lines.join('')).toContain('refresh token reuse')
 })
 
-test(`refreshing with the successor also starts the 60 s ${fault(72)}`, async () => {
+test(`refreshing with the successor also starts the 60 s window ${fault(72)}`, async () => {
   await using app = await createTestApp()
   const { refreshToken } = await app.register()
   const second = (await refresh(app, refreshToken)).json.response

@@ -57,7 +57,7 @@ async function turnOn(app: TestApp, token: string, secret: string): Promise<stri
 }
 
 type Setup = Awaited<ReturnType<typeof setUp>>
-type Change = (it: Setup, code: string | undefined) => ReturnType<TestApp['ask']>
+type Change = (setup: Setup, code: string | undefined) => ReturnType<TestApp['ask']>
 
 const newPassword = 'another good one'
 const inBody =
@@ -97,17 +97,17 @@ const CHANGES: [string, Change][] = [
 
 describe.each(CHANGES)('with two-factor on, %s', (_name, change) => {
   test('needs a code', async () => {
-    await using it = await setUp()
-    const without = await change(it, undefined)
+    await using setup = await setUp()
+    const without = await change(setup, undefined)
     expect([without.status, without.json.code]).toEqual([403, 'two_factor_required'])
-    const wrong = await change(it, '000000')
+    const wrong = await change(setup, '000000')
     expect([wrong.status, wrong.json.code]).toEqual([401, 'invalid_credentials'])
-    const code = it.code()
-    expect((await change(it, code)).status).toBe(200)
-    const profile = await it.app.ask('GET', '/api/user/profile/v1', { token: it.token })
+    const code = setup.code()
+    expect((await change(setup, code)).status).toBe(200)
+    const profile = await setup.app.ask('GET', '/api/user/profile/v1', { token: setup.token })
     expect(profile.json.response.twoFactor.recoveryCodesLeft).toBe(9)
-    // A linked provider only signs in, with a second step.
-    const again = await change(it, code)
+    // Linking the provider again is only a sign-in, which needs the second step.
+    const again = await change(setup, code)
     expect([again.status, again.json.code]).toBeOneOf([
       [401, 'invalid_credentials'],
       [200, 'two_factor_required'],
@@ -115,18 +115,18 @@ describe.each(CHANGES)('with two-factor on, %s', (_name, change) => {
   })
 
   test('counts failed codes', async () => {
-    await using it = await setUp()
+    await using setup = await setUp()
     const statuses: number[] = []
-    for (let at = 0; at < 11; at++) statuses.push((await change(it, `00000${at % 10}`)).status)
+    for (let at = 0; at < 11; at++) statuses.push((await change(setup, `00000${at % 10}`)).status)
     expect(statuses).toEqual([...Array(10).fill(401), 429])
   })
 
   test('changes nothing without a code', async () => {
-    await using it = await setUp()
-    const before = await stateOf(it)
-    await change(it, undefined)
-    await change(it, '000000')
-    expect(await stateOf(it)).toEqual(before)
+    await using setup = await setUp()
+    const before = await stateOf(setup)
+    await change(setup, undefined)
+    await change(setup, '000000')
+    expect(await stateOf(setup)).toEqual(before)
   })
 })
 
@@ -143,7 +143,7 @@ async function stateOf({ app, user }: Setup) {
   }
 }
 
-test('without two-factor no code is needed, and one that is sent does not matter', async () => {
+test('without two-factor, no code is needed, and one that is sent is ignored', async () => {
   await using app = await createTestApp({ BASE_URL: ORIGIN })
   const { accessToken: token } = await app.register(EMAIL)
   const json = { currentPassword: PASSWORD, newPassword, code: '123456' }
@@ -152,17 +152,19 @@ test('without two-factor no code is needed, and one that is sent does not matter
 })
 
 test('a provider signs in to an account with two-factor, but does not link itself', async () => {
-  await using it = await setUp()
-  await it.app.ask('DELETE', `${SOCIAL_PATH}?provider=apple&code=${it.code()}`, { token: it.token })
-  const apple = { provider: 'apple', idToken: await it.idToken('apple') }
-  const challenge = await it.app.ask('POST', SOCIAL_PATH, { json: apple })
+  await using setup = await setUp()
+  await setup.app.ask('DELETE', `${SOCIAL_PATH}?provider=apple&code=${setup.code()}`, {
+    token: setup.token,
+  })
+  const apple = { provider: 'apple', idToken: await setup.idToken('apple') }
+  const challenge = await setup.app.ask('POST', SOCIAL_PATH, { json: apple })
   expect(challenge.json.code).toBe('two_factor_required')
-  expect((await stateOf(it)).links).toEqual([])
+  expect((await stateOf(setup)).links).toEqual([])
 })
 
 test('linking with a code returns the session at once', async () => {
-  await using it = await setUp()
-  const json = { provider: 'google', idToken: await it.idToken('google'), code: it.code() }
-  const { json: reply } = await it.app.ask('POST', SOCIAL_PATH, { token: it.token, json })
-  expect([reply.code, reply.response.user._id]).toEqual(['ok', it.user._id])
+  await using setup = await setUp()
+  const json = { provider: 'google', idToken: await setup.idToken('google'), code: setup.code() }
+  const { json: reply } = await setup.app.ask('POST', SOCIAL_PATH, { token: setup.token, json })
+  expect([reply.code, reply.response.user._id]).toEqual(['ok', setup.user._id])
 })

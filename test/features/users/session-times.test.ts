@@ -42,7 +42,7 @@ test('a guest who uses the app every month keeps the session for years', async (
   expect((await refresh(app, refreshToken)).status).toBe(401)
 })
 
-test('a session keeps its last 500 tokens, and the sweep deletes those of expired sessions in steps', async () => {
+test('a session keeps its last 500 tokens, and the sweep deletes those of expired sessions in batches', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const { users, db } = app.services
   const first = (await app.register()).refreshToken
@@ -132,11 +132,11 @@ test('a device was last seen at its latest sign-in, even if an older session end
   await login(app)
   const seen = app.clock.now.toISOString()
   const { devices, sessions } = app.services.users
-  expect(await devices.known(user._id)).toEqual([{ device: 'phone', seenAt: seen }])
+  expect(await devices.listKnown(user._id)).toEqual([{ device: 'phone', seenAt: seen }])
   const older = (await devices.list(user._id, '')).at(-1)
   await sessions.end(older?._id ?? '')
   expect((await readProfile(app, accessToken)).status).toBe(401)
-  expect(await devices.known(user._id)).toEqual([{ device: 'phone', seenAt: seen }])
+  expect(await devices.listKnown(user._id)).toEqual([{ device: 'phone', seenAt: seen }])
 })
 
 test('the sweep deletes expired one-time tokens only', async () => {
@@ -159,7 +159,7 @@ function readProfile(app: TestApp, token: string) {
   return app.ask('GET', '/api/user/profile/v1', { token })
 }
 
-/** The access token of another session on the same device. */
+/** Opens another session on the same device, and returns its access token. */
 async function login(app: TestApp): Promise<string> {
   const json = { email: EMAIL, password: PASSWORD }
   const headers = { device: 'phone' }

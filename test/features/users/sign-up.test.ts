@@ -43,7 +43,7 @@ async function signInWithGoogle({ app, identityProvider }: SetUp, email = EMAIL)
   return app.ask('POST', '/api/auth/social/v1', { json: { provider: 'google', idToken } })
 }
 
-/** Asks for a code, and signs in with it if one arrives. */
+/** Requests a code, and signs in with it if one arrives. */
 async function signInByCode({ app, smtp }: SetUp, email = EMAIL) {
   const { json } = await app.ask('POST', '/api/auth/email_code/v1', { json: { email } })
   const mail: ReceivedMail = await smtp.next(email)
@@ -55,131 +55,135 @@ async function signInByCode({ app, smtp }: SetUp, email = EMAIL) {
   return { mail, hasCode: code !== undefined, reply }
 }
 
+type SignUp = (setup: SetUp) => Promise<{ status: number; json: { code: string } }>
+
 /** Every way to create an account, for a user without an invitation token. */
-const WAYS: Record<string, (it: SetUp) => Promise<{ status: number; json: { code: string } }>> = {
-  'with a password': (it) => register(it),
+const WAYS: Record<string, SignUp> = {
+  'with a password': (setup) => register(setup),
   'as a guest': ({ app }) => app.ask('POST', '/api/auth/guest/v1'),
-  'with a provider': (it) => signInWithGoogle(it),
+  'with a provider': (setup) => signInWithGoogle(setup),
 }
 
 describe.each(['off', 'invite'])('with SIGN_UP=%s', (mode) => {
   test.each(Object.keys(WAYS))('refuses to create an account %s', async (way) => {
-    await using it = await setUp(mode)
-    const { status, json } = (await WAYS[way]?.(it)) ?? { status: 0, json: { code: '' } }
+    await using setup = await setUp(mode)
+    const { status, json } = (await WAYS[way]?.(setup)) ?? { status: 0, json: { code: '' } }
     expect([status, json.code]).toEqual([403, 'sign_up_closed'])
-    const { db } = it.app.services
+    const { db } = setup.app.services
     expect(await db.read.$count(db.tables.users)).toBe(0)
   })
 
   test('an unknown address gets an e-mail without a code', async () => {
-    await using it = await setUp(mode)
-    const { mail, hasCode, reply } = await signInByCode(it)
+    await using setup = await setUp(mode)
+    const { mail, hasCode, reply } = await signInByCode(setup)
     expect([hasCode, reply.status]).toEqual([false, 401])
     expect(mail.text).toContain('it has no account')
   })
 
   test('not even the right code creates an account', async () => {
-    await using it = await setUp(mode)
-    const { json } = await it.app.ask('POST', '/api/auth/email_code/v1', { json: { email: EMAIL } })
+    await using setup = await setUp(mode)
+    const { json } = await setup.app.ask('POST', '/api/auth/email_code/v1', {
+      json: { email: EMAIL },
+    })
     const { requestToken } = json.response
-    const code = it.app.services.users.emailCodes.deriveCode(requestToken)
-    const reply = await it.app.ask('POST', '/api/auth/email_code/v1/verify', {
+    const code = setup.app.services.users.emailCodes.deriveCode(requestToken)
+    const reply = await setup.app.ask('POST', '/api/auth/email_code/v1/verify', {
       json: { requestToken, code },
     })
     expect([reply.status, reply.json.code]).toEqual([401, 'invalid_credentials'])
   })
 
   test('an account that an operator created signs in with a code', async () => {
-    await using it = await setUp(mode)
+    await using setup = await setUp(mode)
     const defaults = { name: '', locale: 'en', timezone: 'utc', emailVerified: false }
     const login = { email: EMAIL, password: null, ...defaults }
-    const { id } = await it.app.services.users.passwordLogin.create(login)
-    const { reply } = await signInByCode(it)
+    const { id } = await setup.app.services.users.passwordLogin.create(login)
+    const { reply } = await signInByCode(setup)
     expect([reply.status, reply.json.response.user._id]).toEqual([200, id])
   })
 
   test('an existing guest cannot become an account', async () => {
-    await using it = await setUp(mode)
-    const { accounts, signIn } = it.app.services.users
+    await using setup = await setUp(mode)
+    const { accounts, signIn } = setup.app.services.users
     const device = { name: 'ios', sealed: false, platform: null, country: null }
-    const grant = await it.app.services.db.write(async (tx) => {
+    const grant = await setup.app.services.db.write(async (tx) => {
       const guest = await accounts.create(tx, 'guest', { name: '', locale: 'en', timezone: 'utc' })
       return signIn.openSession(tx, guest, device)
     })
     const { accessToken: token } = await signIn.toSessionReply(grant, '')
-    const registered = await it.app.ask('POST', '/api/auth/register/v1', {
+    const registered = await setup.app.ask('POST', '/api/auth/register/v1', {
       token,
       json: { email: EMAIL, password: PASSWORD },
     })
     const path = '/api/auth/passkey/v1'
-    const { json } = await it.app.ask('POST', `${path}/options`, { token, json: {} })
+    const { json } = await setup.app.ask('POST', `${path}/options`, { token, json: {} })
     const credential = createPasskey(BASE.BASE_URL).register(json.response)
-    const withPasskey = await it.app.ask('POST', path, { token, json: { credential } })
+    const withPasskey = await setup.app.ask('POST', path, { token, json: { credential } })
     expect([registered.status, withPasskey.status]).toEqual([403, 403])
   })
 })
 
 describe('an invitation', () => {
   test('lets its address sign up with a code, once', async () => {
-    await using it = await setUp('invite')
-    await it.invite()
-    await it.smtp.next(EMAIL)
-    const { reply } = await signInByCode(it)
+    await using setup = await setUp('invite')
+    await setup.invite()
+    await setup.smtp.next(EMAIL)
+    const { reply } = await signInByCode(setup)
     expect(reply.json.response.user).toMatchObject({ email: EMAIL, emailVerified: true })
-    await it.app.ask('DELETE', '/api/user/profile/v1', {
+    await setup.app.ask('DELETE', '/api/user/profile/v1', {
       token: reply.json.response.accessToken,
     })
-    expect((await signInByCode(it)).hasCode).toBe(false)
+    expect((await signInByCode(setup)).hasCode).toBe(false)
   })
 
   test('lets its address sign up with a provider', async () => {
-    await using it = await setUp('invite')
-    await it.invite()
-    expect((await signInWithGoogle(it)).status).toBe(200)
-    expect((await signInWithGoogle(it, 'bea@example.com')).status).toBe(403)
+    await using setup = await setUp('invite')
+    await setup.invite()
+    expect((await signInWithGoogle(setup)).status).toBe(200)
+    expect((await signInWithGoogle(setup, 'bea@example.com')).status).toBe(403)
   })
 
-  test('has a token for registering with a password, which proves the address', async () => {
-    await using it = await setUp('invite', { APP_LINK_URL: 'myapp://auth' })
-    await it.invite()
-    const mail = await it.smtp.next(EMAIL)
+  test('contains a token for registering with a password, which proves the address', async () => {
+    await using setup = await setUp('invite', { APP_LINK_URL: 'myapp://auth' })
+    await setup.invite()
+    const mail = await setup.smtp.next(EMAIL)
     expect(mail.text).toContain('myapp://auth/invitation?token=')
-    expect((await register(it)).status).toBe(403)
-    expect((await register(it, 'bea@example.com', tokenIn(mail))).status).toBe(403)
-    const { status, json } = await register(it, EMAIL, tokenIn(mail))
+    expect((await register(setup)).status).toBe(403)
+    expect((await register(setup, 'bea@example.com', tokenIn(mail))).status).toBe(403)
+    const { status, json } = await register(setup, EMAIL, tokenIn(mail))
     expect([status, json.response.user.emailVerified]).toEqual([200, true])
-    expect((await register(it, EMAIL, tokenIn(mail))).status).toBe(403)
+    expect((await register(setup, EMAIL, tokenIn(mail))).status).toBe(403)
   })
 
-  test('has an https link beside the app link, to a page that opens the app', async () => {
-    await using it = await setUp('invite', { APP_LINK_URL: 'myapp://auth' })
-    await it.invite()
-    const mail = await it.smtp.next(EMAIL)
+  test('contains an https link besides the app link, to a page that opens the app', async () => {
+    await using setup = await setUp('invite', { APP_LINK_URL: 'myapp://auth' })
+    await setup.invite()
+    const mail = await setup.smtp.next(EMAIL)
     const token = tokenIn(mail)
     expect(mail.text).toContain(`https://api.example.com/auth/invitation?token=${token}`)
     const path = `/auth/invitation?token=${token}`
-    const page = await it.app.ask('GET', `${path}&utm_source=mail`)
+    const page = await setup.app.ask('GET', `${path}&utm_source=mail`)
     expect(page.text).toContain(`href="myapp://auth/invitation?token=${token}"`)
-    expect((await it.app.ask('GET', `${path}x`)).status).toBe(401)
-    expect((await register(it, EMAIL, token)).status).toBe(200)
-    expect((await it.app.ask('GET', path)).status).toBe(401)
+    expect((await setup.app.ask('GET', `${path}x`)).status).toBe(401)
+    expect((await register(setup, EMAIL, token)).status).toBe(200)
+    expect((await setup.app.ask('GET', path)).status).toBe(401)
   })
 
   test('expires after seven days, and is replaced by a newer one', async () => {
-    await using it = await setUp('invite', { APP_LINK_URL: 'myapp://auth' })
-    await it.invite()
-    const old = tokenIn(await it.smtp.next(EMAIL))
-    await it.invite()
-    const token = tokenIn(await it.smtp.next(EMAIL))
-    expect((await register(it, EMAIL, old)).status).toBe(403)
-    it.app.clock.advance(7 * 24 * 60 * 60_000)
-    expect((await register(it, EMAIL, token)).status).toBe(403)
-    expect((await signInByCode(it)).hasCode).toBe(false)
+    await using setup = await setUp('invite', { APP_LINK_URL: 'myapp://auth' })
+    await setup.invite()
+    const old = tokenIn(await setup.smtp.next(EMAIL))
+    await setup.invite()
+    const token = tokenIn(await setup.smtp.next(EMAIL))
+    expect((await register(setup, EMAIL, old)).status).toBe(403)
+    setup.app.clock.advance(7 * 24 * 60 * 60_000)
+    expect((await register(setup, EMAIL, token)).status).toBe(403)
+    expect((await signInByCode(setup)).hasCode).toBe(false)
   })
 
   test('is in the audit log, but its address is in no log', async () => {
-    await using it = await setUp('invite')
-    const { services, lines } = it.app
+    await using setup = await setUp('invite')
+    const { services, lines } = setup.app
     const command = commands.find(({ name }) => name === 'users invite') as ServiceCommand
     await executeCommand(command, services, { email: EMAIL, locale: 'en' }, 'root')
     const [entry] = (await services.operators.audit.list({})).entries
@@ -187,7 +191,7 @@ describe('an invitation', () => {
     expect(lines.join('') + JSON.stringify(entry)).not.toContain(EMAIL)
   })
 
-  test('is not sent to an existing account, or where it would be useless', async () => {
+  test('is not sent to an existing account, or unless sign-up requires one', async () => {
     await using invited = await setUp('invite')
     await invited.invite()
     await invited.smtp.next(EMAIL)

@@ -45,7 +45,7 @@ test('turns two-factor on with a code from another library, and then requires co
   expect((await submitCode(app, challengeToken, recoveryCodes[0] ?? '')).status).toBe(401)
 })
 
-test('takes codes in the digits of any script, and recovery codes with letters for digits', async () => {
+test('accepts codes in the digits of any script, and recovery codes with letters typed for digits', async () => {
   await using app = await createTestApp()
   const { secret, recoveryCodes } = await enable(app)
   app.clock.advance(STEP)
@@ -74,7 +74,7 @@ test(`a code is accepted once, even in 20 parallel attempts ${fault(66)}`, async
   app.clock.advance(STEP)
   const code = await codeAt(app, secret)
   const challenges = await Promise.all(Array.from({ length: 20 }, () => challengeOf(app)))
-  const replies = await Promise.all(challenges.map((one) => submitCode(app, one, code)))
+  const replies = await Promise.all(challenges.map((token) => submitCode(app, token, code)))
   expect(replies.filter(({ status }) => status === 200)).toHaveLength(1)
   expect((await submitCode(app, await challengeOf(app), code)).status).toBe(401)
 })
@@ -127,7 +127,7 @@ test(`twenty wrong codes in a day lock code entry until the next day ${fault(67)
   expect((await submitCode(app, challenge, await codeAt(app, secret))).status).toBe(200)
 })
 
-test('a recovery code lets in an owner whom a thief’s wrong codes keep out', async () => {
+test('a recovery code lets in an owner whom a thief’s wrong codes have locked out', async () => {
   await using app = await createTestApp()
   const { recoveryCodes } = await enable(app)
   for (let round = 0; round < 2; round++) {
@@ -144,7 +144,7 @@ test(`a recovery code works once, even in parallel, in any case and with dashes 
   const { recoveryCodes } = await enable(app)
   const [code = '', other = ''] = recoveryCodes
   const challenges = await Promise.all(Array.from({ length: 20 }, () => challengeOf(app)))
-  const replies = await Promise.all(challenges.map((one) => submitCode(app, one, code)))
+  const replies = await Promise.all(challenges.map((token) => submitCode(app, token, code)))
   const passed = replies.filter(({ status }) => status === 200)
   expect(passed).toHaveLength(1)
   expect(passed[0]?.json.response.user.twoFactor.recoveryCodesLeft).toBe(9)

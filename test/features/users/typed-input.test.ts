@@ -48,7 +48,7 @@ describe('an e-mail address with invisible characters around it', () => {
     expect(users.map((user) => user.id)).toEqual([id])
   })
 
-  test('is taken by every other route, form and command', async () => {
+  test('is accepted by every other route and form', async () => {
     await using app = await createTestApp({ SIGN_UP: 'invite' })
     const typed = `\u200b ${EMAIL} \n`
     const ask = await serverClient(app)
@@ -82,7 +82,7 @@ describe('an e-mail address with invisible characters around it', () => {
     expect(deleted.status).toBe(200)
   })
 
-  test('is taken by commands', async () => {
+  test('is accepted by commands', async () => {
     await using app = await createTestApp()
     const typed = `\ufeff${EMAIL} `
     expect((await typeCommand(app, 'user create', [typed])).outcome.email).toBe(EMAIL)
@@ -91,7 +91,7 @@ describe('an e-mail address with invisible characters around it', () => {
     expect(listed.outcome.users).toHaveLength(1)
   })
 
-  test('is not an address that an identity provider has verified', async () => {
+  test('does not count as verified if an identity provider sends it', async () => {
     using idp = await startIdentityProvider()
     await using app = await createTestApp({}, idp)
     const { user } = await app.register(EMAIL)
@@ -105,7 +105,7 @@ describe('an e-mail address with invisible characters around it', () => {
     expect(json.response.user.emailVerified).toBe(false)
   })
 
-  test('still has no white space or marks inside', async () => {
+  test('is refused with white space or marks inside', async () => {
     await using app = await createTestApp()
     for (const email of [
       'an n@example.com',
@@ -182,7 +182,7 @@ describe('lengths count code points', () => {
     expect(await rename(app, token, '🚢'.repeat(101))).toEqual([422, [expected]])
   })
 
-  test('a password has at most 256 of them, and a message says so without repeating it', async () => {
+  test('a password has at most 256 of them, and the message says so without the password', async () => {
     await using app = await createTestApp()
     const password = '🔑🚢🍎🍐'.repeat(64)
     expect((await app.ask('POST', REGISTER, { json: { email: EMAIL, password } })).status).toBe(200)
@@ -196,7 +196,7 @@ describe('lengths count code points', () => {
     expect(refused.text).not.toContain('🔑')
   })
 
-  test('the name of a user created by a server says why it is refused', async () => {
+  test('a refusal of the name of a user whom a server creates gives the reason', async () => {
     await using app = await createTestApp()
     const ask = await serverClient(app)
     const refusals = [
@@ -210,7 +210,7 @@ describe('lengths count code points', () => {
   })
 })
 
-test('the long name from a provider’s dialog is cut', async () => {
+test('a long name from a provider is cut to 100 characters', async () => {
   using idp = await startIdentityProvider()
   await using app = await createTestApp({}, idp)
   const idToken = await idp.mint('apple', { sub: 'a-1', email: EMAIL, email_verified: 'true' })

@@ -11,7 +11,7 @@ import {
 } from '../../support/passkey-requests.ts'
 import { startSmtp } from '../../support/smtp.ts'
 
-/** Ways in which a guest becomes an account and gets a new session. Each returns its access token. */
+/** Every way for a guest to become an account with a new session. Each returns its access token. */
 const UPGRADES: Record<string, (app: TestApp, token: string) => Promise<string>> = {
   'a password': async (app, token) => {
     const json = { email: EMAIL, password: PASSWORD }
@@ -25,7 +25,7 @@ describe('a stolen guest token gives no control over the account that the guest 
     await using app = await createApp()
     const guest = await startGuest(app)
     const owner = await upgrade(app, guest.accessToken)
-    expect(await endsOf(app, guest)).toEqual([401, 401])
+    expect(await statusesOf(app, guest)).toEqual([401, 401])
     expect((await profileOf(app, owner)).json.response._id).toBe(guest.user._id)
   })
 
@@ -37,11 +37,11 @@ describe('a stolen guest token gives no control over the account that the guest 
     const json = { provider: 'google', idToken }
     const { accessToken: token } = guest
     const owner = tokenIn(await app.ask('POST', '/api/auth/social/v1', { token, json }))
-    expect(await endsOf(app, guest)).toEqual([401, 401])
+    expect(await statusesOf(app, guest)).toEqual([401, 401])
     expect((await profileOf(app, owner)).json.response._id).toBe(guest.user._id)
   })
 
-  test('with a passkey, until they sign in with one', async () => {
+  test('with a passkey, because adding another one requires a sign-in', async () => {
     await using app = await createApp()
     const { accessToken: token } = await startGuest(app)
     app.clock.advance(1_000)
@@ -53,7 +53,7 @@ describe('a stolen guest token gives no control over the account that the guest 
   })
 })
 
-test('a passkey remains if the provider of the account is no longer set up', async () => {
+test('the last passkey cannot be removed if the account’s provider is no longer set up', async () => {
   using idp = await startIdentityProvider()
   await using app = await createApp(idp.openId, idp)
   const idToken = await idp.mint('oidc', { sub: 'o-1' })
@@ -67,7 +67,7 @@ test('a passkey remains if the provider of the account is no longer set up', asy
   expect((await app.ask('DELETE', path, { token })).status).toBe(409)
 })
 
-test('an e-mail to an unverified address contains no text of the user', async () => {
+test('an e-mail to an unverified address contains no text written by the user', async () => {
   await using smtp = await startSmtp()
   await using app = await createApp({ SMTP_URL: smtp.url })
   const { accessToken } = await app.register(EMAIL)
@@ -84,7 +84,7 @@ async function startGuest(app: TestApp) {
 }
 
 /** The statuses of a request with the session's access token, and of a refresh. */
-async function endsOf(app: TestApp, session: { accessToken: string; refreshToken: string }) {
+async function statusesOf(app: TestApp, session: { accessToken: string; refreshToken: string }) {
   const json = { refreshToken: session.refreshToken }
   const refreshed = await app.ask('POST', '/api/auth/refresh/v1', { json })
   return [(await profileOf(app, session.accessToken)).status, refreshed.status]

@@ -28,7 +28,7 @@ describe('an operator marks the unverified address of a provider as verified', (
   })
 })
 
-test('a server that verifies another account’s address changes nothing else either', async () => {
+test('a patch that would verify another account’s address changes nothing else either', async () => {
   using idp = await startIdentityProvider()
   await using app = await createTestApp(idp.openId, idp)
   await app.register(ANN.email)
@@ -66,7 +66,7 @@ test('a verification does not undo an earlier change of address', async () => {
   expect((await directory.find(user._id)).email).toBe('new@example.com')
 })
 
-test('e-mails that an operator requests do not use up what the user may request', async () => {
+test('e-mails that an operator requests do not use up the user’s limit', async () => {
   await using app = await createTestApp()
   await app.register('ann@example.com')
   const send = () => typeCommand(app, 'user send-verification', ['ann@example.com'])

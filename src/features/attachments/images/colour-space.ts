@@ -4,7 +4,7 @@ import { readParts } from './containers.ts'
 type Curve = (value: number) => number
 type Vector = readonly number[]
 
-/** A colour space of three primaries. */
+/** A colour space defined by three primaries. */
 export type ColourSpace = {
   curves: readonly Curve[]
   /** Linear red, green and blue, each in linear sRGB. */
@@ -24,12 +24,12 @@ const D65_TO_SRGB = [
   [-0.9692436, 1.8759675, 0.0415551],
   [0.0556301, -0.203977, 1.0569715],
 ]
-/** The x and y of red, green and blue, and curves, by code point (ITU-T H.273). */
+/** The x and y of red, green and blue, then primaries and curves by code point (ITU-T H.273). */
 const SRGB = [0.64, 0.33, 0.3, 0.6, 0.15, 0.06]
 const P3 = [0.68, 0.32, 0.265, 0.69, 0.15, 0.06]
 const BT_2020 = [0.708, 0.292, 0.17, 0.797, 0.131, 0.046]
 const PRIMARIES: Record<number, Vector> = { 9: BT_2020, 11: P3, 12: P3 }
-/** The missing curves are those of sRGB and of video, which viewers show like sRGB. */
+/** All other codes mean sRGB, or video, which viewers show like sRGB. */
 const CURVES: Record<number, Curve> = {
   4: (value) => value ** 2.2,
   8: (value) => value,
@@ -38,17 +38,17 @@ const CURVES: Record<number, Curve> = {
 }
 /** The brightness of white paper on an HDR display, in cd/m² (ITU-R BT.2408). */
 const HDR_WHITE = 203
-/** Light above this part of white is compressed. */
+/** Light above this fraction of white is compressed. */
 const HDR_KNEE = 0.75
-/** What programs write into PNG files for sRGB. */
+/** The gamma that programs write into PNG files for sRGB. */
 const PNG_GAMMA = 1 / 2.2
 
-/** The colour space of code points, in HEIC and PNG files; null for sRGB. */
+/** The colour space for the code points in HEIC and PNG files; null for sRGB. */
 export function findSpaceByCodePoints(primaries: number, transfer: number): ColourSpace | null {
   return findSpace(PRIMARIES[primaries] ?? SRGB, CURVES[transfer] ?? decodeSrgb)
 }
 
-/** The colour space of a PNG without ICC profile; null for sRGB. */
+/** The colour space of a PNG without an ICC profile; null for sRGB. */
 export function readPngSpace(head: Buffer): ColourSpace | null {
   const parts = readParts(head, 'png', /IDAT|iCCP|sRGB/)
   const chunk = (type: string) => parts.find(({ name }) => name === type)?.bytes.subarray(8)
@@ -63,7 +63,7 @@ export function readPngSpace(head: Buffer): ColourSpace | null {
   )
 }
 
-/** The space of primaries whose sum is the white of sRGB; null for sRGB and for impossible primaries. */
+/** The space whose primaries add up to sRGB white; null for sRGB and for impossible primaries. */
 function findSpace(points: Vector, curve: Curve): ColourSpace | null {
   const isSrgb = points.every((point, at) => isClose(point, SRGB[at]))
   if (isSrgb && curve === decodeSrgb) return null
@@ -73,13 +73,13 @@ function findSpace(points: Vector, curve: Curve): ColourSpace | null {
   })
   const columns = primaries.map((primary, at) => {
     // Cramer's rule.
-    const part = determinant(primaries.with(at, [1, 1, 1])) / determinant(primaries)
-    return primary.map((light) => light * part)
+    const scale = determinant(primaries.with(at, [1, 1, 1])) / determinant(primaries)
+    return primary.map((light) => light * scale)
   })
   return columns.flat().every(Number.isFinite) ? { curves: [curve, curve, curve], columns } : null
 }
 
-/** The space of an ICC profile; null if neither primaries and curves nor a curve of greys define it. */
+/** The space of an ICC profile; null if the profile has neither primaries with curves nor a grey curve. */
 export function readProfileSpace(profile: Buffer): ColourSpace | null {
   const tags = profile.subarray(132).toString('latin1', 0, 12 * 100)
   const find = (tag: string) =>
@@ -149,15 +149,15 @@ function decodeHlg(value: number): number {
 
 function compressHdr(brightness: number): number {
   const light = brightness / HDR_WHITE
-  const room = 1 - HDR_KNEE
-  return light <= HDR_KNEE ? light : 1 - room ** 2 / (room + light - HDR_KNEE)
+  const headroom = 1 - HDR_KNEE
+  return light <= HDR_KNEE ? light : 1 - headroom ** 2 / (headroom + light - HDR_KNEE)
 }
 
 /** A table, an exponent or one of five functions (ICC.1:2022, sections 10.6 and 10.18). */
 function readCurve(profile: Buffer, start: number): Curve {
   const count = profile.readUInt32BE(start + 8)
   if (profile.toString('latin1', start, start + 4) === 'para') {
-    // The third function is not used, and what does not fit throws.
+    // The third function is not used in practice. For it and unknown ones, reading beyond the profile throws.
     const size = [1, 3, profile.length, 5, 7][count >>> 16] ?? profile.length
     const numbers = readNumbers(profile, start + 12, size)
     const [gamma = 1, a = 1, b = 0, c = 0, d = -b / a, e = 0, f = 0] = numbers

@@ -36,7 +36,7 @@ const CONTAINERS: Record<ImageFormat, Container> = {
 /** Flags in the header of an extended WebP. */
 const EXIF_AND_XMP = 0x0c
 
-/** An image without metadata and what follows it; null if its structure is not as expected. */
+/** Removes metadata and any data after the image. Returns null if the structure is unexpected. */
 export function removeMetadata(file: Buffer, format: ImageFormat): Buffer | null {
   try {
     const { start, kept } = CONTAINERS[format]
@@ -75,7 +75,7 @@ function readSegment(file: Buffer, at: number): [name: string, size: number] {
   if (marker === 0xd9) return ['d9', 2]
   let end = at + 2 + file.readUInt16BE(at + 2)
   const content = marker < 0xe0 ? '' : file.toString('latin1', at + 4, Math.min(end, at + 19))
-  // In coded data, a zero or the number of a restart follows each FF.
+  // In coded data, each FF is followed by a zero or a restart number.
   while (marker === 0xda && (file.readUInt8(end) !== 0xff || isCoded(file.readUInt8(end + 1)))) {
     end = file.indexOf(0xff, end + 1)
   }

@@ -1,4 +1,4 @@
-import type { Decoded, Fault, Libheif, Pointer } from 'libheif-js/libheif-wasm/libheif.js'
+import type { Decoded, HeifError, Libheif, Pointer } from 'libheif-js/libheif-wasm/libheif.js'
 import {
   type ColourSpace,
   convertToSrgb,
@@ -27,7 +27,8 @@ let library: Promise<Libheif> | null = null
 let isMemoryRefused = false
 
 /**
- * Applies rotation, mirroring and cropping, which the Exif orientation repeats. Throws if `too large` or unreadable.
+ * Applies rotation, mirroring and cropping, which the Exif orientation only repeats. Throws `too large`, or another error
+ * for an unreadable file.
  */
 export async function decodeHeic(file: Uint8Array, isTooLarge: IsTooLarge): Promise<DecodedHeic> {
   library ??= loadLibrary()
@@ -89,12 +90,12 @@ function limitMemory() {
   }
 }
 
-function unwrap<T extends object>(value: T | Fault): T {
+function unwrap<T extends object>(value: T | HeifError): T {
   if ('code' in value) throw new Error('the HEIC file cannot be decoded')
   return value
 }
 
-/** The decoder takes a block of zeros for data. HEVC never has four zero bytes in a row (H.265, 7.4.2). */
+/** The decoder mistakes a block of zeros for data. HEVC never has four zero bytes in a row (H.265, 7.4.2). */
 function hasBlockOfZeros(heif: Libheif, context: Pointer): boolean {
   using memory = allocate(heif, 20)
   return heif.heif_context_get_list_of_item_IDs(context).some((id) => {
@@ -121,7 +122,7 @@ function withoutPadding({ channels }: Decoded, rowBytes: number, height: number)
   return data.subarray(0, rowBytes * height)
 }
 
-/** The ICC profile goes before the code points. */
+/** An ICC profile takes precedence over code points. */
 function readColourSpace(heif: Libheif, { $$: { ptr } }: Pointer): ColourSpace | null {
   const size = heif._heif_image_handle_get_raw_color_profile_size(ptr)
   // An error struct takes 12 bytes: two numbers and a pointer.

@@ -29,7 +29,7 @@ const IDLE_TIMEOUT_MS = 60_000
 /** The maximum number of waiting images, in total and per user or IP: as many as a user may upload at once. */
 const QUEUE_LIMITS = { queueLimit: 128, queueShare: 32 }
 const MAX_WAIT_MS = 60_000
-/** For small images: larger ones take over half a second. */
+/** The minimum cost, and the maximum size of a small image: larger images take over half a second. */
 const MIN_PIXELS = 1_000_000
 const SMALL_PIXELS = 8_000_000
 /** The slowest expected rate; an image that takes longer is charged for its time. */
@@ -39,7 +39,7 @@ const PALETTE_FACTOR = 4
 /** All variants share the slots of one holder. */
 const VARIANTS_HOLDER = ['variants']
 
-/** Worker processes start on demand and end when idle. One more slot than cores; no holder gets all of them. */
+/** Worker processes start on demand and end when idle. There is one more slot than cores, and no holder gets all. */
 export function createImageQueue({ command, space, cores, log }: ImageQueueDeps) {
   const slots = { slots: cores + 1, share: cores }
   const rules = {
@@ -50,7 +50,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
     onFull: busy,
   }
   const acquireSlot = createFairSlots(rules)
-  const takeVariantTurn = createFairSlots(rules)
+  const acquireVariantSlot = createFairSlots(rules)
   const workers = new Set<ImageWorker>()
   const idleWorkers: ImageWorker[] = []
   let idle: Timer | undefined
@@ -59,19 +59,19 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
   let isStopped = false
   return { make, isFailing, countUnfinished, stop }
 
-  /** Throws `unavailable` if too many jobs wait or the worker crashed, or `insufficient_storage`. */
+  /** Throws `unavailable` if too many jobs are waiting or the worker crashed, or `insufficient_storage`. */
   async function make(job: ImageJob, requester: Requester): Promise<ImageResult> {
     unfinished++
     try {
-      return await makeInTurn(job, requester)
+      return await makeInSlot(job, requester)
     } finally {
       unfinished--
     }
   }
 
-  async function makeInTurn(job: ImageJob, requester: Requester): Promise<ImageResult> {
+  async function makeInSlot(job: ImageJob, requester: Requester): Promise<ImageResult> {
     const cost = await estimateCost(job)
-    using _slot = await takeTurn(requester, cost, AbortSignal.timeout(MAX_WAIT_MS))
+    using _slots = await acquireSlots(requester, cost, AbortSignal.timeout(MAX_WAIT_MS))
     using _room = await space.reserve(MAX_FILE_BYTES)
     if (isStopped) throw busy()
     clearTimeout(idle)
@@ -90,13 +90,13 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
       : new AppError('unavailable', 'Images cannot be processed at the moment. Try again later.')
   }
 
-  /** All variants together count as one uploader and share its turns, so signed-in users come first. */
-  async function takeTurn({ ip, userId }: Requester, cost: number, waitSignal: AbortSignal) {
+  /** All variants together count as one uploader and share its slots, so signed-in users come first. */
+  async function acquireSlots({ ip, userId }: Requester, cost: number, waitSignal: AbortSignal) {
     if (userId !== null) return acquireSlot([`ip ${ip}`, `user ${userId}`], cost, waitSignal)
-    using turns = new DisposableStack()
-    turns.use(await takeVariantTurn([`ip ${ip}`], cost, waitSignal))
-    turns.use(await acquireSlot(VARIANTS_HOLDER, cost, waitSignal))
-    return turns.move()
+    using acquired = new DisposableStack()
+    acquired.use(await acquireVariantSlot([`ip ${ip}`], cost, waitSignal))
+    acquired.use(await acquireSlot(VARIANTS_HOLDER, cost, waitSignal))
+    return acquired.move()
   }
 
   async function makeWith(worker: ImageWorker, job: ImageJob) {

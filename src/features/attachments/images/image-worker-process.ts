@@ -12,18 +12,17 @@ export type ImageWorker = ReturnType<typeof startImageWorker>
 /** The worker exited during a job; `canRetry` unless it could not load the native library. */
 type Crash = { kind: 'crashed'; canRetry: boolean }
 
-/** In ms; in bytes for the result and the worker's memory. */
+/** `time` in ms; `output`, the size of the result, and `memory`, the worker's, in bytes. */
 export type JobLimits = { time: number; output: number; memory: number }
 
 const POLL_INTERVAL_MS = 100
 
-/** It makes one image at a time, and is killed if it hangs or leaks. */
+/** The worker makes one image at a time, and is killed if it hangs or leaks. */
 export function startImageWorker(command: string[], limits: JobLimits) {
   let current: PromiseWithResolvers<ImageResult | Crash> | null = null
   let jobs = 0
   let peak = 0
-  // The exit event arrives late, so remember that the worker was told to stop: it takes no more
-  // jobs.
+  // The exit event arrives late, so this flag keeps a stopping worker from getting more jobs.
   let isEnding = false
   const process: Subprocess<'ignore', 'inherit', 'inherit'> = Bun.spawn(command, {
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -56,7 +55,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
       process.send({ job } satisfies ToWorker)
       const result = await done.promise
       peak = Math.max(peak, readMemory(process.pid))
-      // It may have exceeded the limit between two polls.
+      // The file may have exceeded the limit between two polls.
       const isTooLarge = result.kind === 'made' && result.size > limits.output
       return isTooLarge ? { kind: 'result_too_large' } : result
     } catch {
@@ -67,7 +66,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
     }
   }
 
-  /** Memory in bytes, at its peak. */
+  /** The number of jobs, and the peak memory in bytes. */
   function usage() {
     return { jobs, peak }
   }

@@ -11,7 +11,7 @@ export type ImageJob = {
   format: ImageFormat
   /** 1 to 100. A PNG below 90 gets a palette, else it is lossless. */
   quality: number
-  /** Whether a smaller image of the same format stays as it is, apart from its metadata. */
+  /** Whether an image of the same format is kept, without its metadata, if that is smaller than the result. */
   isKeptIfSmaller?: boolean
 } & (
   | { /** The long side of the result has at most this many pixels. */ longSide: number }
@@ -30,7 +30,7 @@ const MAX_PIXELS = 64_000_000
 /** A single long row costs as much time as a large image, and more memory. */
 const MAX_SIDE = 16_384
 const LARGE_PIXELS = 24_000_000
-/** What has been compressed before is re-encoded only for a saving of a tenth. */
+/** An image that is already compressed is re-encoded only if that saves a tenth. */
 const WORTHWHILE_RATIO = 0.9
 /** Shorter than the limit after which the process is killed. */
 const TIMEOUT_SECONDS = 9
@@ -63,11 +63,11 @@ export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageRes
         .autoOrient()
         .resize({ ...toBox(job), fit: 'inside', withoutEnlargement: true })
         .toColourspace('srgb')
-      // sharp converts 16 bits with a profile to Display P3, and would leave them there.
+      // sharp converts 16-bit images with a profile to Display P3, and would not convert them back.
       if (metadata.space === 'rgb16' && hasProfile && space === null)
         upright.withIccProfile('srgb', { attach: false })
       const image = space ? await convert(upright, space) : upright
-      // Optimizing the coding of a large JPEG takes as much memory as its pixels. Some are already in memory.
+      // Optimizing the coding of a large JPEG takes as much memory as its pixels, which may already be in memory.
       const isInMemory = heic !== null || space !== null
       const optimizeCoding = !isInMemory || width * height < LARGE_PIXELS
       const made = await encode(image, job, optimizeCoding).toFile(job.output)
@@ -95,14 +95,14 @@ export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageRes
   }
 }
 
-/** The colour space that libvips does not convert; null for other files. */
+/** The colour space of a file that libvips does not convert correctly; null for other files. */
 async function spaceToConvert(path: string, { format, space, icc }: Metadata) {
   if (format !== 'png') return null
   if (space === 'grey16' && icc) return readProfileSpace(icc)
   return readPngSpace(await readFile(path))
 }
 
-/** Keeps the input without its metadata if that is smaller. Only pixels can be turned upright, with lower quality. */
+/** Keeps the input without its metadata if that is smaller. Turning an image upright requires re-encoding it. */
 async function makeNoLarger(
   image: Sharp,
   job: ImageJob,
@@ -125,7 +125,7 @@ async function makeNoLarger(
   return { kind: 'made', size: result.size, width: result.width, height: result.height }
 }
 
-/** Libvips has no decoder for HEIC; null for other files. */
+/** Decodes a HEIC file, for which libvips has no decoder; null for other files. */
 async function openHeic(path: string): Promise<DecodedHeic | null> {
   const boxType = await Bun.file(path).slice(4, 8).text()
   return boxType === 'ftyp' ? await decodeHeic(await readFile(path), isTooLarge) : null

@@ -1,8 +1,8 @@
-/** The parts of libheif that we use. Emscripten has compiled it to WebAssembly. */
+/** The parts of libheif that we use, compiled to WebAssembly by Emscripten. */
 declare module 'libheif-js/libheif-wasm/libheif.js' {
   export type Pointer = { $$: { ptr: number } }
   export type Decoded = { image: Pointer; channels: { data: Uint8Array; stride: number }[] }
-  export type Fault = { code: unknown }
+  export type HeifError = { code: unknown }
   type CFunction =
     | '_malloc'
     | '_free'
@@ -14,7 +14,7 @@ declare module 'libheif-js/libheif-wasm/libheif.js' {
     | '_heif_release_item_data'
     | '_heif_image_get_decoding_warnings'
 
-  /** In C, the error that a function returns comes first, and pointers are numbers. */
+  /** A C function that returns an error writes it to its first argument. Pointers are numbers. */
   export type Libheif = Record<CFunction, (...values: number[]) => number> & {
     ready: Promise<unknown>
     HEAPU8: Uint8Array<ArrayBuffer>
@@ -25,11 +25,11 @@ declare module 'libheif-js/libheif-wasm/libheif.js' {
     heif_context_read_from_memory: (context: Pointer, file: Uint8Array) => unknown
     heif_context_get_list_of_item_IDs: (context: Pointer) => number[]
     heif_item_get_item_type: (context: Pointer, item: number) => string
-    heif_js_context_get_primary_image_handle: (context: Pointer) => Pointer | Fault
+    heif_js_context_get_primary_image_handle: (context: Pointer) => Pointer | HeifError
     heif_image_handle_get_width: (handle: Pointer) => number
     heif_image_handle_get_height: (handle: Pointer) => number
     heif_image_handle_has_alpha_channel: (handle: Pointer) => number
-    heif_js_decode_image2: (handle: Pointer, space: unknown, chroma: unknown) => Decoded | Fault
+    heif_js_decode_image2: (handle: Pointer, space: unknown, chroma: unknown) => Decoded | HeifError
     heif_image_release: (image: Pointer) => void
     heif_image_handle_release: (handle: Pointer) => void
   }

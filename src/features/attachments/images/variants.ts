@@ -34,8 +34,8 @@ const QUALITY = 80
 const CACHED_FILE_BYTES = 64 * 1024
 const MAX_CACHED_FILES = 256
 /** Short, because a busy machine recovers and owners may free space. */
-const UNREADABLE_FOR_MS = 10 * MINUTE_MS
-const NO_SPACE_FOR_MS = MINUTE_MS
+const UNREADABLE_CACHE_MS = 10 * MINUTE_MS
+const NO_SPACE_CACHE_MS = MINUTE_MS
 const MAX_CACHED_FAILURES = 5_000
 
 /** Images in the widths that apps need, each made once and stored beside its original. */
@@ -46,7 +46,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
   const failures = createLruMap<string, { error: AppError; until: number }>(MAX_CACHED_FAILURES)
   return { open, list, findKeys, drop }
 
-  /** The first request makes it; others wait. `onWait` is called for each, and returns the requester's IP. */
+  /** The first request makes the variant; others wait. Each calls `onWait`, which returns the requester's IP. */
   async function open(
     row: Row,
     { width: requested, format }: VariantOptions,
@@ -87,7 +87,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
     const code = error instanceof AppError ? error.code : null
     const isImageError = code === 'image_unreadable' || code === 'image_too_large'
     if (error instanceof AppError && (isImageError || code === 'insufficient_storage')) {
-      const until = now().getTime() + (isImageError ? UNREADABLE_FOR_MS : NO_SPACE_FOR_MS)
+      const until = now().getTime() + (isImageError ? UNREADABLE_CACHE_MS : NO_SPACE_CACHE_MS)
       failures.set(key, { error, until })
     }
     throw error
@@ -102,7 +102,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
       .orderBy(asc(variants.key))
   }
 
-  /** Their rows are deleted with it. */
+  /** The keys of an original's variants, whose rows are deleted with the original. */
   async function findKeys(tx: Tx, original: string): Promise<string[]> {
     const rows = await tx.select().from(variants).where(eq(variants.original, original))
     return rows.map(({ key }) => key)
@@ -157,7 +157,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
   }
 }
 
-/** The key of the original of a file, which may be a variant. */
+/** The key of the original, from its own key or that of a variant. */
 export function toOriginalKey(key: string): string {
   return key.split('.').slice(0, 2).join('.')
 }

@@ -14,7 +14,7 @@ export function createDiskSpace(folder: string, minFreeBytes: number) {
   let makeRoom: (bytes: number) => void = () => {}
   return { probe, check, reserve, onShortage }
 
-  /** Sets a function that is called with the missing bytes, and deletes what can be fetched again. */
+  /** Sets the function that frees the missing bytes, by deleting files that can be downloaded again. */
   function onShortage(work: typeof makeRoom) {
     makeRoom = work
   }
@@ -24,7 +24,7 @@ export function createDiskSpace(folder: string, minFreeBytes: number) {
     await makeFolder(folder)
     await requireFree(0)
     const path = join(folder, 'probe')
-    // Quotas refuse bytes, not names.
+    // A disk quota limits bytes: an empty file could still be created.
     await writeFile(path, PROBE).finally(() => rm(path, { force: true }))
   }
 
@@ -35,10 +35,11 @@ export function createDiskSpace(folder: string, minFreeBytes: number) {
   }
 
   /**
-   * Throws `insufficient_storage`. Dispose of it after the write. Only for bytes that have arrived: senders may stall.
+   * Throws `insufficient_storage`. Dispose of the result after the write. Reserve only bytes that have arrived, because
+   * senders may stall.
    */
   async function reserve(bytes: number): Promise<Disposable> {
-    // Reserve before asking the disk, so that two writes cannot claim the same space.
+    // Reserve before checking the disk, so that two writes cannot claim the same space.
     reserved += bytes
     let isHeld = true
     const release = () => {

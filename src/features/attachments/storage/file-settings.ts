@@ -16,7 +16,7 @@ export function describeInsecureStore({ filesUrl }: Pick<FileSettings, 'filesUrl
   return `FILES_URL points to ${new URL(filesUrl.endpoint).host} over http: others on the network can read and replace files. Use an https endpoint.`
 }
 
-/** Throws `unavailable` unless the store at `FILES_URL` takes a file. */
+/** Throws `unavailable` unless the store at `FILES_URL` accepts a file. */
 export async function probeStore(config: FileSettings) {
   await createStoreClient(config)?.probe()
 }

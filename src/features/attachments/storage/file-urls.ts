@@ -6,7 +6,7 @@ export type FileUrls = ReturnType<typeof createFileUrls>
 export function createFileUrls({ sign, verify }: UrlSigner, publicUrl: string | null = null) {
   return { linkTo, isSigned: verify }
 
-  /** It never expires if null. */
+  /** `expiresAt` is null if the URL never expires. */
   function linkTo(
     { key, type }: { key: string; type: string },
     baseUrl: string,

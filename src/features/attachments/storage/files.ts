@@ -8,16 +8,16 @@ import { makeFolder, readNames, renameDurably, syncPath } from '../../../lib/fil
 export type Files = {
   /** Stores a temporary file under its key. Afterwards its content and name survive a power failure. */
   keep: (temporaryPath: string, key: string) => Promise<void>
-  /** The size in bytes; null if there is no such file. */
+  /** `size` is in bytes. Null if there is no such file. */
   open: (key: string) => Promise<{ file: BunFile; size: number } | null>
   remove: (key: string) => Promise<void>
   /** For a backup: removed files are only hidden for `ms`; 0 ends this and deletes them. */
   holdRemovals: (ms: number) => Promise<void>
   /** All stored files, sorted by key. */
   list: () => AsyncIterable<{ key: string; storedAt: Date }>
-  /** Deletes copies that `filterStored` leaves out, as another instance removed the files; all on the local disk. */
+  /** Deletes cached copies that `filterStored` omits because another instance removed the files; all on a local disk. */
   sweepCopies: (filterStored: (keys: string[]) => Promise<Set<string>>) => Promise<void>
-  /** For a restore into a database server: later files have no row in it, but perhaps in the old database. */
+  /** For a restore into a database server: files newer than the backup may have rows only in the old database. */
   recordRestore: () => Promise<void>
   restoredAt: () => Promise<Date | null>
   /** Throws `unavailable` unless files can be read and stored. */
@@ -30,10 +30,10 @@ export const RESTORED = 'restored'
 export const CACHE_FOLDER = 'cache'
 /** The size limit of uploads and variants. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024
-/** A response opens its file only when it is sent, and can then read it to the end: enough for a busy machine. */
+/** How long a response may take to open its file, even on a busy machine. It can read an open file to the end. */
 const READ_START_DELAY_MS = 100
 
-/** In folders by the first letter of the key. */
+/** Files on the local disk, in folders by the first letter of the key. */
 export function createFiles(folder: string): Files {
   const hidden = new Set<string>()
   const deletions = new Map<string, Promise<void>>()
@@ -62,7 +62,7 @@ export function createFiles(folder: string): Files {
     await renameDurably(temporaryPath, path)
   }
 
-  /** Does not follow symbolic links. Synchronous, which costs a tenth of an asynchronous call. */
+  /** Does not follow symbolic links. Synchronous, because an asynchronous call costs ten times as much. */
   async function open(key: string) {
     if (hidden.has(key)) return null
     const path = toPath(key)

@@ -11,10 +11,10 @@ export type Orphans = ReturnType<typeof createOrphans>
 const PAGE_SIZE = 1_000
 const VARIANTS_PER_QUERY = 500
 
-/** The share of all files that one run deletes at most, and a number that it may always delete. */
+/** A run deletes at most this share of all files, but may always delete this number. */
 const MAX_SHARE = 0.01
 const MIN_DELETIONS = 10
-/** A run ends after as many files that cannot be deleted, because a store may refuse all. */
+/** A run ends after this many failed deletions, because a store may refuse them all. */
 const MAX_FAILURES = 100
 
 /** Deletes files and cached copies without a row, and logs rows without a file as errors. */
@@ -42,7 +42,7 @@ export function createOrphans(deps: {
 
   /** Walks through the files and the rows side by side; both are sorted by key. */
   async function collect(signal: AbortSignal) {
-    // The database that was moved aside, or replaced by a restore, still has rows for them.
+    // A database that was moved aside, or replaced by a restore, may still have rows for files without one here.
     const restoredAt = (await files.restoredAt())?.getTime() ?? 0
     const keepsFiles =
       now().getTime() - restoredAt < KEPT_MS || (await hasReplacedData(config.dataDir, now()))
@@ -67,11 +67,11 @@ export function createOrphans(deps: {
         else if (isOld) foundVariants.push(key)
       } else if (isOld && !keepsFiles) await addOrphan(key, orphans)
       if (foundVariants.length >= VARIANTS_PER_QUERY) {
-        orphans.push(...(await unlistedVariants(foundVariants)))
+        orphans.push(...(await findVariantsWithoutRow(foundVariants)))
         foundVariants = []
       }
     }
-    orphans.push(...(await unlistedVariants(foundVariants)))
+    orphans.push(...(await findVariantsWithoutRow(foundVariants)))
     for (; row.value !== undefined; row = await keys.next()) {
       if (signal.aborted) return
       if (row.value !== foundKey) await reportMissing(row.value)
@@ -79,7 +79,7 @@ export function createOrphans(deps: {
     if (mayDelete) await removeOrphans(orphans, Math.max(MIN_DELETIONS, total * MAX_SHARE), signal)
   }
 
-  /** Files that cannot be deleted must not keep the others: they come last in the next run. */
+  /** Files that could not be deleted must not block the rest, so the next run tries them last. */
   async function removeOrphans(keys: string[], limit: number, signal: AbortSignal) {
     const before = deleted
     let failed = 0
@@ -104,21 +104,21 @@ export function createOrphans(deps: {
     if (left > 0) log.warn({ deleted: deleted - before, left }, 'some files without a row are kept')
   }
 
-  /** Its age proves nothing if the clock has jumped ahead: the row may be new, or about to be inserted. */
+  /** Checks again: after a jump of the clock, a new file looks old, and its row may be new or about to be inserted. */
   async function addOrphan(key: string, orphans: string[]) {
     const original = toOriginalKey(key)
     if (isBeingStored(original) || (await keysWithRow([original])).size > 0) return
     orphans.push(key)
   }
 
-  /** Of images that still exist. A variant that is needed is made again. */
-  async function unlistedVariants(keys: string[]): Promise<string[]> {
+  /** For variants whose originals still exist. A deleted variant is made again when needed. */
+  async function findVariantsWithoutRow(keys: string[]): Promise<string[]> {
     const rows = await db.read
       .select({ key: variants.key })
       .from(variants)
       .where(inArray(variants.key, keys))
-    const listed = new Set(rows.map(({ key }) => key))
-    return keys.filter((key) => !listed.has(key))
+    const withRow = new Set(rows.map(({ key }) => key))
+    return keys.filter((key) => !withRow.has(key))
   }
 
   /** Deletes cached copies of files that another instance has deleted. */

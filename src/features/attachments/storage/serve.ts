@@ -8,7 +8,7 @@ type Served = {
   row: { key: string; fileName: string; itemType: string; type: string; createdAt: Date }
   file: Blob
   size: number
-  /** The type and tag of a variant. */
+  /** The media type and ETag of a variant. */
   itemType?: string
   etag?: string
 }
@@ -22,9 +22,9 @@ export function serveFile(
   const etag = `"${tag}"`
   const lastModified = row.createdAt.toUTCString()
   const reply: Record<string, string> = {
-    // Browsers would take it for Windows-1252.
+    // Without a charset, browsers would assume Windows-1252.
     'content-type': itemType === 'text/plain' ? 'text/plain; charset=utf-8' : itemType,
-    'content-disposition': disposition(itemType, row.fileName),
+    'content-disposition': formatDisposition(itemType, row.fileName),
     'content-security-policy': "default-src 'none'; sandbox",
     'cross-origin-resource-policy': 'cross-origin',
     'cache-control':
@@ -39,7 +39,7 @@ export function serveFile(
   allowReaderPauses(request)
   const ifRange = headers.get('if-range')
   const isCurrent = ifRange === null || ifRange === etag || ifRange === lastModified
-  // Ranges apply to GET alone (RFC 9110 §14.2).
+  // Ranges apply only to GET (RFC 9110 §14.2).
   const range = method === 'GET' && isCurrent ? parseRange(headers.get('range'), size) : null
   if (range === null) return rawReply(set, file, reply)
   if (range === 'unsatisfiable') {
@@ -52,7 +52,8 @@ export function serveFile(
 }
 
 /**
- * A single range (RFC 9110 §14), as leniently as Bun, which would send the whole file's headers. Else the whole file.
+ * Parses a single range (RFC 9110 §14) as leniently as Bun, which would send the headers of the whole file. Null means
+ * the whole file.
  */
 export function parseRange(
   header: string | null,
@@ -71,7 +72,7 @@ export function parseRange(
 }
 
 /** RFC 6266: images are shown inline, other files downloaded; the full name is percent-encoded. */
-function disposition(itemType: string, fileName: string): string {
+function formatDisposition(itemType: string, fileName: string): string {
   const dispositionType = isImage(itemType) ? 'inline' : 'attachment'
   const ascii = fileName.replace(/[^\w. -]/g, '_')
   const encoded = encodeURIComponent(fileName).replace(

@@ -5,7 +5,7 @@ const LIFETIME_MS = 15 * MINUTE_MS
 
 export type UrlSigner = ReturnType<typeof createUrlSigner>
 
-/** HMAC-SHA256, for 15 minutes. */
+/** Signs file URLs with HMAC-SHA256, for 15 minutes. */
 export function createUrlSigner(key: Uint8Array, now: () => Date) {
   return { sign, verify }
 

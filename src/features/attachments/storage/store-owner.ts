@@ -14,7 +14,7 @@ import { storeUnavailable } from './s3/requests.ts'
 type Owner = { store: string; place: string; token: string; name: string; since: number }
 /** In the database. While a new token is being stored, both are valid. Without `token`, the store is being claimed. */
 type Claim = { store?: string; token?: string; next?: string; since?: number }
-/** In the store: the last server that is not its owner. */
+/** In the store: the last server that used it without owning it. */
 type Guest = { name: string; at: number }
 
 /**
@@ -29,7 +29,7 @@ type StoreOwnerDeps = {
   /** Null for the local disk. */
   client: Pick<S3Client, 'getText' | 'putText' | 'list' | 'remove'> | null
   claim: StoredText
-  /** Identifies the database; a copy has another one. */
+  /** Returns the id of the database; a copy has another id. */
   identify: () => Promise<string>
   isShared: boolean
   keysWithRow: (keys: string[]) => Promise<Set<string>>
@@ -44,15 +44,15 @@ const STATE_LIFETIME_MS = 5 * MINUTE_MS
 const SAMPLE_SIZE = 1_000
 
 /**
- * Only the owner deletes. An empty store belongs to the first server that uses it, a store of an earlier version to the
- * first whose database has most of its files.
+ * Only the owner deletes files. An empty store belongs to the first server that uses it, a store of an earlier version to
+ * the first whose database has most of its files.
  */
 export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
   const name = deps.name ?? hostname()
   let last: { at: number; state: Promise<StoreState> } | null = null
   return { state, describeProblem, mayDelete, beginSweep, claim: claimStore }
 
-  /** As of five minutes ago or less. Throws `unavailable` while the store does not answer. */
+  /** At most five minutes old. Throws `unavailable` while the store does not respond. */
   function state(): Promise<StoreState> {
     if (last !== null && performance.now() - last.at < STATE_LIFETIME_MS) return last.state
     return refresh()
@@ -67,7 +67,7 @@ export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
     return current.state
   }
 
-  /** Why this server deletes nothing from the store, and what to do; null if it does. */
+  /** Why this server deletes nothing from the store, and what to do; null if it is the owner. */
   async function describeProblem(): Promise<string | null> {
     const { kind, name: other } = await state()
     if (kind === 'owner') return null
@@ -86,7 +86,7 @@ export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
     return kind === 'owner' || kind === 'shared'
   }
 
-  /** Whether files without a row may be deleted now; since a change of the owner, they are kept for 30 days. */
+  /** Whether files without a row may be deleted now; after a change of owner, they are kept for 30 days. */
   async function beginSweep(): Promise<boolean> {
     if ((await refresh()).kind !== 'owner') return false
     const owner = await readOwner()
@@ -103,7 +103,7 @@ export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
     if (client === null) await writeClaim({})
     else {
       const { store = newId() } = (await readOwner()) ?? {}
-      await own({ store, token: newId(), since: now().getTime() })
+      await becomeOwner({ store, token: newId(), since: now().getTime() })
     }
     await client?.remove(GUEST)
     return refresh()
@@ -127,10 +127,10 @@ export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
       const isShared = guest !== null && now().getTime() - guest.at < KEPT_MS
       return isShared ? { kind: 'shared', name: guest.name } : { kind: 'owner', name }
     }
-    return visit(owner.name)
+    return becomeGuest(owner.name)
   }
 
-  async function visit(owner: string): Promise<StoreState> {
+  async function becomeGuest(owner: string): Promise<StoreState> {
     await writeJson(GUEST, { name, at: now().getTime() })
     return { kind: 'guest', name: owner }
   }
@@ -139,16 +139,16 @@ export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
   async function claimUnowned(claim: Claim): Promise<StoreState> {
     if (claim.store === undefined) {
       const { known, unknown } = await sampleFiles()
-      if (unknown > known) return visit('unknown')
+      if (unknown > known) return becomeGuest('unknown')
       const since = known + unknown === 0 ? 0 : now().getTime()
       await writeClaim({ store: newId(), next: newId(), since }).catch(ignoreConflict)
     }
     const { store = '', next: token = '', since = 0 } = await readClaim()
-    await own({ store, token, since }).catch(ignoreConflict)
+    await becomeOwner({ store, token, since }).catch(ignoreConflict)
     return inspect()
   }
 
-  async function own({ store, token, since }: Pick<Owner, 'store' | 'token' | 'since'>) {
+  async function becomeOwner({ store, token, since }: Pick<Owner, 'store' | 'token' | 'since'>) {
     await writeJson(OWNER, { store, place: await deps.identify(), token, name, since })
     await writeClaim({ store, token })
   }
@@ -180,7 +180,7 @@ export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
     try {
       return text === null ? null : JSON.parse(text)
     } catch {
-      const reason = `${key} in the object store is not what homeport wrote: check that FILES_URL is a store that keeps what is stored in it`
+      const reason = `${key} in the object store is not what homeport wrote: check that FILES_URL is a store that returns what it stores`
       throw storeUnavailable(new StoreError(reason, false))
     }
   }
@@ -194,7 +194,7 @@ function isCurrent({ store, token }: Owner, claim: Claim): boolean {
   return store === claim.store && (token === claim.token || token === claim.next)
 }
 
-/** Another instance was first. */
+/** On a conflict, another instance was first. */
 function ignoreConflict(error: unknown) {
   if ((error as AppError).code !== 'conflict') throw error
 }

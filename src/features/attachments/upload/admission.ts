@@ -29,10 +29,10 @@ export function createAdmission() {
   ): Promise<Disposable> {
     const waitSignal = AbortSignal.any([signal, AbortSignal.timeout(MAX_WAIT_MS)])
     const charge = Math.max(size, MIN_CHARGE)
-    using places = new DisposableStack()
-    places.use(await byUser.reserve(userId, charge, waitSignal))
-    places.use(await byAddress.reserve(ip, charge, waitSignal))
-    return places.move()
+    using reservations = new DisposableStack()
+    reservations.use(await byUser.reserve(userId, charge, waitSignal))
+    reservations.use(await byAddress.reserve(ip, charge, waitSignal))
+    return reservations.move()
   }
 }
 

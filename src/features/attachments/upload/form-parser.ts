@@ -2,13 +2,13 @@ import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import { AppError } from '../../../lib/errors.ts'
 import { MAX_FILES } from '../model.ts'
 
-/** Limits the work of a form. Text fields are ignored, but a library may send many. */
+/** Limits the work per form. Text fields are ignored, but a library may send many. */
 const MAX_PARTS = 1_000
 
 type HeaderParser = { buffer: string; _parseHeader: () => void }
 type Internals = { _parser: { parser: { _hparser: HeaderParser } } }
 
-/** A parser of multipart forms. Limits are enforced by the reader of each file. */
+/** A parser for multipart forms. The reader of each file enforces its size limit. */
 export function createFormParser(contentType: string): BusboyInstance {
   const parser = createParser(contentType)
   parser.on('filesLimit', () => parser.destroy(tooManyFiles()))

@@ -21,14 +21,15 @@ const MAX_DROPPED_AT_ONCE = 50
 type Running = { fingerprint: string; stored: Promise<StoredFile[]> }
 
 /**
- * For 24 hours, or until 100 later uploads. Another upload (by `fingerprint`) with the key throws `validation_failed`.
+ * Stores responses for 24 hours, or until 100 later uploads. A different upload (by `fingerprint`) with the same key
+ * throws `validation_failed`.
  */
 export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: () => Date }) {
   const { uploadRetries } = db.tables
   const inFlight = new Map<string, Running>()
   return { isKnown, once, list, sweep }
 
-  /** Also while it is being stored. */
+  /** True also while the upload is being stored. */
   async function isKnown(userId: string, retryKey: string | null): Promise<boolean> {
     if (retryKey === null) return false
     return inFlight.has(`${userId} ${retryKey}`) || (await find(userId, retryKey)) !== null

@@ -18,12 +18,12 @@ type Charset = 'utf-8' | 'utf-16le' | 'utf-16be' | 'shift_jis' | 'windows-1252'
 
 /** Longer JSON is treated as text, because parsing it would block the event loop. */
 const MAX_JSON_BYTES = 256 * 1024
-/** Bell to carriage return, the end mark of DOS, and escape (colours in logs). */
+/** Bell to carriage return, the end-of-file mark of DOS, and escape (colours in logs). */
 const TEXT_CONTROLS = [7, 8, 9, 10, 11, 12, 13, 26, 27]
-/** A program that crashes may leave NULs in its log. */
-const MIN_NUL_DISTANCE = 10
-/** Words of other languages in Windows-1252 decode to rare kanji. */
-const MIN_KANA_SHARE = 5
+/** Text has at most one NUL per this many bytes: a program that crashes may leave some in its log. */
+const MIN_BYTES_PER_NUL = 10
+/** Japanese has more than one kana per this many characters: other languages in Windows-1252 decode to rare kanji. */
+const MAX_CHARACTERS_PER_KANA = 5
 const SLICE_BYTES = 256 * 1024
 
 export function findExtension(itemType: string): string {
@@ -40,7 +40,7 @@ export async function sniff({ path, size, head }: Staged): Promise<string | null
   const { fileTypeFromBuffer } = await import('file-type')
   const type = await fileTypeFromBuffer(head).catch(() => undefined)
   if (type?.mime === 'image/apng') return 'image/png'
-  // The brand that cameras other than Apple's write.
+  // The brand that cameras of other makers than Apple write.
   if (type?.mime === 'image/heif') return 'image/heic'
   if (type && type.mime in EXTENSIONS) return type.mime
   if (isPdf(head)) return 'application/pdf'
@@ -57,7 +57,7 @@ export async function sniff({ path, size, head }: Staged): Promise<string | null
   return null
 }
 
-/** Whether a PDF starts within the first 1,024 bytes, as readers accept it. Text that mentions PDF has no objects. */
+/** Whether a PDF starts within the first 1,024 bytes, as readers allow. Text that only mentions PDF has no objects. */
 function isPdf(head: Uint8Array): boolean {
   const text = Buffer.from(head).toString('latin1')
   const start = text.search(/%PDF-\d\.\d/)
@@ -71,7 +71,7 @@ function findCharsets(head: Uint8Array): Charset[] {
   return ['utf-8', 'shift_jis', 'windows-1252']
 }
 
-/** `charset` may be cut within its last character. Reads in slices, so that no file blocks the event loop. */
+/** The text may be cut within its last character. Reads in slices, so that no file blocks the event loop. */
 async function isText(path: string, size: number, charset: Charset): Promise<boolean> {
   const decoder = new TextDecoder(charset, { fatal: true })
   await using file = await open(path)
@@ -81,20 +81,20 @@ async function isText(path: string, size: number, charset: Charset): Promise<boo
     const { bytesRead } = await file.read(buffer, 0, SLICE_BYTES)
     if (bytesRead === 0) break
     try {
-      count(decoder.decode(buffer.subarray(0, bytesRead), { stream: true }), total)
+      countCharacters(decoder.decode(buffer.subarray(0, bytesRead), { stream: true }), total)
     } catch {
       return false
     }
     if (total.binary > 0) return false
   }
-  if (charset === 'shift_jis' && total.kana * MIN_KANA_SHARE <= total.foreign) return false
+  if (charset === 'shift_jis' && total.kana * MAX_CHARACTERS_PER_KANA <= total.foreign) return false
   // Bytes that Windows-1252 does not use.
   if (!charset.startsWith('utf') && total.unused + total.nul > 0) return false
-  return total.nul * MIN_NUL_DISTANCE <= size
+  return total.nul * MIN_BYTES_PER_NUL <= size
 }
 
 /** A plain loop is eight times as fast as regular expressions. */
-function count(
+function countCharacters(
   text: string,
   total: Record<'binary' | 'nul' | 'unused' | 'foreign' | 'kana', number>,
 ) {

@@ -56,7 +56,7 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
     return { path: file.path, row }
   }
 
-  /** Or an image made from it. */
+  /** Returns the upload unchanged, or the image made from it. */
   async function convert(
     upload: Upload,
     itemType: string,
@@ -93,7 +93,7 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
   }
 }
 
-/** Cleans the sender's file name: no path, no control characters, the extension of the content. */
+/** Removes the path and control characters from the sender's file name, and sets the extension of the content. */
 export function cleanName(name: string, extension: string): string {
   const base = name
     .replace(/^.*[/\\]/s, '')

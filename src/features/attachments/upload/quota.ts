@@ -14,14 +14,14 @@ export type Quota = ReturnType<typeof createQuota>
 const MAX_VARIANT_BYTES = 8 * 1024 * 1024
 
 /**
- * Up to `maxBytes` in `maxCount` files. Variants count, but are evicted for the owner's uploads; new ones evict the
- * largest.
+ * A user can store `maxBytes` in `maxCount` files. Variants count, but are evicted for the owner's uploads; a new
+ * variant evicts the largest.
  */
 export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
   const { attachments, variants } = db.tables
   return { check, take, storeVariant }
 
-  /** Before it is read. */
+  /** Refuses an upload, before it is read, if there is no room for any file. */
   async function check(userId: string) {
     await ensureRoom(db.read, userId, 1, 1)
   }
@@ -49,22 +49,22 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
     return evictedKeys
   }
 
-  /** Deletes variants until the rest fit into `limit` bytes. Returns their keys. */
-  async function evict(tx: Tx, which: SQL | undefined, limit: number): Promise<string[]> {
-    const ofPictures = eq(attachments.key, variants.original)
+  /** Deletes variants until the rest fit into `limit` bytes. Returns the deleted keys. */
+  async function evict(tx: Tx, condition: SQL | undefined, limit: number): Promise<string[]> {
+    const isOriginal = eq(attachments.key, variants.original)
     const [stored] = await tx
       .select({ bytes: sum(variants.size) })
       .from(variants)
-      .innerJoin(attachments, ofPictures)
-      .where(which)
+      .innerJoin(attachments, isOriginal)
+      .where(condition)
     let used = Number(stored?.bytes ?? 0)
     // Loads the rows only if some must go: a user may have thousands.
     if (used <= limit) return []
     const rows = await tx
       .select({ key: variants.key, size: variants.size })
       .from(variants)
-      .innerJoin(attachments, ofPictures)
-      .where(which)
+      .innerJoin(attachments, isOriginal)
+      .where(condition)
       .orderBy(desc(variants.size), variants.key)
     const evictedKeys: string[] = []
     for (const { key, size } of rows) {

@@ -53,16 +53,15 @@ async function receiveForm(
   const parser = createFormParser(headers.get('content-type') ?? '')
   const arriving: Promise<Upload>[] = []
   const parts: { destroy(error: unknown): unknown }[] = []
-  let fault: Error | null = null
+  let firstError: Error | null = null
   parser.on('file', (_field, stream, fileName, encoding) => {
     parts.push(stream)
-    // The parser does not forward the error of a cut-off form: the stream's reader would wait
-    // forever.
+    // The parser does not report that a form was cut off: the stream's reader would wait forever.
     stream.on('error', (error) => stream.destroy(error))
     const arrival = receivePart(stream, encoding, fileName)
     // Destroy the parser immediately: it would wait forever for a stream without a reader.
     arrival.catch((error: Error) => {
-      fault ??= error
+      firstError ??= error
       parser.destroy(error)
     })
     arriving.push(arrival)
@@ -75,15 +74,15 @@ async function receiveForm(
     await pipeline(limitBytes(chunks), parser)
     const uploads = await Promise.all(arriving)
     // Browsers send this for a file input without a file.
-    const isNone = ({ fileName, size }: Upload) => fileName === '' && size === 0
-    await discard(uploads.filter(isNone))
-    return uploads.filter((upload) => !isNone(upload))
+    const isEmptyInput = ({ fileName, size }: Upload) => fileName === '' && size === 0
+    await discard(uploads.filter(isEmptyInput))
+    return uploads.filter((upload) => !isEmptyInput(upload))
   } catch (error) {
     // Destroy parts that were cut off; their readers would wait forever.
     for (const part of parts) part.destroy(error)
     const settled = await Promise.allSettled(arriving)
     await discard(settled.flatMap((part) => (part.status === 'fulfilled' ? [part.value] : [])))
-    const cause = fault ?? error
+    const cause = firstError ?? error
     // Disk errors are not the sender's fault.
     const isOurs = cause instanceof AppError || (cause as { syscall?: string }).syscall
     throw isOurs ? cause : malformed('The form is damaged or incomplete.')

@@ -14,12 +14,12 @@ const HEAD_BYTES = 4_100
 /** Older temporary files are abandoned. */
 const ABANDONED_AFTER_MS = HOUR_MS
 
-/** On the same disk as the stored files. */
+/** Temporary files, on the same disk as the stored files. */
 export function createStaging(folder: string, space: DiskSpace) {
   const inUse = new Set<string>()
   return { check: space.check, receive, newPath, discard, sweep }
 
-  /** Throws `tooLarge()` beyond `limit` bytes and `insufficient_storage`; both leave nothing behind. */
+  /** Throws `tooLarge()` beyond `limit` bytes, or `insufficient_storage`; neither leaves a file behind. */
   async function receive(
     source: AsyncIterable<Uint8Array>,
     limit: number,
@@ -61,7 +61,7 @@ export function createStaging(folder: string, space: DiskSpace) {
     }
   }
 
-  /** Deletes files that earlier processes left behind. Not by age alone, because the clock may have jumped ahead. */
+  /** Deletes files that earlier processes left behind. Files in use may look old, if the clock has jumped ahead. */
   async function sweep(now: Date) {
     for (const name of await readdir(folder).catch(() => [])) {
       const path = join(folder, name)

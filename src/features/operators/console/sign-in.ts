@@ -33,14 +33,14 @@ type SignInConsoleDeps = {
 const TEST_HOST =
   /(?:^|[.-])(?:staging|stage|test|testing|dev|qa|beta|preview|sandbox)(?=[.-]|\d|$)/
 
-/** By the host of BASE_URL, for the header of the console. */
+/** Names the environment by the host of BASE_URL, for the header of the console. */
 function nameEnvironment(baseUrl: string | null): 'Production' | 'Test' | 'Local' {
   const host = baseUrl === null ? 'localhost' : new URL(baseUrl).hostname
   if (/^(?:.*\.)?localhost$|^127\.|^\[::1\]$|\.local$/.test(host)) return 'Local'
   return TEST_HOST.test(host) ? 'Test' : 'Production'
 }
 
-/** Sign-in to the console, and what operators see and change about themselves. */
+/** Sign-in to the console, and the operators' own sessions and passkeys. */
 export function signInConsole(deps: SignInConsoleDeps) {
   const { operators, appName, baseUrl, firstCommand, isSignedIn, record, now } = deps
   const { accounts, audit, demo, passkeys, sessions, signIn } = operators
@@ -109,9 +109,9 @@ export function signInConsole(deps: SignInConsoleDeps) {
     .post(
       '/login/sign-in',
       async ({ request, body, set }) => {
-        const proof = withoutEmail(body)
+        const proof = toProof(body)
         const signedIn = await signIn.signIn(proof, findVisitor(request)).catch(async (error) => {
-          const failedName = isWrongProof(error) ? await signIn.nameForAudit(proof) : null
+          const failedName = isWrongProof(error) ? await signIn.findAuditName(proof) : null
           if (failedName)
             await logSignIn(request, failedName, 'operators.sign-in-failed', findMethod(proof))
           throw error
@@ -160,7 +160,7 @@ export function signInConsole(deps: SignInConsoleDeps) {
       '/me/proof',
       async ({ request, body }) => {
         const operator = findOperator(request)
-        const proof = withoutEmail(body)
+        const proof = toProof(body)
         await signIn.prove(operator, proof, findVisitor(request)).catch(async (error) => {
           if (isWrongProof(error)) {
             await logSignIn(request, operator.name, 'operators.proof-failed', findMethod(proof))
@@ -228,11 +228,11 @@ export function signInConsole(deps: SignInConsoleDeps) {
 }
 
 /** Narrows the type of a body: the schema has checked every passkey field that is used. */
-function withoutEmail<Body extends object>(body: Body) {
+function toProof<Body extends object>(body: Body) {
   return body as Exclude<Body, { passkey: unknown }> | { passkey: AuthenticationResponseJSON }
 }
 
-/** For the audit log. */
+/** The sign-in method, for the audit log. */
 function findMethod(proof: object) {
   return { with: ['passkey', 'password'].find((method) => method in proof) ?? 'code' }
 }

@@ -14,14 +14,14 @@ type DemoOperatorDeps = {
 const OPERATOR = { id: 'demo', name: 'demo' }
 
 /**
- * The operator of `serve --demo`, who needs no passkey: a link signs in, on this machine only and until the process
- * ends. Without --demo the operator is removed at the start, and no session of the link is accepted.
+ * The operator of `serve --demo`, who needs no passkey but a link that works on this machine only, until the process
+ * ends. Without --demo, the operator is removed at startup, and sessions from the link are not accepted.
  */
 export function createDemoOperator({ db, accounts, sessions }: DemoOperatorDeps) {
   let current: string | null = null
   return { enable, isEnabled, remove, signIn }
 
-  /** Returns the token of the link; null if the database has other operators: then it is not a demo's. */
+  /** Returns the token of the link; null if the database has other operators, and so does not belong to a demo. */
   async function enable(): Promise<string | null> {
     if ((await accounts.find(db.read, OPERATOR.id)) === undefined) {
       if (await accounts.hasAny()) return null
@@ -57,6 +57,6 @@ export function createDemoOperator({ db, accounts, sessions }: DemoOperatorDeps)
 function refused(): AppError {
   return new AppError(
     'forbidden',
-    'This link works until the demo server stops, and only in a browser on its machine. Open the one that the server has shown last.',
+    'This link works until the demo server stops, and only in a browser on its machine. Open the latest link that the server printed.',
   )
 }

@@ -6,7 +6,7 @@ export type FirstOperator = { id: string; name: string }
 
 export type FirstLink = ReturnType<typeof createFirstLink>
 
-/** The link that creates the first operator. It is kept in memory only, and ends with the process. */
+/** The link that creates the first operator. It exists in memory only, so it ends with the process. */
 export function createFirstLink({ now, newId }: { now: () => Date; newId: () => string }) {
   let current: { token: string; expiresAt: number; operator: FirstOperator } | null = null
   return { offer, find }

@@ -2,7 +2,7 @@ import { and, asc, eq } from 'drizzle-orm'
 import { AppError, notFound } from '../../../lib/errors.ts'
 import type { OperatorsDb } from '../schema.ts'
 
-/** `search`: the query of its address, such as `?status=trial`. */
+/** `search`: the query string of the list, such as `?status=trial`. */
 export type View = { name: string; path: string; search: string }
 
 export type Views = ReturnType<typeof createViews>
@@ -27,7 +27,7 @@ export function createViews(db: OperatorsDb) {
     await db.write(async (tx) => {
       const isOwn = eq(operatorViews.operatorId, operatorId)
       const known = await tx.select({ name }).from(operatorViews).where(isOwn)
-      const isNew = !known.some((one) => one.name === view.name)
+      const isNew = !known.some((saved) => saved.name === view.name)
       if (isNew && known.length >= MAX_VIEWS)
         throw new AppError('conflict', 'You have 50 saved views. Remove one first.')
       await tx

@@ -29,8 +29,8 @@ export function createAccountSecurity({
   return { secure, upgradeGuest, claim, signOut, endOtherSessions, removeUntrustedSignInMethods }
 
   /**
-   * Ends sessions but `keptSession` (null: all) and revokes what a thief could have requested. In the caller's
-   * transaction.
+   * In the caller's transaction: ends all sessions except `keptSession`, and revokes links and codes that a thief could
+   * have requested.
    */
   async function secure(
     tx: Tx,
@@ -48,8 +48,8 @@ export function createAccountSecurity({
   }
 
   /**
-   * Keeps the id, and so files and purchases. Ends the guest's sessions but `keptSession`: a stolen token of one would
-   * control the account.
+   * Keeps the id, and with it files and purchases. Ends the guest's sessions except `keptSession`: a token stolen from
+   * one would control the account.
    */
   async function upgradeGuest(
     tx: Tx,
@@ -66,7 +66,7 @@ export function createAccountSecurity({
     return accounts.update(tx, guest.id, { loginType, ...login })
   }
 
-  /** A stranger may have set the password of an unverified address, so every earlier way in ends. */
+  /** A stranger may have registered the unverified address, so this removes every sign-in method and session. */
   async function claim(tx: Tx, user: Account, loginType: LoginType): Promise<Account> {
     await removeUntrustedSignInMethods(tx, user)
     await tx.update(users).set({ passwordHash: null }).where(eq(users.id, user.id))
@@ -83,8 +83,8 @@ export function createAccountSecurity({
   }
 
   /**
-   * What a stranger may have set up before the owner came: everything if the address was never verified, else passkeys
-   * and providers that do not own it. The caller replaces the password and secures the account.
+   * Removes what a stranger may have set up earlier: everything if the address was never verified, else passkeys and
+   * identities that do not own it. The caller replaces the password and secures the account.
    */
   async function removeUntrustedSignInMethods(
     tx: Tx,

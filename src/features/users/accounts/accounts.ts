@@ -32,7 +32,7 @@ type AccountsDeps = {
   newId: () => string
 }
 
-/** In the caller's transaction. */
+/** All changes happen in the caller's transaction. */
 export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
   const { users } = db.tables
   const names = createUserNames(db)
@@ -97,7 +97,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
   async function update(tx: Tx, userId: string, changes: Partial<Account>): Promise<Account> {
     const before = await find(tx, userId)
     // A request that changes nothing must not be announced.
-    if (includesChanges(changes, before)) return before
+    if (isNoOp(changes, before)) return before
     const user = await updateUser(tx, userId, { ...changes, updatedAt: now() })
     if (changes.name !== undefined) await names.replace(tx, user as Account)
     announce(tx, userId, 'updated')
@@ -120,13 +120,13 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     await update(tx, userId, { email, emailKey, emailVerifiedAt: verifiedAt ?? now() })
   }
 
-  /** Also deletes what references the row. `mergedInto`: the account that has the guest's data now. */
+  /** Also deletes rows that reference the account. `mergedInto`: the account that now has the guest's data. */
   async function remove(tx: Tx, userId: string, mergedInto: string | null = null) {
     const deleted = await tx.delete(users).where(eq(users.id, userId)).returning({ id: users.id })
     if (deleted.length > 0) announce(tx, userId, 'updated', mergedInto)
   }
 
-  /** The first announcement of a transaction counts, unless the account is gone at its end. */
+  /** The first announcement in a transaction counts, unless the account no longer exists before the commit. */
   function announce(
     tx: Tx,
     userId: string,
@@ -182,13 +182,13 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
       emailVerifiedAt: emailVerifiedAt?.toISOString() ?? null,
       twoFactorSince: twoFactorSince?.toISOString() ?? null,
       hasPassword: passwordHash !== null,
-      lastSeenAt: timeSeen(lastSeenAt),
+      lastSeenAt: formatLastSeen(lastSeenAt),
       platform,
       country,
     }
   }
 
-  /** After an upgrade of the server. Returns users whose new key belongs to another user; they keep the old one. */
+  /** Runs after a server upgrade. Returns users whose new key belongs to another user; they keep their old key. */
   async function rebuildEmailKeys(): Promise<string[]> {
     const conflictingIds: string[] = []
     for (let after = ''; ; ) {
@@ -217,12 +217,12 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
   }
 }
 
-function includesChanges(changes: Partial<Account>, account: Account): boolean {
+function isNoOp(changes: Partial<Account>, account: Account): boolean {
   const known: Record<string, unknown> = account
   return Object.entries(changes).every(([name, value]) => known[name] === value)
 }
 
-/** Null: never. */
-export function timeSeen(lastSeenAt: Date): string | null {
+/** Null if the user was never seen. */
+export function formatLastSeen(lastSeenAt: Date): string | null {
   return lastSeenAt.getTime() === 0 ? null : lastSeenAt.toISOString()
 }

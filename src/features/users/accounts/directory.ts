@@ -7,7 +7,7 @@ import { beginsWith, countRows } from '../../../platform/db/key-ranges.ts'
 import { findPage } from '../../../platform/lists/find-page.ts'
 import { createSources } from '../../../platform/lists/sources.ts'
 import type { UsersDb } from '../schema.ts'
-import { type Account, type Accounts, timeSeen } from './accounts.ts'
+import { type Account, type Accounts, formatLastSeen } from './accounts.ts'
 
 type DirectoryDeps = { db: UsersDb; accounts: Accounts }
 
@@ -31,10 +31,10 @@ export type FoundUsers = {
   unlinkedIds: string[]
   /** The transaction ids of purchases that begin with the text. */
   purchaseIds: string[]
-  /** Whether more users have such a name than are listed. */
+  /** Whether more users have a matching name than are listed. */
   hasMoreNames: boolean
   eventId: string | null
-  /** How many users match the filters, counted to 1,001 at most; null if that is not known. */
+  /** How many users match the filters, counted up to 1,001; null if unknown. */
   total: number | null
   /** The last user that was compared with the filters, if the page is short because of that. */
   scannedTo: AccountSummary | null
@@ -162,7 +162,7 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
   }
 }
 
-/** Throws `conflict` if there is none. */
+/** Throws `conflict` if the user has no address. */
 export function requireAddress({ id, email }: Account): string {
   if (email === null) throw new AppError('conflict', `The user ${id} has no e-mail address.`)
   return email
@@ -181,7 +181,7 @@ function toSummary(account: Account) {
     name,
     emailVerified: emailVerifiedAt !== null,
     createdAt: createdAt.toISOString(),
-    lastSeenAt: timeSeen(lastSeenAt),
+    lastSeenAt: formatLastSeen(lastSeenAt),
     platform: account.platform,
     country: account.country,
   }

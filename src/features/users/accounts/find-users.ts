@@ -22,7 +22,7 @@ type FindUsersDeps = {
   ) => Promise<(id: string) => { status: AccessStatus; plan: string | null }>
   /** The ids of at most `limit` users whose names have words that begin with those of `text`. */
   idsByName: (text: string, limit: number) => Promise<string[]>
-  /** With a transaction id that begins with `text`, and the ids of their customers or of the one with the id `text`. */
+  /** Purchases whose transaction ids begin with `text`, and the ids of their customers or of the customer `text`. */
   findPurchases: (text: string) => Promise<{ customerIds: string[]; purchaseIds: string[] }>
   isEvent: (id: string) => Promise<boolean>
 }
@@ -40,7 +40,8 @@ const MAX_LISTED = 1_000
 const ID_PREFIX = /^[0-9a-f-]{4,36}$/
 
 /**
- * By the beginning of an address, a user id, a transaction id or a word of a name, or a full app user id or event id.
+ * Finds users by the beginning of an address, a user id, a transaction id or a word of a name, or by a full app user id
+ * or event id.
  */
 export function createFindUsers(deps: FindUsersDeps) {
   const { list, listByIds, listByIdPrefix, search, accessOf, idsByName, findPurchases } = deps
@@ -51,7 +52,7 @@ export function createFindUsers(deps: FindUsersDeps) {
     const found =
       wanted === '' && isFiltered ? await listFiltered(query, filter) : await find(wanted, query)
     const ids = found.users.map(({ id }) => id)
-    // A text finds few users, so the filter is applied to them.
+    // A search text finds few users, so the filter is applied to them afterwards.
     const kept = new Set(wanted === '' || !isFiltered ? ids : await search.filterIds(filter, ids))
     const access = await accessOf([...kept])
     return {
@@ -72,8 +73,8 @@ export function createFindUsers(deps: FindUsersDeps) {
     const size = Math.min(limit, MAX_LISTED)
     const { ids, next, total, scannedTo } = await search.find(filter, after, size)
     const listed = new Map<string, AccountSummary>()
-    for (const some of chunk(ids, PAGE_SIZE))
-      for (const user of await listByIds(some)) listed.set(user.id, user)
+    for (const batch of chunk(ids, PAGE_SIZE))
+      for (const user of await listByIds(batch)) listed.set(user.id, user)
     const [last] = scannedTo === null ? [] : await listByIds([scannedTo.id])
     return {
       users: ids.flatMap((id) => listed.get(id) ?? []),
@@ -94,7 +95,7 @@ export function createFindUsers(deps: FindUsersDeps) {
     const namedIds = await idsByName(wanted, MAX_NAMED + 1)
     const hasMoreNames = namedIds.length > MAX_NAMED
     const byName = await listByIds(namedIds.slice(0, MAX_NAMED))
-    // Those whose address matches too are on a later page.
+    // Users whose address also matches are on a later page.
     const isLater = ({ email }: AccountSummary) =>
       next !== null && email !== null && toEmailKey(email).startsWith(toEmailPrefix(wanted))
     const named = byName.filter((user) => !isLater(user))

@@ -14,12 +14,12 @@ type NotesDeps = {
 export const MAX_NOTE_LENGTH = 2_000
 const MAX_NOTES = 100
 
-/** Users see them only in the export of their data. */
+/** Operators' notes on users, who see them only in the export of their data. */
 export function createNotes({ db, accounts, now, newId }: NotesDeps) {
   const { userNotes } = db.tables
   return { list, add, remove, move }
 
-  /** The newest first. `author` is null for notes from the command line. */
+  /** Newest first. `author` is null for notes from the command line. */
   async function list(userId: string) {
     const rows = await db.read
       .select()
@@ -48,8 +48,8 @@ export function createNotes({ db, accounts, now, newId }: NotesDeps) {
 
   async function remove(userId: string, id: string) {
     await db.write(async (tx) => {
-      const isIt = and(eq(userNotes.id, id), eq(userNotes.userId, userId))
-      const removed = await tx.delete(userNotes).where(isIt).returning()
+      const isThisNote = and(eq(userNotes.id, id), eq(userNotes.userId, userId))
+      const removed = await tx.delete(userNotes).where(isThisNote).returning()
       if (removed.length === 0) throw notFound()
     })
   }

@@ -25,8 +25,8 @@ export function createSignInMethods(deps: SignInMethodsDeps) {
   }
 
   /**
-   * After a removal in the same transaction. False if no method is left. A verified address is one: codes are sent to
-   * it.
+   * For the transaction that removes a method. Returns false if no method is left. A verified address is one, because
+   * codes can be sent to it.
    */
   async function updateLoginType(tx: Tx, userId: string): Promise<boolean> {
     const { emailKey, passwordHash, emailVerifiedAt, loginType } = await accounts.find(tx, userId)
@@ -36,8 +36,8 @@ export function createSignInMethods(deps: SignInMethodsDeps) {
       .from(identities)
       .where(eq(identities.userId, userId))
       .orderBy(asc(identities.createdAt), asc(identities.provider))
-    const works = and(eq(passkeys.userId, userId), eq(passkeys.rpId, relyingParty.rpId))
-    const hasPasskey = (await tx.$count(passkeys, works)) > 0
+    const isUsable = and(eq(passkeys.userId, userId), eq(passkeys.rpId, relyingParty.rpId))
+    const hasPasskey = (await tx.$count(passkeys, isUsable)) > 0
     const left = [
       ...(signsInByEmail ? ['email'] : []),
       ...linked.filter(acceptsIdentity).map(({ provider }) => provider),

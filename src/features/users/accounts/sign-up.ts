@@ -24,7 +24,7 @@ export type SignUp = ReturnType<typeof createSignUp>
 export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, links }: SignUpDeps) {
   return { isOpenTo, admit, requireOpen, requireInvitation, acceptInvitation, invite }
 
-  /** Whether the user with this address may create an account. Null: a user without a proven address. */
+  /** Whether the user with this address may create an account. `provenEmail`: null if no address is proven. */
   async function isOpenTo(from: Reader, provenEmail: string | null): Promise<boolean> {
     if (mode !== 'invite') return mode === 'on'
     return provenEmail !== null && oneTimeTokens.findInvitation(from, provenEmail)
@@ -43,14 +43,14 @@ export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, links 
     if (!(await admit(tx, provenEmail))) throw signUpClosed(mode)
   }
 
-  /** The invitation proves the address. Throws `sign_up_closed` where a registration needs one. */
+  /** Returns whether an invitation proves the address. Throws `sign_up_closed` if registration requires one. */
   async function requireInvitation(from: Reader, email: string, token: string | undefined) {
     const hasInvitation = await isInvited(from, email, token)
     if (mode === 'on' || (mode === 'invite' && hasInvitation)) return hasInvitation
     throw signUpClosed(mode)
   }
 
-  /** Returns whether there was one. */
+  /** Consumes the invitation. Returns whether there was one. */
   async function acceptInvitation(tx: Tx, email: string, token: string | undefined) {
     const hasInvitation = await requireInvitation(tx, email, token)
     if (hasInvitation) await oneTimeTokens.revokeOpen(tx, 'invitation', toEmailKey(email))
@@ -63,7 +63,7 @@ export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, links 
     return invitation?.emailKey === toEmailKey(email)
   }
 
-  /** Sends an invitation, which replaces an earlier one. Throws `conflict` where it would be useless. */
+  /** Sends an invitation, which replaces an earlier one. Throws `conflict` unless sign-up requires an invitation. */
   async function invite(typed: string, locale: string) {
     const email = requireMailbox(typed)
     if (mode !== 'invite') throw notByInvitation(mode)

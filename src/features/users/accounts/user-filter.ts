@@ -7,7 +7,7 @@ import { equals } from '../../../platform/db/key-ranges.ts'
 import type { Condition } from '../../../platform/lists/sources.ts'
 import { GUESTS, NOT_GUESTS, type UsersDb } from '../schema.ts'
 
-/** All must hold. `createdTo` and `notSeenSince` are exclusive. */
+/** A user must match all filters. `createdTo` and `notSeenSince` are exclusive. */
 export type UserFilter = {
   status?: AccessStatus | undefined
   plan?: string | undefined
@@ -20,7 +20,7 @@ export type UserFilter = {
   notSeenSince?: Date | undefined
 }
 
-/** As the console and the command line state them. Days are UTC days. */
+/** The filters as text, from the console or the command line. Days are in UTC. */
 export type FilterTexts = { [name in keyof typeof FILTERS]?: string | undefined }
 
 /** The filters, and what each value means. */

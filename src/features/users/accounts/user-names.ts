@@ -12,7 +12,7 @@ type NamedUser = { id: string; name: string }
 const USERS_PER_CHANGE = 200
 const MAX_WORDS = 8
 const MAX_WORD_LENGTH = 40
-/** Of the users with one word, this many are compared with the other words. */
+/** At most this many users with the longest word are compared with the other words. */
 const MAX_ROWS_SCANNED = 2_000
 
 export function createUserNames(db: UsersDb) {
@@ -40,7 +40,7 @@ export function createUserNames(db: UsersDb) {
     for (const word of splitWords(name)) await addWord(tx).execute({ userId, word })
   }
 
-  /** The ids of at most `limit` users whose names have, for each word of `text`, one that begins with it. */
+  /** The ids of at most `limit` users whose names have a word that begins with each word of `text`. */
   async function find(text: string, limit: number): Promise<string[]> {
     const [longest, ...others] = splitWords(text).toSorted((a, b) => b.length - a.length)
     if (longest === undefined) return []
@@ -62,7 +62,7 @@ export function createUserNames(db: UsersDb) {
     return found.slice(0, limit)
   }
 
-  /** Adds rows from before this table existed. */
+  /** Adds the words of users who existed before this table. */
   async function backfillAll(signal: AbortSignal) {
     await backfill(db, createProgress(db, 'names'), addAfter, signal)
   }

@@ -28,7 +28,7 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
   const { users } = db.tables
   return { find, filterIds }
 
-  /** A page of ids. It may be short, since it scans at most 2,000 users. */
+  /** A page of ids. The page may be short, because at most 2,000 users are scanned. */
   async function find(filter: UserFilter, after: string | undefined, limit: number) {
     const maxScanned = MAX_ROWS_SCANNED
     const sources = listSources(filter)
@@ -36,7 +36,7 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
     return { ...page, ids: page.rows.map(({ id }) => id) }
   }
 
-  /** In their order. */
+  /** Keeps the order of `ids`. */
   async function filterIds(filter: UserFilter, ids: string[]): Promise<string[]> {
     if (ids.length === 0) return []
     const conditions = toConditions(users, filter).map(({ where }) => where)
@@ -72,7 +72,7 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
     return rows.filter(({ id }) => kept.has(id))
   }
 
-  /** The access filter has an index. */
+  /** Reads users by the index of the access filter. */
   function createAccessSource(filter: UserFilter, rest: SQL | undefined): Source<Row> {
     return {
       name: 'access',
@@ -81,17 +81,17 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
       async read(position, limit) {
         const ids = await access.idsBefore(filter, position, limit)
         const kept = await filterAmong(ids, rest)
-        const places = ids.map((id) => ({ row: { id }, position: id }))
+        const entries = ids.map((id) => ({ row: { id }, position: id }))
         return {
-          matches: places.filter(({ row }) => kept.has(row.id)),
-          last: places.at(-1),
+          matches: entries.filter(({ row }) => kept.has(row.id)),
+          last: entries.at(-1),
           isAtEnd: ids.length < limit,
         }
       },
     }
   }
 
-  /** `coalesce` hides the condition from indexes: PostgreSQL may read one of hundreds of thousands of rows. */
+  /** `coalesce` hides the condition from indexes: PostgreSQL might choose one with hundreds of thousands of rows. */
   async function filterAmong(ids: string[], condition: SQL | undefined): Promise<Set<string>> {
     if (condition === undefined || ids.length === 0) return new Set(ids)
     const rows = await db.read

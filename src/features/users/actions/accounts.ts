@@ -17,7 +17,7 @@ import {
 } from '../server/model.ts'
 import type { ServerUsers } from '../server/service.ts'
 import type { Users } from '../users.ts'
-import { byAddress, findUser, id, ofServers, USERS, User } from './user.ts'
+import { byAddress, findUser, id, serverRoute, USERS, User } from './user.ts'
 
 type Needs = {
   users: Users
@@ -50,7 +50,7 @@ const create = defineAction({
   },
   audit: (created) => ({ target: created.id }),
   server: {
-    ...ofServers,
+    ...serverRoute,
     method: 'post',
     path: USERS,
     body: NewServerUser,
@@ -95,7 +95,7 @@ const change = defineAction({
   },
   audit: ({ before, after }, { id: target }) => ({ target, before, after }),
   server: {
-    ...ofServers,
+    ...serverRoute,
     method: 'patch',
     path: `${USERS}/:id`,
     params: UserParams,
@@ -178,7 +178,7 @@ const remove = defineAction({
     before: { createdAt: createdAt.toISOString() },
   }),
   server: {
-    ...ofServers,
+    ...serverRoute,
     method: 'delete',
     path: `${USERS}/:id`,
     params: UserParams,
@@ -205,7 +205,7 @@ function findExportedId({ user }: Record<string, unknown>): string {
   return (user as { _id: string })._id
 }
 
-/** The default message addresses the owner of the e-mail address. */
+/** The default message is meant for the owner of the e-mail address, not for operators. */
 function rethrowFor({ via }: Caller, error: unknown): never {
   if (via !== 'command' || !(error instanceof AppError) || error.code !== 'email_taken') throw error
   throw new AppError(

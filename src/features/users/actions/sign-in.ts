@@ -4,7 +4,7 @@ import { UserParams } from '../../../platform/http/api-key-guard.ts'
 import { closedObject } from '../../../platform/http/replies/envelope.ts'
 import { SignedOutReply } from '../server/model.ts'
 import type { Users } from '../users.ts'
-import { byAddress, findUser, id, ofServers, USERS, User } from './user.ts'
+import { byAddress, findUser, id, serverRoute, USERS, User } from './user.ts'
 
 type Needs = { users: Users }
 
@@ -74,7 +74,7 @@ const signOut = defineAction({
   audit: ({ signedOut, sessions }) => ({ target: signedOut, before: { sessions } }),
   show: ({ sessions }) => ({ ended: sessions }),
   server: {
-    ...ofServers,
+    ...serverRoute,
     method: 'post',
     path: `${USERS}/:id/sign_out`,
     params: UserParams,

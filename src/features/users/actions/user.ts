@@ -8,11 +8,11 @@ export const id = t.String({ maxLength: 320 })
 export const User = closedObject({ id })
 export const byAddress = { arguments: { id: '<id-or-email>' } }
 
-/** What the routes of the server API share: the scope, the tag, and the path below its prefix. */
-export const ofServers = { scope: 'users:write', tag: 'Users' } as const
+/** The scope and the tag of user routes in the server API, and their path below its prefix. */
+export const serverRoute = { scope: 'users:write', tag: 'Users' } as const
 export const USERS = '/users/v1'
 
-/** Finds a user; throws `not_found`. Servers name users by id only. */
+/** Finds a user; throws `not_found`. Servers identify users by id only. */
 export function findUser({ directory }: Users, idOrEmail: string, { via }: Caller) {
   return via === 'server' ? directory.findById(idOrEmail) : directory.find(idOrEmail)
 }

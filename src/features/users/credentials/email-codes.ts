@@ -33,24 +33,24 @@ type SubmittedCode = { requestToken: string; code: string }
 /** Keeps the chance of guessing a code of one account below 1 % in a year. */
 const WRONG_PER_ADDRESS: WindowRule = { name: 'email-code', max: 20, seconds: 24 * 60 * 60 }
 const PER_IP: WindowRule = { name: 'email-code-address', max: 'failures', seconds: 5 * 60 }
-/** Separate from the e-mails of `networkMailLimit`, so that codes do not use up the password resets of a network. */
+/** Separate from `networkMailLimit`, so that codes do not use up the password resets of a network. */
 const ALL_MAILS_PER_NETWORK: WindowRule = {
   name: 'code-mail-source',
   max: 'mails',
   seconds: 60 * 60,
 }
-/** For e-mails to an address that were requested from one network, so that a stranger cannot use up the owner's. */
+/** For e-mails to one address that one network requests, so that a stranger cannot use up the owner's limit. */
 const MAILS_PER_NETWORK: WindowRule = { name: 'code-mail-network', max: 3, seconds: 60 * 60 }
 const MAILS_PER_ADDRESS: WindowRule = { name: 'code-mail', max: 10, seconds: 60 * 60 }
 
 /**
- * The device that asked holds a secret token, from which the code is derived. The only copy of the code is in the queued
- * e-mail, and it is useless on other devices.
+ * The device that requests a code gets a secret token, from which the code is derived. The only copy of the code is in
+ * the queued e-mail, and it is useless on other devices.
  */
 export function createEmailCodes(deps: EmailCodesDeps) {
   const { db, accounts, accountSecurity, oneTimeTokens, signIn, signUp } = deps
   const { knownOrigins, outbox, limits, key, now } = deps
-  return { request, mailFor, signInWith, prove, listLimits, deriveCode }
+  return { request, buildMail, signInWith, prove, listLimits, deriveCode }
 
   /** Queues the e-mail with a code. The response and its timing are the same whether the account exists or not. */
   async function request(
@@ -73,7 +73,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
   }
 
   /** Null once the code has expired. */
-  async function mailFor(message: CodeMessage) {
+  async function buildMail(message: CodeMessage) {
     const { email, locale, code, until, purpose = 'email-code' } = message
     if (until <= now().getTime()) return null
     const user = await accounts.findByEmail(db.read, email)
@@ -87,7 +87,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     return { mail: 'no-account', to: email, locale, detail: email } as const
   }
 
-  /** Signs in with a code, or creates the account where sign-up is open. Throws `invalid_credentials`. */
+  /** Signs in with a code, or creates the account if sign-up is open. Throws `invalid_credentials`. */
   async function signInWith(
     answer: SubmittedCode,
     defaults: AccountDefaults,
@@ -101,14 +101,14 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     return signIn.toSignInReply(result, origin.baseUrl)
   }
 
-  /** The owner has read a code. Throws `invalid_credentials`. */
+  /** Returns the account whose owner has entered the code. Throws `invalid_credentials`. */
   async function prove(answer: SubmittedCode, origin: RequestOrigin): Promise<Account> {
     return redeem('deletion-code', answer, origin, async (tx, email) => {
       return (await accounts.findByEmail(tx, email)) ?? null
     })
   }
 
-  /** Uses up a code in the transaction of `work`, which gets its address and returns null to refuse it. */
+  /** Consumes a code in the transaction of `work`, which gets its address and returns null to refuse it. */
   async function redeem<Result>(
     purpose: CodePurpose,
     { requestToken, code }: SubmittedCode,
@@ -158,13 +158,13 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     ]
   }
 
-  /** Separate for a user's own device or network, so that a stranger does not keep the owner out. */
+  /** Separate for a user's own device or network, so that a stranger cannot lock the owner out. */
   async function deriveAddressKey(emailKey: string, origin: AttemptOrigin): Promise<string> {
     const user = await accounts.findByEmail(db.read, emailKey)
     return (await knownOrigins.recognize(user?.id ?? '', origin)) ?? emailKey
   }
 
-  /** The account with this address, else the guest's or a new one; null where sign-up is closed. */
+  /** The account with this address, else the guest's or a new one; null if sign-up is closed. */
   async function findOrCreateAccount(
     tx: Tx,
     email: string,

@@ -10,10 +10,10 @@ export function createHashKinds({ db }: { db: UsersDb }) {
   const decoys = db.cached('imported hash kinds', async (from) =>
     (await readKinds(from)).map((kind) => ({ kind, decoy: decoyHash(kind) })),
   )
-  return { decoysBeside, readKinds, add }
+  return { listDecoys, readKinds, add }
 
-  /** The decoys to verify after `stored` did not match. Null is the decoy of our own hashes. */
-  async function decoysBeside(stored: string | null): Promise<(string | null)[]> {
+  /** The decoys to verify after `stored` did not match. Null stands for the decoy of our own hashes. */
+  async function listDecoys(stored: string | null): Promise<(string | null)[]> {
     const all = await decoys.read()
     const others = all.filter(({ kind }) => !stored?.startsWith(kind))
     const own = others.length < all.length ? [null] : []

@@ -19,7 +19,8 @@ export type KnownOrigins = ReturnType<typeof createKnownOrigins>
 const SIGNED_IN: WindowRule = { name: 'known-network', max: 1, seconds: (90 * DAY_MS) / 1000 }
 
 /**
- * Counts an owner's wrong attempts separately: strangers could lock the owner out. A device's name can be guessed.
+ * Counts the owner's failed attempts separately, so that strangers cannot lock the owner out. A device's name can be
+ * guessed.
  */
 export function createKnownOrigins({ limits, devices, tokens }: KnownOriginsDeps) {
   return { remember, recognize }
@@ -29,9 +30,9 @@ export function createKnownOrigins({ limits, devices, tokens }: KnownOriginsDeps
   }
 
   /**
-   * Null for strangers. A token that the user once had identifies a device. Devices with ended sessions count together:
-   * an earlier holder of the account may have many tokens. On a known network, each known device counts separately, the
-   * others together.
+   * The key that counts the attempts; null for strangers. Any token that the user ever had identifies a device. Devices
+   * with ended sessions share one count: an earlier holder of the account may have many tokens. On a known network,
+   * each known device has its own count, and all others share one.
    */
   async function recognize(userId: string, { ip, device, token }: AttemptOrigin) {
     const owner = token ? await tokens.findOwner(token) : null

@@ -93,7 +93,8 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   }
 
   /**
-   * A new invitation replaces earlier ones. Earlier codes stay, or a stranger could void the owner's by requesting one.
+   * A new invitation replaces earlier ones. Earlier codes stay valid, or a stranger could void the owner's code by
+   * requesting another.
    */
   async function issueOpen(tx: Tx, purpose: OpenPurpose, email: string) {
     const emailKey = toEmailKey(email)
@@ -135,7 +136,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     return row !== undefined && row.expiresAt > now()
   }
 
-  /** Null if it is not valid. */
+  /** Null if the token is not valid. */
   async function consume<P extends Purpose | OpenPurpose>(tx: Tx, purpose: P, token: string) {
     const row = await find(tx, purpose, token)
     if (row) await tx.delete(oneTimeTokens).where(eq(oneTimeTokens.hash, row.hash))
@@ -157,7 +158,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     return inserted.length === 1
   }
 
-  /** Deletes the token after five. */
+  /** Deletes the token after five failures. */
   async function countFailure(tx: Tx, { hash, failures }: { hash: string; failures: number }) {
     const isSame = eq(oneTimeTokens.hash, hash)
     if (failures + 1 >= MAX_ATTEMPTS) await tx.delete(oneTimeTokens).where(isSame)
@@ -183,7 +184,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   }
 
   /**
-   * Not verification links, by which a thief gains nothing; nor codes for an unverified address, with which its owner
+   * Keeps verification links, which are useless to a thief, and codes for an unverified address, with which its owner
    * claims the account from a stranger.
    */
   async function revoke(tx: Tx, userId: string) {
@@ -203,7 +204,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     await tx.delete(oneTimeTokens).where(matchesUser(tx, userId))
   }
 
-  /** Also tokens sent to the account's address. */
+  /** Also matches tokens sent to the account's address. */
   function matchesUser(tx: Tx, userId: string) {
     const emailKeys = tx.select({ key: users.emailKey }).from(users).where(eq(users.id, userId))
     return or(eq(oneTimeTokens.userId, userId), inArray(oneTimeTokens.emailKey, emailKeys))

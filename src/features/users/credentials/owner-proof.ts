@@ -15,12 +15,12 @@ export type OwnerProof = ReturnType<typeof createOwnerProof>
 
 const RECENT_MS = 10 * MINUTE_MS
 
-/** Tells the owner from someone who holds the owner's tokens. */
+/** Distinguishes the owner from someone who only has the owner's tokens. */
 export function createOwnerProof({ db, accounts, proof, now }: OwnerProofDeps) {
   const { sessions } = db.tables
   return { prove, requireRecentSignIn }
 
-  /** By the password, or else a recent sign-in. Returns a check to repeat inside the transaction that follows. */
+  /** By the password if there is one, else by a recent sign-in. Returns a check to repeat in the next transaction. */
   async function prove(
     { userId, sessionId }: Owner,
     password: string | undefined,

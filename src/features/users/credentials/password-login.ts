@@ -103,7 +103,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     return signIn.toSessionReply(grant, baseUrl)
   }
 
-  /** For an operator or a server, without a session or an e-mail. */
+  /** Creates an account for an operator or a server, without a session or an e-mail. */
   async function create({ email: typed, password, emailVerified, ...defaults }: NewAccount) {
     const email = trimAddress(typed)
     if (password === null) requireMailbox(email)

@@ -48,7 +48,7 @@ export function createPasswordProof(deps: PasswordProofDeps) {
       const stored = user?.passwordHash ?? null
       const matches = await verify(password, stored)
       if (!matches) {
-        for (const decoy of await hashKinds.decoysBeside(stored)) await verify(password, decoy)
+        for (const decoy of await hashKinds.listDecoys(stored)) await verify(password, decoy)
       }
       if (!user) throw wrongCredentials({ reason: 'unknown_account' })
       if (!matches) throw wrongCredentials({ reason: 'wrong_password', userId: user.id })
@@ -94,8 +94,8 @@ export function createPasswordProof(deps: PasswordProofDeps) {
   }
 
   /**
-   * So that no other request replaces it before the change that follows. Returns the stored hash. Throws if the
-   * password has changed.
+   * Runs before the change that follows, so that no other request replaces the hash in between. Returns the stored
+   * hash. Throws if the password has changed.
    */
   async function renewOutdatedHash(
     { id, passwordHash }: Pick<Account, 'id' | 'passwordHash'>,

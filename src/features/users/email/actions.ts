@@ -7,7 +7,7 @@ import { MAIL_KINDS } from './mail-kinds.ts'
 
 type Needs = { emails: PublishedEmails }
 
-export const SampleOf = {
+export const SampleFields = {
   kind: literalUnion(MAIL_KINDS, { description: 'which e-mail' }),
   language: t.Optional(t.String({ maxLength: 35, description: 'by default English' })),
   content: t.Optional(t.Any({ isForConsole: true })),
@@ -19,7 +19,7 @@ const test = defineAction({
   label: 'Sent a test e-mail to',
   role: 'operator',
   input: closedObject({
-    ...SampleOf,
+    ...SampleFields,
     email: t.String({ maxLength: 254, field: { label: 'Send to' } }),
   }),
   console: 'emails/test',

@@ -6,7 +6,7 @@ import { Emails } from './model.ts'
 
 const FIELDS = ['subject', 'text', 'button'] as const
 type Field = (typeof FIELDS)[number]
-/** In one language. Empty lines separate the paragraphs of the text. */
+/** An e-mail's texts in one language. Empty lines separate the paragraphs. */
 export type MailText = Record<Field, string>
 type Texts = { [field in Field]?: LocalText | undefined }
 
@@ -39,18 +39,19 @@ export function readText(texts: Texts = {}, language: string): MailText {
   return { subject: read('subject'), text: read('text'), button: read('button') }
 }
 
-/** A text that names no language is English. */
+/** A text without a language is English. */
 export function toTexts(text: LocalText = {}): Record<string, string> {
   return typeof text === 'string' ? { en: text } : text
 }
 
-/** Empty if there is none. */
+/** Empty if there is no problem. */
 function findProblem(kind: MailKind, field: Field, texts: MailText): string {
   const { placeholders } = KINDS[kind]
   const value = texts[field]
   const isBlank = value.trim() === ''
   if (field === 'button') {
-    if (!placeholders.includes('link')) return isBlank ? '' : 'has no link, so leave it out'
+    if (!placeholders.includes('link'))
+      return isBlank ? '' : 'must be empty, because this e-mail has no link'
     if (isBlank && !texts.text.includes('{link}'))
       return 'is required, unless the text contains {link}'
     return findUnknown(value, [])

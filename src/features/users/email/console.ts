@@ -5,7 +5,7 @@ import { closedObject, data } from '../../../platform/http/replies/envelope.ts'
 import { rawReply } from '../../../platform/http/replies/raw-reply.ts'
 import { PUBLICATION_LIMIT } from '../../../platform/publications/actions.ts'
 import { publicationViews } from '../../../platform/publications/views.ts'
-import { SampleOf } from './actions.ts'
+import { SampleFields } from './actions.ts'
 import builtIn from './built-in-emails.json' with { type: 'json' }
 import type { PublishedEmails } from './emails.ts'
 import { Emails } from './model.ts'
@@ -29,7 +29,7 @@ export function emailsConsole({ emails }: { emails: PublishedEmails }) {
       allow('reader'),
     )
     .post(`${CONSOLE_API}/preview/emails`, async ({ body }) => data(await emails.preview(body)), {
-      ...json(closedObject(SampleOf), PUBLICATION_LIMIT),
+      ...json(closedObject(SampleFields), PUBLICATION_LIMIT),
       ...allow('reader'),
     })
 }

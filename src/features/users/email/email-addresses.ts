@@ -32,7 +32,7 @@ type EmailAddressesDeps = {
 
 export type EmailAddresses = ReturnType<typeof createEmailAddresses>
 
-const PURPOSES_OF = {
+const PAGE_PURPOSES = {
   verify: ['verify-email', 'change-email'],
   cancel: ['cancel-email-change'],
   reset: ['reset-password'],
@@ -60,7 +60,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     consumeResetToken,
   }
 
-  /** Skipped if the address got too many. */
+  /** Sends nothing if the address got too many e-mails. */
   async function sendVerification(tx: Tx, user: Account, ip: string) {
     if (user.email === null) return
     const isAllowed = await limits.countIfAllowed(tx, {
@@ -105,8 +105,8 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   }
 
   /**
-   * Nothing changes until the link to the new address is opened. A thief may know the password, so the old one can
-   * cancel.
+   * The address changes once the link sent to the new address is opened. A thief may know the password, so a link sent
+   * to the old address cancels the change.
    */
   async function change(
     userId: string,
@@ -124,7 +124,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
       if (!(await limits.countIfAllowed(tx, requestedMailLimit(email)))) throw tooManyChanges()
       await sendLink(tx, user, 'change-email', email, ip)
       const token = await oneTimeTokens.issue(tx, 'cancel-email-change', userId)
-      // Older apps do not handle this link.
+      // Older apps do not handle this link, so our page comes first.
       const link = `${links.page ?? links.app}/cancel?token=${token}`
       const isEnqueued = await notices.enqueueNotice(tx, user, 'email-change-requested', {
         detail: email,
@@ -158,8 +158,8 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   }
 
   /** Throws unless the token is valid for the page. Does not consume it. */
-  async function requireLink(page: keyof typeof PURPOSES_OF, token: string) {
-    for (const purpose of PURPOSES_OF[page]) {
+  async function requireLink(page: keyof typeof PAGE_PURPOSES, token: string) {
+    for (const purpose of PAGE_PURPOSES[page]) {
       if (await oneTimeTokens.find(db.read, purpose, token)) return
     }
     throw invalidLink()
@@ -171,7 +171,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     return accounts.find(from, row.userId)
   }
 
-  /** The holder has read the e-mail: verifies the address, and removes what a stranger may have set up. */
+  /** The user has read the e-mail, so this verifies the address and removes what a stranger may have set up. */
   async function consumeResetToken(tx: Tx, token: string): Promise<Account> {
     const row = await oneTimeTokens.consume(tx, 'reset-password', token)
     if (!row) throw invalidLink()
@@ -223,7 +223,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   }
 }
 
-/** The links of an e-mail: to the app, and beside it to our page, as mail services remove links with schemes of apps. */
+/** The links of an e-mail: to the app, and also to our page, because mail services remove links with app schemes. */
 export function linksTo({ app, page }: MailLinks, name: string, token: string) {
   const path = `${name}?token=${token}`
   return { link: `${app ?? page}/${path}`, ...(app && page ? { page: `${page}/${path}` } : {}) }
@@ -237,7 +237,7 @@ function networkMailLimit(ip: string): Limit {
   return { rule: PER_IP, key: ip }
 }
 
-/** The address without what surrounds it. Throws `validation_failed` unless mail can be sent to it. */
+/** Trims the address. Throws `validation_failed` unless mail can be sent to it. */
 export function requireMailbox(typed: string): string {
   const email = trimAddress(typed)
   if (parseMailbox(email) !== null) return email

@@ -29,12 +29,12 @@ type Sample = { kind: MailKind; language?: string | undefined; content?: unknown
 export type PublishedEmails = ReturnType<typeof createEmails>
 
 const BUILT_IN: Emails = builtIn.texts
-/** For test e-mails to an address, and for those of an operator. */
+/** For test e-mails per address and per operator. */
 const TEST_LIMIT: WindowRule = { name: 'test-mail', max: 20, seconds: 60 * 60 }
 /** The server closes a connection on which it has sent nothing for 15 seconds. */
 const TEST_TIMEOUT_MS = 12_000
 
-/** `publish` and its like are those of the texts that replace built-in ones, and of the frame. */
+/** Operators publish the frame, and texts that replace the built-in ones. */
 export function createEmails(deps: EmailsDeps) {
   const { db, now, appName, limits, links, sendMail, canSend } = deps
   const published: Published<Emails> = createPublished({
@@ -49,15 +49,15 @@ export function createEmails(deps: EmailsDeps) {
   return { ...published, render, preview, sendTest, listTexts }
 
   async function render(message: MailContent, emails?: Emails) {
-    const { [message.mail]: own, frame = {} } = emails ?? (await current.read())
-    const ofServer = BUILT_IN[message.mail]
-    const languages = listLanguages(own)
-    const language = chooseLanguage(message.locale, languages, listLanguages(ofServer))
-    const text = readText(languages.includes(language) ? own : ofServer, language)
+    const { [message.mail]: custom, frame = {} } = emails ?? (await current.read())
+    const builtInTexts = BUILT_IN[message.mail]
+    const languages = listLanguages(custom)
+    const language = chooseLanguage(message.locale, languages, listLanguages(builtInTexts))
+    const text = readText(languages.includes(language) ? custom : builtInTexts, language)
     return layOutMail(message, text, { frame, language, appName })
   }
 
-  /** With sample values. */
+  /** Renders an e-mail with sample values. */
   async function preview({ kind, language = 'en', content }: Sample) {
     const { placeholders, sample: detail } = KINDS[kind]
     const link = placeholders.includes('link') ? linksTo(links, 'verify', 'example') : {}
@@ -65,7 +65,7 @@ export function createEmails(deps: EmailsDeps) {
     return render(message, content === undefined ? undefined : check(Emails, content, 'emails'))
   }
 
-  /** Sends it now rather than by the outbox, so that the operator learns whether it was accepted. */
+  /** Bypasses the outbox, so that the operator learns whether the mail server accepted the e-mail. */
   async function sendTest({ email, ...sample }: Sample & { email: string }, operator: string) {
     const to = requireMailbox(email)
     if (sample.content !== undefined) checkEmails(sample.content)
@@ -79,7 +79,7 @@ export function createEmails(deps: EmailsDeps) {
     return { email: to, isSent: canSend }
   }
 
-  /** What is sent, as `publish` takes it: the published texts, and the built-in ones of other e-mails. */
+  /** The texts in use, in the format of `publish`: the published texts, and the built-in texts of other e-mails. */
   async function listTexts(): Promise<Emails> {
     return { ...BUILT_IN, ...(await current.read()) }
   }

@@ -5,13 +5,13 @@ import { listValues, type MailContent } from './mail-kinds.ts'
 import type { MailFrame } from './model.ts'
 
 type Values = Record<string, string>
-type Look = { frame: MailFrame; language: string; appName: string }
+type LayoutOptions = { frame: MailFrame; language: string; appName: string }
 
 /** The label of the link that works without the app. */
 const IN_BROWSER = { en: 'Open in a browser', de: 'Im Browser' }
 const ACCENT = '#1d5f8a'
 const FONT = "16px/1.5 -apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"
-/** Programs that drop style sheets show the e-mail light, or choose dark colors themselves. */
+/** Mail programs that drop style sheets show light colors, or choose dark ones themselves. */
 const DARK =
   '<style>@media (prefers-color-scheme: dark){.page{background:#15181b!important}.card{background:#1e2225!important;color:#e8eaec!important}.soft{color:#a4adb5!important}.button{border-color:#6b747c!important}}</style>'
 
@@ -19,12 +19,12 @@ const DARK =
 export function layOutMail(
   content: MailContent,
   { subject, text, button }: MailText,
-  { frame, language, appName }: Look,
+  { frame, language, appName }: LayoutOptions,
 ): Omit<Mail, 'to'> {
   const app = frame.appName || appName
   const values = listValues(content, app)
   const { link, page } = content
-  const inBest = (texts: Record<string, string>) =>
+  const localize = (texts: Record<string, string>) =>
     texts[language] ?? inLanguage(texts, language.split('-')[0] ?? '')
   const paragraphs = text
     .trim()
@@ -35,25 +35,25 @@ export function layOutMail(
   const links = [
     ...(hasButton ? [{ label: button || app, link }] : []),
     ...(page
-      ? [{ label: inBest({ ...IN_BROWSER, ...toTexts(frame.browserLink) }), link: page }]
+      ? [{ label: localize({ ...IN_BROWSER, ...toTexts(frame.browserLink) }), link: page }]
       : []),
   ]
-  const footer = fill(inBest(toTexts(frame.footer)), values)
+  const footer = fill(localize(toTexts(frame.footer)), values)
   const lines = [
     ...paragraphs.map((paragraph) => fill(paragraph, values)),
-    ...links.map((one) => `${one.label}:\n${one.link}`),
+    ...links.map(({ label, link }) => `${label}:\n${link}`),
     app,
     ...(footer === '' ? [] : [footer]),
   ]
   const color = frame.accentColor || ACCENT
   const body = [
     ...paragraphs.map((paragraph) => toHtml(paragraph, values)),
-    ...links.map((one, at) =>
-      linkHtml(one.label, one.link, hasButton && at === 0 ? buttonStyle(color) : ''),
+    ...links.map(({ label, link }, at) =>
+      renderLink(label, link, hasButton && at === 0 ? buttonStyle(color) : ''),
     ),
   ]
   const title = fill(subject, values)
-  const html = frameHtml({ title, footer, app, body: body.join('\n') }, language, frame)
+  const html = renderFrame({ title, footer, app, body: body.join('\n') }, language, frame)
   return { subject: title, text: `${lines.join('\n\n')}\n`, html }
 }
 
@@ -80,7 +80,7 @@ function toHtml(paragraph: string, values: Values): string {
   return `<p style="margin:0 0 16px;overflow-wrap:anywhere">${lines}</p>`
 }
 
-function linkHtml(label: string, link: string, style: string): string {
+function renderLink(label: string, link: string, style: string): string {
   const [text, address] = [label, link].map((one) => Bun.escapeHTML(one))
   return `<p style="margin:24px 0 16px"><a class="button" href="${address}" style="${style || 'color:inherit'}">${text}</a></p>`
 }
@@ -95,7 +95,7 @@ function buttonStyle(color: string): string {
 
 type Parts = { title: string; app: string; footer: string; body: string }
 
-function frameHtml(parts: Parts, language: string, { logoUrl, alwaysLight }: MailFrame): string {
+function renderFrame(parts: Parts, language: string, { logoUrl, alwaysLight }: MailFrame): string {
   const safe = (text: string) => Bun.escapeHTML(text).replaceAll('\n', '<br>')
   const { title, app, footer, body } = parts
   const logo = `<img src="${safe(logoUrl ?? '')}" alt="${safe(app)}" height="32" style="display:block;border:0;max-width:100%">`

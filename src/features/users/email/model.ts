@@ -27,7 +27,7 @@ const Frame = closedObject({
   browserLink: t.Optional(LocalText),
 })
 
-/** What operators publish. E-mails, and languages, that are not in it have their built-in texts. */
+/** The content that operators publish. Missing e-mails and languages use the built-in texts. */
 export const Emails = closedObject({
   frame: t.Optional(Frame),
   ...(Object.fromEntries(MAIL_KINDS.map((kind) => [kind, Texts])) as Record<

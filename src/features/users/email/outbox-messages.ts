@@ -10,7 +10,7 @@ type UserMessage =
   | ({ kind: 'email-code' } & CodeMessage)
   | { kind: 'apple-revocation'; clientId: string; token: string }
 
-/** `until`: when the code expires, in ms. Messages of earlier builds have no `purpose`, and are sign-in codes. */
+/** `until`: when the code expires, in ms. Messages from earlier builds have no `purpose`: they are sign-in codes. */
 export type CodeMessage = {
   email: string
   locale: string

@@ -39,7 +39,7 @@ export const importUsers = defineAction({
       ['--collection <name>', 'PocketBase: the auth collection in data.db (default: users)'],
       [
         '--check <file>',
-        'check first that a user has a password: a file with the address and the password, each on a line',
+        'check a known password against the file first: a text file with the user’s address and password, one per line',
       ],
       ['--source <name>', 'distinguishes systems whose users have the same ids'],
     ],
@@ -76,7 +76,7 @@ function formatReport(report: ImportReport): string {
       : null,
     damagedAt === null
       ? null
-      : `The file is damaged or incomplete at line ${damagedAt}: nothing after it was read. Repair it and import it again; users who exist are left unchanged.`,
+      : `The file is damaged or incomplete at line ${damagedAt}: nothing after it was read. Repair it and import it again; existing users are left unchanged.`,
     imported + present + refused === 0 ? 'The file has no users.' : null,
     refusedFile === null ? null : `Refused users: ${refusedFile}`,
     idsFile === null ? null : `Former and new ids: ${idsFile}`,

@@ -80,7 +80,7 @@ export async function* importFile(
     refusedFile: null,
     idsFile: null,
   }
-  /** Hashes of the ids and addresses so far, which take less memory. */
+  /** The ids and addresses so far, as hashes, which take less memory. */
   const seen = new Set<bigint>()
   let rows = 0
   let part: UserRecord[] = []
@@ -102,7 +102,8 @@ export async function* importFile(
   } finally {
     if (!dryRun) for (const file of [refusedFile, idsFile]) file.close()
   }
-  return { ...report, format, refusedFile: refusedFile.written(), idsFile: idsFile.written() }
+  const files = { refusedFile: refusedFile.writtenPath(), idsFile: idsFile.writtenPath() }
+  return { ...report, format, ...files }
 
   /** The rows up to the end of the file, or to where it is damaged. */
   async function* readRows() {
@@ -141,7 +142,7 @@ export async function* importFile(
 
   function readUser(row: Row, rowFormat: Format, line: number): UserRecord | null {
     try {
-      const user = toUserRecord(toDraft(row, rowFormat, firebase), source(rowFormat), line)
+      const user = toUserRecord(toDraft(row, rowFormat, firebase), nameSource(rowFormat), line)
       requireNew(user)
       return user
     } catch (error) {
@@ -151,8 +152,8 @@ export async function* importFile(
     }
   }
 
-  /** Ids are unique within it. */
-  function source(rowFormat: Format): string {
+  /** The name of the source, within which ids are unique. */
+  function nameSource(rowFormat: Format): string {
     return typeof options['source'] === 'string' ? `${rowFormat}\0${options['source']}` : rowFormat
   }
 
@@ -174,8 +175,8 @@ export async function* importFile(
       if (decision === null || typeof decision === 'string') {
         report[decision === null ? 'imported' : 'present']++
         if (decision === 'changed' || decision === 'replaced') report[decision]++
-        const isWithout = user.passwordHash === null && user.identities.length === 0
-        if (decision === null && isWithout) report.withoutPassword++
+        const hasNoLogin = user.passwordHash === null && user.identities.length === 0
+        if (decision === null && hasNoLogin) report.withoutPassword++
         if (!dryRun && formerId !== null) idsFile.write({ formerId, id })
       } else {
         recordRefusal(line, formerId, email, decision.refused)
@@ -184,7 +185,7 @@ export async function* importFile(
   }
 
   function recordRefusal(line: number, id: unknown, email: unknown, reason: string) {
-    const user = { line, id: printable(id), email: printable(email), reason }
+    const user = { line, id: toPrintable(id), email: toPrintable(email), reason }
     report.refused++
     const isListed = reason in report.reasons || Object.keys(report.reasons).length < MAX_REASONS
     const counted = isListed ? reason : 'other reasons'
@@ -194,8 +195,8 @@ export async function* importFile(
   }
 }
 
-/** A value of a refused user, which may be any text, for the terminal. */
-function printable(value: unknown): string | undefined {
+/** Makes a refused user's value, which may be any text, safe for the terminal. */
+function toPrintable(value: unknown): string | undefined {
   return typeof value === 'string' ? value.slice(0, 254).replaceAll(/\p{C}/gu, '') : undefined
 }
 

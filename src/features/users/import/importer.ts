@@ -17,12 +17,12 @@ type ImporterDeps = {
   now: () => Date
 }
 
-/** `kinds`: the kinds of hashes that a dry run has met before. */
+/** `kinds`: the kinds of hashes that a dry run has found so far. */
 export type ImportPart = { users: UserRecord[]; dryRun: boolean; kinds: string[] }
 
 /**
- * `null`: imported; `present`, or `changed` with another address now, from an earlier import; `replaced`: its hash had
- * never matched.
+ * `null`: imported. `present`: imported earlier. `changed`: imported earlier, with another address now. `replaced`:
+ * imported earlier, with a hash that had never matched.
  */
 type Decision = null | 'present' | 'changed' | 'replaced' | { refused: string }
 

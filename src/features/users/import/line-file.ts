@@ -2,11 +2,11 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 
 const BUFFERED_LINES = 500
 
-/** A file of JSON Lines that only its owner can read. It replaces the file of an earlier import; without lines, it removes it. */
+/** A JSON Lines file that only its owner can read. It replaces an earlier file, or removes it if there are no lines. */
 export function createLineFile(path: string) {
   let file: number | null = null
   let lines: string[] = []
-  return { write, close, written: () => (file === null ? null : path) }
+  return { write, close, writtenPath: () => (file === null ? null : path) }
 
   function write(value: unknown) {
     lines.push(`${JSON.stringify(value)}\n`)

@@ -5,7 +5,7 @@ import { isOwnHash } from '../../../lib/passwords/passwords.ts'
 const MAX_TOTAL_MS = 1_500
 const MAX_KINDS = 16
 
-/** Whether an account's hash is of an import and has never matched: a match replaces it with a hash of our own. */
+/** Whether an account's hash was imported and has never matched: a match replaces it with a hash of our own. */
 export function canReplace(stored: string | null | undefined, hash: string, kinds: Set<string>) {
   if (!stored || stored === hash || isOwnHash(stored)) return false
   return kinds.has(findHashKind(stored))

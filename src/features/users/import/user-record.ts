@@ -18,7 +18,7 @@ export type UserRecord = {
   timezone: string
   currency: string
   createdAt: number | null
-  /** In a form that `Passwords` verifies. */
+  /** In a format that `Passwords` can verify. */
   passwordHash: string | null
   identities: ImportedIdentity[]
 }
@@ -28,7 +28,7 @@ type ImportedIdentity = { provider: ProviderName; subject: string; email: string
 /** An object or a row of a file. */
 export type Row = Record<string, unknown>
 
-/** A user as a format's reader found it: values of any type, absent ones undefined or null. */
+/** A user as read from a file. Values may have any type; absent values are undefined or null. */
 export type Draft = {
   formerId?: unknown
   email?: unknown
@@ -45,7 +45,7 @@ export type Draft = {
   withoutSignIn?: string
 }
 
-/** A user cannot be imported; the message says why, without values of the user, so that reasons can be counted. */
+/** A user cannot be imported; the message says why, without the user's values, so that reasons can be counted. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
 }
@@ -57,7 +57,7 @@ const MAX_HASH_LENGTH = 512
 const MAX_IDENTITIES = 8
 /** Profile values that a user may change later. */
 const DEFAULTS = { locale: 'en', timezone: 'utc', currency: 'usd' }
-/** Earlier times are seconds that were taken for milliseconds. */
+/** Earlier times are seconds that were mistaken for milliseconds. */
 const MIN_CREATED_AT = Date.UTC(2000)
 
 /** Validates a draft. `source` names the system that the former id is from. Throws `Refusal`. */
@@ -74,16 +74,16 @@ export function toUserRecord(draft: Draft, source: string, line: number): UserRe
     formerId ?? (email === null ? `${first?.provider} ${first?.subject}` : toEmailKey(email))
   return {
     line,
-    id: importedId(createdAt, `${source}\0${key}`),
+    id: deriveImportedId(createdAt, `${source}\0${key}`),
     formerId,
     email,
     emailVerified: email !== null && draft.emailVerified,
     name: [...(readText(draft.name, 'name', MAX_READ_NAME_LENGTH) ?? '')]
       .slice(0, MAX_NAME_LENGTH)
       .join(''),
-    locale: profileValue(draft.locale, asLocale, DEFAULTS.locale),
-    timezone: profileValue(draft.timezone, asTimezone, DEFAULTS.timezone),
-    currency: profileValue(draft.currency, asCurrency, DEFAULTS.currency),
+    locale: readProfileValue(draft.locale, asLocale, DEFAULTS.locale),
+    timezone: readProfileValue(draft.timezone, asTimezone, DEFAULTS.timezone),
+    currency: readProfileValue(draft.currency, asCurrency, DEFAULTS.currency),
     createdAt,
     // Without an address, a password cannot be used.
     passwordHash: email === null ? null : readHash(draft.passwordHash),
@@ -133,15 +133,15 @@ function readText(value: unknown, name: string, maxLength: number): string | nul
   return value
 }
 
-/** The first usable name of another system, where users could store values of any kind as their name. */
-export function usableName(...values: unknown[]): string | undefined {
+/** The first usable name: another system may have stored values of any kind as names. */
+export function findUsableName(...values: unknown[]): string | undefined {
   return values.find((value): value is string => {
     const isText = typeof value === 'string' && value !== ''
     return isText && value.length <= MAX_READ_NAME_LENGTH && isStorableText(value)
   })
 }
 
-/** The objects of an array, which may be the JSON text of one. Throws `Refusal` for anything else. */
+/** The objects in an array, or in the JSON text of an array. Throws `Refusal` for anything else. */
 export function asRows(value: unknown, name: string): Row[] {
   if (value === undefined || value === null || value === '') return []
   const rows = typeof value === 'string' ? parseJson(value) : value
@@ -159,7 +159,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-function profileValue(
+function readProfileValue(
   value: unknown,
   normalize: (value: string) => string | null,
   defaultValue: string,
@@ -175,15 +175,15 @@ function readTime(value: unknown): number | null {
   return ms
 }
 
-/** ISO 8601 in UTC unless it says otherwise, including as PostgreSQL and SQLite write it; NaN for other text. */
+/** Parses ISO 8601 and the formats of PostgreSQL and SQLite, in UTC if there is no offset; NaN for other text. */
 export function parseTime(text: string): number {
   const iso = text.trim().replace(' ', 'T')
   const zoned = iso.replace(/([+-]\d\d)$/, '$1:00')
   return Date.parse(/(Z|[+-]\d\d:?\d\d)$/i.test(zoned) ? zoned : `${zoned}Z`)
 }
 
-/** A UUIDv7 of the time of creation and a hash: the same in every import, so that one can be repeated. */
-function importedId(createdAt: number | null, key: string): string {
+/** A UUIDv7 of the time of creation and a hash: the same in every import, so that imports can be repeated. */
+function deriveImportedId(createdAt: number | null, key: string): string {
   const time = (createdAt ?? 0).toString(16).padStart(12, '0')
   const hash = createHash('sha256').update(`imported user\0${key}`).digest('hex')
   const variant = '89ab'[Number.parseInt(hash[15] ?? '0', 16) % 4]
@@ -196,7 +196,7 @@ function importedId(createdAt: number | null, key: string): string {
   ].join('-')
 }
 
-/** As at a sign-in with a provider, its unverified address does not become a login. */
+/** As in a sign-in with a provider, an unverified address from the provider does not become a login. */
 export function findLoginKey(user: UserRecord): string | null {
   const { email, emailVerified, passwordHash, identities } = user
   if (email === null) return null

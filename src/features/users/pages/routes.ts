@@ -119,7 +119,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
         : await proof.prove(email, form('password'), origin)
       // The code is used up: without the second step, the user needs another one.
       requestToken = ''
-      // A stranger may have turned it on for an address that is not theirs.
+      // A stranger may have turned two-factor on for an address that is not theirs.
       const isStrangers = byCode && user.emailVerifiedAt === null
       if (user.twoFactorSince !== null && !isStrangers) await twoFactor.prove(user.id, form('code'))
       deleted = deletedPage(texts, await deleteAccount(user.id))
@@ -142,7 +142,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
     return sendPage(set, { ...content, ...frame }, status)
   }
 
-  /** In the language of the page; null if it succeeded. */
+  /** Returns the error in the language of the page; null if `work` succeeded. */
   async function catchFailure(work: () => Promise<unknown>, { request }: RequestContext) {
     try {
       await work()

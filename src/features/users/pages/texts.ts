@@ -11,7 +11,7 @@ const ENGLISH = {
   delete: { title: 'Delete your account', button: 'Delete everything' },
   deleteWarning:
     'Your profile, files and sessions will be deleted immediately and cannot be restored.',
-  kept: 'Records of your purchases stay without your name and address: they belong to our accounts. Our logs keep the number of your account, but no name or address, for up to {audit} days. Backups contain your data until they are replaced, after about {backups} days.',
+  kept: 'Records of your purchases stay without your name and address: they belong to our accounts. Our logs keep your account number, but no name or address, for up to {audit} days. Backups contain your data until they are replaced, after about {backups} days.',
   otherWays:
     'No password? Leave it empty and request a code by e-mail. If your account has no e-mail address, delete it in the app.',
   sendCode: 'E-mail me a code',

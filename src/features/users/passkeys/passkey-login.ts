@@ -67,7 +67,7 @@ export function createPasskeyLogin(deps: PasskeyLoginDeps) {
         .set({ counter, lastUsedAt: now() })
         .where(eq(passkeys.id, passkey.id))
         .returning()
-      // It may have been removed while it was verified.
+      // The passkey may have been removed while it was verified.
       if (!used) throw passkeyRefused()
       await release(tx)
       const user = await accounts.find(tx, used.userId)

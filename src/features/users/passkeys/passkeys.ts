@@ -48,8 +48,8 @@ export function createUserPasskeys(deps: PasskeysDeps) {
   return { startRegistration, add, list, rename, remove }
 
   /**
-   * Needs the password or a recent sign-in, and a code with two-factor: a passkey would let a thief sign in forever. A
-   * guest has nothing to lose.
+   * Needs the password or a recent sign-in, and a code if two-factor is on: a passkey would let a thief sign in
+   * forever. Guests need neither, because they have nothing to lose.
    */
   async function startRegistration(
     { userId, sessionId }: Owner,
@@ -85,7 +85,7 @@ export function createUserPasskeys(deps: PasskeysDeps) {
     }
   }
 
-  /** A guest becomes an account that signs in with it. */
+  /** A guest becomes an account that signs in with the passkey. */
   async function add(
     { userId, sessionId }: Owner,
     response: RegistrationResponseJSON,
@@ -133,7 +133,7 @@ export function createUserPasskeys(deps: PasskeysDeps) {
     return toPasskey(row)
   }
 
-  /** Secures the account. Throws `conflict` for the only way to sign in. */
+  /** Secures the account. Throws `conflict` if the passkey is the only way to sign in. */
   async function remove({ userId, sessionId }: Owner, id: string, code?: string) {
     const useCode = await twoFactor.requireCode(userId, code)
     await db.write(async (tx) => {

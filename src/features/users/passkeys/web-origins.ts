@@ -2,7 +2,7 @@ import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log/log.ts'
 import type { RelyingParty } from './passkeys.ts'
 
-/** Native apps send no origin; hybrid apps send one of another scheme. */
+/** Native apps send no origin; hybrid apps send one with another scheme. */
 const WEB_ORIGIN = /^https?:\/\/[\w.:[\]-]{1,200}$/
 
 /** Keeps browsers from creating passkeys on pages where the server would refuse them. */

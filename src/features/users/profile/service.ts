@@ -40,7 +40,7 @@ export function createProfile(deps: ProfileDeps) {
     .prepare()
   return { read, change }
 
-  /** `baseUrl`: of files. */
+  /** `baseUrl`: the base of file URLs. */
   async function read(userId: string, baseUrl: string) {
     const [user] = await byId.execute({ userId })
     if (!user) throw accountDeleted(userId)
@@ -67,7 +67,7 @@ export function createProfile(deps: ProfileDeps) {
     return { enabled: true, methods: ['totp', 'recovery_code'], recoveryCodesLeft }
   }
 
-  /** In one change with `inSameTransaction`. */
+  /** Runs `inSameTransaction` in the same transaction as the change. */
   async function change(
     userId: string,
     patch: ProfilePatch,

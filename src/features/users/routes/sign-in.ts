@@ -22,7 +22,7 @@ import { OPTIONAL_GUEST_TOKEN, type UserRoutesDeps } from './deps.ts'
 import { createOriginReader, readBearer, readLocale } from './origin.ts'
 
 const tags = ['Signing in']
-/** Apple's notifications have about 1 kB. */
+/** Apple's notifications are about 1 kB in size. */
 const MAX_NOTIFICATION_BYTES = 16 * 1024
 
 export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {

@@ -33,7 +33,7 @@ export const ServerUser = closedObject(
 )
 type ServerUser = Static<typeof ServerUser>
 
-/** `baseUrl`: of files. */
+/** `baseUrl`: the base of file URLs. */
 export function toServerUser(account: Account, baseUrl: string): ServerUser {
   const { name, locale, timezone, currency, avatarKey, createdAt, updatedAt } = account
   const avatarUrl = avatarKey && `${baseUrl}/files/${avatarKey}`

@@ -45,7 +45,7 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
           tags: users,
           operationId: 'listUsers',
           summary: 'List users, or find one by e-mail address',
-          description: 'The newest first. To get the next page, pass `next` as `after`.',
+          description: 'Newest first. To get the next page, pass `next` as `after`.',
         },
       },
     )

@@ -50,7 +50,7 @@ export function createServerUsers({ directory, passwordLogin, profile }: ServerU
         await directory.setEmailVerifiedWithin(tx, account, emailVerified)
     }
     await profile.change(id, profilePatch, DEFAULTS, '', verify).catch((error) => {
-      // Deleted in the meantime; 401 would say that the API key is invalid.
+      // The user was deleted in the meantime; a 401 would mean that the API key is invalid.
       throw error instanceof AppError && error.denial ? notFound() : error
     })
     return { before, account: await directory.findById(id) }

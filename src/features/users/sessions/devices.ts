@@ -20,7 +20,7 @@ export type Devices = ReturnType<typeof createDevices>
 
 export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) {
   const { sessions, knownDevices } = db.tables
-  const knownTo = db.prepareWrite((tx) =>
+  const selectKnown = db.prepareWrite((tx) =>
     tx
       .select()
       .from(knownDevices)
@@ -44,7 +44,7 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
       ),
     )
     .prepare()
-  return { list, known, isKnown, isSignedIn, end, remember }
+  return { list, listKnown, isKnown, isSignedIn, end, remember }
 
   async function list(userId: string, currentId: string) {
     const rows = await findSessions.execute({ userId })
@@ -57,8 +57,8 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
     }))
   }
 
-  /** Includes those that have signed out, for the export. */
-  async function known(userId: string) {
+  /** Includes devices that have signed out, for the export. */
+  async function listKnown(userId: string) {
     const rows = await db.read
       .select()
       .from(knownDevices)
@@ -83,9 +83,9 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
     })
   }
 
-  /** Returns whether it is new: not the user's first, and not among the 20 most recently seen. */
+  /** Returns whether the device is new: not the user's first, and not among the 20 most recently seen. */
   async function remember(tx: Tx, userId: string, device: string): Promise<boolean> {
-    const known = await knownTo(tx).execute({ userId })
+    const known = await selectKnown(tx).execute({ userId })
     await storeSeen(tx, { userId, device, seenAt: now() })
     const others = known.map(({ device: name }) => name).filter((name) => name !== device)
     const forgotten = others.slice(MAX_DEVICES - 1)

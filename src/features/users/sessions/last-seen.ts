@@ -39,7 +39,7 @@ export function createLastSeen({ db, now }: LastSeenDeps) {
     await store(tx).execute({ id: seen.id, at, platform, country })
   }
 
-  /** Stores when users from before the column existed were last seen, as far as their devices show it. */
+  /** For users who existed before the column: stores when they were last seen, if their devices show it. */
   async function backfillAll(signal: AbortSignal) {
     await backfill(db, createProgress(db, 'last seen'), storeAfter, signal)
   }

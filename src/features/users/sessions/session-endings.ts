@@ -21,10 +21,10 @@ type SessionEndingsDeps = {
 export type SessionEndings = ReturnType<typeof createSessionEndings>
 
 const MAX_SESSIONS = 20
-/** A reason is needed while an access token outlives its session, at most 15 minutes; older ones are in the log. */
+/** A reason is needed while an access token outlives its session, at most 15 minutes; older reasons are in the log. */
 const MAX_RECENT_ENDS = 5_000
 
-/** In the caller's transaction. Access and refresh tokens end with their session. */
+/** Ends sessions, in the caller's transaction. Access and refresh tokens end with their session. */
 export function createSessionEndings({ db, onSessionsEnded, log }: SessionEndingsDeps) {
   const { sessions, refreshTokens, knownDevices } = db.tables
   const recentEnds = createLruMap<string, SessionEndReason>(MAX_RECENT_ENDS)
@@ -50,7 +50,7 @@ export function createSessionEndings({ db, onSessionsEnded, log }: SessionEnding
     await remove(tx, eq(sessions.id, sessionId), reason)
   }
 
-  /** Returns whether it is the user's. */
+  /** Returns whether the session is the user's. */
   async function endIfOwned(
     tx: Tx,
     userId: string,
@@ -98,7 +98,7 @@ export function createSessionEndings({ db, onSessionsEnded, log }: SessionEnding
     return or(lte(sessions.expiresAt, at), lte(sessions.lastUsedAt, idleSince))
   }
 
-  /** Makes room for one more. */
+  /** Makes room for one more session. */
   async function evictOldest(tx: Tx, userId: string) {
     const open = await openSessions(tx).execute({ userId })
     for (const { id } of open.slice(0, Math.max(0, open.length + 1 - MAX_SESSIONS))) {
@@ -106,7 +106,7 @@ export function createSessionEndings({ db, onSessionsEnded, log }: SessionEnding
     }
   }
 
-  /** Records when their devices were last seen. Returns the number deleted. */
+  /** Deletes sessions, and records when their devices were last seen. Returns the number of deleted sessions. */
   async function remove(
     tx: Tx,
     isEnded: SQL | undefined,
@@ -138,7 +138,7 @@ export function createSessionEndings({ db, onSessionsEnded, log }: SessionEnding
     if (reason !== 'session_expired') log.info({ userId, sessionId, reason }, 'a session ended')
   }
 
-  /** Null unless this process saw it recently. */
+  /** `session_ended` unless this process ended the session recently. */
   function findReason(sessionId: string): DenialReason {
     return recentEnds.get(sessionId) ?? 'session_ended'
   }

@@ -140,10 +140,10 @@ export function createSessions(deps: SessionsDeps) {
   }
 
   /**
-   * A client that missed the response can repeat a used token, until 60 s after its successor was first used. Later the
-   * token counts as stolen and the session ends, even if two tokens in a row were repeated after their successor was
-   * used; within 5 s of that use, two processes may have refreshed at once, so the token is only refused. A guest
-   * cannot sign in again, so its token works until its successor was used for a refresh.
+   * A client that missed the response can repeat a used token, until 60 s after its successor was first used. After
+   * that, the token counts as stolen and the session ends. The same applies to a second token in a row that is repeated
+   * after its successor was used; but within 5 s of that use, two processes may have refreshed at once, so the token is
+   * only refused. A guest cannot sign in again, so a guest's token works until its successor is used for a refresh.
    */
   async function refresh(token: string, device: Omit<Device, 'name'>): Promise<TokenGrant> {
     const { sealed } = device
@@ -164,7 +164,7 @@ export function createSessions(deps: SessionsDeps) {
         return { denial: { reason: 'session_expired', ...ids } } as const
       }
       if (generation < session.generation) {
-        const usedAt = await firstUse(tx, session.id, generation + 1)
+        const usedAt = await findFirstUse(tx, session.id, generation + 1)
         const age = usedAt === null ? 0 : at.getTime() - usedAt.getTime()
         const isSecondInRow = usedAt !== null && session.repeatedGeneration === generation - 1
         if (isSecondInRow && age <= OVERLAP_MS) throw refreshedElsewhere()
@@ -195,7 +195,7 @@ export function createSessions(deps: SessionsDeps) {
     throw notSignedIn(outcome.denial)
   }
 
-  /** A guest cannot sign in again: an end of a session in use would lose the account. */
+  /** A guest cannot sign in again, so ending a session in use would lose the account. */
   async function prolong(tx: Tx, sessionId: string, at: Date) {
     const expiresAt = new Date(at.getTime() + MAX_LIFETIME_MS)
     await tx.update(sessions).set({ expiresAt, lastUsedAt: at }).where(eq(sessions.id, sessionId))
@@ -226,7 +226,7 @@ export function createSessions(deps: SessionsDeps) {
     return row
   }
 
-  async function firstUse(tx: Tx, sessionId: string, generation: number): Promise<Date | null> {
+  async function findFirstUse(tx: Tx, sessionId: string, generation: number): Promise<Date | null> {
     const [row] = await tx
       .select({ firstUsedAt: refreshTokens.firstUsedAt })
       .from(refreshTokens)

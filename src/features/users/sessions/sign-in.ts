@@ -17,7 +17,7 @@ import { ACCESS_TOKEN_TTL_SECONDS, notSignedIn, type Tokens } from './tokens.ts'
 /** Where a request comes from. `baseUrl`: the base of file URLs in the response. */
 export type RequestOrigin = AttemptOrigin & { device: DeviceAt; baseUrl: string }
 
-/** A device and its address, if that is known. */
+/** A device, with its IP address if known. */
 type DeviceAt = Device & { ip?: string }
 
 type SignInDeps = {
@@ -56,7 +56,7 @@ export function createSignIn(deps: SignInDeps) {
     refresh,
   }
 
-  /** With two-factor on, issues a challenge, which remembers the guest to merge when the session opens. */
+  /** Opens a session or, with two-factor on, issues a challenge, which remembers the guest to merge later. */
   async function finishSignIn(
     tx: Tx,
     user: Account,

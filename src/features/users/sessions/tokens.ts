@@ -68,8 +68,8 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
   }
 
   /**
-   * Throws `token_expired`, else `unauthenticated`. Verifies the signature once per token, because that costs more than
-   * the rest of a request; expiry and key each time.
+   * Throws `token_expired` or `unauthenticated`. Verifies the signature once per token, because that costs more than
+   * the rest of a request, but checks the expiry and the key each time.
    */
   async function verifyAccess(token: string): Promise<AccessClaims> {
     const known = verified.get(token) ?? (await verify(token))

@@ -11,7 +11,8 @@ const MAX_BODY_BYTES = 64 * 1024
 const SECRET_LIFETIME_SECONDS = 5 * 60
 
 /**
- * The refresh token for an authorization code revokes the grant later: the App Store requires that of account deletion.
+ * Exchanges authorization codes for refresh tokens, which revoke the grant when the account is deleted, as the App
+ * Store requires.
  * https://developer.apple.com/documentation/signinwithapplerestapi
  */
 export function createAppleGrants({ teamId, keyId, privateKey, url }: AppleKeys, now: () => Date) {
@@ -46,7 +47,7 @@ export function createAppleGrants({ teamId, keyId, privateKey, url }: AppleKeys,
       signal,
       body: new URLSearchParams({
         client_id: clientId,
-        client_secret: await clientSecret(clientId),
+        client_secret: await createClientSecret(clientId),
         ...form,
       }),
     })
@@ -55,7 +56,7 @@ export function createAppleGrants({ teamId, keyId, privateKey, url }: AppleKeys,
     throw new Error(`Apple responded to ${path} with ${reply.status}`)
   }
 
-  async function clientSecret(clientId: string): Promise<string> {
+  async function createClientSecret(clientId: string): Promise<string> {
     const at = Math.floor(now().getTime() / 1000)
     return new SignJWT()
       .setProtectedHeader({ alg: 'ES256', kid: keyId })

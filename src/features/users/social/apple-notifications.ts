@@ -28,9 +28,9 @@ type AppleNotificationsDeps = {
 type Notification = { id: string; type: unknown; subject: string; at: Date }
 
 const REFUSED_PER_IP: WindowRule = { name: 'apple-notification', max: 100, seconds: 5 * 60 }
-/** For how long a repeated notification is recognized. */
+/** How long a repeated notification is recognized. */
 const REMEMBERED_MS = 365 * DAY_MS
-/** Larger numbers are milliseconds: Apple documents seconds. */
+/** Larger numbers are milliseconds, although Apple documents seconds. */
 const MAX_SECONDS = 1e11
 
 /** https://developer.apple.com/documentation/signinwithapple/processing-changes-for-sign-in-with-apple-accounts */
@@ -41,7 +41,7 @@ export function createAppleNotifications(deps: AppleNotificationsDeps) {
   const rules = { algorithms, issuer, audience, clockTolerance: 60 }
   return { receive, isMailable }
 
-  /** Applies a signed notification once. Returns what became of it. */
+  /** Applies a signed notification once. Returns the outcome. */
   async function receive(payload: unknown, ip: string): Promise<'ok' | 'duplicate' | 'ignored'> {
     const { release } = await limits.reserve([{ rule: REFUSED_PER_IP, key: ip }])
     const notification = await verify(payload)
@@ -62,7 +62,7 @@ export function createAppleNotifications(deps: AppleNotificationsDeps) {
       },
     )
     const { jti = jws, events } = payload
-    // Apple sends it as JSON in a string, and documents an object.
+    // Apple documents an object, but sends a string of JSON.
     const event = parseObject(typeof events === 'string' ? events : JSON.stringify(events ?? null))
     if (event === null || !isText(event['sub'])) throw notFromApple()
     const ms = Number(event['event_time']) * (Number(event['event_time']) < MAX_SECONDS ? 1_000 : 1)
@@ -93,7 +93,7 @@ export function createAppleNotifications(deps: AppleNotificationsDeps) {
     return true
   }
 
-  /** Whether e-mails reach the address: not if Apple no longer forwards them. */
+  /** False if Apple no longer forwards e-mails to the address. */
   async function isMailable(address: string): Promise<boolean> {
     const key = toEmailKey(address)
     const rows = await db.read

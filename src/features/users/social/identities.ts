@@ -52,8 +52,8 @@ export function createIdentities({ db, outbox, sealKey, ownsAddress }: Identitie
   }
 
   /**
-   * Their provider does not own the address. Also Workspace addresses, whose `hd` is not stored: the next sign-in links
-   * them again. In the caller's transaction.
+   * In the caller's transaction: removes identities whose provider does not own the address. These include Workspace
+   * addresses, whose `hd` is not stored: the next sign-in links them again.
    */
   async function removeForeign(tx: Tx, userId: string, emailKey: string | null) {
     const rows = await tx.select().from(identities).where(eq(identities.userId, userId))
@@ -72,7 +72,7 @@ export function createIdentities({ db, outbox, sealKey, ownsAddress }: Identitie
     for (const { grant } of rows) {
       if (grant === null) continue
       const { clientId, token } = JSON.parse(unseal(sealKey, grant))
-      // The message outlives the account, so it does not name the user.
+      // The message outlives the account, so it does not contain the user's id.
       const handling = { priority: PRIORITY.notice, userId: null, source: null }
       await outbox.add(tx, { kind: 'apple-revocation', clientId, token }, handling)
     }

@@ -16,7 +16,7 @@ export type ProvenIdentity = {
   subject: string
   email: string | null
   emailVerified: boolean
-  /** Whether the provider owns the address. If not, it may have changed hands since it was verified. */
+  /** Whether the provider owns the address. If not, the address may have changed hands since it was verified. */
   ownsAddress: boolean
   name: string
   clientId: string
@@ -146,7 +146,7 @@ export function createAcceptsIdentity(
       : (providers[provider as 'google' | 'apple']?.clientIds.length ?? 0) > 0
 }
 
-/** Names the issuer too: another provider may give the same id to another user. */
+/** Includes the issuer, because another provider may give the same id to another user. */
 export function openIdSubject(issuer: string, subject: string): string {
   return `${issuer} ${subject}`
 }
@@ -180,7 +180,8 @@ export function isText(claim: unknown): claim is string {
 }
 
 /**
- * Both must match or be absent. Google's SDK for iOS adds one that the app never sees; some Apple devices support none.
+ * The nonces must match or both be absent. But Google's SDK for iOS adds one that the app never sees, and some Apple
+ * devices support none.
  */
 function acceptsNonce(
   provider: ProviderName,

@@ -17,7 +17,7 @@ const FAILURE_LIFETIME_MS = 5_000
 const TIMEOUT_MS = 5_000
 const MAX_DISCOVERY_BYTES = 256 * 1024
 
-/** Found through the discovery document, which is fetched when it is first needed. */
+/** The issuer's keys, found through its discovery document, which is fetched when first needed. */
 export function createOpenIdKeys(issuer: string, now: () => Date): JWTVerifyGetKey {
   let known: { provider: Promise<OpenIdProvider>; until: number } | null = null
   let keySet: { url: string; keys: JWTVerifyGetKey } | null = null
@@ -79,7 +79,7 @@ export async function discoverOpenId(issuer: string): Promise<OpenIdProvider> {
   return { jwksUrl, algorithms }
 }
 
-/** Null if there is none. */
+/** Null if the text is not a JSON object. */
 export function parseObject(text: string): Record<string, unknown> | null {
   try {
     const value = JSON.parse(text)

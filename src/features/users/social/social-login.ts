@@ -31,7 +31,7 @@ type SocialLoginDeps = {
   limits: Limits
   twoFactor: TwoFactor
   verifyIdToken: VerifyIdToken
-  /** For notices. */
+  /** The name of the OpenID Connect provider in notices. */
   openIdName: string
   /** Null if the keys that Apple requires are not set. */
   appleGrants: AppleGrants | null
@@ -89,7 +89,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
       if (!isProven) return signIn.finishSignIn(tx, user, device, bearerId)
       return { grant: await signIn.openSessionFor(tx, user, device, bearerId) }
 
-      /** With two-factor on, only the account's own session with a code links a provider. */
+      /** With two-factor on, linking a provider requires the account's own session and a code. */
       async function mayLink({ id, twoFactorSince }: Account): Promise<boolean> {
         if (twoFactorSince === null) return true
         if (id !== bearerId) return false
@@ -113,7 +113,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     })
   }
 
-  /** The linked account, else that of the verified address, else the guest's, else a new one. */
+  /** The linked account, else the one with the verified address, else the guest's, else a new one. */
   async function findOrCreateAccount(
     tx: Tx,
     identity: ProvenIdentity,
@@ -128,7 +128,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     await signUp.requireOpen(tx, identity.emailVerified ? identity.email : null)
     const guest = await findGuest(tx, bearerId)
     const login = await findLoginFields(tx, identity)
-    // The user has not chosen it here and cannot shorten it.
+    // The user did not enter this name here and cannot shorten it.
     const name = [...(defaults.name || identity.name)].slice(0, MAX_NAME_LENGTH).join('')
     const user = guest
       ? await accountSecurity.upgradeGuest(
@@ -158,8 +158,8 @@ export function createSocialLogin(deps: SocialLoginDeps) {
 
   /**
    * Links only a verified address. If the provider owns the address, its user takes over an account that never verified
-   * it; else the request must carry the account's token, because the address may have changed hands. An account that
-   * may not be linked is signed in to all the same.
+   * it; else the request must carry the account's token, because the address may have changed hands. The user is signed
+   * in to the account even if it may not be linked.
    */
   async function linkByEmail(
     tx: Tx,

@@ -152,7 +152,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     })
   }
 
-  /** For an operator; ends all sessions. Throws `conflict` if it is off. */
+  /** For an operator; ends all sessions. Throws `conflict` if two-factor is off. */
   async function reset(userId: string) {
     await db.write(async (tx) => {
       const { twoFactorSince } = await accounts.find(tx, userId)
@@ -182,7 +182,8 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   }
 
   /**
-   * Throws `two_factor_required` without a needed code. Returns the check that consumes it in the change's transaction.
+   * Throws `two_factor_required` if a needed code is missing. Returns a check that consumes the code in the transaction
+   * of the change.
    */
   async function requireCode(userId: string, code: string | undefined) {
     const { twoFactorSince } = await accounts.find(db.read, userId)
@@ -198,13 +199,14 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   }
 
   /**
-   * 10 in 15 minutes, 20 a day. Recovery codes (50 bits) need no limit, and let the owner in after a thief used it up.
+   * Allows 10 codes in 15 minutes and 20 a day. Recovery codes (50 bits) need no limit, and let the owner in after a
+   * thief has used it up.
    */
   function reserve(userId: string, typed: string) {
     return limits.reserve(isTotp(plainCode(typed)) ? listLimits(userId) : [])
   }
 
-  /** In the caller's transaction. False if it is wrong. */
+  /** Checks a code in the caller's transaction. Returns false if it is wrong. */
   async function check(tx: Tx, userId: string, typed: string): Promise<boolean> {
     const code = plainCode(typed)
     const user = await accounts.find(tx, userId)

@@ -6,7 +6,7 @@ import { createImports, logIn } from './support.ts'
 
 test.each([
   [
-    'with a brace too many',
+    'with an extra brace',
     '[{"email":"a@example.com"}, {"email":"b@example.com"}} , {"email":"c@example.com"}]',
   ],
   ['that ends after a user', '[{"email":"a@example.com"},\n{"email":"b@example.com"}'],
@@ -16,10 +16,10 @@ test.each([
     '{"users":[{"localId":"1","email":"a@example.com"},{"localId":"2","email":"b@example.com"}',
   ],
   [
-    'with another list behind the first',
+    'with another list after the first',
     '[{"email":"a@example.com"},{"email":"b@example.com"}]\n[{"email":"c@example.com"}]',
   ],
-])('reports a file %s, and imports the users before', async (_name, text) => {
+])('reports a file %s, and imports the users before the damage', async (_name, text) => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   await Bun.write(imports.path('users.json'), text)
@@ -53,7 +53,7 @@ test('reports users whose id belongs to another system’s user, and distinguish
   expect([again.outcome.present, again.outcome.changed]).toEqual([1, 0])
 })
 
-test('notices before the import that a report cannot be written', async () => {
+test('refuses an import whose report cannot be written before importing any user', async () => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   const path = await imports.write([{ email: 'ann@example.com' }])

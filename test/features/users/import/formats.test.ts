@@ -22,7 +22,7 @@ const REASONS = {
   },
 }
 
-test('imports an export of Firebase', async () => {
+test('imports a Firebase export', async () => {
   using idp = await startIdentityProvider()
   await using app = await createTestApp({}, idp)
   await using imports = await createImports(app)
@@ -62,7 +62,7 @@ test('accepts Firebase’s hash parameters as options too', async () => {
   expect((await logIn(app, 'sample@example.com', 'user1password')).status).toBe(200)
 })
 
-test('without hash parameters, refuses Firebase’s users with a password', async () => {
+test('without hash parameters, refuses Firebase users with a password', async () => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   const { outcome } = await imports.runFixture('firebase.json')
@@ -85,7 +85,7 @@ test.each([
   await expect(imports.runFixture('firebase.json', options)).rejects.toThrow(message)
 })
 
-test('imports rows of Supabase as JSON Lines, with identities', async () => {
+test('imports Supabase rows from JSON Lines, with identities', async () => {
   using idp = await startIdentityProvider()
   await using app = await createTestApp({}, idp)
   await using imports = await createImports(app)
@@ -108,7 +108,7 @@ test('imports rows of Supabase as JSON Lines, with identities', async () => {
   expect([cleo.email, cleo.profile.name]).toEqual(['cleo@example.com', 'Cleo'])
 })
 
-test('imports rows of Supabase as CSV', async () => {
+test('imports Supabase rows from CSV', async () => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   const { outcome } = await imports.runFixture('supabase.csv')
@@ -117,7 +117,7 @@ test('imports rows of Supabase as CSV', async () => {
   const ann = (await logIn(app, 'ann@example.com', PASSWORD)).json.response.user
   expect(ann.profile.name).toBe('Ann "A" O\'Hara, Jr.\nline')
   expect((await logIn(app, 'magic@example.com', PASSWORD)).status).toBe(401)
-  // Both forms have the same users.
+  // Both files contain the same users.
   expect((await imports.runFixture('supabase.jsonl')).outcome).toMatchObject({
     present: 4,
     imported: 0,
@@ -138,7 +138,7 @@ test('a user whose ban has ended is imported', async () => {
 })
 
 test.each(['pocketbase.db', 'pocketbase.json'])(
-  'imports users of PocketBase from %s',
+  'imports PocketBase users from %s',
   async (name) => {
     using idp = await startIdentityProvider()
     await using app = await createTestApp({}, idp)
@@ -162,7 +162,7 @@ test.each(['pocketbase.db', 'pocketbase.json'])(
   },
 )
 
-test('imports users of PocketBase before 0.23, from another collection', async () => {
+test('imports users from PocketBase before 0.23, from another collection', async () => {
   using idp = await startIdentityProvider()
   await using app = await createTestApp({}, idp)
   await using imports = await createImports(app)
@@ -200,7 +200,7 @@ test('refuses a database without the auth collection', async () => {
   await expect(run).rejects.toThrow('--collection')
 })
 
-test('bad lines do not stop the rest', async () => {
+test('refuses bad lines and imports the others', async () => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   const { outcome } = await imports.run([

@@ -90,7 +90,7 @@ test('keeps the profile and the time of creation', async () => {
   expect([bob.emailVerified, bob.profile.locale]).toEqual([false, 'en'])
 })
 
-test('an import that stopped in the middle continues, and imports nothing twice', async () => {
+test('resumes an interrupted import, and imports nothing twice', async () => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   const path = await imports.write(manyUsers(4_500))
@@ -110,7 +110,7 @@ test('an import that stopped in the middle continues, and imports nothing twice'
   expect(await imports.readLines('users.jsonl.ids.jsonl')).toHaveLength(4_500)
 })
 
-test('a user who changed the address since is not imported again', async () => {
+test('a user who has changed the address since the import is not imported again', async () => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   await imports.run([{ ...ANN, passwordHash: BCRYPT, createdAt: 1_600_000_000_000 }])

@@ -4,7 +4,7 @@ import { createTestApp } from '../../../support/app.ts'
 import { startIdentityProvider } from '../../../support/identity-provider.ts'
 import { createImports } from './support.ts'
 
-test('imports users of the provider by its id, only once it is set up', async () => {
+test('imports users of the OpenID Connect provider only once it is set up', async () => {
   using idp = await startIdentityProvider()
   const row = { id: 'u1', identities: [{ provider: 'oidc', subject: 'o-1' }] }
   await using plain = await createTestApp()

@@ -13,7 +13,7 @@ export async function createImports(app: TestApp) {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-import-'))
   return { run, runFixture, write, path, readLines, [Symbol.asyncDispose]: dispose }
 
-  /** Imports users of Homeport's own format; a text is a line as it is. */
+  /** Imports users in Homeport's own format. A string becomes a line unchanged. */
   async function run(users: (object | string)[], options: Options = {}) {
     return typeCommand(app, 'user import', [await write(users)], options)
   }
@@ -33,7 +33,7 @@ export async function createImports(app: TestApp) {
     return join(folder, name)
   }
 
-  /** The lines of a file of JSON Lines; null if it does not exist. */
+  /** The parsed lines of a JSON Lines file; null if it does not exist. */
   async function readLines(name: string) {
     const file = Bun.file(path(name))
     if (!(await file.exists())) return null

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createTestApp } from '../../../support/app.ts'
 import { createImports } from './support.ts'
 
-test('a provider’s other address does not verify the address of a row of Supabase', async () => {
+test('another address from a provider does not verify the address of a Supabase user', async () => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   const identityWith = (email: string) => ({

@@ -26,7 +26,7 @@ const DEADLINE_MS = 10_000
 const NO_COMPRESSION = { 'accept-encoding': 'identity' }
 /** Long, because the clocks may differ. */
 const URL_LIFETIME_SECONDS = 15 * 60
-/** After the last write, and the slowest supported connection. */
+/** The bytes that may be unsent after the last write, and the slowest supported connection. */
 const SEND_BUFFER_BYTES = 4 * 1024 * 1024
 const MIN_BYTES_PER_MS = 250
 /** Errors that a retry may resolve. */
@@ -34,8 +34,8 @@ const TRANSIENT = /^(408|429) |BadDigest$|RequestTimeout$|OperationAborted$|Slow
 /** A response to HEAD does not say whether the object or the bucket is missing. */
 const NOT_FOUND = /^(GET|DELETE) NoSuchKey$|^HEAD /
 const MAX_ERROR_BYTES = 16 * 1024
-/** A store may take long to join the parts of a large object. */
-const ASK_DEADLINES = 6
+/** The deadline of `call` is longer, because a store may need time to join the parts of a large object. */
+const CALL_DEADLINE_FACTOR = 6
 const MAX_REPLY_BYTES = 4 * 1024 * 1024
 /** An object is read in pieces of this size, so that a lost connection costs one of them. */
 const PIECE_BYTES = 8 * 1024 * 1024
@@ -61,7 +61,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     return upload(key, part, parameters, async () => true)
   }
 
-  /** `isStored` decides for a store that encrypts with its own keys, which does not return the hash. */
+  /** A store that encrypts with its own keys does not return the hash, so `isStored` decides. */
   async function upload(
     key: string,
     file: Blob,
@@ -78,7 +78,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
       const etag = reply && readEtag(reply)
       if (etag === md5.toString('hex')) return etag
       if (reply && etag && isEncrypted(reply) && (await isStored(reply, watch))) return etag
-      throw new StoreError(`S3 answered PUT ${key} with success, but not with its ETag`, false)
+      throw new StoreError(`S3 reported success for PUT ${key}, but returned another ETag`, false)
     })
   }
 
@@ -171,24 +171,24 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     throw new StoreError('S3 returned no continuation token for a truncated listing', false)
   }
 
-  /** The uploads in parts that are not complete, as XML: those of keys that begin with `start`. */
+  /** The incomplete multipart uploads whose keys begin with `start`, as XML. */
   function listUploads(start: string): Promise<string> {
     return call('GET', '', { uploads: '', delimiter: '/', prefix: folder + start })
   }
 
-  /** The text of the response to a request with parameters; that of the bucket if `key` is empty. */
+  /** Sends a request with parameters, to the bucket if `key` is empty, and returns the text of the response. */
   function call(
     method: 'POST' | 'DELETE' | 'GET',
     key: string,
     parameters: Record<string, string>,
     body?: string,
   ): Promise<string> {
-    return withRetries(deadlineMs * ASK_DEADLINES, async (watch) => {
+    return withRetries(deadlineMs * CALL_DEADLINE_FACTOR, async (watch) => {
       const reply = await send(method, key, watch, body === undefined ? {} : { body }, parameters)
       const text =
         (reply && (await readTextCapped(reply, MAX_REPLY_BYTES).catch(throwStoreError))) ?? ''
       if (!text.includes('<Error>')) return text
-      // The completion of an upload reports an error after its status.
+      // When completing an upload, the store may report an error after the status 200.
       throw new StoreError(`S3 answered ${method} ${key} with 200 ${readError(text).code}`, true)
     })
   }
@@ -238,8 +238,8 @@ async function* readChunks(file: Blob, { onProgress }: Watch): AsyncGenerator<Ui
 }
 
 /**
- * Null if the store does not name it. Throws if it exceeds our limit or the body was encoded. Some stores keep the
- * encoding of an upload in chunks, which the body no longer has.
+ * Null if the store does not announce it. Throws if it exceeds our limit or the body is encoded. Some stores still
+ * announce `aws-chunked`, the encoding of the upload.
  */
 function readLength({ headers }: Response, key: string): number | null {
   const announced = headers.get('content-length')

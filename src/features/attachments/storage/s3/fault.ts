@@ -1,4 +1,4 @@
-/** What to set, by the store's response; the first match counts. */
+/** What to set, by the store's response; the first match applies. */
 const ADVICE: [RegExp, string][] = [
   [
     /RequestTimeTooSkewed|Request has expired|not yet valid/,
@@ -17,7 +17,7 @@ const ADVICE: [RegExp, string][] = [
   [/InvalidToken|ExpiredToken|TokenRefreshRequired/, 'renew S3_SESSION_TOKEN'],
   [
     /DELETE .*AccessDenied/,
-    'allow the key DeleteObject, and end the Object Lock or retention of the object',
+    'give the key the DeleteObject permission, and end the Object Lock or retention of the object',
   ],
   [
     /AccessDenied|AllAccessDisabled|with 403$/,
@@ -26,7 +26,7 @@ const ADVICE: [RegExp, string][] = [
   [/SlowDown|TooManyRequests/, 'the store limits requests: raise its limit, or wait'],
 ]
 
-/** A failure or refusal of the store, or of the network. The message says what to set, where that is known. */
+/** A failure of the store or the network, or a refusal by the store. The message says what to set, if that is known. */
 export class StoreError extends Error {
   readonly isTransient: boolean
 

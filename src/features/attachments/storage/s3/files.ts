@@ -22,12 +22,12 @@ type S3FilesDeps = {
   now?: () => number
 }
 
-/** An opened file is read later, by its path. Longer than an image waits for its worker and is made. */
+/** An opened file is read later, by its path: this exceeds the time that an image waits for and spends in a worker. */
 const IN_USE_MS = 2 * MINUTE_MS
-/** A probe when nothing was uploaded for a minute costs some cents a month. */
+/** Probing only after a minute without uploads costs a few cents a month. */
 const OUTCOME_LIFETIMES = { successMs: MINUTE_MS, failureMs: 5_000 }
 const SWEEP_BATCH_SIZE = 500
-/** An account can have thousands of files, and Bun sends 256 requests at once, of whatever kind. */
+/** An account can have thousands of files, and Bun sends at most 256 requests of any kind at once. */
 const MAX_REMOVALS = 32
 const PARTIAL_SUFFIX = '.part'
 /** Originals and variants. Other objects in the bucket are not ours. */
@@ -37,7 +37,7 @@ export function isFileKey(key: string): boolean {
   return KEY_PATTERN.test(key)
 }
 
-/** Through a cache on the local disk. */
+/** Files in an S3 store, read through a cache on the local disk. */
 export function createS3Files({
   client,
   space,
@@ -70,7 +70,7 @@ export function createS3Files({
   }
 
   async function keep(temporaryPath: string, key: string) {
-    // Claims an empty store, and lets the owner of another one know.
+    // Claims an empty store, and registers this server as a guest of another owner's store.
     await mayDelete()
     await lastPut.observe(client.put(key, Bun.file(temporaryPath)))
     await syncPath(temporaryPath)
@@ -167,7 +167,7 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
     evict()
   }
 
-  /** Asks the file system each time, because other processes may have removed the file. */
+  /** Checks the file system each time, because other processes may have removed the file. */
   function find(key: string) {
     const path = join(folder, key)
     const found = lstatSync(path, { throwIfNoEntry: false })
@@ -193,7 +193,7 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
 
   function isInUse(key: string): boolean {
     const entry = entries.get(key)
-    // Not in use if a clock that was ahead dated it.
+    // A time in the future comes from a clock that was ahead: the file is not in use.
     return entry !== undefined && Math.abs(now() - entry.usedAt) < IN_USE_MS
   }
 
@@ -214,7 +214,7 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
     if (bytes > maxBytes) eviction = setTimeout(evict, IN_USE_MS).unref()
   }
 
-  /** Drops the least recently used files until `size` bytes are free, but none in use. */
+  /** Drops the least recently used files until `size` bytes are free, but keeps files in use. */
   function shrink(size: number) {
     const limit = bytes - size
     for (const key of entries.keys()) {
@@ -223,7 +223,7 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
     }
   }
 
-  /** An operator may remove it to free space. */
+  /** An operator may have removed the folder to free space. */
   function makeFolder() {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   }

@@ -3,8 +3,8 @@ import { StoreError } from './fault.ts'
 import { storeUnavailable } from './requests.ts'
 
 /**
- * In parts of `partBytes`, one in memory, under an unused key. A failure leaves neither an object nor parts.
- * `beforeEnd` may still refuse the key.
+ * Uploads in parts of `partBytes`, with one in memory, under an unused key. A failure leaves neither an object nor
+ * parts. `beforeEnd` may throw to refuse the key.
  */
 export async function uploadInParts(
   client: S3Client,
@@ -34,7 +34,7 @@ export async function uploadInParts(
   }
 }
 
-/** In no folder below `start`. */
+/** Excludes uploads in folders below `start`. */
 export async function listUnfinishedUploads(client: S3Client, start: string) {
   const [, ...entries] = (await client.listUploads(start)).split('<Upload>')
   return entries.map((entry) => ({
@@ -44,7 +44,7 @@ export async function listUnfinishedUploads(client: S3Client, start: string) {
   }))
 }
 
-/** Joins the parts, and makes sure that the store has joined them: its response may be lost, or not mean it. */
+/** Joins the parts, and checks that the store has joined them: its response may be lost or wrong. */
 async function complete(
   client: S3Client,
   key: string,
@@ -67,7 +67,7 @@ async function complete(
   const stored = await client.head(key).catch(() => null)
   if (etag !== '' && stored?.size === bytes && stored.etag === etag) return
   if (failure !== null) throw failure
-  const message = `S3 answered POST ${key} with success, but does not have the object`
+  const message = `S3 reported success for POST ${key}, but does not have the object`
   throw storeUnavailable(new StoreError(message, false))
 }
 

@@ -6,14 +6,14 @@ import { StoreError } from './fault.ts'
 /** Watches one attempt of a request: `signal` aborts it unless `onProgress` is called in time. */
 export type Watch = { signal: AbortSignal; onProgress: () => void }
 
-/** In deadlines: sending a byte at a time would count as progress forever. */
+/** An attempt ends after this many deadlines, because a store that sends a byte at a time makes progress forever. */
 const MAX_DEADLINES = 12
 const MAX_ATTEMPTS = 3
 /** Errors that a retry cannot resolve. */
 const PERMANENT = /^(AccessDenied|SignatureDoesNotMatch|InvalidAccessKeyId|NoSuchBucket)$/
 const BACKOFF_MS = 200
 
-/** Leaves the original error out of the cause, because its URL holds the signature. */
+/** Leaves the original error out of the cause, because its URL contains the signature. */
 export function throwStoreError(error: unknown): never {
   const { code, path, message: original } = error as Error & { code?: unknown; path?: unknown }
   const host = URL.parse(String(path))?.host
@@ -23,7 +23,7 @@ export function throwStoreError(error: unknown): never {
   throw new StoreError(isNamed ? `${code}: ${message}` : message, !PERMANENT.test(String(code)))
 }
 
-/** Up to three times. An attempt ends after `deadline` ms without progress, or at its time limit. */
+/** Tries up to three times. An attempt ends after `deadline` ms without progress, or at its time limit. */
 export async function withRetries<T>(
   deadline: number,
   work: (watch: Watch) => Promise<T>,
@@ -58,7 +58,7 @@ export function storeUnavailable(cause: StoreError): AppError {
   return new AppError('unavailable', 'The storage is unavailable. Try again in a moment.', options)
 }
 
-/** Adds parameters to a presigned URL and signs it again (AWS Signature Version 4): Bun's `presign` takes none. */
+/** Adds parameters to a presigned URL and signs it again (AWS Signature Version 4): Bun's `presign` accepts none. */
 export function signParameters(
   presigned: string,
   method: string,

@@ -9,11 +9,11 @@ const NAMES = {
   memCost: ['mem_cost', '--mem-cost'],
 } as const
 
-/** Firebase accepts no larger ones: https://firebase.google.com/docs/cli/auth. */
+/** Firebase accepts no larger values: https://firebase.google.com/docs/cli/auth. */
 const MAX_ROUNDS = 8
 const MAX_MEM_COST = 14
 
-/** From options, or a file with the text of Firebase's console; null if there are none. Throws `UsageError`. */
+/** From options, or a file with the text from Firebase's console; null if there are none. Throws `UsageError`. */
 export async function readFirebaseParameters(options: Options): Promise<FirebaseParameters | null> {
   const path = options['hashConfig']
   const text = typeof path === 'string' ? await readText(path) : ''
@@ -43,7 +43,7 @@ export async function readFirebaseParameters(options: Options): Promise<Firebase
     return new RegExp(`\\b${NAMES[name][0]}"?\\s*:\\s*"?([\\w+/=-]+)`).exec(text)?.[1]
   }
 
-  /** A text that was cut decodes to fewer bytes, or its last character has unused bits. */
+  /** Truncated text decodes to fewer bytes, or its last character has unused bits. */
   function readBytes(name: 'signerKey' | 'saltSeparator'): Buffer {
     const bytes = Buffer.from(found[name] ?? '', 'base64')
     const text = (found[name] ?? '').replace(/=+$/, '').replaceAll('-', '+').replaceAll('_', '/')

@@ -2,7 +2,7 @@ import {
   type FirebaseParameters,
   firebaseHash,
 } from '../../../../lib/passwords/imported-password-hashes.ts'
-import { asRows, type Draft, Refusal, type Row, usableName } from '../user-record.ts'
+import { asRows, type Draft, findUsableName, Refusal, type Row } from '../user-record.ts'
 
 const PROVIDERS: Record<string, string> = { 'google.com': 'google', 'apple.com': 'apple' }
 
@@ -14,7 +14,7 @@ export function firebaseDraft(row: Row, parameters: FirebaseParameters | null): 
     formerId: row['localId'],
     email: row['email'],
     emailVerified: row['emailVerified'] === true,
-    name: usableName(row['displayName']),
+    name: findUsableName(row['displayName']),
     createdAt: row['createdAt'],
     passwordHash: toHash(row, parameters),
     identities: providers.map(({ providerId, rawId, email }) => ({

@@ -5,12 +5,12 @@ import type { Row } from '../user-record.ts'
 import { pocketbaseQueries } from './pocketbase.ts'
 import { csvFields, type FoundRecord, lines, objectsAt, splitRecords } from './records.ts'
 
-/** A row of a file, or why it cannot be read. `bytes`: how far the file was read. */
+/** A row of a file, or why it cannot be read. `line`: in SQLite, the row number. `bytes`: how far the file was read. */
 type FoundRow = { line: number; bytes: number } & ({ row: Row } | { refused: string })
 
 const SNIFFED_BYTES = 4_096
 
-/** JSON Lines, a JSON array, Firebase's `{"users": […]}`, CSV with a header, or PocketBase's SQLite, by row number. */
+/** Reads JSON Lines, a JSON array, Firebase's `{"users": […]}`, CSV with a header, or PocketBase's SQLite. */
 export async function* readExport(path: string, collection: string): AsyncGenerator<FoundRow> {
   const start = await readStart(path)
   if (start.startsWith(DATABASE_MAGIC)) {

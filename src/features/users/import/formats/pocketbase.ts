@@ -1,4 +1,4 @@
-import { asRows, type Draft, type Row, usableName } from '../user-record.ts'
+import { asRows, type Draft, findUsableName, type Row } from '../user-record.ts'
 
 /** The queries for the users in `data.db`: since PocketBase 0.23, and before. */
 export function pocketbaseQueries(collection: string): string[] {
@@ -21,10 +21,10 @@ export function pocketbaseDraft(row: Row): Draft {
     formerId: row['id'],
     email: row['email'],
     emailVerified: row['verified'] === true || row['verified'] === 1,
-    name: usableName(row['name']),
+    name: findUsableName(row['name']),
     createdAt: row['created'],
     passwordHash: row['password'] ?? row['passwordHash'],
-    // Its provider `oidc` may be another one than ours.
+    // PocketBase's provider `oidc` may not be the same as ours.
     identities: accounts
       .filter(({ provider }) => provider !== 'oidc')
       .map(({ provider, providerId }) => ({ provider, subject: providerId })),

@@ -28,14 +28,14 @@ const CLOSING = new Set([93, 125])
 const OPENING_BRACE = 123
 const SPACE = new Set([9, 10, 13, 32])
 
-/** Splits a stream into its records, of which it holds one at a time. Throws `DamagedFile` after the last one it can read. */
+/** Splits a stream into records, with one in memory at a time. Throws `DamagedFile` after the last readable record. */
 export async function* splitRecords(
   chunks: AsyncIterable<Uint8Array>,
   { scan, isComplete }: Scanner,
 ): AsyncGenerator<FoundRecord> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  let held: Uint8Array[] = []
-  let heldBytes = 0
+  let buffered: Uint8Array[] = []
+  let bufferedBytes = 0
   let line = 1
   let startLine = 0
   for await (const chunk of chunks) {
@@ -47,44 +47,44 @@ export async function* splitRecords(
         start = at
         startLine = line
       } else if (mark === 'end') {
-        hold(chunk.subarray(start, at + 1))
+        append(chunk.subarray(start, at + 1))
         yield finish()
         start = -1
       } else if (mark === 'damage') throw new DamagedFile(line)
       if (byte === NEWLINE) line++
     }
-    if (start >= 0) hold(chunk.subarray(start))
+    if (start >= 0) append(chunk.subarray(start))
   }
   if (startLine > 0) yield finish()
   if (!isComplete()) throw new DamagedFile(line)
 
-  function hold(bytes: Uint8Array) {
-    heldBytes += bytes.length
-    if (heldBytes > MAX_RECORD_BYTES) held = []
-    else held.push(bytes)
+  function append(bytes: Uint8Array) {
+    bufferedBytes += bytes.length
+    if (bufferedBytes > MAX_RECORD_BYTES) buffered = []
+    else buffered.push(bytes)
   }
 
   function finish(): FoundRecord {
-    const record = { line: startLine, text: heldBytes > MAX_RECORD_BYTES ? null : decode() }
-    held = []
-    heldBytes = 0
+    const record = { line: startLine, text: bufferedBytes > MAX_RECORD_BYTES ? null : decode() }
+    buffered = []
+    bufferedBytes = 0
     startLine = 0
     return record
   }
 
   function decode(): string | null {
     try {
-      return decoder.decode(held.length === 1 ? held[0] : Buffer.concat(held))
+      return decoder.decode(buffered.length === 1 ? buffered[0] : Buffer.concat(buffered))
     } catch {
       return null
     }
   }
 }
 
-/** Finds the JSON objects at a depth of a document: 1 in an array, 2 in an array of an object. */
+/** Finds the JSON objects at a given depth: 1 in an array, 2 in an array inside an object. */
 export function objectsAt(wantedDepth: number): Scanner {
   let depth = 0
-  let isInText = false
+  let isInString = false
   let isEscaped = false
   let isOpen = false
   let hasListEnded = false
@@ -92,12 +92,12 @@ export function objectsAt(wantedDepth: number): Scanner {
   return { scan, isComplete: () => hasEnded }
 
   function scan(byte: number): Mark {
-    if (isInText) {
+    if (isInString) {
       if (isEscaped) isEscaped = false
       else if (byte === BACKSLASH) isEscaped = true
-      else if (byte === QUOTE) isInText = false
+      else if (byte === QUOTE) isInString = false
     } else if (hasEnded && !SPACE.has(byte)) return 'damage'
-    else if (byte === QUOTE) isInText = true
+    else if (byte === QUOTE) isInString = true
     else if (OPENING.has(byte)) {
       depth++
       if (byte === OPENING_BRACE && depth === wantedDepth + 1 && !hasListEnded) {

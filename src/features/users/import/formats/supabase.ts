@@ -2,11 +2,11 @@ import { toEmailKey } from '../../../../lib/text/email-address.ts'
 import {
   asRows,
   type Draft,
+  findUsableName,
   parseJson,
   parseTime,
   Refusal,
   type Row,
-  usableName,
 } from '../user-record.ts'
 
 /** A row of Supabase's `auth.users`, with its rows of `auth.identities` as `identities`. */
@@ -18,7 +18,7 @@ export function supabaseDraft(row: Row): Draft {
     formerId: row['id'],
     email: row['email'],
     emailVerified: isVerified(row),
-    name: usableName(metadata['name'], metadata['full_name']),
+    name: findUsableName(metadata['name'], metadata['full_name']),
     locale: metadata['locale'],
     createdAt: row['created_at'],
     passwordHash: row['encrypted_password'],
@@ -27,12 +27,12 @@ export function supabaseDraft(row: Row): Draft {
   }
 }
 
-/** The least time in which someone can open the link in an e-mail. */
+/** The shortest time in which someone can open the link in an e-mail. */
 const MIN_CONFIRMATION_MS = 2_000
 
 /**
- * Without "Confirm email", Supabase confirms addresses at once, even a stranger's. Google and Apple may have verified
- * another.
+ * Without "Confirm email", Supabase confirms every address immediately, even a stranger's. Google and Apple may have
+ * verified a different one.
  */
 function isVerified(row: Row): boolean {
   const address = toEmailKey(String(row['email']))
@@ -57,11 +57,11 @@ function toIdentity({ provider, provider_id: id, identity_data: data }: Row) {
 function isBanned(until: unknown): boolean {
   if (typeof until !== 'string' || until === '') return false
   const time = parseTime(until)
-  // `infinity` is a time in PostgreSQL.
+  // `infinity` is a valid time in PostgreSQL.
   return Number.isNaN(time) || time > Date.now()
 }
 
-/** In CSV, a column of JSON is text. */
+/** In CSV, a JSON column is text. */
 function asRow(value: unknown): Row {
   const row = typeof value === 'string' && value !== '' ? parseJson(value) : value
   return typeof row === 'object' && row !== null ? (row as Row) : {}
