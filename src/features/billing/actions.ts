@@ -14,7 +14,7 @@ import { NO_PROVIDER_KEY, type Reconcile } from './provider/reconcile.ts'
 const OUTCOMES = ['applied', 'ignored', 'failed'] as const
 const flag = t.Optional(t.Literal('true'))
 
-/** Which events: the query of the console's list, and the body of a replay. */
+/** Selects events: the query of the console's list, and the body of a replay. */
 export const EventQuery = closedObject({
   type: t.Optional(t.String({ maxLength: 255 })),
   outcome: t.Optional(
@@ -154,7 +154,7 @@ export function toEventFilter<T extends { conflicting?: 'true'; clockIsOff?: 'tr
   return { ...rest, conflicting: conflicting === 'true', clockIsOff: clockIsOff === 'true' }
 }
 
-/** The query that a command's `EVENT_OPTIONS` stand for. */
+/** Builds the query from a command's `EVENT_OPTIONS`. */
 export function readEventQuery(options: Options): typeof EventQuery.static {
   const { user, type, failed, conflicting, clockOff, sandbox } = options
   return {

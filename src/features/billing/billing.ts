@@ -35,7 +35,7 @@ import { createSubscriberApi } from './provider/subscriber-api.ts'
 import type { BillingDb } from './schema.ts'
 
 export type BillingNeeds<Plan extends PlanLike> = {
-  /** In the best matching language of `wanted`. */
+  /** In the language that best matches `wanted`. */
   listPlans: (wanted: string[]) => Promise<Catalogue<Plan> & { language: string }>
   existingUsers: ExistingUsers
   isUserWithin: (tx: Tx, id: string) => Promise<boolean>
@@ -46,7 +46,7 @@ export type BillingNeeds<Plan extends PlanLike> = {
   onApplied: (tx: Tx, provider: string, event: BillingEvent) => Promise<void>
   /** The app user id that the purchase's latest claim names; null for none. */
   findClaimant: (purchaseKey: string) => Promise<string | null>
-  /** Who linked the purchase to its user; null if support did not, or the user has submitted it since. */
+  /** The operator's link of the purchase to its user; null if there is none, or the user has submitted it since. */
   findLink: (purchaseKey: string) => Promise<(Support & { id: string; at: string }) | null>
   readRates: ReadRates
   /** Overridden only in tests. */
@@ -58,7 +58,7 @@ type BillingPartsDeps<Plan extends PlanLike> = BillingNeeds<Plan> & {
   db: BillingDb
   pseudonymKey: Uint8Array
   ignoresSandbox: boolean
-  /** Without a key it is not called. */
+  /** Without a key, the API is not called. */
   subscriberApi: { url: string; key: string | null }
   settings: StoreSettings
   showsSandbox: boolean

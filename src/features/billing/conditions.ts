@@ -51,7 +51,7 @@ export const billingConditions: ConditionList = {
   },
   'billing-refused': {
     title: "The billing provider's deliveries are refused",
-    advice: `Code unauthenticated: the provider's token is not WEBHOOK_TOKEN. "homeport doctor" says more.`,
+    advice: `Code unauthenticated: the provider's token is not WEBHOOK_TOKEN. Run "homeport doctor" for details.`,
     severity: 'page',
     measure: refusedDeliveries('homeport_billing_deliveries_total', '!ok|duplicate|ignored|stray'),
     limit: { above: 0, unit: 'in two hours' },

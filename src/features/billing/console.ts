@@ -22,17 +22,17 @@ type BillingConsoleDeps = {
   listUnmatched: () => Promise<UnmatchedProduct[]>
   storeSupport: () => StoreSupport
   listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
-  /** The user with this app user id, in the form that the console shows; null for none. */
+  /** The user with this app user id, as the console shows it; null for none. */
   findUser: (appUserId: string) => Promise<unknown>
 }
 
-/** Why a purchase cannot be queried at each store; null if it can. */
+/** For each store, why its purchases cannot be refreshed; null if they can. */
 export type StoreSupport = {
   refreshFromAppStore: string | null
   refreshFromGooglePlay: string | null
 }
 
-/** Why each action cannot be used, or null if it can; and the ids of the entitlements that plans give. */
+/** Why each action is unavailable, or null if it is available; and what plans there are. */
 export type SupportDetails = StoreSupport & {
   refresh: string | null
   entitlements: string[]
@@ -72,7 +72,7 @@ export function billingConsole(deps: BillingConsoleDeps) {
         const { lineKey } = event
         const purchase = lineKey === null ? null : parsePurchaseKey(lineKey).transactionId
         const history = lineKey === null ? null : await timeline.readHistory(lineKey)
-        // Older events than those of the history are shown without what they changed.
+        // Events older than the history are shown without their changes.
         const shown = history?.events.find(({ eventId }) => eventId === event.eventId)
         const { price = null, changes = null } = shown ?? {}
         return data({ ...event, purchase, price, changes, access, user })

@@ -2,12 +2,12 @@ import { eq } from 'drizzle-orm'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import type { BillingDb } from './schema.ts'
 
-/** How far a job has come, in the row `id` of the `reconciliation` table. */
+/** Stores a job's progress in the row `id` of the `reconciliation` table. */
 export function createCursor(db: BillingDb, id: string) {
   const { reconciliation } = db.tables
   return { read, store }
 
-  /** The last key that was handled; null before the first. */
+  /** The last key processed; null before the first. */
   async function read(from: Pick<Reader, 'select'> = db.read): Promise<string | null> {
     const [row] = await from.select().from(reconciliation).where(eq(reconciliation.id, id))
     return row?.afterPurchase ?? null

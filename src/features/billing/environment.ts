@@ -2,7 +2,7 @@ import { notFound } from '../../lib/errors.ts'
 
 export const ENVIRONMENTS = ['production', 'sandbox'] as const
 
-/** Production purchases are paid, sandbox ones are tests. */
+/** Production purchases are paid for; sandbox purchases are tests. */
 export type Environment = (typeof ENVIRONMENTS)[number]
 
 /** As billing providers and the database write it. */

@@ -15,7 +15,7 @@ type Needs = {
 
 type FoundPage = Awaited<ReturnType<EventSearch['find']>>
 type DetailedEvent = Awaited<ReturnType<EventSearch['withDetails']>>[number]
-/** Commands, which list up to a million events, read no bodies. */
+/** Commands list up to a million events, so they read no bodies. */
 type ListedEvent = Omit<FoundPage['events'][number], 'id'> & Partial<DetailedEvent>
 type EventPage = Omit<FoundPage, 'events'> & { events: ListedEvent[] }
 
@@ -43,7 +43,7 @@ const events = defineList({
   async show({ events, ...page }, { listPlans }, readNames) {
     const catalogue = await listPlans([])
     const detailed = events as DetailedEvent[]
-    const withPlans = detailed.map((one) => ({ ...one, plan: findPlanTitle(one, catalogue) }))
+    const withPlans = detailed.map((event) => ({ ...event, plan: findPlanTitle(event, catalogue) }))
     return { ...page, events: withPlans, names: await readNames() }
   },
   columns: {

@@ -196,7 +196,7 @@ export function createSubscriptionReply<Plan extends TSchema>(Plan: Plan) {
       limits: nullable(Limits, 'the limits of the plan; null if there is no plan'),
       proof: t.Optional(
         text(
-          'what the user has access to, signed (JWS), if the request asked for it',
+          'the user’s access, signed (JWS); only if requested',
           'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIwMWExIn0.c2lnbmF0dXJl',
         ),
       ),

@@ -25,7 +25,7 @@ export const INDEXED_MARKS = {
     sql`${t.type} NOT IN (${sql.raw(FREQUENT_TYPES.map((type) => `'${type}'`).join(', '))})`,
 } satisfies Record<string, (t: EventColumns) => SQL>
 
-/** The event log, and the purchases derived from it, which the database and stored states call lines. */
+/** The event log, and the purchases derived from it, called lines in the database and in stored states. */
 export function billingTables(columns: Columns, users: UsersTable) {
   const { table, text, int, bool, ms, json, blob, index, uniqueIndex, primaryKey } = columns
 
@@ -55,7 +55,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
       duplicates: int().notNull(),
       /** A later delivery had this id but a different body. The first body is kept. */
       conflicting: bool().notNull(),
-      /** Its own time is missing or more than a day ahead, or another time in it is implausible. */
+      /** The event's own time is missing or more than a day ahead, or another time in it is implausible. */
       clockIsOff: bool().notNull().default(false),
     },
     (t) => [
@@ -97,7 +97,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
     ],
   )
 
-  /** Each product that was ever paid for, and its newest purchase: what no plan includes is found among these. */
+  /** Each product ever paid for, and its newest purchase. Products without a plan are looked up here. */
   const purchasedOffers = table(
     'purchased_offers',
     {
@@ -182,11 +182,11 @@ export function billingTables(columns: Columns, users: UsersTable) {
         .references(() => users.id, { onDelete: 'cascade' }),
       environment: text().$type<Environment>().notNull(),
       state: json<unknown>().notNull(),
-      /** When time alone changes it; null: never. */
+      /** When the state next changes without an event; null: never. */
       changesAt: ms(),
-      /** One of `ACCESS_STATUSES`, for the filters of the list of users; null for none and in sandbox. */
+      /** One of `ACCESS_STATUSES`, for filtering the list of users; null for none and in the sandbox. */
       status: text(),
-      /** The code of the plan that a purchase or a grant gives now; null for none and in sandbox. */
+      /** The code of the plan that a purchase or a grant gives now; null for none and in the sandbox. */
       plan: text(),
     },
     (t) => [
@@ -208,7 +208,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
     (t) => [index('store_evidence_received').on(t.receivedAt)],
   )
 
-  /** Pseudonyms of deleted users' ids: later events that name them are pseudonymized on receipt. */
+  /** Pseudonyms of deleted users' ids: later events with these ids are pseudonymized on receipt. */
   const billingTombstones = table('billing_tombstones', { pseudonym: text().primaryKey() })
 
   return {

@@ -31,7 +31,7 @@ const test = defineAction({
 const catchUp = defineAction({
   name: 'stores.catch-up',
   summary:
-    'Record what notifications that never arrived would have reported, from the stores’ histories',
+    'Record the changes that lost notifications would have reported, from the stores’ histories',
   label: 'Caught up with the stores',
   role: 'operator',
   input: closedObject({
@@ -73,9 +73,7 @@ const catchUp = defineAction({
               `Read ${read} notifications: ${added} were missing${refused === 0 ? '' : `, ${refused} refused`}.`,
             ]),
         ...(refunds === null ? [] : [`Google lists ${refunds} refunds.`]),
-        ...(queued === null
-          ? []
-          : [`Stripe lists ${queued}; the server reads what they are about.`]),
+        ...(queued === null ? [] : [`Stripe lists ${queued} updates; the server reads them.`]),
       ].join('\n'),
   },
 })

@@ -68,7 +68,7 @@ export const storesFeature = {
   create(platform: Platform<StoresDb>, { billing, ...needs }: Needs) {
     const { config, secrets, now, limits } = platform
     const { eventInbox, subscription } = billing
-    const ownOrigins = config.corsOrigins.filter((one) => one.startsWith('https://'))
+    const ownOrigins = config.corsOrigins.filter((origin) => origin.startsWith('https://'))
     const showsSandbox = config.billingSandbox === 'separate'
     const stores = createStores({
       ...platform,

@@ -46,7 +46,7 @@ function appleJobs({ history }: Stores): Job[] {
       name: 'App Store history',
       schedule: ['15 * * * *'],
       run: async (signal) => void (await history.catchUp('PRODUCTION', { signal })),
-      // Notifications may have been lost while the server was down, or with a backup.
+      // Notifications may have been lost while the server was down, or by restoring a backup.
       isDueAtStart: async () => true,
     },
     {

@@ -174,7 +174,7 @@ const SubmissionResult = closedObject(
   {
     outcome: openEnum(['bound', 'known', 'checking', 'pending', 'refused'], {
       description:
-        'the outcome: `bound` and `known` mean that the user has it, now or as before; finish the transaction then. `checking`: the store cannot be queried now; the server keeps trying for three days. `pending`: it is not paid yet',
+        'the outcome: `bound` and `known` mean that the user has the purchase, newly or already; finish the transaction then. `checking`: the store cannot be queried now; the server keeps trying for three days. `pending`: the purchase is not paid yet',
     }),
     code: t.Optional(openEnum(REFUSALS, { description: 'why it is refused' })),
     canTakeOverAt: t.Optional(
@@ -197,7 +197,7 @@ type ResultFields = Static<typeof SubmissionResult>
 export type SubmissionResult = Omit<ResultFields, 'outcome' | 'code'> &
   ({ outcome: 'bound' | 'known' | 'checking' | 'pending' } | { outcome: 'refused'; code: Refusal })
 
-/** A refusal of a purchase of which nothing else is known. */
+/** A refusal of a purchase about which nothing else is known. */
 export function refusal(code: Refusal) {
   return {
     outcome: 'refused' as const,

@@ -54,16 +54,16 @@ export function storeTables(columns: Columns) {
       urgency: int().notNull(),
       /** When to query Google; null: not again. */
       dueAt: ms(),
-      /** Changes with each notification: one that arrives during a request causes another request. */
+      /** Changes with each notification: a notification during a request causes another request. */
       mark: text().notNull(),
       /** Until then, one instance is querying Google. */
       leasedUntil: ms().notNull(),
-      /** Attempts that got no response, or not yet the change that was due. */
+      /** Attempts that got no response, or a response without the change that was due. */
       attempts: int().notNull(),
       /** How many times Google had no record of the purchase. */
       misses: int().notNull(),
       askedAt: ms(),
-      /** When the purchase was paid, while it is not acknowledged. */
+      /** When the purchase was paid, as long as it is not acknowledged. */
       unacknowledgedSince: ms(),
       goneAt: ms(),
     },

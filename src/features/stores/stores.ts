@@ -37,10 +37,10 @@ import { createStripe } from './stripe/stripe.ts'
 
 export type StoresNeeds = Pick<StripeContext, 'findEmail' | 'listPlans'> & {
   existingUsers: ExistingUsers
-  /** By e-mail. */
+  /** Sends an e-mail. */
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (from: Reader, userId: string) => Promise<boolean>
-  /** As the console shows it; null for none. */
+  /** The user, as the console shows it; null for none. */
   findUser: (userId: string) => Promise<unknown>
   requestsPerSecond?: number | undefined
 }
@@ -95,14 +95,14 @@ export function createStores(deps: StoresDeps) {
     submitPlayPurchase: play?.submit ?? null,
     submitSession: stripe?.submit ?? null,
     claims,
-    recordStatement: snapshots.record,
+    recordSnapshot: snapshots.record,
     ignoresSandbox,
     limits,
     log,
   })
   const playStatus = createPlayStatus({ play, storeApps, publicUrl, now })
   const overdue =
-    appStore && createOverdue({ ...deps, ...claims, appStore, recordStatement: snapshots.record })
+    appStore && createOverdue({ ...deps, ...claims, appStore, recordSnapshot: snapshots.record })
   const purchaseSearch = createPurchaseSearch({
     ...deps,
     claims,
@@ -151,7 +151,7 @@ export function createStores(deps: StoresDeps) {
     if (provider === 'app_store' && event.stated !== null) await checks.schedule(tx, event)
   }
 
-  /** For the console. */
+  /** Adds the details that the console shows. */
   async function withOwners(purchases: FoundPurchase[]) {
     const catalogue = await listPlans([])
     const payments = await readLastPayments(db, purchases)

@@ -9,7 +9,7 @@ import { signInOperator } from '../../support/operator.ts'
 import { serveProvider } from '../../support/subscriber-api.ts'
 
 onSqlite('the fault is an SQLite trigger')(
-  'a replay that fails again is refused by the command, and audited',
+  'the command reports a replay that fails again as an error, and the replay is audited',
   async () => {
     await using app = await createTestApp()
     app.expectErrors()
@@ -63,7 +63,7 @@ test('audits granting and revoking access in the same way for commands, operator
   expect(reasons.filter((reason: string) => reason === 'mistake')).toHaveLength(3)
 })
 
-test('only commands take an e-mail address for the user who is granted access', async () => {
+test('only commands accept an e-mail address for the user who is granted access', async () => {
   await using world = await createWorld()
   const { app, email, operator } = world
   const json = { entitlementId: 'pro', until: null, reason: 'test' }
@@ -74,7 +74,7 @@ test('only commands take an e-mail address for the user who is granted access', 
   expect(await listEntries(app, 'access.')).toEqual([])
 })
 
-test('refreshing purchases of one user or of all is audited by counts', async () => {
+test('refreshing the purchases of one user or of all users is audited with counts', async () => {
   using provider = serveProvider(() =>
     Response.json({ request_date_ms: ms(40), subscriber: { entitlements: {}, subscriptions: {} } }),
   )

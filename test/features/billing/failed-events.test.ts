@@ -7,7 +7,7 @@ import { onSqlite, sqliteClientOf } from '../../support/databases.ts'
 const BODY = `CAST('{"event":{"id":"t","type":"TEST"}}' AS BLOB)`
 
 onSqlite('the rows are inserted with SQLite')(
-  'retries every failed event in the end, however many can never be applied',
+  'eventually retries every failed event, however many can never be applied',
   async () => {
     await using app = await createTestApp()
     const { eventFolding } = app.services

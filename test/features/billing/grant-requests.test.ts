@@ -3,7 +3,7 @@ import { DAY, iso } from '../../support/billing.ts'
 import { typeCommand } from '../../support/commands.ts'
 import { createWorld, give } from '../../support/grants.ts'
 
-test('a repeated idempotency key returns the same access, and refuses any other', async () => {
+test('a repeated idempotency key returns the same access, and is refused for any other', async () => {
   await using world = await createWorld()
   const { app } = world
   const until = iso(2)

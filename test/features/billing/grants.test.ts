@@ -54,7 +54,7 @@ test('granted access counts at once, says who granted it and why, and ends on it
   )
 })
 
-test('revoking ends access at once, is announced, and a rebuild keeps it', async () => {
+test('revoking access ends it at once, is announced, and survives a rebuild', async () => {
   await using world = await createWorld()
   const { app, userId, operator, read, sentence } = world
   const { id } = await give(world, 'pro')
@@ -119,7 +119,7 @@ test('says when no plan includes the granted entitlement', async () => {
   )
 })
 
-test('says that a purchase continues besides granted access to a better plan', async () => {
+test('says that a purchase continues alongside granted access to a better plan', async () => {
   await using world = await createWorld()
   const fields = { product_id: 'basic', entitlement_ids: [] }
   await deliver(world.app, purchase(world.userId, fields))
@@ -142,7 +142,7 @@ test('a transfer by the billing provider does not move granted access', async ()
   expect((await read()).subscriptions).toMatchObject([{ productId: 'grant_team' }])
 })
 
-test('the export has granted access with its reason, and deletion removes the reason', async () => {
+test('the export includes granted access with its reason, and deletion removes the reason', async () => {
   await using world = await createWorld()
   const { app, userId } = world
   await give(world, 'pro', { reason: 'wrote a kind letter' })

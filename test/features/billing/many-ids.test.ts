@@ -7,7 +7,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, purchase } from '../../support/billing.ts'
 import { onSqlite } from '../../support/databases.ts'
 
-test('joined customers keep the customer id of the one with the most app user ids', async () => {
+test('joining customers keeps the id of the customer with the most app user ids', async () => {
   await using app = await createTestApp()
   await deliver(app, purchase('zoe', { id: 'bought' }))
   await deliver(app, aliasEvent('j1', 'zoe', ids(100)))

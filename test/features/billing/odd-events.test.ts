@@ -33,7 +33,7 @@ test.each([
   ['product', lifecycle('ann', 'RENEWAL', 0, { product_id: null, expiration_day: 30 })],
   ['product', lifecycle('ann', 'NON_RENEWING_PURCHASE', 0, { product_id: undefined })],
   ['users', { type: 'TRANSFER', at: 0, transferred_from: ['ann'], transferred_to: [] }],
-])('an event that names no %s is ignored and says so', async (what, fixture) => {
+])('an event that names no %s is ignored, and its error says so', async (what, fixture) => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   expect(await deliver(app, { ...fixture, id: 'E' })).toBe('ignored')
@@ -42,7 +42,7 @@ test.each([
   expect(await app.services.db.read.$count(app.services.db.tables.subscriptions)).toBe(0)
 })
 
-test('lists once a subscription whose end the provider does not report', async () => {
+test('lists a subscription whose reported end is unreadable only once', async () => {
   const reported = {
     store: 'app_store',
     purchase_date: '2026-10-02T00:00:00Z',
@@ -95,7 +95,7 @@ test('ids of other backends keep their spelling', async () => {
   expect(await app.services.subscription.isKnown('user-1')).toBe(false)
 })
 
-test('a rebuild links what was stored under an id in upper case', async () => {
+test('a rebuild links purchases that were stored under an id in upper case', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const { user, accessToken } = await app.register()
@@ -120,7 +120,7 @@ test('a rebuild links what was stored under an id in upper case', async () => {
   expect(events.map(({ appUserId }) => appUserId)).toEqual([user._id, user._id])
 })
 
-/** Stores ids as versions before this rule did. */
+/** Stores ids in upper case, as earlier versions did. */
 async function storeAsBefore({ services: { db } }: TestApp, id: string, capitals: string) {
   const { billingEvents, billingAliases, subscriptions, purchaseOwners } = db.tables
   await db.write(async (tx) => {
@@ -145,7 +145,7 @@ async function storeAsBefore({ services: { db } }: TestApp, id: string, capitals
   })
 }
 
-test('ids that are numbers name the same user and the same purchase', async () => {
+test('numeric ids identify the same user and purchase as the same ids in text', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(2))
   await deliver(app, purchase('7', { original_transaction_id: '1000' }))
@@ -178,7 +178,7 @@ test('a transfer of more ids than are read is listed as failed', async () => {
   expect([outcome, error]).toEqual(['failed', expect.stringContaining('transferred_from')])
 })
 
-test('lifetime access granted until 2222 does not make the clock implausible', async () => {
+test('lifetime access granted until 2222 does not count as an implausible time', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   await deliver(app, {

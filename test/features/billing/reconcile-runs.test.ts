@@ -45,7 +45,7 @@ test('queries the same customers again after the provider refused requests', asy
   expect(asked).toEqual(Array.from({ length: 6 }, (_, at) => customerAt(at)))
 })
 
-test('a run that stops reports it, and the next one continues there', async () => {
+test('a run that is stopped reports it, and the next run continues where it stopped', async () => {
   const asked: string[] = []
   const stop = new AbortController()
   using provider = serveProvider((request) => {
@@ -73,7 +73,7 @@ test('customers whose responses cannot be read do not stop a run', async () => {
 
 const nothing = () => Response.json({ request_date_ms: ms(40), subscriber: {} })
 
-/** An app with a purchase of each of `count` customers, whose end no event has reported. */
+/** An app with `count` customers, each with a purchase whose end no event has reported. */
 async function startWithOverdue(count: number, providerUrl: string): Promise<TestApp> {
   const app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: providerUrl })
   app.clock.now = new Date(ms(1))

@@ -110,7 +110,7 @@ test.each([
   expect(report).toMatchObject({ corrected: [], failed: [] })
 })
 
-test('a payment that succeeds after its subscription has ended is found', async () => {
+test('finds a payment that succeeded after its subscription had ended', async () => {
   using provider = serveProvider(() => Response.json(reportOf(40, 38, 68)))
   await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
   app.clock.now = new Date(ms(33))
@@ -124,7 +124,7 @@ test('a payment that succeeds after its subscription has ended is found', async 
   expect(report?.corrected).toEqual(['ann prod_example_pro'])
 })
 
-test('a prepaid purchase without its expiration is corrected once', async () => {
+test('a prepaid purchase whose expiration event was lost is corrected once', async () => {
   const report = reportOf(40, 1, 31)
   for (const subscription of Object.values(report.subscriber.subscriptions))
     Object.assign(subscription, { period_type: 'prepaid' })
@@ -138,7 +138,7 @@ test('a prepaid purchase without its expiration is corrected once', async () => 
   expect(await corrected()).toEqual([])
 })
 
-test('a report in whole seconds is not a difference', async () => {
+test('times reported in whole seconds do not count as a difference', async () => {
   using provider = serveProvider(() => Response.json(reportOf(40, 1, 31)))
   await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
   app.clock.now = new Date(ms(40))

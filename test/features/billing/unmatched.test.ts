@@ -56,7 +56,7 @@ test('warns once about a product without a plan, and lists it until one includes
   expect(await app.services.listUnmatched()).toEqual([])
 })
 
-test('lists a paid product that unlocks nothing first, also after a restart', async () => {
+test('lists a paid product that unlocks nothing first, even after a restart', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const [first, second] = [await app.register(), await app.register()]
@@ -77,7 +77,7 @@ test('lists a paid product that unlocks nothing first, also after a restart', as
   expect(metric?.value).toBe(1)
 })
 
-test('counts every active purchase of a product without a plan, also trials', async () => {
+test('counts every active purchase of a product without a plan, including trials', async () => {
   await using app = await createFiguresApp()
   app.clock.now = new Date(ms(1))
   for (const at of [0, 1, 2]) {
@@ -96,7 +96,7 @@ test('counts every active purchase of a product without a plan, also trials', as
   expect(await app.services.listUnmatched()).toMatchObject([{ productId: 'locked', lines: 3 }])
 })
 
-test('finds the products of purchases from before they were remembered', async () => {
+test('finds products of purchases from before products were remembered', async () => {
   await using app = await createFiguresApp()
   app.clock.now = new Date(ms(1))
   await deliver(app, purchase('someone', { product_id: 'locked', entitlement_ids: null }))
@@ -128,7 +128,7 @@ test('does not list coins', async () => {
   expect(await app.services.listUnmatched()).toEqual([])
 })
 
-test('a product that is added to a plan unlocks it, unless the provider names entitlements', async () => {
+test('a product unlocks the plan that it is added to, unless the provider names entitlements', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const [first, second] = [await app.register(), await app.register()]

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
 import { ms } from '../../support/billing.ts'
-import { accessOn, expectSameInAnyOrder, INSTANTS, shifted } from './flows/access.ts'
+import { accessOn, expectSameInAnyOrder, INSTANTS, shift } from './flows/access.ts'
 import { buy as buyOnGooglePlay } from './flows/play-flows.ts'
 import { playOnGoogle } from './flows/play-sources.ts'
-import { flowStore, playFlow, type Spoken } from './flows/sources.ts'
+import { flowStore, playFlow, type Report } from './flows/sources.ts'
 import { buy as buyInAppStore } from './flows/store-flows.ts'
 import { stripeFlows } from './flows/stripe-flows.ts'
 import { playAtStripe } from './flows/stripe-sources.ts'
@@ -42,23 +42,23 @@ const named = await Promise.all(
 describe('purchases in three stores, of which the billing provider reports one, give the access of each store', () => {
   test.each(named)('%s', (_name, { billing, store }) => {
     const expected = INSTANTS.map((day) =>
-      [silver, bronze, store].flatMap((one) => accessOn(day, one).entitlements).toSorted(),
+      [silver, bronze, store].flatMap((each) => accessOn(day, each).entitlements).toSorted(),
     )
     for (const seconds of [-60, 60]) {
-      const reported = billing.map((spoken) => shifted(spoken, seconds))
+      const reported = billing.map((report) => shift(report, seconds))
       const all = [...silver, ...reported, ...bronze, ...store]
       expect(INSTANTS.map((day) => accessOn(day, all).entitlements)).toEqual(expected)
     }
   })
 })
 
-describe('stores the same purchases of all four sources in any order', () => {
+describe('stores the same purchases from all four sources in any order', () => {
   test.each(named)(
     '%s',
     async (_name, { billing, store }) => {
       await using app = await createTestApp(flowStore.environment)
       app.clock.now = new Date(ms(200))
-      const all: Spoken[] = [...silver, ...bronze, ...store, ...billing]
+      const all: Report[] = [...silver, ...bronze, ...store, ...billing]
       await expectSameInAnyOrder(app, [all])
     },
     60_000,

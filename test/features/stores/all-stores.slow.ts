@@ -17,17 +17,17 @@ import type { FakeSubscription as StripeSubscription } from '../../support/strip
 
 const DAY = 24 * 60 * 60 * 1000
 
-/** The same customers in each run; `STORE_HISTORIES` and `SEED` play others. */
+/** The same customers in each run; `STORE_HISTORIES` and `SEED` choose others. */
 const numRuns = Number(process.env['STORE_HISTORIES'] ?? cases(4, 500))
 const seed = Number(process.env['SEED'] ?? 1)
 
-/** One customer: purchases in each store, and perhaps reported by the billing provider too. */
+/** One customer: purchases in each store, some of them also reported by the billing provider. */
 const customer = fc.array(
   history.map((one): History => ({ ...one, isSandbox: false })),
   { minLength: 3, maxLength: 8 },
 )
 
-test('purchases in all stores and at the billing provider give what the stores report', async () => {
+test('purchases in all stores and at the billing provider give the access that the stores report', async () => {
   await fc.assert(fc.asyncProperty(customer, check), {
     numRuns,
     seed,

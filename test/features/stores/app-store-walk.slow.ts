@@ -6,7 +6,7 @@ import { readWalk, runWalk } from '../../support/walk.ts'
 beforeAll(buildExecutable, 300_000)
 
 onSqlite('it starts a server in an empty folder')(
-  'the ten commands of the manual lead from the settings to a paid user',
+  'the ten commands in the documentation lead from the settings to a paying user',
   async () => {
     const { text } = await runWalk(await readWalk('app-store.md'), {
       storePort: ['APP_STORE_PORT', 4920],

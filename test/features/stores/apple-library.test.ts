@@ -15,8 +15,8 @@ import { signer, tokenCases } from '../../support/app-store/tokens.ts'
 const STRICTER: Record<string, string> = {
   'a huge third certificate': 'The library ignores the third certificate; Homeport limits it.',
   'a critical header': 'The library ignores `crit`, against RFC 7515.',
-  'no signing date': 'The library then checks the certificates at the present time.',
-  'a leaf that is a CA': 'The library does not check it.',
+  'no signing date': 'The library then checks the certificates at the current time.',
+  'a leaf that is a CA': 'The library does not check this.',
   'renewal info of another purchase': 'The library verifies each token on its own.',
   'renewal info of another bundle': 'The library verifies each token on its own.',
 }
@@ -26,7 +26,7 @@ const MORE_LENIENT: Record<string, string> = {
   'an expired `exp` claim': 'Apple sends none, and old notifications must stay valid.',
   'a price that is a string': 'A field of the wrong type is read as missing.',
   'a transaction whose price is a string': 'A field of the wrong type is read as missing.',
-  'an id that is a number': 'The signature is good; the webhook then refuses it as no event.',
+  'an id that is a number': 'The signature is valid; the webhook then refuses the notification.',
   'a transaction without a bundle': 'The signed notification around it names the bundle.',
 }
 

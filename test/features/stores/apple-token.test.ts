@@ -5,7 +5,7 @@ import { createTokenVerifier } from '../../../src/features/stores/apple/token.ts
 import { createAppleSigner } from '../../support/app-store/apple-signer.ts'
 import { CLAIMS, GOOD, signer, tokenCases } from '../../support/app-store/tokens.ts'
 
-/** One verifier for most tokens, so that a chain it has cached does not make it accept others. */
+/** One verifier for most tokens, to test that a cached chain does not make it accept other chains. */
 const verify = createTokenVerifier(signer.root)
 
 test('the pinned root is Apple Root CA - G3', () => {

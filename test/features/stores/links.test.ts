@@ -27,7 +27,7 @@ test('an anonymous purchase of the billing provider is linked, and its renewals 
   ])
 })
 
-test('undoing a link restores what the events say, even after a rebuild', async () => {
+test('undoing a link restores the owner that the events name, even after a rebuild', async () => {
   await using world = await createWorld()
   const { app, userId, operator, productsOf } = world
   const bob = await app.register('bob@example.com')
@@ -81,7 +81,7 @@ test('undoing a link of a purchase without an owner leaves it without one', asyn
   expect(await productsOf()).toEqual(['prod_example_pro'])
 })
 
-test('refuses a link without a reason, and one of granted access', async () => {
+test('refuses a link without a reason, and a link of granted access', async () => {
   await using world = await createWorld()
   const { app, userId, operator } = world
   await deliver(app, purchase(ANONYMOUS))

@@ -59,7 +59,7 @@ test('a purchase moves at most once in 30 days, and renewals leave it with its n
   expect(await listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
 
-test('the billing provider takes a submitted purchase back only for a new owner', async () => {
+test('the billing provider moves a submitted purchase only to a new owner', async () => {
   await using world = await createWorld()
   const { app, store, listSubscriptions } = world
   const { originalTransactionId, transaction, ...bought } = store.buy()
@@ -126,7 +126,7 @@ test('PURCHASE_TRANSFER decides whether purchases move', async () => {
   ])
 })
 
-test('the purchase of a deleted user is free, and so is one whose token names no user', async () => {
+test('a user can claim the purchase of a deleted user, and one whose token names no user', async () => {
   await using world = await createWorld()
   const { app, store } = world
   const bought = store.buy({ userId: world.userId })

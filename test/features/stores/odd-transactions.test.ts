@@ -30,7 +30,7 @@ test('a restored transaction of the same period keeps its grace period, cancella
   expect(await read()).toEqual(before)
 })
 
-test('a restored transaction in the grace period keeps the access', async () => {
+test('a restored transaction in the grace period keeps access', async () => {
   await using world = await createWorld()
   const { app, store, userId, listSubscriptions } = world
   const bought = store.buy({ userId })
@@ -47,7 +47,7 @@ test('a restored transaction in the grace period keeps the access', async () => 
   expect(await listSubscriptions()).toMatchObject([{ status: 'in_grace_period', active: true }])
 })
 
-test('a transaction that begins a second later is another period', async () => {
+test('a transaction that begins a second later starts another period', async () => {
   await using world = await createWorld()
   const { app, store, token, listSubscriptions } = world
   const bought = store.buy()
@@ -77,7 +77,7 @@ test('a grace period without an end lasts until Apple’s next report, at most 2
   expect(await listSubscriptions()).toMatchObject([{ status: 'expired', active: false }])
 })
 
-test('the end of a grace period whose end Apple did not name ends the access', async () => {
+test('access ends with a grace period whose end Apple did not state', async () => {
   await using world = await createWorld()
   const { app, store, userId, listSubscriptions } = world
   const bought = store.buy({ userId })
@@ -91,7 +91,7 @@ test('the end of a grace period whose end Apple did not name ends the access', a
   expect(await listSubscriptions()).toMatchObject([{ active: false }])
 })
 
-test('a submitted transaction that left Family Sharing ends the access', async () => {
+test('a submitted transaction that left Family Sharing ends access', async () => {
   await using world = await createWorld()
   const { app, store, token, listSubscriptions } = world
   const bought = store.buy()

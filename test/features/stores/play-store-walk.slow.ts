@@ -3,7 +3,7 @@ import { onSqlite } from '../../support/databases.ts'
 import { buildExecutable } from '../../support/executable.ts'
 import { HOMEPORT, readWalk, runWalk } from '../../support/walk.ts'
 
-/** A line that does not continue the command before it. */
+/** A line that begins a command. */
 const COMMAND = /^\S/gm
 const SUBMITTED = /"subscriptions":\[\{[^}]*"status":"active"[^}]*"expiresAt":"([^"]+)"/
 const LISTED = /\tproduction\tprod_example_pro:monthly\tactive\t(\S+)\t(\S+)/
@@ -12,11 +12,11 @@ const MIN_MONTH_MS = 27 * 24 * 60 * 60 * 1000
 beforeAll(buildExecutable, 300_000)
 
 onSqlite('it starts a server in an empty folder')(
-  'the ten commands of the manual lead from the settings over a renewal to a refund',
+  'the ten commands in the documentation lead from the settings through a renewal to a refund',
   async () => {
     const walk = await readWalk('google-play.md')
     expect(walk.match(COMMAND)).toHaveLength(10)
-    // The manual says that this check finds no fault.
+    // The documentation says that this check finds no fault.
     const { text, exitCode } = await runWalk(`${walk}${HOMEPORT} stores check`, {
       storePort: ['PLAY_STORE_PORT', 4921],
       settingsFile: 'play-store.env',

@@ -66,7 +66,7 @@ test('purchases are sorted by transaction in both directions, page by page', asy
   expect(await read('-transaction')).toEqual(ascending.toReversed())
 })
 
-test('purchases are sorted by when their periods began, those of an older version once they are filled', async () => {
+test('purchases are sorted by the start of their periods, and those of an older version once the column is filled', async () => {
   await using app = await createTestApp()
   const browser = await signInOperator(app)
   for (const [id, day] of [
@@ -97,10 +97,10 @@ test('a listed purchase has the latest payment in its own currency, once it is c
   await deliver(app, purchase(user._id, rupees))
   const readPayment = async () => (await browser.read('purchases?id=1000')).purchases[0].lastPayment
   expect(await readPayment()).toBe(null)
-  const dearer = { ...rupees, price_in_purchased_currency: 1_23_456.78, transaction_id: '1001' }
+  const pricier = { ...rupees, price_in_purchased_currency: 1_23_456.78, transaction_id: '1001' }
   await deliver(
     app,
-    lifecycle(user._id, 'RENEWAL', 30, { ...dearer, purchased_day: 30, expiration_day: 60 }),
+    lifecycle(user._id, 'RENEWAL', 30, { ...pricier, purchased_day: 30, expiration_day: 60 }),
   )
   await app.services.backlog.flush()
   await count(app)

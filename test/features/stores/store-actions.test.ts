@@ -25,7 +25,7 @@ test('audits linking and unlinking a purchase in the same way for commands and o
   expect(await listChanges(app)).toEqual([link, unlink, link, unlink])
 })
 
-test('the console says which link it undoes', async () => {
+test('the console must name the link that it undoes', async () => {
   await using world = await createWorld()
   const { app, store } = world
   const ann = await signInOperator(app)
@@ -90,7 +90,7 @@ test('audits a connection test in the same way, and a catch-up with its numbers'
   ])
 })
 
-/** What was recorded about purchases and stores, the oldest first. */
+/** The audit entries about purchases and stores, the oldest first. */
 async function listChanges({ services }: TestApp) {
   const { entries } = await services.operators.audit.list({ sort: 'at' })
   return entries

@@ -6,7 +6,7 @@ import { createWorld, deliver } from '../../support/app-store/world.ts'
 import { deliver as deliverEvent, purchase } from '../../support/billing.ts'
 import { signInOperator } from '../../support/operator.ts'
 
-test('refreshes the purchase with an order number, and one in the sandbox alone', async () => {
+test('refreshes a purchase by its order number, and a sandbox purchase in the sandbox only', async () => {
   await using world = await createWorldWithApi()
   const { app, store, api, olga } = world
   const { originalTransactionId: id } = store.buy()
@@ -27,7 +27,7 @@ test('finds an order of the second app, although Apple responds for the first on
   await using world = await createWorldWithApi({ APP_STORE_APPS: apps })
   const { store, api, olga } = world
   const { originalTransactionId: id } = store.buy()
-  // No order of this app.
+  // The order does not belong to the first app.
   api.faults.push({ status: 200, json: { status: 1 } })
   const asked = await olga.ask('POST', `purchases/M${id}/ask`, { json: {} })
   expect(asked.json.response).toMatchObject([{ transactionId: id, status: 'active' }])

@@ -67,7 +67,7 @@ test('a check without news is repeated after 10 minutes, 1 hour, 6 hours, then d
   expect(await app.services.eventSearch.countStored()).toMatchObject({ events: 2 })
 }, 60_000)
 
-test('repeats a check that Apple rejects as rarely as one without news', async () => {
+test('repeats a check that Apple rejects no more often than one without news', async () => {
   await using world = await createWorldWithApi()
   const { app, store, api, checkDue } = world
   app.expectErrors()
@@ -116,8 +116,8 @@ test('a limit stops the checks until the time that Apple names in ms', async () 
 
 test.each([
   ['a refused key', { status: 401 }],
-  ['a passing fault', { status: 500, errorCode: 5000001 }],
-])('after %s nothing is lost', async (_name, fault) => {
+  ['a temporary fault', { status: 500, errorCode: 5000001 }],
+])('after %s, nothing is lost', async (_name, fault) => {
   await using world = await createWorldWithApi()
   const { app, store, api, listSubscriptions, checkDue } = world
   const bought = store.buy({ userId: world.userId })

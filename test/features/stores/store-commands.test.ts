@@ -66,7 +66,7 @@ test('stores catch-up reports how many notifications were missing', async () => 
   expect(printed).toBe('Read 1 notifications: 1 were missing.')
 })
 
-test('purchases list finds unclaimed purchases, and those that a user has twice', async () => {
+test('purchases list finds unclaimed purchases, and products that a user has twice', async () => {
   await using world = await createWorld()
   const { app, store, userId } = world
   const free = store.buy({ product: 'free_standing' })
@@ -82,7 +82,7 @@ test('purchases list finds unclaimed purchases, and those that a user has twice'
   expect(await idsOf({ doubled: true })).toEqual(twice.map((one) => one.originalTransactionId))
 })
 
-test('a search for purchases ends when its client has gone', async () => {
+test('a search for purchases ends when its client has disconnected', async () => {
   await using world = await createWorld()
   const { app, store } = world
   for (let at = 0; at < 3; at++) await deliver(app, store.buy({}).notification)
@@ -158,7 +158,7 @@ test('purchases refresh records what Apple reports now, even for the order numbe
   await expect(typeCommand(app, 'purchases show', ['MUNKNOWN'])).rejects.toThrow('no purchase')
 })
 
-test('events show prints what Apple has signed, until the user is deleted or it is old', async () => {
+test('events show prints the signed record until the user is deleted or the record has expired', async () => {
   await using world = await createWorld()
   const { app, store, userId, token } = world
   const kept = store.buy()
@@ -183,7 +183,7 @@ test('events show prints what Apple has signed, until the user is deleted or it 
   expect(await signedOf(kept)).toBeUndefined()
 })
 
-test('the console does not show what Apple has signed, which anyone could submit', async () => {
+test('the console does not show signed records, because anyone could submit them', async () => {
   await using world = await createWorld()
   const { app, store } = world
   const { notification } = store.buy()
@@ -194,7 +194,7 @@ test('the console does not show what Apple has signed, which anyone could submit
   expect(JSON.stringify(event)).not.toContain('eyJ')
 })
 
-test('purchases list leaves out a non-renewing subscription whose time has passed', async () => {
+test('purchases list leaves out a non-renewing subscription that has ended', async () => {
   await using world = await createWorld()
   const { app, store, userId } = world
   const product = 'prod_example_pro'
@@ -207,7 +207,7 @@ test('purchases list leaves out a non-renewing subscription whose time has passe
   expect(printed).toContain('"status": "expired"')
 })
 
-test('purchases answer-refund tells Apple, only with the customer’s consent', async () => {
+test('purchases answer-refund sends an answer to Apple only with the customer’s consent', async () => {
   await using world = await createWorldWithApi()
   const { app, store, api } = world
   const bought = store.buy({ userId: world.userId })

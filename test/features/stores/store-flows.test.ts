@@ -2,15 +2,15 @@ import { describe, expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
 import { ms } from '../../support/billing.ts'
 import type { Flow } from '../../support/flows/events.ts'
-import { accessOn, expectSameInAnyOrder, INSTANTS, shifted } from './flows/access.ts'
+import { accessOn, expectSameInAnyOrder, INSTANTS, shift } from './flows/access.ts'
 import { NOT_ON_GOOGLE_PLAY, playFlows } from './flows/play-flows.ts'
 import { playOnGoogle } from './flows/play-sources.ts'
-import { flowStore, playFlow, type Spoken } from './flows/sources.ts'
+import { flowStore, playFlow, type Report } from './flows/sources.ts'
 import { billingFlows, NOT_IN_APP_STORE, storeFlows } from './flows/store-flows.ts'
 import { NOT_AT_STRIPE, stripeFlows } from './flows/stripe-flows.ts'
 import { playAtStripe } from './flows/stripe-sources.ts'
 
-type Played = Flow & { played: Record<'billing' | 'store', Spoken[]> }
+type Played = Flow & { played: Record<'billing' | 'store', Report[]> }
 
 const stores = {
   'App Store': {
@@ -35,7 +35,7 @@ const named = Object.entries(stores).flatMap(([store, { flows }]) =>
 )
 
 test.each(Object.entries(stores))(
-  'every flow from F1 to F20 is on the %s too, or says why not',
+  'every flow from F1 to F20 exists in %s too, or has a reason why not',
   (_name, { flows, missing }) => {
     const inStore = flows.map(({ name }) => name)
     const others = billingFlows.map(({ name }) => name).filter((name) => !inStore.includes(name))
@@ -63,7 +63,7 @@ describe('both sources together give the same access in any order of their repor
     const { billing, store } = flow.played
     const byStore = INSTANTS.map((day) => accessOn(day, store))
     for (let choice = 0; choice < 2 ** billing.length; choice++) {
-      const reported = billing.map((spoken, at) => shifted(spoken, choice & (1 << at) ? 60 : -60))
+      const reported = billing.map((report, at) => shift(report, choice & (1 << at) ? 60 : -60))
       const both = [...store, ...reported]
       expect([choice, INSTANTS.map((day) => accessOn(day, both))]).toEqual([choice, byStore])
     }

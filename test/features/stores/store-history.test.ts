@@ -104,7 +104,7 @@ test('an app whose history cannot be read does not keep others from being read',
   expect(await world.listSubscriptions()).toHaveLength(2)
 })
 
-test('a refused key says what to check', async () => {
+test('the error about a refused key says what to check', async () => {
   await using world = await createWorldWithApi()
   world.api.faults.push({ status: 401 })
   await expect(catchUp(world)).rejects.toThrow(/Apple refuses the key.*has been released/)

@@ -13,7 +13,7 @@ import { type History, history } from '../../support/store-histories.ts'
 const BATCH = cases(12, 50)
 const batch = fc.array(history, { minLength: BATCH, maxLength: BATCH })
 
-test('after reading the history, every purchase equals what the App Store knows', async () => {
+test('after reading the history, every purchase matches the App Store', async () => {
   await fc.assert(
     fc.asyncProperty(batch, (histories) =>
       check(histories, async ({ services: { stores } }) => {
@@ -26,7 +26,7 @@ test('after reading the history, every purchase equals what the App Store knows'
   )
 }, 1_200_000)
 
-test('after refreshing each purchase, every purchase equals what the App Store knows', async () => {
+test('after refreshing each purchase, every purchase matches the App Store', async () => {
   await fc.assert(
     fc.asyncProperty(batch, (histories) =>
       check(histories, async ({ services: { stores } }, subscriptions) => {
@@ -71,7 +71,7 @@ async function check(
   expect((await app.services.rebuildBilling(AbortSignal.timeout(60_000))).changed).toEqual([])
 }
 
-/** What the App Store knows of it. */
+/** The expected state, according to the App Store. */
 function truthOf({ transaction, renewal, status }: FakeSubscription, now: number) {
   const { productId, expiresDate, revocationDate, revocationType } = transaction
   const { autoRenewProductId, autoRenewStatus, gracePeriodExpiresDate = null } = renewal

@@ -7,12 +7,12 @@ import { onSqlite } from '../../support/databases.ts'
 import { buildExecutable, installExecutable, type Server } from '../../support/executable.ts'
 import { postJson } from '../../support/requests.ts'
 
-/** Delivered after the backup. */
+/** Notifications that are delivered after the backup. */
 const LOST = cases(100, 5_000)
 
 beforeAll(buildExecutable, 300_000)
 
-onSqlite('a backup of PostgreSQL is not Homeport’s')(
+onSqlite('Homeport does not back up PostgreSQL')(
   `after a restore, a catch-up brings back ${LOST} lost notifications`,
   async () => {
     const store = await createAppStore(createClock())

@@ -8,7 +8,7 @@ const READ = /"subscriptions":\[\{[^}]*"status":"(\w+)"[^}]*"willRenew":(\w+)/g
 beforeAll(buildExecutable, 300_000)
 
 onSqlite('it starts a server in an empty folder')(
-  'the commands of the manual lead from an empty folder over a payment to a cancellation',
+  'the commands in the documentation lead from an empty folder through a payment to a cancellation',
   async () => {
     const { text, exitCode } = await runWalk(await readWalk('web-checkout.md'), {
       storePort: ['STRIPE_PORT', 4922],

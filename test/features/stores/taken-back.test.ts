@@ -17,7 +17,7 @@ async function signIn(app: TestApp, email: string, guestToken?: string) {
   return response.accessToken as string
 }
 
-/** A world with a purchase that is submitted by `take`, which returns the outcome. */
+/** A world with a purchase. `take` submits it and returns the outcome. */
 async function createPurchase() {
   const world = await createWorld()
   const { app, store } = world
@@ -64,7 +64,7 @@ test('an owner who loses a purchase again after 30 days regains it', async () =>
   expect(await take(await signIn(app, email))).toBe('bound')
 })
 
-test('a user cannot reclaim a purchase that support has removed', async () => {
+test('a user cannot take back a purchase that support has linked to another user', async () => {
   await using world = await createPurchase()
   const { app, bought, take, userId, email } = world
   const { email: thief } = (await app.register('thief@example.com')).user

@@ -27,17 +27,17 @@ async function createCreditsWorld(transfer = 'on-request') {
 
 async function createGuest(app: TestApp) {
   const { response } = (await app.ask('POST', '/api/auth/guest/v1', {})).json
-  return findOwner(response)
+  return toOwner(response)
 }
 
 type Session = { accessToken: string; refreshToken: string; user: { _id: string } }
 
-function findOwner({ accessToken, refreshToken, user }: Session) {
+function toOwner({ accessToken, refreshToken, user }: Session) {
   return { token: accessToken, refreshToken, id: user._id }
 }
 
 async function refresh(app: TestApp, { refreshToken }: { refreshToken: string }) {
-  return findOwner(
+  return toOwner(
     (await app.ask('POST', '/api/auth/refresh/v1', { json: { refreshToken } })).json.response,
   )
 }
@@ -55,7 +55,7 @@ test('six guests who pass on a purchase share its credits', async () => {
   expect(used).toBe(100)
 })
 
-test('a purchase moves away from guests five times a day', async () => {
+test('a purchase moves away from guests at most five times a day', async () => {
   await using world = await createCreditsWorld()
   const { app, store } = world
   const signed = store.buy().signedTransaction()
@@ -128,7 +128,7 @@ test('shows a new owner the usage of former owners', async () => {
   expect(await use(userId, 51)).toMatchObject({ allowed: false, used: 50 })
 })
 
-test('the next period renews the credits and drops the last one', async () => {
+test('the next period renews the credits, and the usage of the last period is deleted', async () => {
   await using world = await createCreditsWorld()
   const { app, store, use, userId, token } = world
   const bought = store.buy()
@@ -160,7 +160,7 @@ test('former owners may take a purchase back once within 30 days', async () => {
   expect(await take(other.token)).toBe('refused')
 })
 
-/** What happens next with the purchase; `user`: which of the owners does it. */
+/** The next action on the purchase; `user`: the owner who performs it. */
 const step = fc.record({
   act: fc.constantFrom(
     'submit',
@@ -210,7 +210,7 @@ test('twenty owners never use more than the limit in a period, in any order', as
             const account = await app.register(`owner-${++count}@example.com`, {
               authorization: `Bearer ${token}`,
             })
-            owners[user] = findOwner(account)
+            owners[user] = toOwner(account)
           } else if (act === 'refund') {
             await deliver(app, bought.refund())
             await deliver(app, bought.reverseRefund())

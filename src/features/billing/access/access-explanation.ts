@@ -12,7 +12,7 @@ type AccessReasons = {
   environment: Environment
   /** No event has ever named the user. */
   isUnknown: boolean
-  /** Another user of the same customer, if its latest event names that user. */
+  /** Another user of the same customer, if the customer's latest event names that user. */
   heldBy: string | null
   /** Best first. */
   purchases: PurchaseAccess[]
@@ -24,7 +24,7 @@ type AccessReasons = {
 
 type NamedPlan = { code: string; name: string; duration: string }
 
-/** By the end (ms) of a period from 0. */
+/** By the length of the period in ms. */
 const ADVERBS = new Map(
   Object.entries({ day: 'daily', week: 'weekly', month: 'monthly', year: 'yearly' }).map(
     ([duration, adverb]) => [computePeriodEnd(0, duration), adverb],
@@ -59,24 +59,24 @@ export function explainAccess(facts: AccessReasons): string {
   const plan = findPlanOfPurchase(best)
   const title = plan === null ? describeProduct(best) : describePlan(plan, best)
   if (!best.active) return `${title}. ${describeEnded(best)}.`
-  const also = purchases.find(
+  const additional = purchases.find(
     (one) => one !== best && one.active && (one.grant !== null || best.grant !== null),
   )
   return [
     `${title}. ${describeActive(best)}.`,
     ...(plan === null ? [describeMissingPlan(best)] : []),
-    ...(also ? [describeAlso(also)] : []),
+    ...(additional ? [describeAdditional(additional)] : []),
   ].join(' ')
 }
 
-/** Granted access besides a purchase, or a purchase that continues besides granted access. */
-function describeAlso(also: PurchaseAccess): string {
-  return also.grant === null
-    ? `Also has ${describeProduct(also)}: ${describeActive(also)}.`
-    : `Also ${also.entitlementIds.join(', ')}, ${describeGrant(also)}.`
+/** Access granted in addition to a purchase, or a purchase that continues alongside granted access. */
+function describeAdditional(additional: PurchaseAccess): string {
+  return additional.grant === null
+    ? `Also has ${describeProduct(additional)}: ${describeActive(additional)}.`
+    : `Also ${additional.entitlementIds.join(', ')}, ${describeGrant(additional)}.`
 }
 
-/** Says that an event is missing from the access, which it may change. */
+/** Warns that a failed event is not reflected in the access shown. */
 export function describeFailure(receivedAt: Date): string {
   return `An event received on ${formatTime(receivedAt.getTime())} could not be applied and is not considered.`
 }

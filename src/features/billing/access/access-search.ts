@@ -4,24 +4,24 @@ import { countUpTo } from '../../../platform/db/key-ranges.ts'
 import { isOneTime, type PurchaseAccess, unlocks } from '../purchases/access.ts'
 import type { BillingDb } from '../schema.ts'
 
-/** By their access in production. Both conditions must hold. */
+/** By their access in production. Users must match both. */
 type AccessFilter = { status?: AccessStatus | undefined; plan?: string | undefined }
 
 type StatusAndPlan = { status: AccessStatus; plan: string | null }
 
-const HAS_NONE: StatusAndPlan = { status: 'none', plan: null }
+const NO_ACCESS: StatusAndPlan = { status: 'none', plan: null }
 
 export function createAccessSearch(db: BillingDb) {
   const { accessStates } = db.tables
   const { userId, status, plan } = accessStates
   return { isIndexed, idsBefore, countUpTo: countUsers, filterIds, readAccess }
 
-  /** Whether an index covers the filter. None covers the status `none`: its users have no row. */
+  /** Whether an index covers the filter. Users with the status `none` have no row to index. */
   function isIndexed(filter: AccessFilter): boolean {
     return filter.plan !== undefined || (filter.status ?? 'none') !== 'none'
   }
 
-  /** The ids of an indexed filter, in descending order, after `before`. */
+  /** The ids of users who match an indexed filter, in descending order, below `before`. */
   async function idsBefore(filter: AccessFilter, before: string | null, limit: number) {
     const rows = await db.read
       .select({ id: userId })
@@ -45,13 +45,13 @@ export function createAccessSearch(db: BillingDb) {
   }
 
   async function readAccess(ids: string[]): Promise<(id: string) => StatusAndPlan> {
-    if (ids.length === 0) return () => HAS_NONE
+    if (ids.length === 0) return () => NO_ACCESS
     const rows = await db.read
       .select({ id: userId, status, plan })
       .from(accessStates)
       .where(and(inArray(userId, ids), isNotNull(status)))
     const found = new Map(rows.map(({ id, ...facts }) => [id, facts as StatusAndPlan]))
-    return (id) => found.get(id) ?? HAS_NONE
+    return (id) => found.get(id) ?? NO_ACCESS
   }
 
   function toCondition(filter: AccessFilter): SQL | undefined {

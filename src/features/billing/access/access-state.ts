@@ -31,7 +31,7 @@ export function computeAccessState(purchases: PurchaseAccess[], plan: string | n
   }
 }
 
-/** When the access that purchases give changes next without an event; null: never. `now` in ms. */
+/** When the access that purchases give next changes without an event; null: never. `now` in ms. */
 export function findNextChange(purchases: PurchaseAccess[], now: number): Date | null {
   const times = purchases.flatMap(({ effectiveEnd, expiresAt, graceExpiresAt }) => [
     effectiveEnd,

@@ -25,7 +25,7 @@ import {
 } from './plan-matching.ts'
 import type { PlanLike } from './subscription.ts'
 
-/** A change of what a user has access to. `explain` says why, in one sentence. */
+/** A change in a user's access. `explain` returns the reason, in one sentence. */
 export type AccessChange = {
   userId: string
   environment: Environment
@@ -37,7 +37,7 @@ export type AccessChange = {
 type AccessStatesDeps = {
   db: BillingDb
   holders: Pick<Holders, 'holderAmong'>
-  /** In the best matching language of `wanted`. */
+  /** In the language that best matches `wanted`. */
   listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
   existingUsers: ExistingUsers
   isUserWithin: (tx: Tx, id: string) => Promise<boolean>
@@ -50,7 +50,7 @@ type AccessStatesDeps = {
 
 export type AccessStates = ReturnType<typeof createAccessStates>
 
-/** How far all users' access was compared with a version of the plans; `after`: the last customer. */
+/** Progress of comparing all users' access with a version of the plans; `after`: the last customer compared. */
 type PlansProgress = { version: string; after: string; isFirst: boolean }
 
 /** A customer with more ids has a corrupt history; the rest of its ids are ignored here. */
@@ -58,7 +58,7 @@ const MAX_IDS = 1_000
 /** Some customers buy many consumables. */
 const MAX_PURCHASES = 10_000
 const DUE_PER_CHANGE = 50
-/** Increase it when a change of the code alters the access that the same purchases give. */
+/** Increase it when a code change alters the access that the same purchases give. */
 const RULES = 4
 const CUSTOMERS_PER_CHANGE = 50
 
@@ -85,7 +85,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
   )
   const findState = prepareFind(db, accessStates)
   const storeState = prepareUpsert(db, accessStates)
-  /** Most events change neither the status nor the plan, so the indexes on them stay as they are. */
+  /** Most events change neither the status nor the plan: this update leaves their indexes alone. */
   const updateState = db.prepareWrite((tx) =>
     tx
       .update(accessStates)
@@ -102,7 +102,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
   )
   return { compareAtEnd, announceDue, followPlans, compareAgain }
 
-  /** Compares the access of a customer's users at the end of the change. `ids` are all of its ids, where that is known. */
+  /** Compares the access of a customer's users at the end of the transaction. `ids`: all ids of the customer, if known. */
   function compareAtEnd(tx: Tx, customerId: string, ids?: string[]) {
     if (customerId === '') return
     tx.beforeCommit(`access ${customerId}`, (tx) =>
@@ -123,9 +123,9 @@ export function createAccessStates(deps: AccessStatesDeps) {
       .orderBy(asc(accessStates.changesAt))
       .limit(DUE_PER_CHANGE)
     for (const { userId } of due) {
-      // A user without a customer has no further change.
-      const isTheirs = eq(accessStates.userId, userId)
-      await tx.update(accessStates).set({ changesAt: null }).where(isTheirs)
+      // A user without a customer has no further changes.
+      const isOwnRow = eq(accessStates.userId, userId)
+      await tx.update(accessStates).set({ changesAt: null }).where(isOwnRow)
       const [alias] = await tx
         .select()
         .from(billingAliases)
@@ -136,8 +136,8 @@ export function createAccessStates(deps: AccessStatesDeps) {
   }
 
   /**
-   * Compares all users' access after a change of plans or access settings. The first run announces nothing, but stores
-   * the access from before this table or its newest columns.
+   * Compares all users' access after a change of plans or access settings. The first run only stores access that is
+   * older than this table or its newest columns, and announces nothing.
    */
   async function followPlans(signal: AbortSignal) {
     const { plans, archived } = await listPlans([])
@@ -159,7 +159,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
     await backfill(db, progress, (tx, after) => updateCustomersAfter(tx, after, announce), signal)
   }
 
-  /** Makes `followPlans` compare and announce all users' access again: a clock that was ahead has ended some too early. */
+  /** Makes `followPlans` compare and announce all users' access again: a clock that was ahead has ended some of it too early. */
   async function compareAgain() {
     const cursor = createCursor(db, 'access by plans')
     const stored: PlansProgress | null = JSON.parse((await cursor.read()) ?? 'null')
@@ -245,11 +245,11 @@ export function createAccessStates(deps: AccessStatesDeps) {
     if (!row && own.length === 0) return null
     const previous = (row?.state as AccessState | undefined) ?? summarize([])
     const isSame = JSON.stringify(previous) === JSON.stringify(current)
-    const isFoundAsBefore = row !== undefined && row.status === status && row.plan === plan
-    const isDueAsBefore = row?.changesAt?.getTime() === changesAt?.getTime()
-    if (isSame && isDueAsBefore && isFoundAsBefore) return null
+    const hasSameColumns = row !== undefined && row.status === status && row.plan === plan
+    const isDueAtSameTime = row?.changesAt?.getTime() === changesAt?.getTime()
+    if (isSame && isDueAtSameTime && hasSameColumns) return null
     const values = { userId, environment, state: current, changesAt, status, plan }
-    await (isFoundAsBefore ? updateState(tx).execute(values) : storeState(tx, values))
+    await (hasSameColumns ? updateState(tx).execute(values) : storeState(tx, values))
     if (isSame) return null
     const explain = () =>
       explainAccess({

@@ -9,7 +9,7 @@ import { type Catalogue, findPlanOfPurchase, type PurchasablePlan } from './plan
 const USD = 'USD'
 
 export type AccessSettings = {
-  /** In ms, while the store is expected to report a renewal. */
+  /** How long the store may take to report a renewal, in ms. */
   graceMs: number
   /** Users whose test purchases give access in production. */
   sandboxTesters: ReadonlySet<string>
@@ -19,7 +19,7 @@ type PricedPlan = PurchasablePlan & { price: number; currency?: string; duration
 
 type FindPlan = (purchase: Purchase) => PricedPlan | undefined
 
-/** Best first, at `now` (ms). Active purchases that unlock nothing, such as coins, come after those that do. */
+/** Best first, at `now` (ms). Active purchases that unlock nothing, such as coins, come after the other active ones. */
 export function assessWithPlans<T extends Purchase>(
   purchases: T[],
   catalogue: Catalogue<PricedPlan>,
@@ -57,7 +57,7 @@ function comparePrices(
   }
 }
 
-/** Sorts grants behind active purchases, unless they give a more expensive plan, or the same for longer. */
+/** Sorts grants behind active purchases, unless they give a more expensive plan, or the same plan for longer. */
 function placeGrants<T extends Purchase>(
   sorted: PurchaseAccess<T>[],
   findPlan: FindPlan,
@@ -67,7 +67,7 @@ function placeGrants<T extends Purchase>(
     ratePerDay(comparablePrice(purchase), findPlan(purchase))
   const isActiveGrant = ({ active, grant }: PurchaseAccess<T>) => active && grant !== null
   if (!sorted.some(isActiveGrant)) return sorted
-  // Sorted by rate; those with the same rate stay sorted by their end.
+  // Sorted by daily rate; grants with the same rate stay sorted by their end.
   const grants = sorted.filter(isActiveGrant).toSorted((a, b) => toDailyRate(b) - toDailyRate(a))
   const others = sorted.filter((purchase) => !isActiveGrant(purchase))
   const [best] = others
@@ -92,7 +92,7 @@ function readEnd({ effectiveEnd }: PurchaseAccess): number {
   return effectiveEnd ?? Number.POSITIVE_INFINITY
 }
 
-/** The price of a plan per day, which makes monthly and yearly plans comparable. Others count as yearly. */
+/** The price of a plan per day, which makes monthly and yearly plans comparable. Other durations count as yearly. */
 function ratePerDay(price: number, plan: PricedPlan | undefined): number {
   return plan === undefined
     ? 0
@@ -108,7 +108,7 @@ export function environmentsFor(
   return isTester ? ['PRODUCTION', 'SANDBOX'] : [storedEnvironment(environment)]
 }
 
-/** Where only the product is reported, the entitlements come from the plan, and so does the end of a prepaid period. */
+/** If only the product is reported, the plan supplies the entitlements and the end of a prepaid period. */
 function withPlan<T extends Purchase>(purchase: T, plan: PricedPlan | undefined): T {
   if (plan === undefined) return purchase
   const { entitlementIds, expiresAt, purchasedAt, startedAt, periodType, stated } = purchase

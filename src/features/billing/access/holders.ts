@@ -29,7 +29,7 @@ export function createHolders({ db, existingUsers }: HoldersDeps) {
   )
   return { findCustomerUser, holderAmong, findLatest }
 
-  /** The user for whom a customer's purchases count; null for none. */
+  /** The user who has a customer's purchases; null for none. */
   async function findCustomerUser(from: Reader, customerId: string): Promise<string | null> {
     const rows = await findIds(from).execute({ customerId })
     const users = await existingUsers(
@@ -43,33 +43,33 @@ export function createHolders({ db, existingUsers }: HoldersDeps) {
     return users.length > 1 ? findLatest(from, users) : (users[0] ?? null)
   }
 
-  /** The id that the latest event names; null if none names one of `ids`. */
+  /** The one of `ids` that the latest event names; null if no event names any of them. */
   async function findLatest(from: Reader, ids: string[]): Promise<string | null> {
     let latest: Mention | undefined
     for (const id of ids.toSorted().toReversed()) {
-      const row = await latestMention(from, id)
+      const row = await findLatestMention(from, id)
       if (row && (latest === undefined || row.orderedAt > latest.orderedAt)) latest = row
     }
     return latest?.appUserId ?? null
   }
 
-  /** The latest event that names an id. The id that an app passed to a store counts until a user claims the purchase. */
-  async function latestMention(from: Reader, id: string): Promise<Mention | undefined> {
+  /** The latest event that names an id. A suggested owner counts only until a user claims the purchase. */
+  async function findLatestMention(from: Reader, id: string): Promise<Mention | undefined> {
     const isOfUser = eq(billingEvents.appUserId, id)
-    const mention = await newestWith(from, isOfUser)
-    const isHint = mention !== undefined && mention.provider !== 'revenuecat'
-    if (!isHint || !(await isClaimed(from, mention.purchaseKey))) return mention
-    return newestWith(from, and(isOfUser, eq(billingEvents.provider, 'revenuecat')))
+    const mention = await findNewest(from, isOfUser)
+    const isSuggestion = mention !== undefined && mention.provider !== 'revenuecat'
+    if (!isSuggestion || !(await isClaimed(from, mention.purchaseKey))) return mention
+    return findNewest(from, and(isOfUser, eq(billingEvents.provider, 'revenuecat')))
   }
 
   async function isClaimed(from: Reader, purchaseKey: string | null): Promise<boolean> {
     if (purchaseKey === null) return false
     const isClaim = eq(billingEvents.type, PURCHASE_CLAIMED)
-    const claim = await newestWith(from, and(eq(billingEvents.purchaseKey, purchaseKey), isClaim))
+    const claim = await findNewest(from, and(eq(billingEvents.purchaseKey, purchaseKey), isClaim))
     return claim !== undefined
   }
 
-  async function newestWith(from: Reader, condition?: SQL): Promise<Mention | undefined> {
+  async function findNewest(from: Reader, condition?: SQL): Promise<Mention | undefined> {
     const { appUserId, orderedAt, provider, purchaseKey, outcome } = billingEvents
     const [row] = await from
       .select({ appUserId, orderedAt, provider, purchaseKey })

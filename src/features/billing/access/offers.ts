@@ -14,7 +14,7 @@ import type { BillingDb } from '../schema.ts'
 import { type Catalogue, findPlanOfPurchase, formatOffer, parseOffer } from './plan-matching.ts'
 
 /**
- * A paid product that no plan includes. `unlocks`: whether it gives entitlements nevertheless. `lines`: its active
+ * A paid product that no plan includes. `unlocks`: whether it still gives entitlements. `lines`: its active
  * purchases, counted within minutes. `customerId`: the customer of its newest purchase.
  */
 export type UnmatchedProduct = {
@@ -37,7 +37,7 @@ type OffersDeps = {
 const REFRESH_MS = MINUTE_MS
 const MAX_REMEMBERED = 1_000
 
-/** Remembers which products are paid for, so that finding those without a plan reads no other purchases. */
+/** Remembers which products are paid for, so that products without a plan are found without reading all purchases. */
 export function createOffers({ db, listPlans, log, now }: OffersDeps) {
   const { purchasedOffers, subscriptions } = db.tables
   const store = prepareUpsert(db, purchasedOffers)
@@ -50,7 +50,7 @@ export function createOffers({ db, listPlans, log, now }: OffersDeps) {
     await storeOnce(tx, purchaseKey, formatOffer(purchase), isActive)
   }
 
-  /** Those from before this table are found when all purchases are counted. */
+  /** Remembers products from before this table, when counting reaches their purchases. */
   async function rememberCounted(tx: Tx, purchaseKey: string, periods: Period[]) {
     const last = periods.at(-1)
     if (last === undefined) return
@@ -58,7 +58,7 @@ export function createOffers({ db, listPlans, log, now }: OffersDeps) {
     await storeOnce(tx, purchaseKey, last.offer, isActive)
   }
 
-  /** Once a minute for each product: the newest purchase need not be the very last. */
+  /** At most once a minute for each product: an almost newest purchase is good enough. */
   async function storeOnce(
     tx: Tx,
     purchaseKey: string,
@@ -73,7 +73,7 @@ export function createOffers({ db, listPlans, log, now }: OffersDeps) {
     const isRecent = known !== undefined && at >= known.at && at - known.at < REFRESH_MS
     if (isRecent && !isKnownPurchase) return
     if (!isActive(at)) {
-      // The next active purchase takes its place.
+      // The product's next active purchase replaces it.
       if (isKnownPurchase) remembered.delete(key)
       return
     }
@@ -85,7 +85,7 @@ export function createOffers({ db, listPlans, log, now }: OffersDeps) {
     })
   }
 
-  /** Once per product. */
+  /** Logs each product once. */
   function report(purchases: PurchaseAccess[], catalogue: Catalogue) {
     for (const purchase of purchases) {
       const { productId, priceId, entitlementIds } = purchase
@@ -97,7 +97,7 @@ export function createOffers({ db, listPlans, log, now }: OffersDeps) {
     }
   }
 
-  /** Those that unlock nothing first, then the most frequent. */
+  /** Products that unlock nothing come first, then those with the most purchases. */
   async function listUnmatched(): Promise<UnmatchedProduct[]> {
     const catalogue = await listPlans([])
     const rows = await db.read.select().from(purchasedOffers)
@@ -164,7 +164,7 @@ export function createOffers({ db, listPlans, log, now }: OffersDeps) {
   }
 }
 
-/** Whether a plan should include it. Stores tell coins from what is unlocked forever, the provider does not. */
+/** Whether a plan should include the product. Only stores distinguish coins from products that unlock forever. */
 function isPaidFor(purchase: PurchaseAccess): boolean {
   const { active, grant, status, stated } = purchase
   const isCoin = stated === null ? isOneTime(purchase) : status === 'consumed'

@@ -9,11 +9,11 @@ export type PurchasablePlan = {
   entitlementIds?: string[]
 }
 
-/** `archived`: no longer on sale, but existing subscribers keep them. */
+/** `archived`: no longer on sale, but kept by existing subscribers. */
 export type Catalogue<Plan extends PurchasablePlan = PurchasablePlan> = {
   plans: Plan[]
   archived: Plan[]
-  /** Units of each currency for one unit of the same base, to compare prices. */
+  /** Units of each currency per unit of a common base, to compare prices. */
   rates?: Record<string, number>
 }
 
@@ -23,7 +23,7 @@ export type Offer = Pick<Purchase, 'priceId' | 'productId'> &
 
 const MAX_ENTITLEMENTS = 5
 
-/** What a plan is found by, as JSON. */
+/** The fields that a plan is matched by, as JSON. */
 export function formatOffer({ productId, priceId, entitlementIds = [] }: Offer): string {
   return JSON.stringify([productId, priceId, entitlementIds.slice(0, MAX_ENTITLEMENTS)])
 }
@@ -37,7 +37,7 @@ export function parseOffer(text: string) {
   return { productId, priceId, entitlementIds }
 }
 
-/** It may be archived. */
+/** The plan may be archived. */
 export function findPlanOfPurchase<Plan extends PurchasablePlan>(
   offer: Offer,
   { plans, archived }: Catalogue<Plan>,
@@ -46,8 +46,8 @@ export function findPlanOfPurchase<Plan extends PurchasablePlan>(
 }
 
 /**
- * By price (also a former one among the other ids), else by product, else by Google's product without the base plan,
- * else by an entitlement named like its code.
+ * Matches by price (or a former price among the other ids), else by product, else by Google's product without the
+ * base plan, else by an entitlement named like the plan's code.
  */
 function matchPlan<Plan extends PurchasablePlan>(
   plans: Plan[],
@@ -68,7 +68,7 @@ function matchPlan<Plan extends PurchasablePlan>(
   )
 }
 
-/** What decides which purchases give a plan, and which of a user's plans counts. */
+/** The fields that decide which purchases give a plan, and which of a user's plans counts. */
 export function findMatchingFields(
   plan: PurchasablePlan & { price: number; currency: string; duration: string },
 ) {
@@ -110,7 +110,7 @@ export function findPaidPlan<Plan extends PurchasablePlan, T extends PurchaseAcc
   return plan ? { purchase, plan } : null
 }
 
-/** Those that give a plan or an entitlement: not coins, and not products that should be in a plan but are not. */
+/** The purchases that give a plan or an entitlement: not coins, nor products missing from every plan. */
 export function listUnlocking<T extends PurchaseAccess>(purchases: T[], catalogue: Catalogue): T[] {
   return purchases.filter(
     (purchase) => unlocks(purchase) || findPlanOfPurchase(purchase, catalogue) !== undefined,

@@ -2,16 +2,16 @@ import type { JWK } from 'jose'
 import { signJwt } from '../../../lib/crypto/es256.ts'
 import type { KeyRing } from '../../../lib/crypto/key-ring.ts'
 
-/** What a user may use. `null` as an end: no end. */
+/** A user's access. An end of `null` means no end. */
 export type ProvenAccess = {
   userId: string
   environment: string
-  /** By id, those that are active. Ends in ms since 1970. */
+  /** The ends of the active entitlements by id, in ms since 1970. */
   entitlements: Record<string, number | null>
   plan: { id: string; code: string; endsAt: number | null } | null
 }
 
-/** Signs what a user may use, so that an app can believe what it has kept (JWS, RFC 7515, ES256). Times are in seconds. */
+/** Signs a user's access, so that an app can trust its stored copy (JWS, RFC 7515, ES256). Times are in seconds. */
 export function createProofs(keys: Pick<KeyRing, 'current'>, now: () => Date) {
   return ({ userId, environment, entitlements, plan }: ProvenAccess): string => {
     const { jwk } = keys.current()
@@ -26,7 +26,7 @@ export function createProofs(keys: Pick<KeyRing, 'current'>, now: () => Date) {
       ),
       plan: plan && { id: plan.id, code: plan.code, exp: toSeconds(plan.endsAt) },
     }
-    // With the key, because an app without a connection cannot read it anywhere.
+    // Includes the key, because an app without a connection cannot fetch it.
     return signJwt({ typ: 'access+jwt', kid, jwk: publicKey }, payload, jwk)
   }
 }

@@ -25,7 +25,7 @@ type Entry = {
   changes: Difference[]
   /** Null unless the event links the purchase to a user. */
   linkedTo: string | null
-  /** Who has linked the purchase or granted access, and why. */
+  /** Who linked the purchase or granted the access, and why. */
   support: Support | null
 }
 
@@ -44,7 +44,7 @@ const MAX_EVENTS_SHOWN = 200
 const HIDDEN_FIELDS = /^(price|priceId|isTemporary|grant)(\.|$)/
 const TIME_FIELDS = /At$/
 
-/** Reads the events of a purchase, with what each has changed. Applies them as the projection does. */
+/** Reads the events of a purchase with the changes that each made. Applies them as the projection does. */
 export function createPurchaseHistory(db: BillingDb, eventLog: Pick<EventLog, 'readRows'>) {
   const { billingEvents } = db.tables
   return async function read(purchaseKey: string): Promise<PurchaseHistory> {

@@ -32,7 +32,7 @@ type SubscriptionDeps<Plan extends PlanLike> = {
   db: BillingDb
   projection: Projection
   holders: Pick<Holders, 'findLatest'>
-  /** In the best matching language of `wanted`. */
+  /** In the language that best matches `wanted`. */
   listPlans: (wanted: string[]) => Promise<Catalogue<Plan> & { language: string }>
   existingUsers: ExistingUsers
   accessSettings: AccessSettings
@@ -62,7 +62,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     .prepare()
   return { read, readPlan, readForExport, hasAccessSince, isKnown, findCustomer }
 
-  /** A user's subscription, the language of its texts, and what to prove. `wanted`: languages, best first. */
+  /** A user's subscription, the language of its texts, and the access to sign. `wanted`: languages, best first. */
   async function read(userId: string, environment: Environment, wanted: string[]) {
     const { purchases, plan, paidPurchase, language } = await assess(userId, environment, wanted)
     const entitlements = computeEntitlements(purchases)
@@ -111,7 +111,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     }
   }
 
-  /** Purchases, best first, with the plan that they give, and the one that gives it. */
+  /** Purchases, best first, the plan that they give, and the purchase that gives it. */
   async function assess(userId: string, environment: Environment, wanted: string[]) {
     const { language, ...catalogue } = await listPlans(wanted)
     const found = await listPurchases(userId, environmentsFor(userId, environment, accessSettings))
@@ -156,7 +156,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     return purchases
   }
 
-  /** Also returns all ids of the customer; null if no event named the id. `heldBy`: the other user with its purchases. */
+  /** The customer and all its ids; null if no event named the id. `heldBy`: another user who has its purchases. */
   async function findCustomer(userId: string) {
     const rows = await findIds.execute({ userId })
     const [first] = rows

@@ -28,7 +28,7 @@ type TimelineDeps<Plan extends PlanLike> = {
   accessSettings: AccessSettings
   /** The app user id that the purchase's latest claim names; null for none. */
   findClaimant: (purchaseKey: string) => Promise<string | null>
-  /** Who linked the purchase to its user; null if support did not, or the user has submitted it since. */
+  /** The operator's link of the purchase to its user; null if there is none, or the user has submitted it since. */
   findLink: (purchaseKey: string) => Promise<(Support & { id: string; at: string }) | null>
   now: () => Date
 }
@@ -39,7 +39,7 @@ type KeyedPurchase = PurchaseAccess<Purchase & { purchaseKey: string }>
 
 const MAX_PURCHASES_SHOWN = 50
 const MAX_TRANSFERS_SHOWN = 50
-/** A user's purchases with their events, and the reason of the access. */
+/** A user's purchases with their events, and the reason for the access. */
 export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) {
   const { db, eventLog, subscription, listPlans, accessSettings, findClaimant, findLink, now } =
     deps

@@ -21,16 +21,16 @@ type BreakdownsInput = {
   payments: MonthPayments
 }
 
-/** Largest first. */
+/** The rows of each breakdown, largest first. */
 export async function readBreakdowns({ sums, span, catalogue, payments }: BreakdownsInput) {
   const tables: Record<Breakdown, BreakdownRow[]> = { plan: [], store: [], country: [] }
-  for (const row of await breakdownSums(sums, span)) {
+  for (const row of await readBreakdownSums(sums, span)) {
     const [figure, breakdown = 'plan'] = row.series.split('.') as [string, Breakdown]
     const isAmount = figure === 'paid' || figure === 'refunded'
     const value = isAmount ? row.item.slice(row.item.indexOf(' ') + 1) : row.item
     const name = breakdown === 'plan' ? planName(value, catalogue) : value
     const entry =
-      tables[breakdown].find((one) => one.name === name) ?? newRow(tables[breakdown], name)
+      tables[breakdown].find((one) => one.name === name) ?? addRow(tables[breakdown], name)
     if (isAmount) {
       const amount = convertShare(payments, figure, row.item.slice(0, 3), row.sum)
       entry.revenue += figure === 'paid' ? amount : -amount
@@ -43,7 +43,7 @@ export async function readBreakdowns({ sums, span, catalogue, payments }: Breakd
   return tables
 }
 
-async function breakdownSums(
+async function readBreakdownSums(
   sums: SumRows,
   { month, lastMonth, today }: BreakdownsInput['span'],
 ): Promise<SumRow[]> {
@@ -65,7 +65,7 @@ async function breakdownSums(
   ).flat()
 }
 
-function newRow(rows: BreakdownRow[], name: string): BreakdownRow {
+function addRow(rows: BreakdownRow[], name: string): BreakdownRow {
   const row = { name, active: 0, new: 0, churned: 0, revenue: 0 }
   rows.push(row)
   return row

@@ -24,7 +24,7 @@ type ContributionsDeps = {
   log: Log
 }
 
-/** What a purchase contributes now; no periods: nothing. */
+/** What a purchase now contributes; nothing without periods. */
 export type CountedPurchase = {
   purchaseKey: string
   periods: string | null
@@ -33,13 +33,13 @@ export type CountedPurchase = {
 
 type CountedAtStore = CountedPurchase & { isOnPlayStore: boolean }
 
-/** Events read per purchase. A purchase has a few dozen; of a corrupt one with more, the rest is ignored. */
+/** Events read per purchase. Most purchases have a few dozen; further events of a corrupt one are ignored. */
 const MAX_EVENTS = 2_000
 const MAX_SIBLINGS = 200
 /** How long the event loop may be blocked. */
 const TURN_MS = 3
 
-/** Reads outside of changes what purchases contribute, and adds it to the sums. */
+/** Computes what purchases contribute, outside of transactions, and adds it to the sums. */
 export function createContributions({ db, eventLog, onCounted, log }: ContributionsDeps) {
   const { billingEvents, subscriptions, purchasePeriods, businessSums } = db.tables
   const storePeriods = db.prepareWrite((tx) =>
@@ -81,7 +81,7 @@ export function createContributions({ db, eventLog, onCounted, log }: Contributi
   let turnStartedAt = 0
   return { countAll, countWithReplaced, replace }
 
-  /** Counts purchases, and those that they replace or have replaced. */
+  /** Counts purchases, and the purchases that they replace or used to replace. */
   async function countWithReplaced(keys: string[]): Promise<CountedPurchase[]> {
     const counted = await countAll(keys)
     const rows = await db.read

@@ -1,4 +1,4 @@
-/** Units of each currency for one unit of the same base, on a day (`2026-10-31`). */
+/** Units of each currency per unit of a common base, on a day (`2026-10-31`). */
 type DayRates = { date: string; rates: Record<string, number> }
 
 /** Returns one entry per day, oldest first. */

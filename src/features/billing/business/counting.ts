@@ -25,15 +25,15 @@ type CountingDeps = {
 
 export type Counting = ReturnType<typeof createCounting>
 
-/** Waits between two batches; `since`: when the last one began. */
+/** Waits between two batches; `since`: when the last batch began. */
 type Rest = (since: number) => Promise<void>
 
-/** How far the figures have come, as stored in the table `reconciliation`. */
+/** The progress of the figures, as stored in the table `reconciliation`. */
 type Progress = {
   version: number
   /** First everything is cleared, then each purchase is counted once, then the log is followed. */
   stage: 'clear' | 'fill' | 'follow'
-  /** The last purchase, or the id of the last event. */
+  /** The last purchase counted, or the id of the last event followed. */
   after: string
   /** The events after this one are followed once all purchases are counted. */
   followAfter: string
@@ -41,10 +41,10 @@ type Progress = {
   total: number
 }
 
-/** Raise it when `periods.ts` or `sums.ts` change what they compute: then all purchases are counted again. */
+/** Increase it when `periods.ts` or `sums.ts` change their results: all purchases are then counted again. */
 const VERSION = 7
 const PROGRESS_ID = 'business figures'
-/** Instances may commit events out of the order of their ids, but within this time. */
+/** Instances may commit events out of id order, but only within this time. */
 const DELAY_MS = MINUTE_MS
 /** In case a clock was wrong, the events of the last two days are counted again every day. */
 const RECHECKED_MS = 2 * DAY_MS
@@ -72,7 +72,7 @@ export function createCounting(deps: CountingDeps) {
   let running: Promise<unknown> = Promise.resolve()
   return { run, rebuild, recheck, markChanged, readProgress }
 
-  /** Counts everything that has changed, in at most half of the time. */
+  /** Counts everything that has changed, working at most half of the time. */
   function run(signal: AbortSignal, rest: Rest = yieldToOthers): Promise<void> {
     const next = running.catch(() => {}).then(() => work(signal, rest))
     running = next
@@ -81,7 +81,7 @@ export function createCounting(deps: CountingDeps) {
 
   /** Counts every purchase again from scratch, as fast as possible. */
   async function rebuild(signal: AbortSignal) {
-    await db.write((tx) => save(tx, cleared()))
+    await db.write((tx) => save(tx, initialProgress()))
     await run(signal, db.pauseBatches)
   }
 
@@ -100,7 +100,7 @@ export function createCounting(deps: CountingDeps) {
     await storeChange(tx).execute({ purchaseKey })
   }
 
-  /** `counting`: progress of counting everything, else null. `behindSince`: null if at most a few minutes ago. */
+  /** `counting`: the progress of a full count, else null. `behindSince`: null if less than a few minutes behind. */
   async function readProgress() {
     const progress = await load(db.read)
     if (progress?.stage !== 'follow') {
@@ -120,7 +120,7 @@ export function createCounting(deps: CountingDeps) {
   async function work(signal: AbortSignal, rest: Rest) {
     let progress = await load(db.read)
     if (progress?.version !== VERSION) {
-      progress = cleared()
+      progress = initialProgress()
       const initial = progress
       await db.write((tx) => save(tx, initial))
     }
@@ -237,7 +237,7 @@ export function createCounting(deps: CountingDeps) {
     return store(from, to, [])
   }
 
-  /** Replaces earlier contributions and stores the progress. Null, changing nothing, if another run was first. */
+  /** Replaces earlier contributions and stores the progress. If another run was first, changes nothing and returns null. */
   function store(
     from: Progress,
     to: Progress,
@@ -253,7 +253,7 @@ export function createCounting(deps: CountingDeps) {
     })
   }
 
-  function cleared(): Progress {
+  function initialProgress(): Progress {
     return { version: VERSION, stage: 'clear', after: '', followAfter: '', counted: 0, total: 0 }
   }
 
@@ -272,7 +272,7 @@ export function createCounting(deps: CountingDeps) {
     await db.pauseBatches()
   }
 
-  /** The lowest id that an event could have had some time ago, by the clock that makes the ids. */
+  /** The lowest id that an event could have had `ms` ago, by the clock that the ids are generated from. */
   function idBefore(ms: number): string {
     const id = newId()
     return ms === 0 ? id : firstIdAt(readIdTime(id) - ms)

@@ -47,7 +47,7 @@ export function createFigures(deps: FiguresDeps) {
   const payments = createPayments(db)
   return { read }
 
-  /** Months in the future count as the current one, whose figures last until today (UTC). */
+  /** Months in the future count as the current one, whose figures end today (UTC). */
   async function read({
     month: wanted,
     currency: target = ratesBase,
@@ -82,8 +82,8 @@ export function createFigures(deps: FiguresDeps) {
       environment,
       /** The last day that counts; only the current month is incomplete. */
       until: isCurrent ? today : null,
-      firstMonth: await firstMonth(),
-      currencies: await currencies(),
+      firstMonth: await findFirstMonth(),
+      currencies: await listCurrencies(),
       progress: await readProgress(),
       ...(await readHistory()),
       breakdowns: await readBreakdowns({
@@ -95,10 +95,10 @@ export function createFigures(deps: FiguresDeps) {
       cohorts: await readCohorts(),
     }
 
-    /** The months, and the flows of the month before up to the same day. */
+    /** The months, and the flows of the previous month up to the same day. */
     async function readHistory() {
       const flows = await sums.rows(FLOWS.map(monthly), first, month)
-      const soFar = isCurrent ? await daysBetween(`${month}-01`, today) : []
+      const soFar = isCurrent ? await sumDays(`${month}-01`, today) : []
       const balances = await readBalances(soFar)
       const figures = months.map((each, at) => {
         const isPart = isCurrent && each === month
@@ -110,7 +110,7 @@ export function createFigures(deps: FiguresDeps) {
       return {
         months: figures,
         before: {
-          ...readFlows(await daysBetween(`${lastMonth}-01`, sameDay)),
+          ...readFlows(await sumDays(`${lastMonth}-01`, sameDay)),
           ...listAmounts(before),
         },
         payments: paymentsByCurrency(chosen),
@@ -153,7 +153,7 @@ export function createFigures(deps: FiguresDeps) {
       })
     }
 
-    /** How many subscriptions were paid for each later month, by the month of their first payment. */
+    /** How many subscriptions were still paid for in each later month, by the month of their first payment. */
     async function readCohorts() {
       const rows = await sums.rows(['cohort'], first, month)
       return months.map((cohort) => {
@@ -166,18 +166,18 @@ export function createFigures(deps: FiguresDeps) {
       })
     }
 
-    /** The part of a month that the day's rows cover. */
-    function daysBetween(from: string, to: string) {
+    /** The sums of the days from `from` to `to`. */
+    function sumDays(from: string, to: string) {
       return sums.totals([...FLOWS, ...BALANCES, 'recurring'].map(daily), from, to)
     }
 
-    async function firstMonth(): Promise<string> {
+    async function findFirstMonth(): Promise<string> {
       const names = ['active', 'trials', 'paid'].map(monthly)
       const found = await Promise.all(names.map((name) => sums.firstPeriod(name)))
       return found.reduce<string>((first, each) => (each && each < first ? each : first), current)
     }
 
-    async function currencies(): Promise<string[]> {
+    async function listCurrencies(): Promise<string[]> {
       return [...new Set([ratesBase, ...(await sums.items(monthly('paid')))])].toSorted()
     }
   }

@@ -8,16 +8,16 @@ type Amount = { name: 'paid' | 'refunded'; currency: string; from: number; to: n
 
 export type MonthPayments = { amounts: Amount[]; firstDay: string | null }
 
-/** A month changes rarely, and its payments are converted day by day: so the results are kept. */
-const MAX_KEPT = 1_000
+/** Results are cached, because a month rarely changes and its payments are converted day by day. */
+const MAX_CACHED = 1_000
 const DAY_SERIES = ['paid.day', 'refunded.day']
 const MONTH_SERIES = ['paid.month', 'refunded.month']
 
 export function createPayments(db: BillingDb) {
-  const kept = new Map<string, MonthPayments>()
+  const cache = new Map<string, MonthPayments>()
   return { readMonths }
 
-  /** `parts`: each a month, up to a day. */
+  /** `parts`: months, each up to a day. */
   async function readMonths(
     environment: StoredEnvironment,
     parts: [month: string, until: string][],
@@ -31,12 +31,12 @@ export function createPayments(db: BillingDb) {
       const own = rows.filter((row) => row.period === month)
       const state = own.map((row) => [row.series, row.item, row.sum].join(' ')).join()
       const key = [environment, month, until, conversion.version, state].join(' ')
-      const known = kept.get(key) ?? (await convertDays(sums, month, until, conversion))
-      kept.delete(key)
-      kept.set(key, known)
+      const known = cache.get(key) ?? (await convertDays(sums, month, until, conversion))
+      cache.delete(key)
+      cache.set(key, known)
       found.push(known)
     }
-    for (const key of kept.keys()) if (kept.size > MAX_KEPT) kept.delete(key)
+    for (const key of cache.keys()) if (cache.size > MAX_CACHED) cache.delete(key)
     return found
   }
 
@@ -71,7 +71,7 @@ export function listAmounts({ amounts }: MonthPayments = { amounts: [], firstDay
   return { paid: findTotal('paid'), refunded: findTotal('refunded') }
 }
 
-/** As paid, without a conversion. */
+/** In the currencies paid, without conversion. */
 export function paymentsByCurrency({ amounts }: MonthPayments) {
   const found = new Map<string, { currency: string; paid: number; refunded: number }>()
   for (const { name, currency, from } of amounts) {

@@ -15,14 +15,14 @@ export type Period = {
   endsAt: number
   /** The end of the paid time, without a grace period. */
   paidUntil: number
-  /** How long the payment is for, in ms: without an extension, and from the end of the last period if it came late. */
+  /** The time that the payment covers, in ms: without extensions, and from the end of the last period if it was late. */
   billedMs: number
   /** As `formatOffer` writes it. */
   offer: string
   store: string
   country: string
   currency: string
-  /** Null if no event has named the price. */
+  /** Null if no event has stated the price. */
   amount: number | null
   refundedAt: number | null
   refund: number
@@ -36,7 +36,7 @@ type Draft = {
   country: string | null
   isOnce: boolean
   isFamilyShared: boolean
-  /** The end that the first event names, before any extension. */
+  /** The end that the first event states, before any extension. */
   billedUntil: number | null
   refundedAt: number | null
   partlyRefundedAt: number | null
@@ -49,7 +49,7 @@ const MIN_MS = Date.UTC(2000, 0)
 const MAX_MS = Date.UTC(2100, 0)
 const PROMOTIONAL = 'PROMOTIONAL'
 
-/** The periods of a purchase, from its events in order: a function of the log alone, never of the clock. */
+/** Computes the periods of a purchase from its events in order: from the log alone, never from the clock. */
 export function computePeriods(events: OrderedEvent[]): Period[] {
   const drafts: Draft[] = []
   let purchase: Purchase | null = null
@@ -72,7 +72,7 @@ export function computePeriods(events: OrderedEvent[]): Period[] {
     .map((period, at, periods) => billedFromLast(period, periods[at - 1]))
 }
 
-/** A payment that was late, but in time for the grace period, is for the period after the last one. */
+/** A late payment within the grace period pays for the period after the last one. */
 function billedFromLast(period: Period, last: Period | undefined): Period {
   if (!last?.hasFailedPayment || last.kind !== 'paid' || period.startsAt > last.endsAt)
     return period
@@ -88,7 +88,7 @@ export function endPeriodsAt(periods: Period[], replacedAt: number): Period[] {
   })
 }
 
-/** Access that an operator, the provider or an outage has given is not a purchase. */
+/** Access given by an operator, by the provider or because of an outage is not a purchase. */
 function isPaidFor(draft: Draft): boolean {
   const { store, periodType, grant, isTemporary } = draft.purchase
   const isGiven = grant !== null || isTemporary || [store, periodType].includes(PROMOTIONAL)
@@ -97,8 +97,8 @@ function isPaidFor(draft: Draft): boolean {
 }
 
 /**
- * Google does not name the start of a period that Homeport did not query before: all periods then count as equally
- * long. Its renewals are numbered from 0, as in `GPA.1..0`.
+ * Google does not state the start of a period that Homeport has not queried before: all periods then count as
+ * equally long. Google numbers renewals from 0, as in `GPA.1..0`.
  */
 function findStart({ purchase, transactionId }: Draft): number | null {
   const { purchasedAt, startedAt, expiresAt } = purchase
@@ -162,7 +162,7 @@ function complete(draft: Draft, event: OrderedEvent, isCurrent: boolean) {
   const paidBack = event.paidBack ?? (isRefund(event) ? paid : null)
   if (paidBack !== null && paidBack.amount !== 0) draft.refund = Math.abs(paidBack.amount)
   const refundedAt = event.refundedAt ?? (isRefund(event) ? orderedAt : null)
-  // A refund of a part may leave the access.
+  // A partial refund may leave the access unchanged.
   const isPartial = isCurrent && isRefund(event) && draft.purchase.refundedAt === null
   if (isPartial) draft.partlyRefundedAt = orderedAt
   if (isCurrent) draft.refundedAt = draft.purchase.refundedAt ?? draft.partlyRefundedAt
@@ -203,7 +203,7 @@ function finish(draft: Draft, isLast: boolean): Period {
 const KINDS = ['trial', 'paid', 'once'] as const
 type Row = [offer: number, kind: number, ...numbers: (number | null)[]]
 
-/** Compact: times in seconds, and shared texts only once. */
+/** Compact: times are in seconds, and repeated texts are stored once. */
 export function encodePeriods(periods: Period[]): string {
   const traits: string[] = []
   const rows = periods.map((period): Row => {

@@ -33,10 +33,10 @@ export function businessTables(columns: Columns) {
     (t) => [primaryKey({ columns: [t.environment, t.series, t.period, t.item] })],
   )
 
-  /** Purchases to count again although they have no new event. */
+  /** Purchases to count again, even without a new event. */
   const changedPurchases = table('changed_purchases', {
     purchaseKey: text('line_key').primaryKey(),
-    /** A change during the work raises it, so that the row stays. */
+    /** A change during counting increases it, so that the row is kept. */
     changes: int().notNull(),
   })
 

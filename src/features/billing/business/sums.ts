@@ -4,7 +4,7 @@ import type { Period } from './periods.ts'
 /** By `series`, `period` and `item`. */
 export type Sums = Map<string, number>
 
-/** The figures that are numbers at a point in time, and those that count what happens in a period. */
+/** Balances are numbers at a point in time; flows count what happens in a period. */
 export const BALANCES = ['active', 'trials'] as const
 export const FLOWS = [
   'new',
@@ -15,7 +15,7 @@ export const FLOWS = [
   'converted',
   'unpriced',
 ] as const
-/** Their items are currencies. */
+/** Figures whose items are currencies. */
 const AMOUNTS = ['paid', 'refunded', 'recurring'] as const
 export const BREAKDOWNS = ['plan', 'store', 'country'] as const
 
@@ -25,12 +25,12 @@ type Name = (typeof BALANCES)[number] | (typeof FLOWS)[number] | (typeof AMOUNTS
 const MAX_GAP_MS = HOUR_MS
 /** Retention is counted for this many months after the first payment. */
 const COHORT_MONTHS = 36
-/** A customer is retained only if the payment covers more than a day of the month: time zones differ by about that. */
+/** A customer is retained only if the payment covers more than a day of the month: time zones differ by about a day. */
 const MIN_RETAINED_MS = DAY_MS
 const DAYS_PER_MONTH = 365.25 / 12
 const SEPARATOR = '\t'
 
-/** With `sign` -1 takes the contribution away. */
+/** Adds what a purchase's periods contribute; a `sign` of -1 subtracts it. */
 export function addSums(sums: Sums, periods: Period[], sign: 1 | -1) {
   const subscribed = withoutGaps(periods.filter(({ kind }) => kind !== 'once'))
   for (const period of subscribed) addBalances(period)
@@ -54,7 +54,7 @@ export function addSums(sums: Sums, periods: Period[], sign: 1 | -1) {
     if (kind === 'trial') addCount('trialStarts', startsAt, 1)
   }
 
-  /** Keeps this true: active at the end = active at the start + new + recovered - churned. */
+  /** Invariant: active at the end = active at the start + new + recovered - churned. */
   function addMovements(subscribed: Period[]) {
     let last: Period | null = null
     let hasTrial = false
@@ -101,7 +101,7 @@ export function addSums(sums: Sums, periods: Period[], sign: 1 | -1) {
     }
   }
 
-  /** Adds to the day and the month, also broken down if a period is given. */
+  /** Adds to the day and the month, and to their breakdowns if a period is given. */
   function addCount(name: Name, time: number, by: number, period?: Period, item = '') {
     const day = toDay(time)
     const month = day.slice(0, 7)
@@ -141,7 +141,7 @@ export function parseParts(key: string) {
   return { series, period, item: item.join(SEPARATOR) }
 }
 
-/** Each period ends at the latest when the next one starts, and lasts until then if it starts soon. */
+/** Ends each period when the next one starts, if that is earlier or only a short gap later. */
 function withoutGaps(periods: Period[]): Period[] {
   return periods.map((period, at) => {
     const next = periods[at + 1]

@@ -24,8 +24,8 @@ const PATH = '/users/v1/:id/grants'
 const route = { scope: 'subscriptions:write', tag: 'Subscriptions', reply: GrantReply } as const
 const User = { id: t.String({ maxLength: 320 }) }
 const NewGrant = closedObject({ ...User, ...NewGrantBody.properties })
-/** What a command reads from its schema. */
-const Named = t.Omit(NewGrant, ['until', 'idempotencyKey'])
+/** The input that the command reads by the schema; `readEnd` reads the rest. */
+const CommandInput = t.Omit(NewGrant, ['until', 'idempotencyKey'])
 const Revocation = closedObject({
   ...User,
   grantId: GrantParams.properties.grantId,
@@ -72,11 +72,11 @@ const grantAccess = defineAction({
       ['--until <time>', 'until a time, or through a day, ISO 8601'],
       ['--days <count>', 'for a number of days'],
       ['--forever', 'without an end'],
-      ['--reason <text>', 'why; the user gets it in the data export (required)'],
+      ['--reason <text>', 'the reason; the user sees it in the data export (required)'],
     ],
     read: (args, options) => ({
       until: readEnd(options),
-      ...readInput(Named, ['id', 'entitlementId'], args, options),
+      ...readInput(CommandInput, ['id', 'entitlementId'], args, options),
     }),
     report: explainAccess,
     print: ({ grant, access }) => `${grant.id}\n${access}`,
@@ -105,7 +105,7 @@ const revokeAccess = defineAction({
     query: RevokeQuery,
     operationId: 'revokeAccess',
     summary: 'Revoke access that was granted',
-    description: 'Ends it at once. Changes nothing if it has ended.',
+    description: 'Ends the access at once. Does nothing if it has already ended.',
     failures: [404, 422, 507],
     read: (sent) => ({ reason: 'revoked by a server', ...sent }) as typeof Revocation.static,
   },
@@ -128,7 +128,7 @@ const revokeAccess = defineAction({
   },
 })
 
-/** Commands also take the e-mail address of the user. */
+/** Commands also accept the user's e-mail address. */
 async function findUserId({ findIdByEmail }: Needs, id: string, { via }: ActionContext['caller']) {
   return (via === 'command' ? await findIdByEmail(id) : null) ?? id
 }

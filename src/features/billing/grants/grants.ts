@@ -42,7 +42,7 @@ export type Grant = {
 
 export type Grants = ReturnType<typeof createGrants>
 
-/** A grant is stored like a production purchase with this kind of transaction id. */
+/** A grant is stored as a production purchase whose transaction id has this prefix. */
 const ID_PREFIX = 'grant:'
 const KEY_PREFIX = `PRODUCTION|${ID_PREFIX}`
 const ENTITLEMENT_ID = /^[\w.:-]{1,100}$/
@@ -50,7 +50,7 @@ const MAX_LISTED = 100
 /** More than a grant a day for ten years. */
 const MAX_READ = 5_000
 
-/** Gives users access without a purchase, and takes it back. Both are events in the log, from which access is derived. */
+/** Grants and revokes access without a purchase. Both are events in the log, from which access is derived. */
 export function createGrants({
   db,
   eventInbox,
@@ -75,7 +75,7 @@ export function createGrants({
     const end = until === null ? null : parseTime(until)
     if (until !== null && end === null) throw invalidField('until', 'must be a time that exists')
     if (end !== null && end.getTime() <= at) throw invalidField('until', 'must be in the future')
-    // The customer's latest event decides who has its purchases: this one would take them from the other user.
+    // The customer's latest event decides who has its purchases: this event would take them from the other user.
     const holder = (await subscription.findCustomer(userId))?.heldBy ?? null
     if (holder !== null) {
       throw new AppError('conflict', `The purchases of this customer belong to the user ${holder}.`)
@@ -103,7 +103,7 @@ export function createGrants({
     const grant = await findOrThrow(userId, id)
     if (!grant.active) return grant
     const startsAt = Date.parse(grant.startsAt)
-    // The latest event decides who has the customer's purchases, so this one names the same user.
+    // The latest event decides who has the customer's purchases, so this event names the same user.
     const holder = (await subscription.findCustomer(userId))?.heldBy ?? userId
     await db.write((tx) =>
       eventInbox.recordOwnEvent(tx, ACCESS_REVOKED, Math.max(now().getTime(), startsAt), {
@@ -167,8 +167,8 @@ export function createGrants({
       .select()
       .from(subscriptions)
       .where(eq(subscriptions.purchaseKey, `${KEY_PREFIX}${id}`))
-    const isTheirs = row !== undefined && row.customerId === customer?.customerId
-    const [found] = isTheirs ? toGrants(row.purchaseKey, row.state) : []
+    const isOwn = row !== undefined && row.customerId === customer?.customerId
+    const [found] = isOwn ? toGrants(row.purchaseKey, row.state) : []
     return found ?? null
   }
 }

@@ -17,7 +17,7 @@ const entitlementId = t.String({
 const reason = t.String({
   minLength: 1,
   maxLength: MAX_REASON_LENGTH,
-  description: 'why; the user gets it in the data export',
+  description: 'the reason; the user sees it in the data export',
   examples: ['beta tester'],
   field: REASON_FIELD,
 })
@@ -55,7 +55,7 @@ const Grant = closedObject(
     endsAt: nullable(time('when access ends; null: never')),
     grantedBy: text('the operator or the API key', 'API key shop'),
     reason: text('why it was granted', 'beta tester'),
-    revokedBy: nullable(text('who has revoked it; null: not revoked', 'ann')),
+    revokedBy: nullable(text('the operator or API key that revoked it; null: not revoked', 'ann')),
   },
   'Grant',
   'access without a purchase',

@@ -33,8 +33,8 @@ export function createErasure(deps: ErasureDeps) {
   return { eraseUser, pseudonymize, exportIds, exportEvents }
 
   /**
-   * Uses pseudonyms, drops the provider's attributes, and folds the purchases again. The hash of the received body
-   * stays.
+   * Replaces ids with pseudonyms, drops the provider's attributes, and folds the purchases again. Keeps the hash of the
+   * received body.
    */
   async function eraseUser(tx: Tx, userId: string) {
     const ids = await findIds(tx, userId)
@@ -60,7 +60,7 @@ export function createErasure(deps: ErasureDeps) {
     backlog.wakeAfter(tx)
   }
 
-  /** A customer has the id of one of its users. If other users share it, it takes one of their ids. */
+  /** A customer's id is that of one of its users. If other users remain, the customer gets one of their ids. */
   async function renameCustomers(tx: Tx, ids: string[]) {
     const [heir] = await findOtherIds(tx, ids)
     if (heir === undefined) return
@@ -69,7 +69,7 @@ export function createErasure(deps: ErasureDeps) {
     }
   }
 
-  /** In order. */
+  /** The remaining ids of the same customers, in order. */
   async function findOtherIds(from: Reader, ids: string[]): Promise<string[]> {
     const own = await from
       .selectDistinct({ customerId: billingAliases.customerId })
@@ -85,7 +85,7 @@ export function createErasure(deps: ErasureDeps) {
     return rows.flatMap(({ id }) => (ids.includes(id) ? [] : [id]))
   }
 
-  /** The ids that the billing provider has for a user, for the export. */
+  /** The ids under which the billing provider knows a user, for the export. */
   function exportIds(userId: string): Promise<string[]> {
     return findIds(db.read, userId)
   }
@@ -93,7 +93,7 @@ export function createErasure(deps: ErasureDeps) {
   /** Other owners of the purchases appear under pseudonyms and without attributes. */
   async function exportEvents(userId: string) {
     const ids = await findIds(db.read, userId)
-    const rows = await eventsAbout(db.read, ids)
+    const rows = await findEventsAbout(db.read, ids)
     return rows
       .toSorted((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())
       .map(({ receivedAt, provider, body }) => ({
@@ -150,7 +150,7 @@ export function createErasure(deps: ErasureDeps) {
 
   /** Rewrites every event about one of `ids` and returns them. */
   async function scrubEvents(tx: Tx, ids: string[]) {
-    const scrubbed = (await eventsAbout(tx, ids)).map((row) => ({
+    const scrubbed = (await findEventsAbout(tx, ids)).map((row) => ({
       ...row,
       body: withoutPersonalData(row.body, ids),
       appUserId: ids.includes(row.appUserId ?? '')
@@ -173,26 +173,26 @@ export function createErasure(deps: ErasureDeps) {
   }
 
   /** Every event that names one of `ids` or concerns one of their purchases, in the order of receipt. */
-  async function eventsAbout(from: Reader, ids: string[]) {
+  async function findEventsAbout(from: Reader, ids: string[]) {
     const transfers = await from
       .select({ eventRow: transferIds.eventRow })
       .from(transferIds)
       .where(inArray(transferIds.appUserId, ids))
     const transferRows = transfers.map(({ eventRow }) => eventRow)
     const named = [
-      ...(await eventsWhere(from, billingEvents.appUserId, ids)),
-      ...(await eventsWhere(from, billingEvents.id, transferRows)),
+      ...(await findEventsWhere(from, billingEvents.appUserId, ids)),
+      ...(await findEventsWhere(from, billingEvents.id, transferRows)),
       ...(await findEventsOfOthers(from, ids)),
     ]
     const purchaseKeys = named.flatMap(({ purchaseKey }) => purchaseKey ?? [])
-    const siblings = await eventsWhere(from, billingEvents.purchaseKey, purchaseKeys)
+    const siblings = await findEventsWhere(from, billingEvents.purchaseKey, purchaseKeys)
     const byId = new Map([...named, ...siblings].map((row) => [row.id, row]))
     return [...byId.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
   }
 
-  /** The events of users who share a customer with `ids` that name one of them, for example as an alias. */
+  /** Events of other users of the same customer that name one of `ids`, for example as an alias. */
   async function findEventsOfOthers(from: Reader, ids: string[]) {
-    const rows = await eventsWhere(from, billingEvents.appUserId, await findOtherIds(from, ids))
+    const rows = await findEventsWhere(from, billingEvents.appUserId, await findOtherIds(from, ids))
     return rows.filter(({ provider, body }) => {
       const event = eventLog.readEvent(provider, body)
       return event !== null && listIds(event).some((id) => ids.includes(id))
@@ -200,7 +200,7 @@ export function createErasure(deps: ErasureDeps) {
   }
 
   /** One column per query: with an OR of two lists, one of them empty, SQLite would scan the whole log. */
-  async function eventsWhere(from: Reader, column: Column, values: string[]) {
+  async function findEventsWhere(from: Reader, column: Column, values: string[]) {
     if (values.length === 0) return []
     return await from
       .select()

@@ -3,7 +3,7 @@ import { isRefund } from '../purchases/refunds.ts'
 import type { BillingEvent } from './event.ts'
 import type { Support } from './support.ts'
 
-/** Events that report a payment. Others may name the price too, but no money has moved. */
+/** Events that report a payment. Other events may state a price too, but no money has moved. */
 const PAYMENTS = new Set([
   'INITIAL_PURCHASE',
   'RENEWAL',
@@ -32,7 +32,7 @@ const UNKNOWN: EventDetails = {
   isRefund: false,
 }
 
-/** The facts of an event; unknown without one. */
+/** The details of an event; all unknown if there is none. */
 export function toEventDetails(event: BillingEvent | null): EventDetails {
   if (event === null) return UNKNOWN
   const { store, productId, priceId, entitlementIds, support: grant } = event
@@ -40,7 +40,7 @@ export function toEventDetails(event: BillingEvent | null): EventDetails {
   return { ...details, price: moneyMoved(event), isRefund: isRefund(event) }
 }
 
-/** What was paid, or as a negative amount paid back; null for an event of another kind. */
+/** The amount paid, or a negative amount if refunded; null if no money has moved. */
 export function moneyMoved(event: BillingEvent): DisplayPrice | null {
   const { type, price } = event
   const isPaidBack = isRefund(event)

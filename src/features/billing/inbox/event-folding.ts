@@ -23,11 +23,11 @@ export type EventFolding = ReturnType<typeof createEventFolding>
 
 const MAX_RETRIED_PER_RUN = 1_000
 const MAX_REPLAYED = 10_000
-/** For the count. Its number bounds the time for a filter that no index covers: each page reads at most 1,000 events. */
+/** For counting. `MAX_PAGES` limits the time if no index covers the filter: each page reads at most 1,000 events. */
 const PAGE_SIZE = 500
 const MAX_PAGES = 200
 
-/** Folds events into purchases. One that cannot be folded is marked as failed, and folded again later. */
+/** Folds events into purchases. An event that cannot be folded is marked as failed, and retried later. */
 export function createEventFolding(deps: EventFoldingDeps) {
   const { db, projection, backlog, eventLog, eventSearch, log } = deps
   const { billingEvents } = db.tables
@@ -35,19 +35,19 @@ export function createEventFolding(deps: EventFoldingDeps) {
   let retriedUpTo = ''
   return { fold, foldOrMarkFailed, retryFailed, replay, countMatching, replayMatching }
 
-  /** In the transaction that stored it. */
+  /** Runs in the transaction that stored the event. */
   function fold(tx: Tx, event: OrderedEvent, id: string) {
     return apply(tx, event, id, true)
   }
 
-  /** If that fails, undoes the fold and marks the event as failed. Returns whether it failed. */
+  /** If the fold fails, undoes it and marks the event as failed. Returns whether it failed. */
   async function foldOrMarkFailed(tx: Tx, event: OrderedEvent, id: string): Promise<boolean> {
     const failure = await tx.attempt(() => fold(tx, event, id))
     if (failure !== null) await markFailed(tx, id, failure)
     return failure !== null
   }
 
-  /** Folds failed events again; each run takes the next ones. Returns how many succeeded. */
+  /** Folds failed events again; each run continues with the next ones. Returns how many succeeded. */
   async function retryFailed(signal: AbortSignal): Promise<number> {
     const failed = await db.read
       .select({ id: billingEvents.id })
@@ -64,7 +64,7 @@ export function createEventFolding(deps: EventFoldingDeps) {
     return succeeded
   }
 
-  /** False if that fails, null for an unknown event. An unreadable message then no longer counts as failed. */
+  /** Returns false if the event fails again, null if it is unknown. Dismisses an event that is still unreadable. */
   async function replay(eventId: string): Promise<boolean | null> {
     const [row] = await db.read
       .select({ id: billingEvents.id })
@@ -73,7 +73,7 @@ export function createEventFolding(deps: EventFoldingDeps) {
     return row ? replayRow(row.id, true) : null
   }
 
-  /** How many events `replayMatching` concerns. `isComplete` is false if more may match. */
+  /** How many events `replayMatching` would replay. `isComplete` is false if more may match. */
   async function countMatching(
     filter: EventFilter,
   ): Promise<{ count: number; isComplete: boolean }> {
@@ -88,7 +88,7 @@ export function createEventFolding(deps: EventFoldingDeps) {
     return { count: Math.min(found, MAX_REPLAYED), isComplete: false }
   }
 
-  /** One by one, newest first; at most 10,000. */
+  /** Replays events one by one, newest first; at most 10,000. */
   async function replayMatching(
     filter: EventFilter,
     onProgress: OnReplayProgress,
@@ -109,7 +109,7 @@ export function createEventFolding(deps: EventFoldingDeps) {
     return { done, failed, isStopped: false }
   }
 
-  /** Returns whether the event is not marked as failed afterwards. */
+  /** Returns whether the event no longer counts as failed. */
   function replayRow(id: string, dismissesUnreadable: boolean): Promise<boolean> {
     return db.write(async (tx) => {
       const [row] = await tx.select().from(billingEvents).where(eq(billingEvents.id, id))

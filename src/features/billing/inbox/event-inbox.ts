@@ -31,7 +31,7 @@ type EventInboxDeps = {
   newId: () => string
 }
 
-/** In the transaction that stored the event. May return whether it failed. */
+/** Runs in the transaction that stored the event. May return whether the fold failed. */
 type FoldEvent = (tx: Tx, event: OrderedEvent, eventRow: string) => Promise<unknown>
 
 /** `ok`: recorded. `duplicate`: received before. `ignored`: recorded, but without effect on access. */
@@ -39,7 +39,7 @@ export type DeliveryResult = 'ok' | 'duplicate' | 'ignored'
 
 export type EventInbox = ReturnType<typeof createEventInbox>
 
-/** Rows are never removed. */
+/** Records events in the log. Rows are never removed. */
 export function createEventInbox(deps: EventInboxDeps) {
   const { db, erasure, onApplied, signedRecords, transactions, now, newId } = deps
   const { ignoresSandbox, registry } = deps
@@ -84,7 +84,8 @@ export function createEventInbox(deps: EventInboxDeps) {
   return { receive, recordOnce, recordOwnEvent, aliasUsers }
 
   /**
-   * With its exact bytes, in one transaction with `inSameTransaction`. An event that cannot be folded blocks no others.
+   * Records a delivery with its exact bytes, in one transaction with `inSameTransaction`. An event that cannot be
+   * folded does not block others.
    */
   async function receive(
     delivery: Delivery,
@@ -126,7 +127,7 @@ export function createEventInbox(deps: EventInboxDeps) {
     return hasConflict
   }
 
-  /** Null if it was stored before. */
+  /** Null if the event was stored before. */
   async function record(
     tx: Tx,
     { provider, event, bytes, signed, hash }: Delivery,
@@ -158,7 +159,7 @@ export function createEventInbox(deps: EventInboxDeps) {
     if (signed !== undefined) await signedRecords.keep(tx, id, signed)
     if (!hasEffect) return 'ignored'
     const { transactionId } = event
-    // Sent together, because each response from a distant server takes a while.
+    // Sent together, because each round trip to a remote database takes a while.
     await Promise.all([
       purchaseKey === null ? null : transactions.add(tx, { transactionId, purchaseKey }),
       foldEvent(tx, { ...event, orderedAt }, id),
@@ -167,7 +168,7 @@ export function createEventInbox(deps: EventInboxDeps) {
     return 'ok'
   }
 
-  /** Such as when a guest signs up. */
+  /** Joins the ids of one customer, such as when a guest signs up. */
   function aliasUsers(tx: Tx, from: string, to: string) {
     return recordOwnEvent(tx, 'SUBSCRIBER_ALIAS', now().getTime(), {
       app_user_id: to,

@@ -12,12 +12,12 @@ export type EventLog = ReturnType<typeof createEventLog>
 /** `isLast`: the purchase has no later events. */
 type Page = { events: OrderedEvent[]; isLast: boolean }
 
-/** Reads the document of one provider, as its body in the log has it. */
+/** Reads an event of one provider from the document in its body. */
 type EventReader = { read(document: unknown): BillingEvent | null }['read']
-/** By `provider`, without the billing provider. */
+/** By `provider`; the billing provider has none. */
 export type EventReaders = Record<string, EventReader>
 
-/** In the order of the fold. */
+/** Reads events in the order in which they are folded. */
 export function createEventLog(db: BillingDb, readers: EventReaders) {
   const { billingEvents } = db.tables
   const columns = {
@@ -60,7 +60,7 @@ export function createEventLog(db: BillingDb, readers: EventReaders) {
     return { events: toSortedEvents(group), isLast: false }
   }
 
-  /** The first later event that names an owner, ignoring suggested owners. */
+  /** For each event, the first later one that names an owner, ignoring suggested owners. */
   async function firstAfterEach(tx: Tx, purchaseKey: string, events: OrderedEvent[]) {
     const since = Math.min(...events.map(({ orderedAt }) => orderedAt)) - 1
     // Rounded up to a power of two, because each limit needs its own prepared statement.
@@ -138,7 +138,7 @@ const ROWS_PER_QUERY = 500
 const SCAN_PAGE_SIZE = 4
 const MAX_SCANNED = 5_000
 
-/** Whether an event says who owns the purchase. */
+/** Whether an event names the owner of the purchase. */
 function isClaim(event: OrderedEvent): boolean {
   return !event.isSuggestedOwner && findOwnerId(event) !== null
 }

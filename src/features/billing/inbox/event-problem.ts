@@ -1,6 +1,6 @@
 import { isAboutAccess, RANK } from '../purchases/event-types.ts'
 
-/** Why an event has no effect although its type can change access, and how the log lists it. */
+/** Why an event has no effect although its type can change access, and its outcome in the log. */
 export type EventProblem = { outcome: 'failed' | 'ignored'; reason: string }
 
 type ReadFields = {
@@ -35,9 +35,9 @@ function isTooLong(value: unknown): boolean {
   return Array.isArray(value) && value.length > MAX_LIST_LENGTH
 }
 
-/** As many ids as the parameters of a query allow. */
+/** Limited by the number of parameters that a query allows. */
 export const MAX_LIST_LENGTH = 4_000
-/** Lists that decide who has a purchase. */
+/** Lists of ids that decide who owns a purchase. */
 const LISTS = ['transferred_from', 'transferred_to', 'aliases', 'redeemed_from', 'redeemed_by']
 
 /** `fields`: as received, in the billing provider's format. */

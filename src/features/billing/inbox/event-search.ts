@@ -62,7 +62,8 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
   }
 
   /**
-   * Newest or oldest first. Without an index it scans at most 1,000 events, or `maxScanned`, back to `scannedBackTo`.
+   * Newest or oldest first. Without an index, scans at most `maxScanned` events (default: 1,000), back to
+   * `scannedBackTo`.
    */
   async function find(filter: EventFilter) {
     const { after, limit = PAGE_SIZE, sort, maxScanned = MAX_ROWS_SCANNED, ...criteria } = filter
@@ -81,7 +82,7 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
     return { ...page, events: rows, scannedBackTo: scannedTo?.receivedAt ?? null }
   }
 
-  /** With its body as text. Throws 404 if it is unknown. */
+  /** An event with its body as text. Throws 404 if it is unknown. */
   async function show(eventId: string) {
     const isEvent = hasEventId(billingEvents, eventId)
     const [row] = await db.read.select().from(billingEvents).where(isEvent)
@@ -107,7 +108,7 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
     })
   }
 
-  /** Unknown for a body that is erased or cannot be read. */
+  /** All details are unknown if the body is erased or unreadable. */
   function readDetails(provider: string, body: Uint8Array): EventDetails {
     try {
       return toEventDetails(eventLog.readEvent(provider, body))
@@ -134,7 +135,7 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
     return Object.fromEntries(await Promise.all(counts)) as Record<(typeof MARKED)[number], number>
   }
 
-  /** Null before the first. */
+  /** When the newest event was received; null before the first. */
   async function latest(): Promise<Date | null> {
     const [row] = await db.read
       .select({ receivedAt: billingEvents.receivedAt })
@@ -153,7 +154,7 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
   }
 
   /**
-   * Purchases with a transaction id that begins with `text`, and all ids of their customers, or of the customer with
+   * Purchases with a transaction id that begins with `text`, and all ids of their customers and of the customer with
    * the app user id `text`.
    */
   async function findPurchases(text: string) {
@@ -184,7 +185,7 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
     const customers = new Set(
       [...aliases, ...purchases, ...renewed].map(({ customerId }) => customerId),
     )
-    const found = [...purchases, ...renewed].map((one) => parsePurchaseKey(one.purchaseKey))
+    const found = [...purchases, ...renewed].map((row) => parsePurchaseKey(row.purchaseKey))
     const purchaseIds = [...new Set(found.map(({ transactionId }) => transactionId))]
     if (customers.size === 0) return { customerIds: [], purchaseIds }
     const ids = await db.read
@@ -201,7 +202,7 @@ export function hasEventId(events: Events, eventId: string) {
   return and(inArray(events.provider, PROVIDERS), eq(events.eventId, eventId))
 }
 
-/** The parts of a filter. Only rare values have an index: frequent ones are soon found from the newest event. */
+/** Only rare values have an index: frequent ones are soon found by scanning from the newest event. */
 function toConditions(events: Events, filter: EventFilter): Condition[] {
   const { type, outcome, environment, user } = filter
   const { failed, conflicting, clockIsOff, sandbox, rare } = INDEXED_MARKS

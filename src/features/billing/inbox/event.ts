@@ -6,14 +6,14 @@ import type { StoredEnvironment } from '../environment.ts'
 import { type EventProblem, findProblem, MAX_LIST_LENGTH } from './event-problem.ts'
 import { readSupport, type Support } from './support.ts'
 
-/** `amount` is in thousandths of the currency: no currency has smaller parts. */
+/** `amount` is in thousandths of the currency: no currency has a smaller unit. */
 export type Money = { currency: string; amount: number }
 
 /** The fields of an event that the log and the fold use; the rest stays in the raw body. */
 export type BillingEvent = {
   id: string
   type: string
-  /** When the provider generated it, in ms; null if that is missing or invalid. */
+  /** When the provider generated the event, in ms; null if missing or invalid. */
   at: number | null
   environment: StoredEnvironment
   appUserId: string | null
@@ -42,9 +42,9 @@ export type BillingEvent = {
   price: number | null
   /** Whether a price in the event is negative, as in a refund. */
   isPaidBack: boolean
-  /** What was paid, or for a refund paid back; null if the sender does not say. */
+  /** The amount paid or, in a refund, paid back; null if the sender does not state it. */
   paid: Money | null
-  /** How much of `paid` was refunded, if only a part; set only in events from stores. */
+  /** The refunded part of `paid`, if the refund is partial; only in events from stores. */
   paidBack: Money | null
   /** The country of the customer's store account, as two letters. */
   country: string | null
@@ -55,14 +55,14 @@ export type BillingEvent = {
   unsubscribedAt: number | null
   billingIssueAt: number | null
   refundedAt: number | null
-  /** What a store's event describes: all, or only the current period. Null: only a change. */
+  /** What a store's event describes: the whole purchase, or only the current period. Null: only a change. */
   stated: 'full' | 'partial' | null
   /** `appUserId` is what the app passed to the store; a later owner may have claimed the purchase. */
   isSuggestedOwner: boolean
   startedAt: number | null
   willRenew: boolean | null
   endedAt: number | null
-  /** Only in Homeport's own events: who has linked a purchase or granted access, and why. */
+  /** Only in Homeport's own events: who linked a purchase or granted access, and why. */
   support: Support | null
   /** Only in HOMEPORT_CLAIM_WITHDRAWN: the id of the event that no longer counts. */
   withdrawnClaim: string | null
@@ -133,7 +133,7 @@ export type Delivery = {
   provider: (typeof PROVIDERS)[number]
   event: BillingEvent
   bytes: Uint8Array
-  /** What a store has signed, as received. */
+  /** The data that a store has signed, as received. */
   signed?: string
   /** SHA-256, hex, of the content that is the same in every delivery of the event. */
   hash: string
@@ -145,7 +145,7 @@ export function readDelivery(body: unknown, bytes: Uint8Array): Delivery | null 
   return event && { provider: 'revenuecat', event, bytes, hash: sha256(bytes, 'hex') }
 }
 
-/** Null unless there is an `event` object with a `type`. Without an `id` it gets its `event_id`, else a hash. */
+/** Null unless there is an `event` object with a `type`. Without an `id`, the id is the `event_id`, else a hash. */
 export function readEvent(body: unknown, bytes: Uint8Array): BillingEvent | null {
   const event = isObject(body) ? body['event'] : null
   if (!isObject(event)) return null
@@ -217,7 +217,7 @@ function shortText(value: unknown): string | null {
   return isStorableText(value) ? value : null
 }
 
-/** It may be a number. */
+/** Reads an id, which may be a number. */
 function readId(value: unknown): string | null {
   return shortText(Number.isSafeInteger(value) ? String(value) : value)
 }

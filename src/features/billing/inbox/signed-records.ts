@@ -16,7 +16,7 @@ export type SignedRecords = ReturnType<typeof createSignedRecords>
 
 const ROWS_PER_DELETE = 500
 
-/** Keeps what stores have signed, as received: the log has only the decoded document. */
+/** Keeps signed records as received: the log has only the decoded document. */
 export function createSignedRecords({ db, days, now }: SignedRecordsDeps) {
   const { signedRecords } = db.tables
   const insert = db.prepareWrite((tx) =>

@@ -5,7 +5,7 @@ import { isStorableText } from '../../../lib/validation.ts'
 export type Support = { by: string; reason: string }
 
 export const MAX_REASON_LENGTH = 500
-/** How the console asks for it. */
+/** How the console presents the field. */
 export const REASON_FIELD = { hint: 'Shown in the user’s history and export', isProse: true }
 
 /** Reads the support of a stored event. Null for events of the billing provider, and once the user is deleted. */

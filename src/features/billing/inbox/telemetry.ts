@@ -35,7 +35,7 @@ export function createTelemetryCleanup({ db, now }: { db: BillingDb; now: () => 
   /** The next type of telemetry in alphabetical order: one index seek, however many events there are. */
   async function nextType(after: string): Promise<string | null> {
     const { type } = billingEvents
-    // The backtick follows the underscore, so this is the end of all `PAYWALL_` types.
+    // In ASCII, the backtick follows the underscore, so all `PAYWALL_` types sort before it.
     const isTelemetry = and(
       INDEXED_MARKS.rare(billingEvents),
       gt(type, after),

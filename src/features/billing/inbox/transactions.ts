@@ -9,7 +9,7 @@ import type { EventLog } from './event-log.ts'
 
 export type Transactions = ReturnType<typeof createTransactions>
 
-/** A renewal has a transaction id of its own; the key of the purchase has only that of the first. */
+/** Each renewal has its own transaction id; the purchase's key has only the id of the first transaction. */
 type Entry = { transactionId: string | null; purchaseKey: string }
 type EventRow = { provider: string; body: Uint8Array; purchaseKey: string | null }
 
@@ -29,7 +29,7 @@ export function createTransactions(db: BillingDb, eventLog: Pick<EventLog, 'read
   )
   return { add, addAll, listPossibleKeys, keysBeginningWith, backfill: backfillAll }
 
-  /** Skips it if the key of the purchase has the same id. */
+  /** Adds nothing if the purchase's key has the same id. */
   async function add(tx: Tx, { transactionId, purchaseKey }: Entry) {
     if (lacksTransaction(purchaseKey, transactionId)) {
       await insert(tx).execute({ transactionId, purchaseKey })
@@ -46,7 +46,7 @@ export function createTransactions(db: BillingDb, eventLog: Pick<EventLog, 'read
     await tx.insert(purchaseTransactions).values(entries).onConflictDoNothing()
   }
 
-  /** The keys that the purchase with this id may have, and those of the purchases that have a renewal with it. */
+  /** The keys that a purchase with this transaction id may have, and those of purchases with a renewal of this id. */
   async function listPossibleKeys(text: string): Promise<string[]> {
     const rows = await db.read
       .select()

@@ -12,7 +12,7 @@ export type Backlog = ReturnType<typeof createBacklog>
 const PAUSE_SLICES = 2
 const MAX_PAUSE_MS = 100
 
-/** Works in slices, so that other work is not delayed. A slice is done while it is claimed, so it needs no lease. */
+/** Works in slices, so that other work is not delayed. Claiming a slice processes it, so it needs no lease. */
 export function createBacklog({ db, projection, now, log }: BacklogDeps) {
   return createWorkers<{ id: string; ms: number }>({
     name: 'billing backlog',

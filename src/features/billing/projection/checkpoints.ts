@@ -38,7 +38,7 @@ export type Gap = { since: number; until: number }
 /** Null when the purchase is complete. */
 type RemainingGap = Gap | null
 
-/** Folds from the last checkpoint before a change, up to the first later one that stays the same. */
+/** Folds from the last checkpoint before a change up to the first later checkpoint that stays the same. */
 export function createCheckpoints({ db, eventLog, queries, onPurchase, sizes }: CheckpointsDeps) {
   const { checkpointEvery, sliceEvents } = sizes
   const { subscriptions, purchaseCheckpoints } = db.tables
@@ -74,7 +74,7 @@ export function createCheckpoints({ db, eventLog, queries, onPurchase, sizes }: 
   const removeAll = db.prepareWrite((tx) => tx.delete(purchaseCheckpoints).where(ofPurchase))
   return { append, refold, clear, listMentions }
 
-  /** Stores a due checkpoint first. Null, storing nothing, when the purchase must be folded again. */
+  /** Stores a due checkpoint first. Returns null and stores nothing if the purchase must be folded again. */
   async function append(
     tx: Tx,
     purchaseKey: string,
@@ -138,7 +138,7 @@ export function createCheckpoints({ db, eventLog, queries, onPurchase, sizes }: 
     await removeAll(tx).execute({ purchaseKey })
   }
 
-  /** In order. */
+  /** The owner mentions of a purchase, in order. */
   async function listMentions(
     tx: Tx,
     purchaseKey: string,

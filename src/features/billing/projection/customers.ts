@@ -6,7 +6,7 @@ import type { ProjectionQueries } from './queries.ts'
 
 export type Customers = ReturnType<typeof createCustomers>
 
-/** Up to this many ids, each is looked up with a prepared query; more are looked up in a single query. */
+/** Up to this many ids are looked up one by one, with a prepared query; more are looked up in a single query. */
 const MAX_SEPARATE_LOOKUPS = 4
 
 type CustomersDeps = {

@@ -15,7 +15,7 @@ export type FoldState = {
   mentions: OwnerMention[]
 }
 
-/** As in `subscriptions.state` and `line_checkpoints.state`, without null fields. Older states lack `tail`. */
+/** As stored in `subscriptions.state` and `line_checkpoints.state`, without null fields. Older states lack `tail`. */
 export type StoredPurchase = {
   line: Partial<Purchase>
   last: EventOrder
@@ -59,15 +59,15 @@ export function findMention(event: OrderedEvent): OwnerMention | null {
   }
 }
 
-/** False at the time of the last checkpoint, because a stored checkpoint takes no more events. */
+/** False at the time of the last checkpoint, because no events are added to a stored checkpoint. */
 export function isNext({ last, count }: FoldState, event: OrderedEvent): boolean {
   return compareEvents(last, event) < 0 && (count > 0 || last.orderedAt < event.orderedAt)
 }
 
-/** For a late event that the last one overrides. Null if it may matter: the purchase must be folded again. */
+/** Adds a late event that the last one overrides. Null if the event may matter: the purchase must be folded again. */
 export function addOverridden(before: FoldState, event: OrderedEvent): FoldState | null {
   const { purchase, last, store, count, mentions } = before
-  // The store's descriptions are compared with the period, and an unpaid renewal at Stripe may have no effect.
+  // Store snapshots are compared with the period, and an unpaid renewal at Stripe may have no effect.
   const isPlain = purchase.stated === null && event.stated === null && store !== 'STRIPE'
   // The last event may be about a period that had ended when another one began.
   const isOfCurrentPeriod =
@@ -100,7 +100,7 @@ export function toRow(state: StoredPurchase) {
   return { state, latestAt: state.line.purchasedAt ?? state.line.startedAt ?? 0 }
 }
 
-/** Null for a state of an older version: it must be folded again. */
+/** Null for a state of an older version: the purchase must be folded again. */
 export function fromStored(stored: StoredPurchase): FoldState | null {
   const { last, store = null, tail } = stored
   if (tail === undefined) return null
@@ -108,7 +108,7 @@ export function fromStored(stored: StoredPurchase): FoldState | null {
   return { purchase: readPurchase(stored), last, store, count, mentions }
 }
 
-/** Whether two states are the same purchase after the same events, wherever its checkpoints are. */
+/** Whether two states describe the same purchase after the same events, regardless of checkpoints. */
 export function isSameState(a: StoredPurchase, b: StoredPurchase): boolean {
   const comparableState = ({ line, last, store }: StoredPurchase) =>
     JSON.stringify([line, last, store])

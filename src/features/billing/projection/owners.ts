@@ -91,7 +91,7 @@ export function createOwners(deps: OwnersDeps) {
       const owners = computeOwners(allMentions, [...transfers.values()], traits, (id) => {
         return customers.get(id) ?? id
       })
-      const newTransfers = await unknownTransfers(tx, owners, transfers, cache)
+      const newTransfers = await findNewTransfers(tx, owners, transfers, cache)
       if (newTransfers.length === 0) return owners
       const added = newTransfers.map(([, transfer]) => transfer)
       for (const [eventRow, transfer] of newTransfers) transfers.set(eventRow, transfer)
@@ -108,7 +108,7 @@ export function createOwners(deps: OwnersDeps) {
     }
   }
 
-  async function unknownTransfers(
+  async function findNewTransfers(
     tx: Tx,
     owners: string[],
     known: Map<string, OrderedEvent>,

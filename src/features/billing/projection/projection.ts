@@ -20,7 +20,7 @@ export type Projection = ReturnType<typeof createProjection>
 type ProjectionDeps = {
   db: BillingDb
   eventLog: EventLog
-  /** Called with each customer whose ids or purchases have changed; `ids` are all of its ids, where that is known. */
+  /** Called with each customer whose ids or purchases have changed; `ids`: all ids of the customer, if known. */
   onChange: (tx: Tx, customerId: string, ids?: string[]) => void
   /** Called with each purchase that has changed. */
   onPurchase: (tx: Tx, purchaseKey: string, purchase: Purchase) => Promise<void>
@@ -31,7 +31,7 @@ type ProjectionDeps = {
 
 const DEFAULT_SIZES = { checkpointEvery: 64, sliceEvents: 256, maxReplayed: 32 }
 
-/** Derives customers, purchases and owners in transactions, one slice each; `runSlice` does what is left. */
+/** Derives customers, purchases and owners in transactions, one slice each; `runSlice` continues with what is left. */
 export function createProjection(deps: ProjectionDeps) {
   const { db, eventLog, onChange, onPurchase, onAssigned, sizes = DEFAULT_SIZES } = deps
   const { billingAliases, purchaseOwners, transferIds } = db.tables
@@ -89,7 +89,7 @@ export function createProjection(deps: ProjectionDeps) {
 
   /**
    * The fast path: the event is last, or overridden by the last, and no transfer ever moved a purchase from the
-   * customer. False, storing nothing, otherwise.
+   * customer. Otherwise returns false and stores nothing.
    */
   async function append(tx: Tx, key: string, event: OrderedEvent): Promise<boolean> {
     const name = findOwnerId(event)
@@ -113,7 +113,8 @@ export function createProjection(deps: ProjectionDeps) {
   }
 
   /**
-   * For an id that no event named. Stores before it reads: PostgreSQL sees a conflict in each look for a missing row.
+   * For an id that no event has named. Writes before it reads, because PostgreSQL sees a conflict in every lookup of a
+   * missing row.
    */
   async function appendToNew(tx: Tx, key: string, event: OrderedEvent, id: string) {
     if ((await storeNewAlias(tx).execute({ id })).length === 0) return false
@@ -124,7 +125,7 @@ export function createProjection(deps: ProjectionDeps) {
     return isDone
   }
 
-  /** False if there is one already. */
+  /** False if the purchase already exists. */
   async function insertNew(
     tx: Tx,
     purchaseKey: string,
@@ -146,13 +147,13 @@ export function createProjection(deps: ProjectionDeps) {
     if (named.length === 0) return false
     // An id that only transfers name is a customer too.
     await tx.insert(billingAliases).values(named).onConflictDoNothing()
-    const readRows = (ids: string[], isSource: boolean) =>
+    const toRows = (ids: string[], isSource: boolean) =>
       ids.map((appUserId) => {
         return { appUserId, customerId: owners.get(appUserId) ?? appUserId, eventRow, isSource }
       })
     await tx
       .insert(transferIds)
-      .values([...readRows(transferredFrom, true), ...readRows(transferredTo, false)])
+      .values([...toRows(transferredFrom, true), ...toRows(transferredTo, false)])
       .onConflictDoNothing()
     const sources = transferredFrom.map((id) => owners.get(id) ?? id)
     const { customerId } = purchaseOwners

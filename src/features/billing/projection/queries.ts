@@ -35,7 +35,7 @@ export function prepareQueries(db: BillingDb) {
     }),
   )
   const findPurchase = prepareFind(db, subscriptions)
-  /** Returns no row if there is one already. */
+  /** Returns no row if the purchase already exists. */
   const insertPurchase = db.prepareWrite((tx) =>
     tx
       .insert(subscriptions)
@@ -49,7 +49,7 @@ export function prepareQueries(db: BillingDb) {
       .onConflictDoNothing()
       .returning({ purchaseKey: subscriptions.purchaseKey }),
   )
-  /** Also whether a transfer ever moved a purchase from the customer, and the purchase and its owner if it exists. */
+  /** The customer, whether a transfer ever moved a purchase from it, and the purchase and its owner if it exists. */
   const findTarget = db.prepareWrite((tx) =>
     tx
       .select({

@@ -77,7 +77,7 @@ export function createRebuild(deps: RebuildDeps) {
     return count
   }
 
-  /** Updates the stored fields to what today's code reads. */
+  /** Updates the stored fields to what the current code reads. */
   async function readAgain(tx: Tx, row: EventRow): Promise<EventRow> {
     const event = eventLog.readRow(row)
     if (!event) return row
@@ -94,7 +94,7 @@ export function createRebuild(deps: RebuildDeps) {
     return { ...row, ...found }
   }
 
-  /** Today's code reads its events as those of another purchase. */
+  /** Removes a purchase if the current code assigns all its events to other purchases. */
   async function removeWithoutEvents(tx: Tx, key: string) {
     const [event] = await tx
       .select({ id: billingEvents.id })

@@ -58,7 +58,7 @@ export function createStaleWork(deps: StaleWorkDeps) {
     return (isForLater ? markStale : advance)(tx, purchaseKey, gap)
   }
 
-  /** Whether replaying the transfers from a customer takes so long that several events should share it. */
+  /** Whether replaying the transfers from a customer takes so long that several events should share the replay. */
   async function hasManyTransfers(tx: Tx, customerId: string): Promise<boolean> {
     return (await findLastReplayed(tx).execute({ customerId })).length > 0
   }
@@ -109,8 +109,8 @@ export function createStaleWork(deps: StaleWorkDeps) {
   }
 
   async function advance(tx: Tx, purchaseKey: string, gap: Gap): Promise<boolean> {
-    const rest = await checkpoints.refold(tx, purchaseKey, gap)
-    if (rest !== null) return markStale(tx, purchaseKey, rest)
+    const remaining = await checkpoints.refold(tx, purchaseKey, gap)
+    if (remaining !== null) return markStale(tx, purchaseKey, remaining)
     await removeStale(tx).execute({ purchaseKey })
     await owners.assign(tx, purchaseKey)
     return false

@@ -32,17 +32,17 @@ type ReconcileReport = {
   customers: number
   corrected: string[]
   failed: string[]
-  /** The next call continues there. */
+  /** Whether the next call must continue. */
   isIncomplete: boolean
 }
 
 export const NO_PROVIDER_KEY = 'Set RC_API_KEY to refresh purchases from RevenueCat.'
 const PAGE_SIZE = 100
 const MAX_CUSTOMERS_PER_RUN = 2_000
-/** The provider is down, or refuses requests: the next run begins with the same customers. */
+/** Stops after this many, because the provider is down or refuses requests: the next run starts with the same customers. */
 const MAX_REFUSED_IN_A_ROW = 5
-/** All production keys are between these two. */
 const CURSOR = 'overdue'
+/** All production keys are between these two. */
 const FIRST_KEY = 'PRODUCTION|'
 const LAST_KEY = 'PRODUCTION}'
 
@@ -68,7 +68,7 @@ export function createReconcile(deps: ReconcileDeps) {
     return report
   }
 
-  /** For purchases that ended without an event. Each call takes the next `share`, so that all have their turn. */
+  /** For purchases that ended without an event. Each call checks the next `share`, so that all get their turn. */
   async function reconcileOverdue(signal: AbortSignal, share = 1): Promise<ReconcileReport> {
     const report = emptyReport()
     const checked = new Set<string>()
@@ -137,7 +137,7 @@ export function createReconcile(deps: ReconcileDeps) {
       .select()
       .from(subscriptions)
       .where(eq(subscriptions.customerId, customerId))
-    // The latest event decides who has the customer's purchases, so this one names the same user.
+    // The latest event decides who has the customer's purchases, so this event names the same user.
     const holder = (await findCustomerUser(db.read, customerId)) ?? appUserId
     for (const reported of reply.subscriptions) {
       const { transactionId } = reported
@@ -146,8 +146,8 @@ export function createReconcile(deps: ReconcileDeps) {
       const keys = possible.filter((key) => key.startsWith(`${reported.environment}|`))
       const known = findReported(rows, reported, keys)
       if (known && isUpToDate(readPurchase(known.state), reported)) continue
-      const other = known ? undefined : await findForOthers(customerId, keys)
-      // It was claimed here, which the provider has no record of. Otherwise the provider's transfer was lost.
+      const other = known ? undefined : await findOfOthers(customerId, keys)
+      // The provider has no record of a claim made here. Without a claim, the provider's transfer event was lost.
       if (other && (await findClaimant(other.purchaseKey)) !== null) continue
       const key = (known ?? other)?.purchaseKey
       const transactionKey =
@@ -161,17 +161,17 @@ export function createReconcile(deps: ReconcileDeps) {
     return true
   }
 
-  async function findForOthers(customerId: string, keys: string[]): Promise<Row | undefined> {
-    const isTheirs = and(inArray(purchaseKey, keys), ne(subscriptions.customerId, customerId))
-    const [row] = await db.read.select().from(subscriptions).where(isTheirs)
+  async function findOfOthers(customerId: string, keys: string[]): Promise<Row | undefined> {
+    const isOfOther = and(inArray(purchaseKey, keys), ne(subscriptions.customerId, customerId))
+    const [row] = await db.read.select().from(subscriptions).where(isOfOther)
     return row
   }
 
-  /** The purchase that the provider means. It also reports products from before an upgrade of the same purchase. */
+  /** The purchase that a report is about. The provider also reports products from before an upgrade of a purchase. */
   function findReported(rows: Row[], reported: ReportedSubscription, keys: string[]) {
     const candidates = rows.filter(({ state }) => isInSameStore(readPurchase(state), reported))
     const known = candidates.find((row) => keys.includes(row.purchaseKey))
-    // Google's order ids name the purchase. Other ids are unknown if the event of a renewal was lost.
+    // Google's order ids identify the purchase. Other ids are unknown if the event of a renewal was lost.
     if (known || reported.transactionId?.startsWith('GPA.')) return known
     const readStart = ({ state }: Row) => readPurchase(state).purchasedAt ?? 0
     return candidates

@@ -31,11 +31,11 @@ type Json = Record<string, unknown>
 
 const TIMEOUT_MS = 10_000
 const MAX_BODY_BYTES = 1024 * 1024
-/** A key that is refused, or too many requests. */
+/** The key is refused, or there were too many requests. */
 const GENERAL_STATUSES = [401, 403, 429]
 
 /**
- * It creates a customer for an unknown id, so call it with known ids only.
+ * The API creates a customer for an unknown id, so call it with known ids only.
  * https://www.revenuecat.com/docs/api-v1#tag/customers
  */
 export function createSubscriberApi(url: string, apiKey: string): ReadSubscriber {

@@ -3,13 +3,13 @@ import { findEnd } from './periods.ts'
 import type { Purchase } from './purchase.ts'
 import { endSuperseded } from './supersession.ts'
 
-/** A month may be shorter than 28 days: by the change of clocks, or because a payment was recovered late. */
+/** A month may be shorter than 28 days: when the clocks change, or because a payment was recovered late. */
 const SHORTEST_MONTH_MS = 20 * DAY_MS
-/** How long after the end of a period the App Store may collect its payment and keep the billing day. */
+/** How long after the end of a period the App Store may still collect a payment without moving the billing day. */
 const MAX_RECOVERY_MS = 28 * DAY_MS
-/** The months of its periods, without two: an extended month looks the same. */
+/** The App Store's period lengths in months. Two is left out, because an extended month looks the same. */
 const MONTHS_OF_PERIODS = [1, 3, 6, 12]
-/** Months differ in length, so only an earlier day shows that a payment was recovered. */
+/** Months differ in length, so a later billing day may move without a recovered payment. */
 const LAST_COMMON_DAY = 27
 
 type Status =
@@ -33,7 +33,7 @@ type Entitlement = { id: string; active: boolean; purchase: PurchaseAccess }
 
 type AssessmentOptions = {
   comparablePrice?: (purchase: Purchase) => number
-  /** While the store is expected to report a renewal, in ms. */
+  /** How long the store may take to report a renewal, in ms. */
   graceMs?: number
 }
 
@@ -58,8 +58,8 @@ export function assessPurchases<T extends Purchase>(
 }
 
 /**
- * Of periods shorter than a month, when the first one began. A payment recovered in the grace period belongs to the
- * month that began with the grace.
+ * Periods shorter than a month count from the start of the first one. A payment recovered in the grace period belongs
+ * to the month that began with the grace period.
  */
 export function computeRenewal(purchase: Purchase) {
   const { purchasedAt, startedAt, expiresAt, willRenew, billingIssueDetectedAt } = purchase
@@ -85,18 +85,18 @@ function billingDayBefore(purchase: Purchase, from: number): number | null {
   return isClear && delay > 2 * HOUR_MS && delay < MAX_RECOVERY_MS ? day : null
 }
 
-/** Whether it gives an entitlement while it is active: apps ask for entitlements. */
+/** Whether it gives an entitlement while it is active: apps check entitlements. */
 export function unlocks({ entitlementIds }: Pick<Purchase, 'entitlementIds'>): boolean {
   return entitlementIds.length > 0
 }
 
-/** Such as coins: bought once, and without an entitlement. The provider reports them without an end. */
+/** Bought once and without an entitlement, such as coins. The provider reports such purchases without an end. */
 export function isOneTime(purchase: PurchaseAccess): boolean {
   const { status, expiresAt, grant } = purchase
   return status === 'consumed' || (expiresAt === null && grant === null && !unlocks(purchase))
 }
 
-/** Each entitlement once, with the purchase that gives it for longest; granted access comes after those. */
+/** Each entitlement once, with the purchase that gives it for longest; granted access comes after purchases. */
 export function computeEntitlements(purchases: PurchaseAccess[]): Entitlement[] {
   const found = new Map<string, Entitlement>()
   for (const purchase of purchases.toSorted(compareForEntitlement)) {
@@ -124,13 +124,13 @@ function computeAccess<T extends Purchase>(
   return { ...purchase, effectiveEnd, active, status: computeStatus(purchase, active, now) }
 }
 
-/** Whether the store has said that the purchase will renew, and nothing since. */
+/** Whether the store's latest word is that the purchase will renew. */
 function isExpectedToRenew(purchase: Purchase): boolean {
   const { stated, willRenew, billingIssueDetectedAt, endedAt } = purchase
   return stated !== null && willRenew && billingIssueDetectedAt === null && endedAt === null
 }
 
-/** Unless the purchase was ended earlier. */
+/** The end of the period, or the earlier end of the whole purchase. */
 function computeEffectiveEnd(purchase: Purchase): number | null {
   const { endedAt } = purchase
   const end = findEnd(purchase)
@@ -150,7 +150,7 @@ function computeStatus(purchase: Purchase, active: boolean, now: number): Status
   return purchase.periodType === 'TRIAL' ? 'trialing' : 'active'
 }
 
-/** A purchase tells more than granted access: whether it renews, and problems with the payment. */
+/** Prefers purchases to granted access, because they also show renewals and payment problems. */
 function compareForEntitlement(a: PurchaseAccess, b: PurchaseAccess): number {
   const grantsLast = a.active && b.active ? Number(a.grant !== null) - Number(b.grant !== null) : 0
   return grantsLast || compareAccess(a, b)

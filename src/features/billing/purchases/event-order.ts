@@ -14,7 +14,7 @@ const MAX_PLAUSIBLE_END_MS = Date.UTC(2300, 0)
 
 const TRANSFER_RANK = 9
 
-/** Null for none. */
+/** Null if the event is about no purchase. */
 export function findPurchaseKey(event: BillingEvent): string | null {
   if (!RANK.has(event.type) || event.problem !== null) return null
   const { environment, originalTransactionId, transactionId, store, productId } = event
@@ -29,12 +29,12 @@ export function canAffectAccess({ type, problem }: BillingEvent): boolean {
   return problem === null && isAboutAccess(type)
 }
 
-/** Whether a purchase that an event describes without an end lasts forever. */
+/** Whether a purchase lasts forever if the event states no end. */
 export function canBeEndless({ type, stated }: BillingEvent): boolean {
   return stated !== null || type === 'NON_RENEWING_PURCHASE' || type === ACCESS_GRANTED
 }
 
-/** Whether an event does nothing but join app user ids. */
+/** Whether an event only joins app user ids. */
 function mergesIdentities({ type, redemptionOutcome }: BillingEvent): boolean {
   return (
     type === 'SUBSCRIBER_ALIAS' || (type === 'PURCHASE_REDEEMED' && redemptionOutcome === 'alias')
@@ -42,8 +42,8 @@ function mergesIdentities({ type, redemptionOutcome }: BillingEvent): boolean {
 }
 
 /**
- * The time of receipt if the event's own is missing, outside 2000 to 2100, or over a day ahead. `clockIsOff`: a time in
- * it is implausible.
+ * `orderedAt`: the time of receipt if the event's own time is missing, outside 2000 to 2100, or over a day ahead.
+ * `clockIsOff`: a time in the event is missing or implausible.
  */
 export function computeOrderingTime(event: BillingEvent, receivedAt: number) {
   const { at, purchasedAt, expiresAt, graceExpiresAt, autoResumeAt } = event

@@ -13,7 +13,7 @@ import { type Purchase, purchaseFromFirstEvent } from './purchase.ts'
 import { applyRefund, forgetRefund, isRefund, isRefundByOrder, withoutRefund } from './refunds.ts'
 import { applySnapshot, applyToSnapshotPeriod } from './snapshot.ts'
 
-/** Once the user is deleted. */
+/** Replaces the support of a deleted user. */
 const UNKNOWN_SUPPORT = { by: '', reason: '' }
 
 /** The events may be in any order. Null if there are none. */
@@ -124,8 +124,8 @@ function isUnpaidAtStripe({ endedAt, billingIssueDetectedAt }: Purchase, event: 
 }
 
 /**
- * Replaces what events said, but keeps the entitlements if it has none: it names one product per entitlement, which
- * may be that of another purchase.
+ * Replaces what earlier events reported, but keeps the entitlements if the report has none: the provider names one
+ * product per entitlement, which may belong to another purchase.
  */
 function applyReconciliation(purchase: Purchase, event: OrderedEvent): Purchase {
   const { unsubscribedAt, billingIssueAt, refundedAt, entitlementIds, productId } = event

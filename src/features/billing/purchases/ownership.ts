@@ -11,7 +11,7 @@ export type OwnerMention = EventOrder & {
   withdraws?: string
 }
 
-type CustomerOf = (appUserId: string) => string
+type FindCustomer = (appUserId: string) => string
 
 /** A transfer can be limited to purchases with these traits, and never moves granted access. */
 type PurchaseTraits = { environment: string; store: string | null; isGrant?: boolean }
@@ -25,14 +25,14 @@ export function findOwnerId({
 }
 
 /**
- * Replays who owned a purchase; the last one does now. A transfer takes it from the owner at that time, even if
- * delivered earlier. `mentions` must hold every change of the id, and the first one after each transfer.
+ * Replays the owners of a purchase; the last one owns it now. A transfer takes it from its owner at that time, even if
+ * delivered earlier. `mentions` must include every change of the id, and the first mention after each transfer.
  */
 export function computeOwners(
   mentions: OwnerMention[],
   transfers: OrderedEvent[],
   traits: PurchaseTraits,
-  findCustomer: CustomerOf,
+  findCustomer: FindCustomer,
 ): string[] {
   const owners: string[] = []
   let isClaimed = false
@@ -45,9 +45,11 @@ export function computeOwners(
     if (mention?.isHint && isClaimed) continue
     // From now on the provider names the destination, even if a user has submitted the purchase since.
     if (mention === null)
-      provided = newOwner(event as OrderedEvent, provided, traits, findCustomer) ?? provided
+      provided = findNewOwner(event as OrderedEvent, provided, traits, findCustomer) ?? provided
     const next =
-      'name' in event ? findCustomer(event.name) : newOwner(event, current, traits, findCustomer)
+      'name' in event
+        ? findCustomer(event.name)
+        : findNewOwner(event, current, traits, findCustomer)
     if (next === null) continue
     if (mention !== null && !mention.isHint && !mention.isSubmission) {
       // The provider repeats the owner that it knew before a user submitted the purchase.
@@ -62,7 +64,7 @@ export function computeOwners(
   return owners
 }
 
-/** Apple may know the users of withdrawn claims, so later suggestions of them do not count either. */
+/** Apple may still suggest the users of withdrawn claims, so such later suggestions do not count either. */
 function withoutWithdrawn(mentions: OwnerMention[]): OwnerMention[] {
   const ids = new Set(mentions.map(({ withdraws }) => withdraws))
   const withdrawn = mentions.filter(({ id }) => ids.has(id))
@@ -82,13 +84,13 @@ function isLaterMention(mention: OwnerMention, claim: OwnerMention): boolean {
 const ANONYMOUS = '$RCAnonymousID:'
 
 /** Null if the transfer does not concern the purchase. */
-function newOwner(
+function findNewOwner(
   transfer: OrderedEvent,
   owner: string | null | undefined,
   { environment, store, isGrant }: PurchaseTraits,
-  findCustomer: CustomerOf,
+  findCustomer: FindCustomer,
 ): string | null {
-  // All ids are of one customer, but those of an earlier backend or anonymous ones are seldom known to be.
+  // All ids belong to one customer, but Homeport seldom knows this of anonymous ids or ids of an earlier backend.
   const { transferredTo } = transfer
   const destination =
     transferredTo.find(isId) ??

@@ -34,11 +34,11 @@ export function isOfSamePeriod(purchase: Purchase, event: PeriodOfEvent): boolea
   const { stated, purchasedAt } = purchase
   const known = stated?.transactionId
   if (known && known === event.transactionId) return true
-  // An upgrade or a sandbox renewal may start within the tolerance, so of a store only equal times count. A purchase that
-  // is restored on another device may get another transaction for the same period.
+  // An upgrade or a sandbox renewal may start within the tolerance, so between store events only equal times count. A
+  // purchase that is restored on another device may get another transaction for the same period.
   if (known && event.transactionId !== null && event.stated !== null)
     return purchasedAt !== null && isEqualPeriod(purchase, event)
-  const later = endsLater(purchase, event)
+  const later = compareEnds(purchase, event)
   if (later !== null) return Math.abs(later) <= PERIOD_TOLERANCE_MS
   if (purchasedAt === null || event.purchasedAt === null) return true
   return Math.abs(event.purchasedAt - purchasedAt) <= PERIOD_TOLERANCE_MS
@@ -51,7 +51,7 @@ export function isDistinctEarlierPeriod(purchase: Purchase, event: PeriodOfEvent
 /** Whether an event is about an earlier period. Such an event ends nothing. */
 export function isForEarlierPeriod(purchase: Purchase, event: PeriodOfEvent): boolean {
   const { purchasedAt } = purchase
-  const later = endsLater(purchase, event)
+  const later = compareEnds(purchase, event)
   if (later !== null) return later < -PERIOD_TOLERANCE_MS
   return purchasedAt !== null && event.purchasedAt !== null && event.purchasedAt < purchasedAt
 }
@@ -67,8 +67,8 @@ export function isForEndedPeriod({ purchasedAt }: Purchase, event: PeriodOfEvent
   return isEarlier && event.expiresAt <= purchasedAt + PERIOD_TOLERANCE_MS
 }
 
-/** In ms. Null unless Google described the purchase without a start, as for a period it was not queried about. */
-function endsLater({ stated, purchasedAt, expiresAt }: Purchase, event: PeriodOfEvent) {
+/** Compares ends, in ms. Null unless Google stated no start, as for a period that it was not queried about. */
+function compareEnds({ stated, purchasedAt, expiresAt }: Purchase, event: PeriodOfEvent) {
   if (stated === null || purchasedAt !== null || event.stated !== null) return null
   return expiresAt === null || event.expiresAt === null ? null : event.expiresAt - expiresAt
 }

@@ -1,12 +1,12 @@
 import type { StoredEnvironment } from '../environment.ts'
 
-/** Without a transaction, the key has store, product and user instead of its id. */
+/** Without a transaction, the key has store, product and user instead of a transaction id. */
 export function parsePurchaseKey(purchaseKey: string) {
   const [environment, ...rest] = purchaseKey.split('|')
   return { environment: environment as StoredEnvironment, transactionId: rest.join('|') }
 }
 
-/** The id in what an operator has typed: Google's order ids begin with capital letters. */
+/** Reads an id that an operator has typed: Google's order ids begin with capital letters. */
 export function parseTransactionId(text: string): string {
   return text.trim().replace(/^gpa\./i, 'GPA.')
 }
@@ -17,7 +17,7 @@ export function listKeys(text: string): string[] {
   return [`PRODUCTION|${original}`, `SANDBOX|${original}`]
 }
 
-/** Google's order ids of renewals append `..0`, `..1` and so on to that of the purchase. */
+/** Google's order ids of renewals append `..0`, `..1` and so on to the purchase's order id. */
 export function parseOriginalId(text: string): string {
   const id = parseTransactionId(text)
   return id.startsWith('GPA.') ? id.replace(/\.\.\d*$/, '') : id

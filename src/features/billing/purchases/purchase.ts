@@ -8,7 +8,7 @@ export type Purchase = {
   store: string | null
   productId: string | null
   priceId: string | null
-  /** How many units were bought, each with the seats of its plan; null if the store does not say. */
+  /** How many units were bought, each with the seats of its plan; null if the store does not state it. */
   quantity: number | null
   entitlementIds: string[]
   periodType: string | null
@@ -34,13 +34,13 @@ export type Purchase = {
   changedTo: string | null
   /** The current period, if the store itself has described it: then only the store changes it. */
   stated: { transactionId: string | null } | null
-  /** What the billing provider said last about a period that the store has described too. */
+  /** What the billing provider last reported about a period that the store has also described. */
   provided: { productId: string | null; expiresAt: number | null } | null
-  /** When each refunded order of a Google purchase, or invoice of a Stripe one, was refunded, by its id. */
+  /** When each refunded order (Google) or invoice (Stripe) was refunded, by its id. */
   refundedOrders: Record<string, number> | null
   /** Granted during a store outage, until the real purchase replaces it. */
   isTemporary: boolean
-  /** Who has granted the access without a purchase, and why; null for a purchase. */
+  /** Who granted the access without a purchase, and why; null for a purchase. */
   grant: (Support & { revokedBy?: string }) | null
 }
 

@@ -3,7 +3,8 @@ import { findEnd } from './periods.ts'
 import type { Purchase } from './purchase.ts'
 
 /**
- * How long after the end of a period its source should have reported what followed, and how long Homeport queries it.
+ * `afterMs`: how long after the end of a period its source should have reported what followed. `untilMs`: how long
+ * Homeport queries the source.
  */
 export const REFRESHES = {
   /** The billing provider: each of its customers in turn, once a day. */

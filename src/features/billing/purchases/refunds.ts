@@ -10,7 +10,7 @@ export function isRefund({ type, cancelReason, isPaidBack }: RefundSign): boolea
   return cancelReason === 'CUSTOMER_SUPPORT' || isPaidBack
 }
 
-/** A partial refund at Stripe does not revoke: when the provider does too, the event's end is not ahead. */
+/** A partial refund at Stripe keeps access, unless the provider ends it: the event's end is then in the past. */
 function isPartial(purchase: Purchase, { store, price, expiresAt, orderedAt }: OrderedEvent) {
   if (store !== 'STRIPE' || price === null || purchase.price === null) return false
   return Math.abs(price) < purchase.price && expiresAt !== null && expiresAt > orderedAt
@@ -29,7 +29,7 @@ export function applyRefund(before: Purchase, event: OrderedEvent): Purchase {
   }
 }
 
-/** Ends a refund. One of another order than the current one is only forgotten. */
+/** Reverses a refund. The refund of another order than the current one is only forgotten. */
 export function reverseRefund(before: Purchase, event: OrderedEvent): Purchase {
   const purchase = forgetRefund(before, event)
   const isCurrent = purchase.refundedAt !== null && !isOfOtherOrder(purchase, event)
@@ -40,18 +40,18 @@ export function withoutRefund(purchase: Purchase): Purchase {
   return { ...purchase, refundedAt: null, endedAt: null, cancelReason: null }
 }
 
-/** Whether a refund without a period is of another order than the current one. */
+/** Whether a refund without a period belongs to another order than the current one. */
 function isOfOtherOrder({ stated }: Purchase, event: OrderedEvent): boolean {
   if (event.purchasedAt !== null || event.transactionId === null) return false
   return stated !== null && stated.transactionId !== event.transactionId
 }
 
-/** What Google and Stripe say about a subscription never mentions refunds. */
+/** Refunds to remember: Google's and Stripe's responses about a subscription never mention them. */
 export function isRefundByOrder(event: OrderedEvent): boolean {
   return isRefund(event) && isCurrentState(event) && event.transactionId !== null
 }
 
-/** Whether the store is queried about the present, and its responses do not describe the periods before. */
+/** Whether the store's responses describe only the current state, not earlier periods. */
 export function isCurrentState({ store }: Pick<OrderedEvent, 'store'>): boolean {
   return store === 'PLAY_STORE' || store === 'STRIPE'
 }

@@ -20,7 +20,7 @@ export function applySnapshot(purchase: Purchase, event: OrderedEvent): Purchase
   const orderRefundedAt = purchase.refundedOrders?.[event.transactionId ?? ''] ?? null
   const refundReason = purchase.refundedAt === null ? null : purchase.cancelReason
   const isPaused = event.expirationReason === 'SUBSCRIPTION_PAUSED'
-  // Once a period is over, stores no longer mention its grace period. Google names the reason of an account hold.
+  // Once a period is over, stores no longer mention its grace period. At Google, the reason shows an account hold.
   const isOver = isPresent
     ? event.expirationReason === 'BILLING_ERROR'
     : event.expirationReason !== null && event.refundedAt === null
@@ -28,7 +28,7 @@ export function applySnapshot(purchase: Purchase, event: OrderedEvent): Purchase
   const endedAt = findEnd(event, pastGrace)
   return {
     ...purchaseFromFirstEvent(event),
-    // Google does not name the start of a period that it was not queried about before; the provider may have.
+    // Google does not state the start of a period that it was not queried about before; the provider may have.
     purchasedAt: event.purchasedAt ?? (endsAlike(purchase, event) ? purchase.purchasedAt : null),
     periodType: event.periodType ?? (isSamePeriod ? purchase.periodType : null),
     price: price ?? sameProduct?.price ?? null,
@@ -65,13 +65,13 @@ function endsAlike({ expiresAt }: Purchase, event: OrderedEvent): boolean {
   return Math.abs(event.expiresAt - expiresAt) <= PERIOD_TOLERANCE_MS
 }
 
-/** Whether the transaction of a refunded purchase no longer names the refund. */
+/** Whether the transaction of a refunded purchase no longer shows the refund. */
 function isReversed({ stated, refundedAt }: Purchase, event: OrderedEvent): boolean {
   const isSame = event.transactionId !== null && stated?.transactionId === event.transactionId
   return isSame && refundedAt !== null && event.refundedAt === null
 }
 
-/** When a purchase ended: if at the end of its period, then at the end of its grace period if there was one. */
+/** When a purchase ended. The end of a period includes its grace period, if there was one. */
 function findEnd({ endedAt, expiresAt, orderedAt }: OrderedEvent, graceExpiresAt: number | null) {
   if (endedAt === null || endedAt !== expiresAt || graceExpiresAt === null) return endedAt
   return Math.max(endedAt, Math.min(graceExpiresAt, orderedAt))

@@ -57,7 +57,7 @@ export function isReplaceable({ isTemporary, store, changedAt }: Purchase): bool
   return isTemporary || (store === 'PLAY_STORE' && changedAt !== null)
 }
 
-/** At `from` or later, other than `self`. */
+/** The first purchase at `from` or later, other than `self`. */
 function firstFrom<T extends Purchase>(sorted: T[], from: number, self: T): T | undefined {
   let low = 0
   for (let high = sorted.length; low < high; ) {

@@ -16,7 +16,7 @@ export function hasValidSignature(
   const time = parts.find(([name]) => name === 't')?.[1] ?? ''
   if (!/^\d{1,12}$/.test(time)) return false
   const expected = createHmac('sha256', secret).update(`${time}.`).update(body).digest()
-  // Compare all of them, so that the response time reveals nothing.
+  // Compares all of them, so that the response time reveals nothing.
   const matching = parts.filter(([name, value]) => name === 'v1' && equals(value, expected))
   return matching.length > 0 && Math.abs(now.getTime() / 1000 - Number(time)) <= TOLERANCE_SECONDS
 }

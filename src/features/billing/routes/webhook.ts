@@ -104,8 +104,8 @@ export async function receiveDelivery(
   }
 }
 
-/** Whether an event has a type, an id or a purchase of those that Homeport records itself: grants, links, corrections. */
+/** Whether an event has a type, id or purchase reserved for Homeport's own events: grants, links, corrections. */
 function usesReservedId({ type, id, transactionId, originalTransactionId }: BillingEvent): boolean {
-  const isGranted = [transactionId, originalTransactionId].some((of) => of?.startsWith('grant:'))
+  const isGranted = [transactionId, originalTransactionId].some((key) => key?.startsWith('grant:'))
   return isGranted || /^HOMEPORT_/.test(type) || /^(grant|revoke|claim|homeport):/.test(id)
 }

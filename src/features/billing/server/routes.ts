@@ -47,7 +47,7 @@ export function serverBillingRoutes(deps: ServerBillingDeps) {
           tags,
           operationId: 'readUserSubscription',
           summary: 'Read a user’s subscription',
-          description: 'Returns the same response as the app gets.',
+          description: 'Returns the same response that the app gets.',
         },
       },
     )

@@ -3,7 +3,7 @@ import type { Claims } from './token.ts'
 
 /**
  * `refused_key`: wrong, lacks a permission, or the app was never released. `unknown`: no such transaction in this
- * environment. `page_expired`: read from the first page again. `busy`: too many requests, or a passing fault.
+ * environment. `page_expired`: read from the first page again. `busy`: too many requests, or a temporary fault.
  */
 type Reason =
   | 'unreachable'
@@ -27,7 +27,7 @@ const SENTENCES: Record<Reason, string> = {
 
 const UNKNOWN_CODES = new Set([4040005, 4040010])
 const PAGE_CODES = new Set([4000014, 4000017])
-const PASSING_CODES = new Set([4040002, 4040004, 4040006, 4290000])
+const TEMPORARY_CODES = new Set([4040002, 4040004, 4040006, 4290000])
 
 /** https://developer.apple.com/documentation/appstoreserverapi/error_codes */
 export class AppleApiError extends Error {
@@ -53,12 +53,12 @@ export class AppleApiError extends Error {
 
 function classifyReason(status: number, code: number | null): Reason {
   if (status === 401 || status === 403) return 'refused_key'
-  if (status === 429 || status >= 500 || PASSING_CODES.has(code ?? 0)) return 'busy'
+  if (status === 429 || status >= 500 || TEMPORARY_CODES.has(code ?? 0)) return 'busy'
   if (PAGE_CODES.has(code ?? 0)) return 'page_expired'
   return UNKNOWN_CODES.has(code ?? 0) ? 'unknown' : 'rejected'
 }
 
-/** `Retry-After` is a time in ms, unlike elsewhere. */
+/** Apple's `Retry-After` is a time in ms, unlike the standard. */
 function retryTime(headers: Headers, now: Date): Date | null {
   const ms = Number(headers.get('retry-after') ?? Number.NaN)
   const isSoon = ms > now.getTime() && ms < now.getTime() + 120 * MINUTE_MS

@@ -51,8 +51,8 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
       signal,
     )
     const snapshots = readSnapshots(subscriptions ?? {})
-    // Apple also lists the subscriptions of a customer who has made another purchase with the transaction.
-    if (snapshots.some((one) => isAbout(one, transactionId))) return snapshots
+    // Apple also lists the customer's subscriptions if the transaction is that of another purchase.
+    if (snapshots.some((snapshot) => isAbout(snapshot, transactionId))) return snapshots
     const path = `/inApps/v1/transactions/${id}`
     const found = await callForItsApp(path, { environment }, signal)
     const transaction = found?.['signedTransactionInfo']
@@ -69,7 +69,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
       const found = replies.flatMap((reply) => (reply.status === 'fulfilled' ? reply.value : []))
       // Apple refuses the key in production until the app is released.
       if (failure && found.length === 0) throw failure.reason
-      const own = found.filter((one) => isAbout(one, id))
+      const own = found.filter((delivery) => isAbout(delivery, id))
       return [...new Set(own.flatMap(({ event }) => event.originalTransactionId ?? []))]
     }
     const environment = 'PRODUCTION'
@@ -113,8 +113,8 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
   }
 
   /**
-   * From the first app that knows the transaction in `path`; else null. Throws `refused_key` only if Apple refuses it
-   * for every app, as it does for an app that is not released.
+   * The response for the first app that knows the transaction in `path`; else null. Throws `refused_key` only if Apple
+   * refuses the key for every app, as it does for an app that is not released.
    */
   async function callForItsApp(
     path: string,
@@ -166,7 +166,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
     if (reply === null) throw new AppleApiError('unknown')
   }
 
-  /** Page by page. */
+  /** Yields notifications page by page. */
   async function* readNotifications(
     { bundleId }: AppStoreApp,
     environment: StoredEnvironment,

@@ -3,7 +3,7 @@ import { sha256 } from '../../../lib/crypto/hash.ts'
 import type { DenialReason } from '../../../lib/errors.ts'
 import { createLruMap } from '../../../lib/lru-map.ts'
 
-/** Apple Root CA - G3, to 2039-04-30. SHA-256: 63:34:3A:BF… https://www.apple.com/certificateauthority/ */
+/** Apple Root CA - G3, valid until 2039-04-30. SHA-256: 63:34:3A:BF… https://www.apple.com/certificateauthority/ */
 export const APPLE_ROOT = new X509Certificate(
   Buffer.from(
     'MIICQzCCAcmgAwIBAgIILcX8iNLFS5UwCgYIKoZIzj0EAwMwZzEbMBkGA1UEAwwSQXBwbGUgUm9vdCBDQSAtIEczMSYw' +
@@ -23,7 +23,7 @@ export const APPLE_ROOT = new X509Certificate(
 type SigningKey = { key: KeyObject; validFrom: number; validTo: number }
 type VerifyChain = (x5c: unknown) => SigningKey
 
-/** Apple marks certificates for the App Store by extensions: 1.2.840.113635.100.6.11.1 and .6.2.1 in DER. */
+/** Apple marks certificates for the App Store with extensions: 1.2.840.113635.100.6.11.1 and .6.2.1 in DER. */
 const LEAF_MARKER = '060a2a864886f76364060b01'
 const INTERMEDIATE_MARKER = '060a2a864886f76364060201'
 const MAX_CERTIFICATE_CHARACTERS = 8 * 1024
@@ -31,7 +31,7 @@ const MAX_CERTIFICATE_CHARACTERS = 8 * 1024
 const MAX_CACHED_CHAINS = 16
 
 /**
- * `x5c` headers are base64-encoded DER. The chain must lead to `root`, not to its third certificate. Throws
+ * `x5c` headers are base64-encoded DER. The chain must lead to `root`, not just to its third certificate. Throws
  * `AppleTokenError`.
  */
 export function createChainVerifier(root: X509Certificate): VerifyChain {

@@ -5,7 +5,7 @@ import { appleEvent } from './event.ts'
 import { findSubject, readNotification } from './notification.ts'
 import type { VerifyToken } from './token.ts'
 
-/** With the decoded document as its bytes; null if its id, type or environment is missing. Throws `AppleTokenError`. */
+/** The bytes are the decoded document. Null if its id, type or environment is missing. Throws `AppleTokenError`. */
 export function readAppleDelivery(
   signedPayload: unknown,
   verify: VerifyToken,
@@ -20,7 +20,7 @@ export function readAppleDelivery(
   return { provider: 'app_store', event, bundleId, bytes, signed, hash: contentHash(document) }
 }
 
-/** In hex, without `signedDate`: Apple may sign the same content again. */
+/** In hex. Ignores `signedDate`: Apple may sign the same content again. */
 export function contentHash(document: object): string {
   const text = JSON.stringify(document, (key, value) => (key === 'signedDate' ? undefined : value))
   return sha256(text, 'hex')

@@ -46,7 +46,7 @@ const CONSUMABLE = 'Consumable'
 /** The `status` of a notification about an expired subscription, and about one in its grace period. */
 const EXPIRED_STATUS = 2
 const GRACE_STATUS = 4
-/** The longest grace period, if Apple does not name its end. */
+/** The longest grace period, if Apple does not state its end. */
 const MAX_GRACE_MS = 28 * DAY_MS
 /** Reasons by the `expirationIntent` of the renewal info. */
 const EXPIRATION_REASONS: Record<number, string> = {

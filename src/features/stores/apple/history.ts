@@ -27,15 +27,15 @@ type CatchUp = { read: number; added: number; refused: number }
 
 /** Windows overlap, because Apple lists notifications late. */
 const OVERLAP_MS = 2 * HOUR_MS
-/** How far back Apple's history goes; a day less, for clocks that differ. */
+/** How far back Apple's history goes, less a day in case clocks differ. */
 const REACH_MS: Record<StoredEnvironment, number> = {
   PRODUCTION: 179 * DAY_MS,
   SANDBOX: 29 * DAY_MS,
 }
 const MAX_RESTARTS = 3
 /** Failures that affect every app. */
-const CONCERNS_ALL = new Set<AppleApiError['reason']>(['unreachable', 'busy'])
-/** The history is then read again from the same time, so that nothing is missing once that is corrected. */
+const GENERAL_FAILURES = new Set<AppleApiError['reason']>(['unreachable', 'busy'])
+/** Until this is corrected, each run reads the history from the same time again, so that nothing will be missing. */
 const OTHER_APPLE_ID = 'APP_STORE_APPS has another Apple ID for this app than its notifications'
 
 /** Finds notifications that never arrived or were lost with a backup. */
@@ -44,9 +44,9 @@ export function createAppleHistory(deps: HistoryDeps) {
   return { catchUp }
 
   /**
-   * Reads on from the last complete window, or from `since`; a window is complete once its last page is stored. Throws
-   * `AppleApiError` after all apps, or at once if Apple is not available; `refused_key` only if Apple refuses it for
-   * every app, as it does for an app that is not released.
+   * Continues from the last complete window, or from `since`; a window is complete once its last page is stored. Throws
+   * `AppleApiError` after all apps, or at once if Apple is not available; `refused_key` only if Apple refuses the key
+   * for every app, as it does for an app that is not released.
    */
   async function catchUp(
     environment: StoredEnvironment,
@@ -66,7 +66,7 @@ export function createAppleHistory(deps: HistoryDeps) {
       try {
         foreign = await readWindow(app, environment, { from, until, signal, total, onProgress })
       } catch (error) {
-        if (!(error instanceof AppleApiError) || CONCERNS_ALL.has(error.reason)) throw error
+        if (!(error instanceof AppleApiError) || GENERAL_FAILURES.has(error.reason)) throw error
         if (error.reason === 'refused_key') refused.push(error)
         else failure ??= error
         continue
@@ -107,8 +107,8 @@ export function createAppleHistory(deps: HistoryDeps) {
   }
 
   /**
-   * An expired page token starts the window again: known notifications are not recorded twice. Returns how many name
-   * another app than `APP_STORE_APPS`.
+   * An expired page token starts the window again: known notifications are not recorded twice. Returns how many
+   * notifications name an app that is not in `APP_STORE_APPS`.
    */
   async function readWindow(app: AppStoreApp, environment: StoredEnvironment, window: Window) {
     const { from, until, signal, total, onProgress } = window

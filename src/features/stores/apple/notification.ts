@@ -4,7 +4,7 @@ import type { StoredEnvironment } from '../../billing/environment.ts'
 import { AppleTokenError } from './certificates.ts'
 import type { Claims, VerifyToken } from './token.ts'
 
-/** As the log stores it: decoded, without signatures. Every event is derived from it. */
+/** A notification as the log stores it: decoded, without signatures. Every event is derived from it. */
 export type AppleDocument = {
   notification: Claims
   transaction: Claims | null
@@ -64,7 +64,7 @@ function checkApp(notification: Claims, apps: AppStoreApp[]) {
 }
 
 /**
- * Both must be about one purchase. A transaction names the bundle and the environment, renewal info only the
+ * Both must be about the same purchase. A transaction names the bundle and the environment, renewal info only the
  * environment.
  */
 export function checkContent(

@@ -10,7 +10,7 @@ const SIGNATURE_BYTES = 64
 const TOLERANCE_MS = 60_000
 
 /**
- * A compact JWS with its certificates in `x5c`, which must be valid at the time of the signature, not now: old
+ * Verifies a compact JWS with its certificates in `x5c`, which must be valid at the time of the signature, not now: old
  * notifications are delivered again. https://developer.apple.com/documentation/appstoreserverapi/jwsdecodedheader
  */
 export function createTokenVerifier(root: X509Certificate): VerifyToken {

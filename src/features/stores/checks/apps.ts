@@ -32,7 +32,7 @@ export function createStoreApps({ db, now }: { db: StoresDb; now: () => Date }) 
       .where(eq(storeNotifications.id, id))
     const completeUntil = history?.completeUntil ?? null
     return {
-      // A later time was recorded while the clock was ahead: what is complete is unknown.
+      // A time in the future was recorded while the clock was ahead, so how much is complete is unknown.
       completeUntil: completeUntil !== null && completeUntil <= now() ? completeUntil : null,
       lastNotificationAt: notified?.lastAt ?? null,
     }
@@ -48,7 +48,7 @@ export function createStoreApps({ db, now }: { db: StoresDb; now: () => Date }) 
     })
   }
 
-  /** At most once a minute. */
+  /** Stores the time at most once a minute. */
   async function markNotified(app: StoreApp) {
     const lastAt = now()
     const last = seen.get(toAppId(app)) ?? 0

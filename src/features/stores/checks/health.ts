@@ -32,12 +32,12 @@ export function createStoreHealth(deps: StoreHealthDeps) {
     return computeAges(({ lastNotificationAt }) => lastNotificationAt)
   }
 
-  /** By how many seconds the complete history of each app lags behind. */
+  /** How many seconds each app's complete history lags behind. */
   async function historyLags(): Promise<Record<string, number>> {
     return appStore === null ? {} : computeAges(({ completeUntil }) => completeUntil)
   }
 
-  /** At the last call. Null if there is no key or no production purchase: Apple refuses the keys of unreleased apps. */
+  /** As of the last call. Null if there is no key or no production purchase: Apple refuses the keys of unreleased apps. */
   async function isKeyRefused(): Promise<boolean | null> {
     if (appStore === null || !(await checks.hasProductionChecks())) return null
     return appStore.isKeyRefused()

@@ -19,7 +19,7 @@ import { computeRefresh } from './schedule.ts'
 type OverdueDeps = Pick<Claims, 'findClaimant' | 'findPurchase'> & {
   db: StoresDb
   appStore: AppStore
-  recordStatement: RecordSnapshot
+  recordSnapshot: RecordSnapshot
   now: () => Date
   log: Log
 }
@@ -31,12 +31,12 @@ const { afterMs, untilMs } = REFRESHES.store
 /** Longer than the timeouts of all requests about one purchase. */
 const LEASE_MS = 5 * MINUTE_MS
 const UNREACHABLE_DELAY_MS = 10 * MINUTE_MS
-/** After a problem that concerns them all. */
+/** After a problem that affects all checks. */
 const PAUSE_MS = 5 * MINUTE_MS
 
 /** Queries the store about purchases whose period has ended without news. */
 export function createOverdue(deps: OverdueDeps) {
-  const { db, appStore, recordStatement, findClaimant, findPurchase, now, log } = deps
+  const { db, appStore, recordSnapshot, findClaimant, findPurchase, now, log } = deps
   const { storeChecks } = db.tables
   const { purchaseKey: id, attempts, isTokenUnset } = storeChecks
   let paused = createPause(0, now)
@@ -50,7 +50,7 @@ export function createOverdue(deps: OverdueDeps) {
     findDue,
     load: (tx, which) => tx.select({ id, attempts, isTokenUnset }).from(storeChecks).where(which),
     work: check,
-    // The first check is due at a time of the store's clock.
+    // The due time of a first check comes from the store's clock.
     isRepaired: () => or(gt(attempts, 0), eq(isTokenUnset, true)),
     now,
     log,
@@ -69,7 +69,7 @@ export function createOverdue(deps: OverdueDeps) {
     try {
       if (item.isTokenUnset || (before !== null && isOverdue(before, afterMs, now().getTime())))
         await refresh(item.id, signal)
-      if (item.isTokenUnset) await tellOwner(item.id)
+      if (item.isTokenUnset) await reportOwner(item.id)
     } catch (error) {
       if (!(error instanceof AppleApiError) || signal.aborted) throw error
       log.warn({ err: error }, 'a purchase could not be checked with the App Store')
@@ -88,7 +88,7 @@ export function createOverdue(deps: OverdueDeps) {
 
   async function scheduleNext(item: Check, before: Purchase | null) {
     const purchase = await findPurchase(db.read, item.id)
-    // The checks are counted from the end of the period, and the store may have reported another one.
+    // Checks are counted from the end of the period, and the store may have reported another end.
     const isNews = (purchase && findEnd(purchase)) !== (before && findEnd(before))
     const earlier = isNews ? 0 : item.attempts
     const dueAt = purchase && computeNextCheck(purchase, earlier, now().getTime())
@@ -101,12 +101,12 @@ export function createOverdue(deps: OverdueDeps) {
     const { environment, transactionId } = parsePurchaseKey(purchaseKey)
     const deliveries = await appStore.readPurchases(transactionId, environment, signal)
     await db.write(async (tx) => {
-      for (const delivery of deliveries) await recordStatement(tx, delivery)
+      for (const delivery of deliveries) await recordSnapshot(tx, delivery)
     })
     return deliveries.length > 0
   }
 
-  async function tellOwner(purchaseKey: string) {
+  async function reportOwner(purchaseKey: string) {
     const { environment, transactionId } = parsePurchaseKey(purchaseKey)
     const userId = await findClaimant(purchaseKey)
     // The user may have been deleted in the meantime.
@@ -115,7 +115,7 @@ export function createOverdue(deps: OverdueDeps) {
   }
 }
 
-/** Null if its end is known. */
+/** Null if no further check is needed. */
 function computeNextCheck(purchase: Purchase, attempts: number, now: number): Date | null {
   const end = findEnd(purchase)
   if (end === null) return null

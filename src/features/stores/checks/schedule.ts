@@ -12,10 +12,10 @@ import type { StoresDb } from '../schema.ts'
 
 export type StoreChecks = ReturnType<typeof createStoreChecks>
 
-/** While the store has no news. */
+/** The delays while the store reports no news. */
 const OVERDUE = { delays: [10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS], thenMs: DAY_MS }
 
-/** For a purchase that should change at `expectedAt`; `attempts`: replies since then without news. */
+/** When to query a purchase that should change at `expectedAt`; `attempts`: replies since then without news. */
 export function computeRefresh(expectedAt: number, attempts: number, now: number): number {
   return expectedAt > now ? expectedAt : now + retryDelay(attempts, OVERDUE)
 }
@@ -38,7 +38,7 @@ export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }
   const upsert = prepareUpsert(db, storeChecks)
   return { schedule, scheduleClaimCheck, hasProductionChecks }
 
-  /** For the end of the period that the event describes. */
+  /** Schedules a check for the end of the period that the event describes. */
   async function schedule(tx: Tx, event: BillingEvent) {
     const purchaseKey = findPurchaseKey(event)
     const end = findEnd(event)
@@ -56,7 +56,7 @@ export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }
         and(
           eq(storeChecks.purchaseKey, purchaseKey),
           mayBeEarlier ? undefined : lt(storeChecks.dueAt, dueAt),
-          // A check that tells the store the owner is due now.
+          // A check that tells the store who owns the purchase is due now.
           eq(storeChecks.isTokenUnset, false),
         ),
       )

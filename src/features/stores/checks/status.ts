@@ -107,7 +107,8 @@ export function createStoreStatus(deps: StoreStatusDeps) {
       const result = await store.readTest(app, environment, token)
       if (result === 'SUCCESS') return
       if (result !== null) throw new Error(`Apple could not deliver the notification: ${result}.`)
-      if (now().getTime() > end) throw new Error('Apple has not sent the notification in a minute.')
+      if (now().getTime() > end)
+        throw new Error('Apple did not send the notification within a minute.')
       await Bun.sleep(TEST_POLL_MS)
     }
   }

@@ -3,12 +3,12 @@ export type StoreCheck = { what: string; fault: string | null }
 
 export const NO_URL = 'Set BASE_URL to the public address of this server, beginning with https://.'
 
-/** Where a store sends its notifications; null unless `publicUrl` has https. `path`: with its slash. */
+/** The URL for a store's notifications; null unless `publicUrl` uses https. `path` begins with a slash. */
 export function notificationUrl(publicUrl: string | null, path: string): string | null {
   return publicUrl?.startsWith('https://') ? publicUrl + path : null
 }
 
-/** Null if it throws none. */
+/** The message of the error that `work` throws; null if it throws none. */
 export async function findProblem(work: () => Promise<void>): Promise<string | null> {
   try {
     await work()

@@ -15,7 +15,7 @@ export type SnapshotDocument = {
   /** SHA-256 of the purchase token. */
   tokenHash: string
   askedAt: number
-  /** When the response counts, if the clock was ahead at an earlier one. */
+  /** The time that orders the event, if the clock was ahead at an earlier response. */
   orderedAt?: number
   type: string
   /** The key of the purchase without its environment. */
@@ -25,9 +25,9 @@ export type SnapshotDocument = {
   periodStartedAt: number | null
   /** The end of the current period, without a grace period. */
   periodEndsAt: number | null
-  /** The owner of the purchase that this one replaces, if Google names no user, or one from before a claim. */
+  /** The owner of the purchase that this one replaces, if Google names no user, or a user from before a claim. */
   userId?: string
-  /** The owner of the purchase's main product, if Google names another user and this is another product. */
+  /** The owner of the purchase's main product, if Google names another user and this is not the main product. */
   mainOwner?: string
   /** The product is no longer part of the purchase. */
   isRemoved?: true
@@ -48,7 +48,7 @@ type UnreadableDocument = { unreadable: Json; tokenHash: string; askedAt: number
 
 type PlayDocument = SnapshotDocument | RefundDocument | PushDocument | UnreadableDocument
 
-/** Throws `PlayApiError` for a response that `readAnswer` refuses. */
+/** Throws `PlayApiError` for a response that `parseReply` rejects. */
 export function playEvent(document: PlayDocument): BillingEvent {
   if ('notification' in document) return pushEvent(document)
   if ('voided' in document) return refundEvent(document)
@@ -56,13 +56,13 @@ export function playEvent(document: PlayDocument): BillingEvent {
   return toSnapshotEvent(document)
 }
 
-/** What the purchase is now, whatever was known before. */
+/** Describes the purchase as it is now, whatever was known before. */
 function toSnapshotEvent(document: SnapshotDocument): BillingEvent {
   const { askedAt, type, line, productId, periodEndsAt, userId, isRemoved } = document
   const at = document.orderedAt ?? askedAt
   const answer = parseReply(document.kind, document.reply)
   const named = answer.items.find((one) => one.productId === productId) ?? answer.items[0]
-  // The response describes only the other products.
+  // The response no longer describes a removed product.
   const item = isRemoved ? undefined : named
   const { state, environment } = answer
   const isInGrace = state === 'IN_GRACE_PERIOD'

@@ -88,14 +88,14 @@ export function createPlay(deps: PlayDeps) {
     markNotified,
   }
 
-  /** Whether a push is about one of the apps. One that cannot be read is kept, for operators. */
+  /** Whether a push is about one of the apps. An unreadable push counts too, so that operators can see it. */
   function isOurs({ subscription, packageName }: Push): boolean {
     const { playPushSubscription: expected } = settings
     if (expected !== null && subscription !== expected) return false
     return packageName === null || packages.includes(packageName)
   }
 
-  /** Also records a refund. */
+  /** Queues the purchase, and records a refund. */
   async function apply(tx: Tx, { packageName, changed, voided: order }: Push) {
     if (packageName === null || changed === null) return
     const known = await purchases.find(tx, hashToken(changed.purchaseToken))

@@ -6,7 +6,7 @@ import type { PlayAnswer, PlayItem, PlayState } from './api/answer.ts'
 import type { PlayReply } from './api/play-store.ts'
 import { playEvent, type SnapshotDocument } from './event.ts'
 
-/** After the last response. Times in ms. */
+/** A product as of the last response. Times in ms. */
 export type KnownItem = Pick<PlayItem, 'productId' | 'orderId' | 'nextProductId' | 'quantity'> & {
   line: string
   state: PlayState
@@ -19,7 +19,7 @@ export type KnownItem = Pick<PlayItem, 'productId' | 'orderId' | 'nextProductId'
 type SnapshotInput = PlayReply & {
   answer: PlayAnswer
   askedAt: number
-  /** When the response counts: later than all responses before it. */
+  /** The time that orders the events: later than that of all earlier responses. */
   orderedAt: number
   packageName: string
   tokenHash: string
@@ -34,8 +34,8 @@ const UNPAID: PlayState[] = ['PENDING', 'PENDING_PURCHASE_CANCELED']
 const INTERRUPTED: PlayState[] = ['ON_HOLD', 'PAUSED']
 
 /**
- * One event per product, and what is known then. A product keeps its `line` as long as the purchase exists; one that
- * replaces another takes over its `line`.
+ * Returns one event per product, and what is then known. A product keeps its `line` as long as the purchase exists; a
+ * product that replaces another takes over its `line`.
  */
 export function readSnapshots(input: SnapshotInput): {
   deliveries: Delivery[]
@@ -95,7 +95,7 @@ export function readSnapshots(input: SnapshotInput): {
     return { item, before, after }
   }
 
-  /** Google names only the end of a period. Renewals have an order id such as `GPA.1..0`. */
+  /** Google states only the end of a period. Renewals have an order id such as `GPA.1..0`. */
   function findPeriodStart({ orderId }: PlayItem, before: KnownItem | undefined): number | null {
     if (before === undefined) return orderId?.includes('..') ? null : answer.startedAt
     if (INTERRUPTED.includes(before.state)) return askedAt
@@ -138,7 +138,7 @@ export function readSnapshots(input: SnapshotInput): {
   }
 }
 
-/** The event names only its own user, so that no other user's id outlives that user. */
+/** The event names only its own user: another user's id would remain after that user's deletion. */
 function withoutUsers(reply: Json): Json {
   const { externalAccountIdentifiers: _own, outOfAppPurchaseContext: _former, ...others } = reply
   return others

@@ -60,13 +60,13 @@ export function createPlayStatus({ play, storeApps, publicUrl, now }: PlayStatus
     if (play === null) return [{ what: 'Google Play', fault: NOT_SET_UP }]
     const checks: StoreCheck[] = []
     for (const packageName of play.packages) {
-      const asked = await findProblem(() => probe(packageName))
-      checks.push({ what: `${packageName}: service account`, fault: asked })
-      if (asked !== null) continue
-      const listed = await findProblem(() => play.store.checkRefunds(packageName, now()))
+      const accountFault = await findProblem(() => probe(packageName))
+      checks.push({ what: `${packageName}: service account`, fault: accountFault })
+      if (accountFault !== null) continue
+      const refundFault = await findProblem(() => play.store.checkRefunds(packageName, now()))
       checks.push({
         what: `${packageName}: refunds`,
-        fault: listed === null ? null : NO_FINANCIAL_DATA,
+        fault: refundFault === null ? null : NO_FINANCIAL_DATA,
       })
     }
     const { audience, pushAccount, lastRefusal } = play

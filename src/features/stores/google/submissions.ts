@@ -61,7 +61,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
     const tokenHash = hashToken(purchaseToken)
     const before = await purchases.find(db.read, tokenHash)
     const isMissing = before === null || before.goneAt !== null || before.purchaseToken === ''
-    // Another app, kind or product may be the right one.
+    // The token may still be valid for another app, kind or product.
     const submitted = JSON.stringify([
       tokenHash,
       packageName,
@@ -144,7 +144,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
     }
   }
 
-  /** And no notification has come since. */
+  /** Whether the last response is recent and no notification has arrived since. */
   function isFresh({ items, askedAt, dueAt, goneAt, purchaseToken }: KnownPurchase): boolean {
     const isRecent = askedAt !== null && askedAt.getTime() + FRESH_MS > now().getTime()
     const isDue = dueAt !== null && dueAt <= now()

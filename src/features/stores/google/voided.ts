@@ -23,7 +23,7 @@ type VoidedDeps = {
 
 type VoidedOrder = RefundDocument['voided']
 
-/** Google lists 30 days; a day less, because clocks differ. */
+/** Google lists 30 days; one less, in case clocks differ. */
 const HORIZON_MS = 29 * DAY_MS
 /** A refund may appear late. */
 const OVERLAP_MS = DAY_MS
@@ -66,7 +66,7 @@ export function createVoided(deps: VoidedDeps) {
       }
       count += page.length
     }
-    // The next run lists them again.
+    // Otherwise the next run lists the same refunds again.
     if (isComplete) await storeApps.markComplete(app, until)
     return count
   }

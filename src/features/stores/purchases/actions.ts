@@ -15,7 +15,7 @@ type Needs = {
 
 const PREFERENCES = { decline: 'DECLINE', grant: 'GRANT_FULL', 'grant-prorated': 'GRANT_PRORATED' }
 
-/** `id`: of any of its transactions, or the order number on the receipt. */
+/** `id`: of any of the purchase's transactions, or the order number on the receipt. */
 const Purchase = { id: t.String({ maxLength: 300 }) }
 const reason = t.String({ maxLength: MAX_REASON_LENGTH, field: REASON_FIELD })
 const REASON_OPTION: [string, string] = ['--reason <text>', 'why, for the purchase’s history']
@@ -29,7 +29,7 @@ const RefundAnswer = closedObject({
   ),
   prefer: t.Optional(
     literalUnion(['decline', 'grant', 'grant-prorated'], {
-      description: 'what you prefer: decline, grant or grant-prorated',
+      description: 'the outcome that you prefer: decline, grant or grant-prorated',
     }),
   ),
 })

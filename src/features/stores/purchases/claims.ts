@@ -17,14 +17,14 @@ type ClaimsDeps = {
   eventInbox: Pick<EventInbox, 'recordOwnEvent'>
   checks: Pick<StoreChecks, 'scheduleClaimCheck'>
   findCustomerUser: (from: Reader, customerId: string) => Promise<string | null>
-  /** By e-mail. */
+  /** Sends an e-mail. */
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (from: Reader, userId: string) => Promise<boolean>
   transfer: StoreSettings['purchaseTransfer']
   now: () => Date
 }
 
-/** `canTakeOverAt`: of another user's purchase, ISO 8601; null for never. */
+/** `canTakeOverAt`: from when the user can take it over, ISO 8601; null: never. */
 type ClaimResult =
   | { outcome: 'bound' | 'known' }
   | { outcome: 'refused'; code: 'purchase_of_another'; canTakeOverAt: string | null }
@@ -32,9 +32,9 @@ type ClaimResult =
 type ClaimInput = {
   userId: string
   purchaseKey: string
-  /** Null for none. */
+  /** The user who has it now; null for none. */
   heldBy: string | null
-  /** Even if the purchase belongs to someone else. */
+  /** Whether to take the purchase from another user. */
   takeOver: boolean
 }
 
@@ -44,7 +44,7 @@ type Claim = {
   userId: string | null
   orderedAt: number
   isMove: boolean
-  /** Who has linked the purchase to the user; null if the user has submitted it. */
+  /** The operator's link of the purchase to the user; null if the user submitted it. */
   support: Support | null
 }
 
@@ -53,7 +53,7 @@ type Owner = Omit<Claim, 'eventId'>
 /** A stolen receipt is usually used soon after the purchase. */
 const MIN_AGE_MS = DAY_MS
 const MIN_TIME_BETWEEN_MOVES_MS = 30 * DAY_MS
-/** A purchase that guests pass on settles with nobody. */
+/** Limits how often guests can pass a purchase on. */
 const MAX_MOVES_FROM_GUESTS_PER_DAY = 5
 
 export function createClaims(deps: ClaimsDeps) {
@@ -84,9 +84,9 @@ export function createClaims(deps: ClaimsDeps) {
     const { userId, purchaseKey, heldBy, takeOver } = input
     const owner = await findOwner(tx, purchaseKey)
     if (owner !== null && owner !== userId) {
-      const from = await earliestMove(tx, purchaseKey, owner, userId)
-      const isAsked = takeOver || transfer === 'always'
-      const isAllowed = isAsked && from !== null && from <= now().getTime()
+      const from = await findEarliestMove(tx, purchaseKey, owner, userId)
+      const isRequested = takeOver || transfer === 'always'
+      const isAllowed = isRequested && from !== null && from <= now().getTime()
       if (!isAllowed) {
         const canTakeOverAt =
           from === null ? null : new Date(Math.max(from, now().getTime())).toISOString()
@@ -97,12 +97,12 @@ export function createClaims(deps: ClaimsDeps) {
     return { outcome: heldBy === userId ? 'known' : 'bound' }
   }
 
-  /** Makes a purchase the user's, whatever the transfer policy. */
+  /** Assigns a purchase to the user, whatever the transfer policy. */
   async function linkBySupport(tx: Tx, userId: string, purchaseKey: string, support: Support) {
     await assign(tx, userId, purchaseKey, await findOwner(tx, purchaseKey), support)
   }
 
-  /** Records a claim, and tells a former owner. Does nothing if the user's claim is the latest one. */
+  /** Records a claim, and notifies a former owner. Does nothing if the user's claim is the latest one. */
   async function assign(
     tx: Tx,
     userId: string,
@@ -127,7 +127,7 @@ export function createClaims(deps: ClaimsDeps) {
     if (purchase?.store === 'APP_STORE') await checks.scheduleClaimCheck(tx, purchaseKey, now())
   }
 
-  /** Undoes the latest claim if `assign` made it, and only the event `link` if given. Returns whether there was one. */
+  /** Undoes the latest claim if it is a link by support, and is the event `link` if given. Returns whether it did. */
   async function withdraw(
     tx: Tx,
     purchaseKey: string,
@@ -142,7 +142,7 @@ export function createClaims(deps: ClaimsDeps) {
     return true
   }
 
-  /** The event follows all others of the purchase. */
+  /** Records an event that follows all others of the purchase. */
   async function record(tx: Tx, type: string, purchaseKey: string, fields: object) {
     const { environment, transactionId } = parsePurchaseKey(purchaseKey)
     const at = Math.max(now().getTime(), (await latestEventAt(tx, purchaseKey)) + 1)
@@ -150,8 +150,8 @@ export function createClaims(deps: ClaimsDeps) {
     await eventInbox.recordOwnEvent(tx, type, at, { ...about, ...fields })
   }
 
-  /** In ms; null for never. */
-  async function earliestMove(
+  /** From when the user may take the purchase over, in ms; null: never. */
+  async function findEarliestMove(
     tx: Tx,
     purchaseKey: string,
     owner: string,
@@ -160,29 +160,29 @@ export function createClaims(deps: ClaimsDeps) {
     if (transfer === 'never') return null
     const claims = await listClaims(tx, purchaseKey)
     const moves = claims.filter(({ isMove }) => isMove)
-    const isGuests = await isGuest(tx, owner)
+    const isGuestOwned = await isGuest(tx, owner)
     const oldestCounted = moves[MAX_MOVES_FROM_GUESTS_PER_DAY - 1]
     const fromGuest = oldestCounted === undefined ? 0 : oldestCounted.orderedAt + DAY_MS
-    if (transfer === 'always') return isGuests ? fromGuest : 0
+    if (transfer === 'always') return isGuestOwned ? fromGuest : 0
     const nextMove = moves[0] === undefined ? 0 : moves[0].orderedAt + MIN_TIME_BETWEEN_MOVES_MS
     const since = now().getTime() - MIN_TIME_BETWEEN_MOVES_MS
     const { owners, claimant } = await findOwners(tx, purchaseKey, claims, userId)
     if (mayTakeBack(owners, claimant, since)) return 0
     if (isTakenBack(owners)) return nextMove
     // A guest who has lost the device cannot sign in again.
-    if (isGuests) return fromGuest
+    if (isGuestOwned) return fromGuest
     const startedAt = (await findPurchase(tx, purchaseKey))?.startedAt ?? 0
     return Math.max(startedAt + MIN_AGE_MS, nextMove)
   }
 
   /**
-   * Named by the customer, because a guest may have signed in to an account since. Latest first; the last one may be a
-   * guest who has not submitted the purchase.
+   * Returns customers instead of users, because a guest may have signed in to an account since. Latest first; the last
+   * owner may be a guest who has not submitted the purchase.
    */
   async function findOwners(tx: Tx, purchaseKey: string, claims: Claim[], userId: string) {
     const first = claims.at(-1)
-    const hint = first?.isMove ? await guestBefore(tx, purchaseKey, first.orderedAt) : null
-    const owners: Owner[] = hint === null ? claims : [...claims, hint]
+    const suggested = first?.isMove ? await findGuestBefore(tx, purchaseKey, first.orderedAt) : null
+    const owners: Owner[] = suggested === null ? claims : [...claims, suggested]
     const ids = [userId, ...owners.flatMap((owner) => owner.userId ?? [])]
     const isNamed = inArray(billingAliases.appUserId, ids)
     const rows = await tx.select().from(billingAliases).where(isNamed)
@@ -193,7 +193,7 @@ export function createClaims(deps: ClaimsDeps) {
   }
 
   /** The guest whom the store had named as the owner before a time; null for none. */
-  async function guestBefore(tx: Tx, purchaseKey: string, at: number): Promise<Owner | null> {
+  async function findGuestBefore(tx: Tx, purchaseKey: string, at: number): Promise<Owner | null> {
     const { appUserId, orderedAt } = billingEvents
     const isEarlier = and(eq(billingEvents.purchaseKey, purchaseKey), lt(orderedAt, at))
     const [row] = await tx
@@ -203,8 +203,8 @@ export function createClaims(deps: ClaimsDeps) {
       .orderBy(desc(orderedAt))
       .limit(1)
     const holder = row?.userId ? await findCustomerUser(tx, row.userId) : null
-    const isGuests = holder !== null && (await isGuest(tx, holder))
-    return row && isGuests ? { ...row, isMove: false, support: null } : null
+    const isGuestOwned = holder !== null && (await isGuest(tx, holder))
+    return row && isGuestOwned ? { ...row, isMove: false, support: null } : null
   }
 
   /** Null for none. */
@@ -231,7 +231,7 @@ export function createClaims(deps: ClaimsDeps) {
     return { id: latest.eventId, ...latest.support, at: new Date(latest.orderedAt).toISOString() }
   }
 
-  /** Without withdrawn ones; latest first. */
+  /** The claims that were not withdrawn, latest first. */
   async function listClaims(from: Reader, purchaseKey: string): Promise<Claim[]> {
     const events = await listClaimEvents(from, purchaseKey)
     const withdrawn = new Set(events.map(({ body }) => body['withdrawn_claim']))
@@ -261,8 +261,8 @@ export function createClaims(deps: ClaimsDeps) {
 }
 
 /**
- * The owner before all moves since a time, once, and the one before the last move: otherwise a thief could keep the
- * owner out by moving it twice. What support decided stands. `owners`: latest first.
+ * Allows the owner before all moves since a time, once, and the owner before the last move: otherwise a thief could
+ * keep the owner out by moving the purchase twice. Decisions of support are final. `owners`: latest first.
  */
 function mayTakeBack(owners: Owner[], userId: string, since: number): boolean {
   const decided = owners.findIndex(({ support }) => support !== null)

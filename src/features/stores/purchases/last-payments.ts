@@ -4,7 +4,7 @@ import type { StoresDb } from '../schema.ts'
 
 type Payment = { amount: number; currency: string }
 
-/** What was paid for the latest period of each purchase, by key. It is known once the business figures count it. */
+/** The payment for the latest period of each purchase, by key; known once the business figures have counted it. */
 export async function readLastPayments(db: StoresDb, purchases: { purchaseKey: string }[]) {
   const { purchasePeriods } = db.tables
   const keys = purchases.map(({ purchaseKey }) => purchaseKey)

@@ -61,10 +61,10 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     return search.findOrThrow(id)
   }
 
-  /** Only a purchase at Stripe: at the end of its period, or now. Throws 409 for another. */
+  /** Cancels a purchase at Stripe at the end of its period, or now. Throws 409 for other purchases. */
   async function cancel(id: string, isNow: boolean) {
     const found = await search.findOrThrow(id)
-    // A customer may have earlier ones.
+    // A customer may also have earlier purchases.
     const known = found.find(({ active }) => active) ?? found[0]
     if (known?.store !== 'STRIPE')
       throw new AppError(
@@ -97,7 +97,7 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     })
   }
 
-  /** In both environments: Apple refuses production until the app is released. */
+  /** In both environments, because Apple refuses production until the app is released. */
   async function refreshInBoth(transactionId: string, { refresh }: Overdue) {
     const known = await search.findKnown(transactionId)
     const keys = known.length > 0 ? known.map((one) => one.purchaseKey) : listKeys(transactionId)
@@ -107,7 +107,7 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     if (failure && !isKnown) throw failure.reason
   }
 
-  /** In both environments unless one is named. Throws 404 for an unknown user too, and 409 if it cannot be moved. */
+  /** In both environments unless one is given. Throws 404 also for an unknown user, and 409 if it cannot be moved. */
   async function link(id: string, userId: string, given: Support, environment?: Environment) {
     const support = checkSupport(given)
     const found = await search.findOrThrow(id, environment)
@@ -126,8 +126,8 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
   }
 
   /**
-   * The latest link, or only `link`. Throws 409 if there is none, it is undone, or the user has submitted the purchase
-   * since.
+   * Undoes the latest link, or only `link`. Throws 409 if there is none, it was already undone, or the user has
+   * submitted the purchase since.
    */
   async function unlink(id: string, given: Support, link?: string) {
     const support = checkSupport(given)
@@ -144,13 +144,14 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
         'conflict',
         link === undefined
           ? 'There is no link by support to undo.'
-          : 'Someone has already undone this link, or the purchase has moved since. Reload the page.',
+          : 'This link was already undone, or the purchase has moved since. Reload the page.',
       )
     }
   }
 
   /**
-   * Within 12 hours of Apple's CONSUMPTION_REQUEST. `id`: its transaction, or the purchase. Returns the transactions.
+   * Apple accepts it within 12 hours of its CONSUMPTION_REQUEST. `id`: the transaction of the request, or the purchase.
+   * Returns the transactions.
    */
   async function answerRefund(id: string, consumption: Consumption): Promise<string[]> {
     const store = requireKey(appStore)
@@ -158,7 +159,7 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     for (const { purchaseKey } of await search.findOrThrow(id)) {
       const { environment, transactionId: original } = parsePurchaseKey(purchaseKey)
       const isTransaction = /^\d+$/.test(id) && id !== original
-      const transactionId = isTransaction ? id : await requestedTransaction(original)
+      const transactionId = isTransaction ? id : await findRequestedTransaction(original)
       await store.sendConsumption(transactionId, environment, consumption).catch((error) => {
         throw asReply(error)
       })
@@ -168,7 +169,7 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
   }
 
   /** The transaction of the latest refund request about a purchase, or else its original one. */
-  async function requestedTransaction(original: string): Promise<string> {
+  async function findRequestedTransaction(original: string): Promise<string> {
     const requests = await db.read
       .select({ provider: billingEvents.provider, body: billingEvents.body })
       .from(billingEvents)
@@ -189,7 +190,7 @@ export const NO_PLAY = 'Google Play is not set up.'
 const NO_TOKEN =
   'Homeport has no purchase token for this purchase: the app must submit it, or it has expired at Google.'
 
-/** Says what to do. */
+/** The message of a store's error says what to do. */
 function asReply(error: unknown): unknown {
   return [AppleApiError, PlayApiError, StripeApiError].some((kind) => error instanceof kind)
     ? new AppError('unavailable', (error as Error).message)

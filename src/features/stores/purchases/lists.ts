@@ -15,7 +15,7 @@ type Needs = {
 
 /** Each purchase of a page takes several queries. */
 const PAGE_SIZE = 25
-/** Examined for a page of all active purchases, which takes about 7 ms. */
+/** Rows examined for a page of all active purchases, which takes about 7 ms. */
 const MAX_SCANNED = 1_500
 /** A user has few purchases, so a search has no pages. */
 const MAX_FOUND = 100

@@ -30,7 +30,7 @@ type PurchaseRoutesDeps = {
   signedIn: ReturnType<typeof authenticate>
 }
 
-/** After buying or restoring. */
+/** For apps, after buying or restoring. */
 export function purchaseRoutes(deps: PurchaseRoutesDeps) {
   const { planSchema, submit, subscription, limits, showsSandbox, findIp, signedIn } = deps
   return new Elysia({ name: 'purchases' }).use(signedIn).post(

@@ -67,7 +67,7 @@ type ListOptions = {
   sort?: (typeof PURCHASE_ORDERS)[number] | undefined
   after?: string | undefined
   limit: number
-  /** Rows to examine; the command line waits for more than a page of the console. */
+  /** The most rows to examine: the command line may take longer than a page of the console. */
   maxScanned?: number
   /** Ends the search early, when the caller has given up. */
   signal?: AbortSignal
@@ -88,8 +88,8 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   return { find, findKnown, findOrThrow, listForUser, page }
 
   /**
-   * By a transaction or order id, or a token's SHA-256. Apple also knows later transactions and the receipt's order
-   * number.
+   * Finds purchases by a transaction or order id, or by a token's SHA-256. Apple also knows later transactions and the
+   * receipt's order number.
    */
   async function find(id: string) {
     const known = await findKnown(id)
@@ -105,7 +105,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
 
   async function findOrThrow(id: string, environment?: Environment) {
     const all = await find(id)
-    const found = environment ? all.filter((one) => one.environment === environment) : all
+    const found = environment ? all.filter((purchase) => purchase.environment === environment) : all
     if (found.length === 0) throw new AppError('not_found', `There is no purchase ${id}.`)
     return found
   }
@@ -142,7 +142,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return Promise.all(rows.map(toFoundPurchase))
   }
 
-  /** Those that match a filter of the store are found among its purchases. */
+  /** The filters `unacknowledged` and `gone` are applied to Google's purchases. */
   async function page({ filter = null, ...options }: ListOptions) {
     if (filter === 'unacknowledged' || filter === 'gone') {
       const { lines, next } = (await play?.purchases.page(filter, options)) ?? NO_LINES
@@ -263,12 +263,12 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       isOwnerDeleted: isPseudonym(row.customerId),
       isClaimed: userId !== null && (await isClaimedByOwner(row)),
       state,
-      atGoogle: purchase.store === 'PLAY_STORE' ? await atGoogle(transactionId) : null,
+      atGoogle: purchase.store === 'PLAY_STORE' ? await findAtGoogle(transactionId) : null,
     }
   }
 
-  /** Null if its purchase token is missing. */
-  async function atGoogle(line: string) {
+  /** Null if Homeport has no purchase token for it. */
+  async function findAtGoogle(line: string) {
     const known = await play?.purchases.findByLine(line)
     if (!known) return null
     const { tokenHash, packageName, askedAt, dueAt, unacknowledgedSince, goneAt } = known

@@ -9,7 +9,7 @@ type StoreSnapshotsDeps = { db: StoresDb; eventInbox: Pick<EventInbox, 'recordOn
 
 export type StoreSnapshots = ReturnType<typeof createStoreSnapshots>
 
-/** The stores' responses to our queries. */
+/** Records the stores' responses to queries. */
 export function createStoreSnapshots({ db, eventInbox }: StoreSnapshotsDeps) {
   const { billingEvents } = db.tables
   const { bodyHash, orderedAt } = billingEvents
@@ -28,13 +28,13 @@ export function createStoreSnapshots({ db, eventInbox }: StoreSnapshotsDeps) {
   )
   return { record, latestAt }
 
-  /** Skipped if the store's latest event about the purchase said the same. */
+  /** Skips a snapshot with the same content as the store's latest event about the purchase. */
   async function record(tx: Tx, delivery: Delivery) {
     const latest = await find(tx, delivery.provider, findPurchaseKey(delivery.event) ?? '')
     if (latest?.bodyHash !== delivery.hash) await eventInbox.recordOnce(tx, delivery)
   }
 
-  /** In ms; 0 for none. */
+  /** The time of the store's latest event, in ms; 0 for none. */
   async function latestAt(tx: Tx, provider: Provider, purchaseKey: string): Promise<number> {
     return (await find(tx, provider, purchaseKey))?.orderedAt ?? 0
   }

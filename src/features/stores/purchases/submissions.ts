@@ -28,7 +28,7 @@ type SubmissionsDeps = {
   /** Null if Stripe is not set up. */
   submitSession: SubmitSession | null
   claims: Claims
-  recordStatement: RecordSnapshot
+  recordSnapshot: RecordSnapshot
   ignoresSandbox: boolean
   limits: Limits
   log: Log
@@ -39,7 +39,7 @@ type Submission = AppStoreSubmission | PlaySubmission | StripeSubmission
 
 /** Limits unconfirmed purchases per network, because all users share Google's quota. */
 const UNCONFIRMED_LIMIT: WindowRule = { name: 'unconfirmed-purchases', max: 200, seconds: 60 * 60 }
-/** Anyone may repeat them, with accounts that cost nothing. */
+/** Refusals that anyone can repeat at will, with free accounts. */
 const UNCONFIRMED: Refusal[] = ['purchase_gone', 'purchase_of_another']
 /** How long a user waits for the stores, at most. */
 const API_TIMEOUT_MS = 5_000
@@ -47,11 +47,11 @@ const API_TIMEOUT_MS = 5_000
 export type Submit = ReturnType<typeof createSubmissions>
 
 export function createSubmissions(deps: SubmissionsDeps) {
-  const { db, apps, verify, appStore, claims, recordStatement, ignoresSandbox, log } = deps
+  const { db, apps, verify, appStore, claims, recordSnapshot, ignoresSandbox, log } = deps
   const { submitPlayPurchase, submitSession, limits } = deps
   return submit
 
-  /** In order, with a result for each. `ip`: of the submission. Throws `rate_limited`. */
+  /** Submits purchases in order, with a result for each. `ip`: of the request. Throws `rate_limited`. */
   async function submit(
     { userId, ip }: { userId: string; ip: string },
     submissions: Submission[],
@@ -91,7 +91,7 @@ export function createSubmissions(deps: SubmissionsDeps) {
         return { ...refusal('sandbox_ignored'), ...described }
       }
       if (delivery.event.problem !== null) {
-        await db.write((tx) => recordStatement(tx, delivery))
+        await db.write((tx) => recordSnapshot(tx, delivery))
         return { ...refusal('purchase_invalid'), ...described }
       }
       const purchaseKey = findPurchaseKey(delivery.event) ?? ''
@@ -101,7 +101,7 @@ export function createSubmissions(deps: SubmissionsDeps) {
         ? []
         : [delivery, ...(await queryApple(delivery, deadline))]
       const result = await db.write(async (tx) => {
-        for (const one of snapshots) await recordStatement(tx, one)
+        for (const snapshot of snapshots) await recordSnapshot(tx, snapshot)
         return claims.claim(tx, { userId, purchaseKey, heldBy, takeOver })
       })
       return { ...result, ...described }
@@ -118,7 +118,7 @@ export function createSubmissions(deps: SubmissionsDeps) {
     }
   }
 
-  /** What Apple says now: the app's transaction may be older than a refund. */
+  /** Queries Apple too, because the app's transaction may be older than a refund. */
   async function queryApple({ event }: Delivery, deadline: AbortSignal): Promise<Delivery[]> {
     const { originalTransactionId, environment } = event
     if (appStore === null || originalTransactionId === null) return []
@@ -139,14 +139,14 @@ function isConfirmed(result: SubmissionResult): boolean {
   return !isUnknown && !isChecking
 }
 
-/** Whether the store has already said what a transaction says. */
+/** Whether the store has already stated what a transaction states. */
 function isAlreadyKnown(known: Purchase | null, { event }: Delivery): boolean {
   return (
     known?.stated?.transactionId === event.transactionId &&
     known.expiresAt === event.expiresAt &&
     // Family Sharing may have ended without a refund.
     (known.endedAt !== null || event.endedAt === null) &&
-    // A transaction that was signed after a refund, and does not name it, is no longer refunded.
+    // A transaction signed after a refund that does not mention the refund is no longer refunded.
     (known.refundedAt === null
       ? event.refundedAt === null
       : event.refundedAt !== null || (event.at ?? 0) <= known.refundedAt)

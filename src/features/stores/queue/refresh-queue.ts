@@ -17,7 +17,7 @@ type RefreshQueueDeps<Table extends QueueTable, Item extends { id: string }> = P
   store: string
   requestsPerSecond: number
   findDue: (isDue: SQL, limit: number, exceptKeys: string[]) => PromiseLike<{ id: string }[]>
-  /** What the store refuses together: an app, or an environment. */
+  /** What the store refuses as a whole: an app, or an environment. */
   toKey: (item: Item) => string
   /** Whether the store limits the requests of each key, and not all of them together. */
   limitsByKey?: boolean
@@ -30,14 +30,14 @@ type RefreshQueueDeps<Table extends QueueTable, Item extends { id: string }> = P
 const LEASE_MS = MINUTE_MS
 const REFUSED_PAUSE_MS = 10 * MINUTE_MS
 const LIMITED_PAUSE_MS = MINUTE_MS
-/** The pauses of the whole queue, unless the store says how long. */
+/** The pauses of the whole queue, unless the store states their length. */
 const PAUSES = {
   delays: [1, 2, 4, 8].map((minutes) => minutes * MINUTE_MS),
   thenMs: 10 * MINUTE_MS,
 }
 const GENERAL = ['limited', 'busy', 'unreachable']
 
-/** Instances may work at once: each item is leased. */
+/** Several instances may work at the same time, because each item is leased. */
 export function createRefreshQueue<Table extends QueueTable, Item extends { id: string }>(
   deps: RefreshQueueDeps<Table, Item>,
 ) {
@@ -55,20 +55,20 @@ export function createRefreshQueue<Table extends QueueTable, Item extends { id: 
     findDue,
     work: refreshInQueue,
   })
-  // What is aborted is queried again after the next start.
+  // Aborted items are queried again after the next start.
   return { ...queue, leaseOne, stop: () => queue.stop(0) }
 
-  /** For `run`, whether it is due or not; null while it is being queried. */
+  /** Leases an item for `run`, due or not; null while it is being queried. */
   async function leaseOne(id: string) {
     const [leased] = await db.write((tx) => queue.lease(tx, [id]))
     return leased ?? null
   }
 
-  /** No more than the store may be queried for in a second. */
+  /** Finds no more items than the store may be queried about in a second. */
   async function findDue(isDue: SQL, { slots, signal }: Capacity) {
     await waitForRate(signal)
     if (signal.aborted || paused.isInForce()) return []
-    const except = [...refused].flatMap(([key, one]) => (one.isInForce() ? [key] : []))
+    const except = [...refused].flatMap(([key, keyPause]) => (keyPause.isInForce() ? [key] : []))
     const limit = Math.min(slots, requestsPerSecond - second.asked)
     const found = await find(isDue, limit, except)
     second.asked += found.length
@@ -95,12 +95,12 @@ export function createRefreshQueue<Table extends QueueTable, Item extends { id: 
     }
   }
 
-  /** A problem of all items, or of all with a key, pauses them. */
+  /** Pauses all items, or those with the same key, if they have the problem in common. */
   function pauseAfter(error: StoreError, item: Item) {
     const key = toKey(item)
     const isRefused = error.reason === 'refused_key'
     if (isRefused || (limitsByKey && error.reason === 'limited')) {
-      if (!refused.has(key)) log.error({ err: error, key }, `${store} refuses to be queried`)
+      if (!refused.has(key)) log.error({ err: error, key }, `${store} refuses requests`)
       const ms = isRefused ? REFUSED_PAUSE_MS : (error.retryAfterMs ?? LIMITED_PAUSE_MS)
       refused.set(key, createPause(ms, now))
       return

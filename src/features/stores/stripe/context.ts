@@ -24,7 +24,7 @@ export type SoldPlan = {
   currency: string
 }
 
-/** What all parts of the store share. */
+/** What all parts of the Stripe integration share. */
 export type StripeContext = {
   db: StoresDb
   api: StripeApi

@@ -61,10 +61,10 @@ export const CheckoutReply = closedObject(
       description: 'the id of the checkout session',
       examples: ['cs_test_a1b2c3'],
     }),
-    expiresAt: time('until when the page can be used'),
+    expiresAt: time('when the page expires'),
     trialDays: integer({ description: 'the length of the free trial; 0 for none', examples: [7] }),
     overlapUntil: nullable(
-      time('until when the user has access from elsewhere, which does not renew; null for none'),
+      time('when access from elsewhere that does not renew ends; null for none'),
     ),
   },
   'Checkout',
@@ -100,7 +100,7 @@ export const PortalReply = closedObject(
 export const StripeEvent = t.Object(
   {
     id: t.String({ description: 'the id of the event', examples: ['evt_1'] }),
-    type: t.String({ description: 'what has happened', examples: ['invoice.paid'] }),
+    type: t.String({ description: 'the type of the event', examples: ['invoice.paid'] }),
   },
   { additionalProperties: true, title: 'StripeEvent', description: 'an event of Stripe' },
 )

@@ -3,7 +3,7 @@ import { readPurchase } from '../../billing/projection/fold-state.ts'
 import type { StripeContext } from './context.ts'
 import { toPurchaseKey } from './events/snapshot.ts'
 
-/** What only an operator can mend: users in production who pay for nothing. */
+/** Finds problems that only an operator can fix: users in production who pay for nothing. */
 export function createPaymentProblems({ db }: Pick<StripeContext, 'db'>) {
   const { stripeObjects, stripeCustomers, subscriptions } = db.tables
   const isProduction = eq(stripeObjects.environment, 'PRODUCTION')
@@ -40,7 +40,7 @@ export function createPaymentProblems({ db }: Pick<StripeContext, 'db'>) {
     return new Set(doubled.map((same) => same?.[0]?.[0])).size
   }
 
-  /** Subscriptions whose period was paid back, and that will charge the user again. */
+  /** Subscriptions whose period was refunded, but that will charge the user again. */
   async function countRefunded(): Promise<number> {
     const charges = await db.read
       .select({ items: stripeObjects.items })

@@ -9,7 +9,7 @@ import type { StripeQueue } from './refresh/queue.ts'
 
 const REFRESH_TIMEOUT_MS = 20_000
 
-/** For operators. */
+/** Finds, refreshes and cancels purchases for operators. */
 export function createStripePurchases({
   db,
   api,
@@ -19,7 +19,7 @@ export function createStripePurchases({
   const { stripeObjects, billingEvents } = db.tables
   return { findPurchases, refreshPurchase, cancelPurchase }
 
-  /** The ids of its items, by a subscription, a customer or a charge. */
+  /** The ids of the items of a subscription, a customer or a charge. */
   async function findPurchases(id: string): Promise<string[]> {
     if (!isObjectId(id)) return []
     const which = id.startsWith('cus_') ? eq(stripeObjects.customer, id) : eq(stripeObjects.id, id)
@@ -27,13 +27,13 @@ export function createStripePurchases({
     return found.flatMap(({ items }) => items.map((item) => item.id))
   }
 
-  /** By the id of an item. Throws `StripeApiError`. */
+  /** Refreshes the subscription of an item. Throws `StripeApiError`. */
   async function refreshPurchase(itemId: string) {
     const { id } = await findSubscription(itemId)
     await queue.refreshNow(id, AbortSignal.timeout(REFRESH_TIMEOUT_MS))
   }
 
-  /** By the id of an item: at the end of the period, or now. Throws `StripeApiError`. */
+  /** Cancels the subscription of an item at the end of its period, or now. Throws `StripeApiError`. */
   async function cancelPurchase(itemId: string, isNow: boolean) {
     const { id, environment } = await findSubscription(itemId)
     await api.call(environment, `subscriptions/${id}`, {
@@ -43,7 +43,7 @@ export function createStripePurchases({
     await refreshPurchase(itemId)
   }
 
-  /** Throws 404 for one that is known from the billing provider only. */
+  /** Throws 404 for a subscription that only the billing provider has reported. */
   async function findSubscription(itemId: string): Promise<StripeObject> {
     const [latest] = await db.read
       .select({ body: billingEvents.body })

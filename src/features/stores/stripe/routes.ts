@@ -87,7 +87,7 @@ export function stripeRoutes(deps: StripeRoutesDeps) {
     )
     await markNotified(environment)
     if (target !== null && type === 'checkout.session.completed')
-      // What cannot be read in time is read by the queue.
+      // The queue reads whatever cannot be read in time.
       await queue.refreshNow(target.id, AbortSignal.timeout(CHECKOUT_TIMEOUT_MS)).catch(() => {})
     const isQueued = reply.code === 'ignored' && target !== null
     return isQueued ? message('The event is recorded.', 'ok') : reply

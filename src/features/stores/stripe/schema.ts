@@ -14,7 +14,7 @@ export function stripeTables(columns: Columns) {
       userId: text().notNull(),
       /** Whether the user's checkouts use it: one per user and environment. */
       isCurrent: bool().notNull(),
-      /** SHA-256 of the e-mail address that Stripe was told; null for none. */
+      /** SHA-256 of the e-mail address that was sent to Stripe; null for none. */
       emailHash: text(),
     },
     (t) => [index('stripe_customers_user').on(t.userId)],
@@ -26,11 +26,11 @@ export function stripeTables(columns: Columns) {
     {
       userId: text().notNull(),
       environment: text().notNull(),
-      /** Identifies the attempt at Stripe, which answers a repetition alike. */
+      /** Identifies the attempt at Stripe, which gives a repetition the same response. */
       attempt: text().notNull(),
-      /** What the app has asked for: only the same request gets the same page again. */
+      /** The app's request: only the same request gets the same page again. */
       request: text().notNull(),
-      /** What Stripe is asked for. */
+      /** The parameters of the request to Stripe. */
       params: json<Record<string, unknown>>().notNull(),
       createdAt: ms().notNull(),
       /** Null until Stripe has responded. */
@@ -39,11 +39,11 @@ export function stripeTables(columns: Columns) {
     (t) => [primaryKey({ columns: [t.userId, t.environment] })],
   )
 
-  /** What to query Stripe about, or to do there, and when. */
+  /** What to query or do at Stripe, and when. */
   const stripeObjects = table(
     'stripe_objects',
     {
-      /** Of a subscription, a charge or another object: the prefix says which. */
+      /** Of a subscription, a charge or another object: the prefix shows which. */
       id: text().primaryKey(),
       environment: text().notNull(),
       /** `read`, or what to do with a customer or a checkout of a deleted user. */
@@ -57,11 +57,11 @@ export function stripeTables(columns: Columns) {
       isPaidBack: bool().notNull(),
       /** When to query Stripe; null: not again. */
       dueAt: ms(),
-      /** Changes with each event: one that arrives during a request causes another request. */
+      /** Changes with each event: an event during a request causes another request. */
       mark: text().notNull(),
       /** Until then, one instance is querying Stripe. */
       leasedUntil: ms().notNull(),
-      /** Attempts that got no response, or not yet the change that was due. */
+      /** Attempts that got no response, or a response without the change that was due. */
       attempts: int().notNull(),
       askedAt: ms(),
     },

@@ -14,9 +14,9 @@ import { STRIPE_PATH } from './model.ts'
 export type StripeStatus = ReturnType<typeof createStripeStatus>
 
 const NO_SECRET =
-  'Set STRIPE_WEBHOOK_SECRET to the signing secret of the webhook. Without it, a purchase may take an hour to be seen.'
+  'Set STRIPE_WEBHOOK_SECRET to the signing secret of the webhook. Without it, a purchase may take an hour to appear.'
 
-/** What `stores check` tries: reading needs the same permissions as the work. */
+/** The permissions that `stores check` tries: reading needs the same ones as normal operation. */
 const PERMISSIONS = {
   customers: 'Customers',
   subscriptions: 'Subscriptions',
@@ -110,7 +110,7 @@ export function createStripeStatus(
     })
   }
 
-  /** For how many seconds events may be missing, in production; null before the first run. */
+  /** Over how many seconds events may be missing, in production; null before the first run. */
   async function readLag(): Promise<number | null> {
     if (!api.hasKey('PRODUCTION')) return null
     const { completeUntil } = await storeApps.read(stripeApp('PRODUCTION'))

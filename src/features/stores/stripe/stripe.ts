@@ -56,7 +56,7 @@ export function createStripe(deps: StripeDeps) {
     ...createStripePurchases({ ...context, queue }),
   }
 
-  /** In the transaction that stores an event. */
+  /** Runs in the transaction that stores an event. */
   async function apply(tx: Tx, environment: StoredEnvironment, target: Target | null) {
     if (target !== null) await objects.enqueue(tx, environment, target)
   }

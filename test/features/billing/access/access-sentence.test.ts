@@ -103,7 +103,7 @@ const STORIES: Record<string, Story> = {
     'other from the App Store. Renews on 31 October 2026, 00:00 UTC. No plan on sale includes this product, so it unlocks nothing.',
     [initial({ product_id: 'other', entitlement_ids: null })],
   ],
-  'coins were bought besides a subscription that has ended': [
+  'coins were bought in addition to a subscription that has ended': [
     31,
     `${PRO} Paid until 31 October 2026, 00:00 UTC; no renewal received.`,
     [initial(), coins(5)],

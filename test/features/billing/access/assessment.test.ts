@@ -5,13 +5,13 @@ import { EMPTY_PURCHASE } from '../../../../src/features/billing/purchases/purch
 const START = Date.parse('2026-01-31T10:00:00Z')
 const SETTINGS = { graceMs: 0, sandboxTesters: new Set<string>() }
 
-test('a month that is paid once on 31 January ends on the last day of February', () => {
-  const [assessed] = assess([prepaid('month')], { plans: [findPlanCode('month')] })
+test('a prepaid month that begins on 31 January ends on the last day of February', () => {
+  const [assessed] = assess([prepaid('month')], { plans: [createPlan('month')] })
   expect(new Date(assessed?.expiresAt ?? 0).toISOString()).toBe('2026-02-28T10:00:00.000Z')
 })
 
 test('a prepaid purchase of a plan whose duration cannot be read ends at its start, or at its known end', () => {
-  const plans = [findPlanCode('month', { duration: 'bananas' })]
+  const plans = [createPlan('month', { duration: 'bananas' })]
   const unknownStart = { ...prepaid('month'), purchasedAt: null, startedAt: START }
   const known = { ...prepaid('month'), expiresAt: START + 1 }
   for (const [purchase, end] of [
@@ -31,8 +31,8 @@ test.each([
   ['dollars', 'yen'],
 ])('prices in different currencies are converted (%s bought first)', (first) => {
   const plans = [
-    findPlanCode('yen', { price: 1000, currency: 'jpy' }),
-    findPlanCode('dollars', { price: 20, currency: 'usd' }),
+    createPlan('yen', { price: 1000, currency: 'jpy' }),
+    createPlan('dollars', { price: 20, currency: 'usd' }),
   ]
   const later = (code: string) => ({ ...prepaid(code), startedAt: code === first ? 1 : 2 })
   const purchases = [later('yen'), later('dollars')]
@@ -49,8 +49,8 @@ test.each([
 
 test('granted access does not replace a plan whose price is a smaller number in another currency', () => {
   const plans = [
-    findPlanCode('yen', { price: 1000, currency: 'jpy' }),
-    findPlanCode('dollars', { price: 20, currency: 'usd' }),
+    createPlan('yen', { price: 1000, currency: 'jpy' }),
+    createPlan('dollars', { price: 20, currency: 'usd' }),
   ]
   const grant = { by: 'ann', reason: 'staff', at: START }
   const granted = {
@@ -66,7 +66,7 @@ test('granted access does not replace a plan whose price is a smaller number in 
 
 function assess(
   purchases: (typeof EMPTY_PURCHASE)[],
-  catalogue: { plans: ReturnType<typeof findPlanCode>[]; rates?: Record<string, number> },
+  catalogue: { plans: ReturnType<typeof createPlan>[]; rates?: Record<string, number> },
 ) {
   return assessWithPlans(purchases, { archived: [], ...catalogue }, START, SETTINGS)
 }
@@ -76,7 +76,7 @@ function prepaid(productId: string) {
   return { ...EMPTY_PURCHASE, productId, periodType: 'PREPAID', purchasedAt: START, stated }
 }
 
-function findPlanCode(
+function createPlan(
   code: string,
   fields: { price?: number; currency?: string; duration?: string } = {},
 ) {

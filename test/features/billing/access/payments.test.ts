@@ -4,7 +4,7 @@ import { ANN, cancellation, initial, renewal } from '../../../support/flows/even
 import { signInOperator } from '../../../support/operator.ts'
 import { playEvents } from '../../../support/play-events.ts'
 
-test('names each payment once, in the currency paid, and what they come to', async () => {
+test('lists each payment once, in the currency paid, and their total', async () => {
   await using app = await createTestApp()
   const paid = (amount: number) => ({
     price: amount * 1.1,

@@ -5,7 +5,7 @@ import { deliver, ms, purchase } from '../../../support/billing.ts'
 
 const PATH = '/api/user/subscription/v1'
 
-test('a proof is signed with the key that the server publishes, and names what is active until when', async () => {
+test('a proof is signed with the published key, and states the active entitlements, the plan and their ends', async () => {
   await using app = await createTestApp()
   app.clock.advance(ms(1) - app.clock.now.getTime())
   const { accessToken, user } = await app.register()

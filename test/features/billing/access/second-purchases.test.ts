@@ -28,7 +28,7 @@ test.each([
   expect(await use(1)).toMatchObject({ allowed: true, used: 61, limit: 100, resetsAt })
 })
 
-test('a purchase without a plan does not move the month of a free user', async () => {
+test('a purchase without a plan does not move the usage month of a free user', async () => {
   await using app = await createTestApp()
   const { use, buy } = await setUp(app, { isFree: true })
   const { resetsAt } = await use(2)
@@ -55,7 +55,7 @@ test('coins do not replace a granted plan that costs nothing', async () => {
   expect((await read()).plan.code).toBe('vip')
 })
 
-test('an entitlement shows the purchase that renews, not the granted access beside it', async () => {
+test('an entitlement shows the purchase that renews, not the granted access alongside it', async () => {
   await using app = await createTestApp()
   const { userId, read } = await setUp(app)
   const grant = { entitlementId: 'pro', until: iso(300), by: 'ann', reason: 'thanks' }
@@ -63,7 +63,7 @@ test('an entitlement shows the purchase that renews, not the granted access besi
   expect((await read()).entitlements).toMatchObject([{ id: 'pro', store: 'APP_STORE' }])
 })
 
-test('existing subscribers keep an archived plan, unless a plan on sale has the product', async () => {
+test('existing subscribers keep an archived plan, unless a plan on sale includes the product', async () => {
   await using app = await createTestApp()
   const { read, use } = await setUp(app)
   app.clock.advance(1000)
@@ -78,7 +78,7 @@ test('existing subscribers keep an archived plan, unless a plan on sale has the 
   expect((await use(1)).limit).toBe(7)
 })
 
-test('of plans in different currencies, the one that costs more counts', async () => {
+test('the more expensive of two plans in different currencies counts', async () => {
   await using app = await createTestApp()
   const { read, buy } = await setUp(app)
   const yen = { code: 'yen', paymentProductId: 'yen', price: 1000, currency: 'jpy' }

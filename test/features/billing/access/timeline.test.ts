@@ -177,7 +177,7 @@ test('shows a transfer in the timelines of both users', async () => {
   expect((await read(app, 'another user')).transfers).toEqual([])
 })
 
-test('shows a failed event with its error, and names it beside the access', async () => {
+test('shows a failed event with its error, and mentions it where access is explained', async () => {
   await using app = await createTestApp()
   await playEvents(app, [initial({ id: 'bought' })], 1)
   const { billingEvents } = app.services.db.tables

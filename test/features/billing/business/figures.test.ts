@@ -87,7 +87,7 @@ describe('currencies', () => {
     expect(inEuros.months.at(-1)).toMatchObject({ paid: 17_000, recurring: 17_000 })
   })
 
-  test('payments from before the first rates use those', async () => {
+  test('payments from before the first rates use the first rates', async () => {
     await using app = await createFiguresApp()
     await app.services.db.write(async (tx) => {
       const { rateFeeds, rates, rateSets } = app.services.db.tables
@@ -102,7 +102,7 @@ describe('currencies', () => {
   })
 })
 
-test('cohorts show how many subscriptions were paid for each later month', async () => {
+test('cohorts show how many subscriptions were still paid for in each later month', async () => {
   await using app = await createFiguresApp()
   const other = { original_transaction_id: '2', transaction_id: '2' }
   const events = [
@@ -120,7 +120,7 @@ test('cohorts show how many subscriptions were paid for each later month', async
   expect(await retained(158)).toEqual([2, 1, 1, 0])
 })
 
-test('compares an incomplete month with the same days of the month before', async () => {
+test('compares an incomplete month with the same days of the previous month', async () => {
   await using app = await createFiguresApp()
   const events = [
     purchase('ann', { expiration_day: 300 }),

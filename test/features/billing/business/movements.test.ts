@@ -42,7 +42,7 @@ describe('movements', () => {
       { active: 0, churned: 1 },
     ],
     [
-      'a grace period keeps it active, and a payment in time saves it',
+      'a grace period keeps a subscription active, and a payment within it saves the subscription',
       [
         purchase('ann'),
         lifecycle('ann', 'BILLING_ISSUE', 30, {
@@ -56,13 +56,13 @@ describe('movements', () => {
       { active: 1, churned: 0, recovered: 0, saved: 1 },
     ],
     [
-      'a payment after the end recovers it',
+      'a payment after the end recovers a subscription',
       [purchase('ann', { expiration_day: 31 }), expiration(31), renewal(45, 75)],
       50,
       { active: 1, churned: 1, recovered: 1, new: 0 },
     ],
     [
-      'a trial is not active until it is paid',
+      'a trial is not active until it is paid for',
       [purchase('ann', { period_type: 'TRIAL', expiration_day: 7, price: 0 })],
       3,
       { active: 0, new: 0, trials: 1, trialStarts: 1, converted: 0 },
@@ -77,13 +77,13 @@ describe('movements', () => {
       { active: 1, new: 1, trials: 0, converted: 1 },
     ],
     [
-      'a refund ends it on the day of the refund',
+      'a refund ends a subscription on the day of the refund',
       [purchase('ann'), lifecycle('ann', 'REFUND', 10, { purchased_day: 0 })],
       11,
       { active: 0, churned: 1, paid: 9990, refunded: 9990 },
     ],
     [
-      'a reversed refund counts no longer',
+      'a reversed refund no longer counts',
       [
         purchase('ann'),
         lifecycle('ann', 'REFUND', 10, { purchased_day: 0 }),
@@ -93,19 +93,19 @@ describe('movements', () => {
       { active: 1, churned: 0, refunded: 0 },
     ],
     [
-      'a refund of an earlier period is paid back, and the subscription stays active',
+      'a refund of an earlier period reduces the revenue, and the subscription stays active',
       [purchase('ann'), renewal(30, 61), lifecycle('ann', 'REFUND', 35, { purchased_day: 0 })],
       36,
       { active: 1, churned: 0, paid: 0, refunded: 9990 },
     ],
     [
-      'a one-time purchase is revenue but no subscription',
+      'a one-time purchase is revenue but not a subscription',
       [purchase('ann', { type: 'NON_RENEWING_PURCHASE', expiration_day: null })],
       5,
       { active: 0, new: 0, paid: 9990 },
     ],
     [
-      'granted access is neither',
+      'granted access is neither revenue nor a subscription',
       [purchase('ann', { store: 'PROMOTIONAL', period_type: 'PROMOTIONAL', price: 0 })],
       5,
       { active: 0, new: 0, unpriced: 0 },
@@ -117,13 +117,13 @@ describe('movements', () => {
       { active: 1, unpriced: 1, paid: 0 },
     ],
     [
-      'a yearly price recurs with one twelfth per month',
+      'a yearly price counts as one twelfth per month',
       [purchase('ann', { price: 120, expiration_day: 365 })],
       5,
       { paid: 120_000, recurring: 10_000 },
     ],
     [
-      'a late payment recurs with its usual price, though its period is shorter',
+      'a late payment counts as the usual amount per month, although its period is shorter',
       [
         purchase('ann'),
         lifecycle('ann', 'BILLING_ISSUE', 30, {
@@ -137,13 +137,13 @@ describe('movements', () => {
       { active: 1, recurring: 9990 },
     ],
     [
-      'an extension does not lower what recurs',
+      'an extension does not lower the amount per month',
       [purchase('ann'), lifecycle('ann', 'SUBSCRIPTION_EXTENDED', 10, { expiration_day: 120 })],
       45,
       { active: 1, recurring: 9990 },
     ],
     [
-      'a family member has not paid',
+      'a purchase shared by a family member does not count',
       [purchase('ann', { is_family_share: true })],
       5,
       { active: 0, new: 0, paid: 0, recurring: 0 },
@@ -176,14 +176,14 @@ describe('a product change on Google Play', () => {
     expect(await activeIn(app, [changed('ann')])).toBe(1)
   })
 
-  test('ends it even when the two ids turn out to be one customer', async () => {
+  test('ends the old subscription even when the two ids turn out to be one customer', async () => {
     await using app = await createFiguresApp()
     expect(await activeIn(app, [old, change, changed('$anon')])).toBe(2)
     const alias = { type: 'SUBSCRIBER_ALIAS', at: 12, app_user_id: 'ann', aliases: ['$anon'] }
     expect(await activeIn(app, [alias])).toBe(1)
   })
 
-  test('does not end it once the new one belongs to another customer', async () => {
+  test('does not end the old subscription once the new one belongs to another customer', async () => {
     await using app = await createFiguresApp()
     expect(await activeIn(app, [old, change, changed('ann')])).toBe(1)
     const moved = { ...changed('bob'), type: 'HOMEPORT_PURCHASE_CLAIMED', at: 15 }

@@ -73,7 +73,7 @@ const events = fc
 /** What happens between two events. */
 const steps = fc.infiniteStream(fc.constantFrom('count', 'drain', 'replay', 'erase', '', '', ''))
 
-test('counting step by step gives the figures of a rebuild, whatever happens in between', async () => {
+test('counting step by step gives the same figures as a rebuild, whatever happens in between', async () => {
   await using app = await createFiguresApp()
   app.clock.now = new Date(ms(250))
   await fc.assert(
@@ -81,7 +81,7 @@ test('counting step by step gives the figures of a rebuild, whatever happens in 
       await clearBilling(app)
       for (const event of list) {
         await receive(app, event)
-        await happen(app, random.next().value, event)
+        await perform(app, random.next().value, event)
       }
       await app.services.backlog.flush()
       await count(app)
@@ -93,7 +93,7 @@ test('counting step by step gives the figures of a rebuild, whatever happens in 
   )
 }, 600_000)
 
-async function happen(app: TestApp, step: string, { id = '', app_user_id: user }: EventFixture) {
+async function perform(app: TestApp, step: string, { id = '', app_user_id: user }: EventFixture) {
   const { services } = app
   if (step === 'count') await count(app)
   if (step === 'drain') await services.backlog.flush()
@@ -149,7 +149,7 @@ test('counts the other purchases while one has thousands of events', async () =>
   expect((await figures.read({})).months.at(-1)?.new).toBe(3)
 })
 
-test('counts an event whose id is older than the last one that was counted', async () => {
+test('counts an event whose id is older than that of the last counted event', async () => {
   await using app = await createFiguresApp()
   const { db, counting } = app.services
   await receive(app, purchase('ann'))
@@ -172,7 +172,7 @@ test('counts an event whose id is older than the last one that was counted', asy
   expect((await app.services.figures.read({})).months.at(-1)?.new).toBe(2)
 })
 
-test('a purchase that cannot be read is left out, and counts once it can be', async () => {
+test('an unreadable purchase is left out, and counts once it can be read', async () => {
   await using app = await createFiguresApp()
   const { db, eventFolding } = app.services
   const { billingEvents } = db.tables

@@ -16,7 +16,7 @@ test.each<[type: string, fields: Record<string, unknown>, amount: number | undef
   ['REFUND', {}, -9.99],
   ['EXPIRATION', {}, undefined],
   ['BILLING_ISSUE', {}, undefined],
-])('%s with %j moves %p', (type, fields, amount) => {
+])('%s with %j moves the amount %p', (type, fields, amount) => {
   const body = bodyOf(lifecycle('ann', type, 1, fields))
   const { price, isRefund } = toEventDetails(readEvent(body, Buffer.from(JSON.stringify(body))))
   expect(price?.amount).toBe(amount)

@@ -5,7 +5,7 @@ import { openInstances } from '../../../support/shared-database.ts'
 
 const PURCHASES = 100
 
-test('a process that stops ends its slice of stale work, and leaves the rest to another', async () => {
+test('a stopping process finishes its slice of stale work, and leaves the rest to another process', async () => {
   await using app = await createTestApp()
   const [here, there] = await openInstances(app)
   await makeStale(app)
@@ -17,7 +17,7 @@ test('a process that stops ends its slice of stale work, and leaves the rest to 
   expect((await there.rebuildBilling(AbortSignal.timeout(20_000))).changed).toEqual([])
 })
 
-test('two instances do the stale work together', async () => {
+test('two instances share the stale work', async () => {
   await using app = await createTestApp()
   const instances = await openInstances(app)
   await makeStale(app)
@@ -26,7 +26,7 @@ test('two instances do the stale work together', async () => {
   expect((await app.services.rebuildBilling(AbortSignal.timeout(20_000))).changed).toEqual([])
 })
 
-/** Lets every purchase be folded again from its first event. */
+/** Marks every purchase to be folded again from its first event. */
 async function makeStale(app: TestApp) {
   app.clock.now = new Date(ms(1))
   for (let at = 0; at < PURCHASES; at++) {

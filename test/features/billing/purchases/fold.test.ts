@@ -204,7 +204,7 @@ test.each<Case>([
     { endedAt: null, willRenew: true },
   ],
   [
-    'an expiration for a pause keeps the time of resumption',
+    'an expiration because of a pause keeps the time at which the pause ends',
     [
       initial(play),
       lifecycle(ANN, 'SUBSCRIPTION_PAUSED', 10, { ...play, auto_resume_day: 60 }),

@@ -24,44 +24,44 @@ test.each<Case>([
       initial(order),
       cancellation(5, 'CUSTOMER_SUPPORT', order),
       lifecycle(ANN, 'REFUND_REVERSED', 8, order),
-      statement(10, { store: 'PLAY_STORE', transactionId: 'GPA.1' }),
+      snapshot(10, { store: 'PLAY_STORE', transactionId: 'GPA.1' }),
     ],
     { refundedAt: null, endedAt: null },
   ],
   [
-    'a statement about another product drops the entitlements and the price of the last one',
-    [initial(basic), statement(10, { productId: 'pro', transactionId: '2', price: null })],
+    'a snapshot of another product drops the entitlements and the price of the last one',
+    [initial(basic), snapshot(10, { productId: 'pro', transactionId: '2', price: null })],
     { productId: 'pro', entitlementIds: [], priceId: null, price: null },
   ],
   [
-    'a statement about the same product keeps its entitlements and price',
-    [initial(basic), statement(10, { productId: 'basic', transactionId: '2', price: null })],
+    'a snapshot of the same product keeps its entitlements and price',
+    [initial(basic), snapshot(10, { productId: 'basic', transactionId: '2', price: null })],
     { productId: 'basic', entitlementIds: ['basic'], priceId: 'price_basic', price: 9.99 },
   ],
   [
     'the billing provider adds entitlements and a price to a period that the store has described',
-    [statement(10, { productId: 'basic' }), change('basic', basic)],
+    [snapshot(10, { productId: 'basic' }), change('basic', basic)],
     { productId: 'basic', entitlementIds: ['basic'], priceId: 'price_basic', price: 9.99 },
   ],
   [
     'the billing provider adds nothing from an event about another product',
-    [statement(10, { productId: 'pro' }), change('pro', basic)],
+    [snapshot(10, { productId: 'pro' }), change('pro', basic)],
     { productId: 'pro', entitlementIds: [], priceId: null, price: null },
   ],
   [
     'a refund of an earlier transaction ends nothing, even if it began in the same hour',
     [
-      statement(0),
-      statement(0.02, { transactionId: '2' }),
-      statement(0, { orderedAt: ms(3), type: 'REFUND', refundedAt: ms(3), endedAt: ms(3) }),
+      snapshot(0),
+      snapshot(0.02, { transactionId: '2' }),
+      snapshot(0, { orderedAt: ms(3), type: 'REFUND', refundedAt: ms(3), endedAt: ms(3) }),
     ],
     { purchasedAt: ms(0.02), refundedAt: null, endedAt: null, startedAt: ms(0) },
   ],
   [
-    'a partial statement keeps what is known of its transaction only',
+    'a partial snapshot keeps only what is known of its own transaction',
     [
-      statement(0, { expiresAt: ms(0.01), endedAt: ms(0.01), willRenew: false }),
-      statement(0.02, { transactionId: '2', stated: 'partial', willRenew: null }),
+      snapshot(0, { expiresAt: ms(0.01), endedAt: ms(0.01), willRenew: false }),
+      snapshot(0.02, { transactionId: '2', stated: 'partial', willRenew: null }),
     ],
     { purchasedAt: ms(0.02), endedAt: null, willRenew: true },
   ],
@@ -69,8 +69,8 @@ test.each<Case>([
   expect(foldPurchase(events.map(ordered))).toMatchObject(expected)
 })
 
-/** A store's event that describes the whole purchase. */
-function statement(day: number, fields: Partial<OrderedEvent> = {}): OrderedEvent {
+/** A store's description of the whole purchase. */
+function snapshot(day: number, fields: Partial<OrderedEvent> = {}): OrderedEvent {
   return {
     ...NO_EVENT,
     id: `S-${day}`,

@@ -16,7 +16,7 @@ const NOTIFICATIONS = 12_000
 const CATCH_UP = 10_000
 const VERIFIED = 2_000
 
-/** The App Store's notifications beside the billing provider's events, and a catch-up after a long outage. */
+/** Compares App Store notifications with the billing provider's events, and measures a catch-up after a long outage. */
 export async function benchAppStore(folder: string) {
   const clock = { now: new Date(), advance() {} }
   const store = await createAppStore(clock)

@@ -10,7 +10,7 @@ const PURCHASES = 10_000
 const PARALLEL = 32
 const ROUNDS_BESIDE = 5
 
-/** New purchases that all wait for Google, and the profile read beside the queue. */
+/** Measures new purchases that all wait for Google, and reads of the profile while the queue works. */
 export async function benchPlayStore(dataDir: string, accessToken: string) {
   const clock = createClock()
   Object.defineProperty(clock, 'now', { get: () => new Date() })
@@ -44,7 +44,7 @@ export async function benchPlayStore(dataDir: string, accessToken: string) {
   await server.stop()
   const requests = api.asked.length
   console.log(
-    `Google Play, ${PURCHASES} purchases at once: delivered in ${(deliveredAfter / 1000).toFixed(1)} s, asked and acknowledged in ${seconds.toFixed(0)} s with ${(requests / seconds).toFixed(0)} requests to Google a second (Google allows 50), peak ${Math.round(peak / 1e6)} MB resident`,
+    `Google Play, ${PURCHASES} purchases at once: delivered in ${(deliveredAfter / 1000).toFixed(1)} s, queried and acknowledged in ${seconds.toFixed(0)} s with ${(requests / seconds).toFixed(0)} requests to Google a second (Google allows 50), peak ${Math.round(peak / 1e6)} MB resident`,
   )
   console.log(`profile GET beside the queue: ${describe(beside)}; alone: ${describe(alone)}`)
 

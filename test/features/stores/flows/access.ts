@@ -10,23 +10,23 @@ import { deliver } from '../../../support/app-store/world.ts'
 import { clearBilling, ms, receive, storedPurchases } from '../../../support/billing.ts'
 import { cases } from '../../../support/cases.ts'
 import { ANN } from '../../../support/flows/events.ts'
-import { type Spoken, spokenByProvider } from './sources.ts'
+import { type Report, reportOfProvider } from './sources.ts'
 
 const HOUR = 3_600_000
-/** Six and eighteen hours after midnight: no period ends within the leniency before. */
+/** Six and eighteen hours after midnight: no period has ended within the grace time before. */
 export const INSTANTS = Array.from({ length: 200 }, (_, at) => at / 2 + 0.25)
 const PLANS = [
   { code: 'pro', paymentProductId: 'prod_example_pro' },
   ...['basic', 'gold', 'silver', 'bronze'].map((code) => ({ code, paymentProductId: code })),
 ].map((plan) => ({ ...plan, paymentPriceId: '', price: 10, duration: 'month' }))
 
-/** Delivers all twice, in several orders, to a server that knows nothing, and compares what it stores. */
-export async function expectSameInAnyOrder(app: TestApp, lists: Spoken[][]) {
+/** Delivers all reports twice, in several orders, to an empty server, and compares what it stores. */
+export async function expectSameInAnyOrder(app: TestApp, lists: Report[][]) {
   const { db } = app.services
   for (const order of lists.flatMap(ordersOf)) {
     await clearBilling(app)
     await db.write((tx) => tx.delete(db.tables.storeChecks))
-    for (const spoken of [...order, ...order]) await say(app, spoken)
+    for (const report of [...order, ...order]) await deliverReport(app, report)
     const stored = await storedPurchases(app, ANN)
     expect(sorted(stored)).toEqual(sorted(purchasesIn(order)))
   }
@@ -34,27 +34,27 @@ export async function expectSameInAnyOrder(app: TestApp, lists: Spoken[][]) {
   expect(changed).toEqual([])
 }
 
-/** Some orders, the same ones each time. */
-function ordersOf(spoken: Spoken[]): Spoken[][] {
-  const order = fc.shuffledSubarray(spoken, { minLength: spoken.length })
+/** Some orders, the same in each run. */
+function ordersOf(reports: Report[]): Report[][] {
+  const order = fc.shuffledSubarray(reports, { minLength: reports.length })
   return fc.sample(order, { numRuns: cases(2, 60), seed: 1 })
 }
 
-async function say(app: TestApp, spoken: Spoken) {
-  if ('notification' in spoken) await deliver(app, spoken.notification)
-  else if ('delivery' in spoken) await app.services.eventInbox.receive(spoken.delivery)
-  else await receive(app, spoken.fixture)
+async function deliverReport(app: TestApp, report: Report) {
+  if ('notification' in report) await deliver(app, report.notification)
+  else if ('delivery' in report) await app.services.eventInbox.receive(report.delivery)
+  else await receive(app, report.fixture)
 }
 
-/** The event, reported some seconds later. */
-export function shifted(spoken: Spoken, seconds: number): Spoken {
-  return 'fixture' in spoken ? spokenByProvider(spoken.fixture, seconds) : spoken
+/** The report, some seconds later if it comes from the billing provider. */
+export function shift(report: Report, seconds: number): Report {
+  return 'fixture' in report ? reportOfProvider(report.fixture, seconds) : report
 }
 
 /** The access on `day`, after the events until then. */
-export function accessOn(day: number, spoken: Spoken[]) {
+export function accessOn(day: number, reports: Report[]) {
   const now = ms(day)
-  const purchases = purchasesIn(spoken.filter(({ event }) => event.orderedAt <= now))
+  const purchases = purchasesIn(reports.filter(({ event }) => event.orderedAt <= now))
   const settings = { graceMs: 3 * HOUR, sandboxTesters: new Set<string>() }
   const assessed = assessWithPlans(purchases, { plans: PLANS, archived: [] }, now, settings)
   const active = computeEntitlements(assessed).filter((entitlement) => entitlement.active)
@@ -66,8 +66,8 @@ export function accessOn(day: number, spoken: Spoken[]) {
   }
 }
 
-function purchasesIn(spoken: Spoken[]): Purchase[] {
-  const log = spoken.map(({ event }) => event)
+function purchasesIn(reports: Report[]): Purchase[] {
+  const log = reports.map(({ event }) => event)
   const keys = [...new Set(log.flatMap((event) => findPurchaseKey(event) ?? []))]
   return keys.flatMap(
     (key) => foldPurchase(log.filter((event) => findPurchaseKey(event) === key)) ?? [],

@@ -4,7 +4,7 @@ import type { FakeSubscription } from '../../../support/play-store/plan-changes.
 import type { FakePurchase, PlayStore } from '../../../support/play-store/play-store.ts'
 import { billingFlows } from './store-flows.ts'
 
-/** What happens on Google Play, and the latest purchases there. */
+/** Google Play, and the latest purchases there. */
 export type PlayScript = {
   store: PlayStore
   bought: FakeSubscription
@@ -39,7 +39,7 @@ const refund = change((bought) => bought.refund())
 /** A recovery in the grace period does not move the next renewal. */
 const recoveredInGrace = [initial(), issue(30, 46), renewal(40, 60, { purchased_day: 30 })]
 
-/** The flows on Google Play, by the name of the billing provider's. */
+/** The flows on Google Play, by the name of the billing provider's flow. */
 const ON_GOOGLE_PLAY: Record<string, Pick<PlayFlow, 'steps'> & Partial<Flow>> = {
   'F1: a trial converts, is cancelled and expires': {
     steps: [
@@ -194,10 +194,10 @@ const ON_GOOGLE_PLAY: Record<string, Pick<PlayFlow, 'steps'> & Partial<Flow>> = 
 
 /** Flows that Google Play does not have, by the beginning of their names, and why. */
 export const NOT_ON_GOOGLE_PLAY: Record<string, string> = {
-  'F2:': 'After its end a subscription does not go on: a new one is bought.',
+  'F2:': 'A subscription that has ended does not continue: the user buys a new one.',
   'F7:': 'Only Stripe extends the period when a payment fails.',
-  'F8: a refund ends access, and a renewal': 'A refunded subscription does not go on.',
-  'F9:': 'Google never takes back a refund.',
+  'F8: a refund ends access, and a renewal': 'A refunded subscription does not continue.',
+  'F9:': 'Google never reverses a refund.',
   'F11: Apple': 'On Google Play a product change is a new purchase.',
   'F14:': 'Only the billing provider moves purchases between customers.',
   'F14b:': 'Only the billing provider has anonymous customers.',
@@ -206,7 +206,7 @@ export const NOT_ON_GOOGLE_PLAY: Record<string, string> = {
   'F20:': 'A web purchase is not made on Google Play.',
 }
 
-/** The flows that Google Play has too. */
+/** The flows that also exist on Google Play. */
 export const playFlows: PlayFlow[] = billingFlows.flatMap((flow) => {
   const onGooglePlay = ON_GOOGLE_PLAY[flow.name]
   return onGooglePlay === undefined ? [] : [{ ...flow, ...onGooglePlay }]

@@ -6,28 +6,28 @@ import { createClock } from '../../../support/app.ts'
 import { ms } from '../../../support/billing.ts'
 import { createPlayStore, type FakePurchase } from '../../../support/play-store/play-store.ts'
 import type { PlayFlow, PlayScript } from './play-flows.ts'
-import { type Spoken, spokenByProvider, transactionOf } from './sources.ts'
+import { type Report, reportOfProvider, transactionOf } from './sources.ts'
 
 const clock = createClock()
 const store = createPlayStore(clock)
 
 /** Plays a flow on Google Play, where Google is queried after each step. Both sources report the same transactions. */
-export function playOnGoogle({ steps, events }: PlayFlow): Record<'billing' | 'store', Spoken[]> {
+export function playOnGoogle({ steps, events }: PlayFlow): Record<'billing' | 'store', Report[]> {
   const script = { store } as PlayScript
   const known = new Map<string, KnownItem[]>()
-  const spoken = steps.flatMap(([day, step]) => {
+  const reports = steps.flatMap(([day, step]) => {
     clock.now = new Date(ms(day))
     const before = store.voided.length
-    const stated = step(script).flatMap(ask)
+    const stated = step(script).flatMap(query)
     return [...stated, ...store.voided.slice(before).map(({ voided }) => refund(voided))]
   })
   const billing = events.map((fixture, at) => {
     const onGooglePlay = { ...fixture, store: 'PLAY_STORE', id: `E-${at}` }
-    return spokenByProvider({ ...onGooglePlay, ...transactionOf(fixture, spoken) })
+    return reportOfProvider({ ...onGooglePlay, ...transactionOf(fixture, reports) })
   })
-  return { billing, store: spoken }
+  return { billing, store: reports }
 
-  function ask(purchase: FakePurchase): Spoken[] {
+  function query(purchase: FakePurchase): Report[] {
     const { etag: _etag, ...reply } = { ...purchase.answer() } as Record<string, unknown>
     const { deliveries, items } = readSnapshots({
       kind: purchase.kind,
@@ -42,10 +42,10 @@ export function playOnGoogle({ steps, events }: PlayFlow): Record<'billing' | 's
       inheritedOwner: null,
     })
     known.set(purchase.token, items)
-    return deliveries.map(spokenByGoogle)
+    return deliveries.map(reportOfGoogle)
   }
 
-  function refund({ orderId, purchaseToken }: { orderId: string; purchaseToken: string }): Spoken {
+  function refund({ orderId, purchaseToken }: { orderId: string; purchaseToken: string }): Report {
     const [item] = known.get(purchaseToken) ?? []
     const document = {
       packageName: store.packageName,
@@ -55,7 +55,7 @@ export function playOnGoogle({ steps, events }: PlayFlow): Record<'billing' | 's
       voided: { orderId, at: clock.now.getTime(), isPartial: false },
     }
     const bytes = Buffer.from(JSON.stringify(document))
-    return spokenByGoogle({
+    return reportOfGoogle({
       provider: 'play_store',
       event: playEvent(document),
       bytes,
@@ -64,7 +64,7 @@ export function playOnGoogle({ steps, events }: PlayFlow): Record<'billing' | 's
   }
 }
 
-function spokenByGoogle(delivery: Delivery): Spoken {
+function reportOfGoogle(delivery: Delivery): Report {
   const { event } = delivery
   return { delivery, event: { ...event, orderedAt: event.at ?? 0 } }
 }

@@ -12,40 +12,40 @@ import type { Notification } from '../../../support/app-store/world.ts'
 import { bodyOf, type EventFixture, ms } from '../../../support/billing.ts'
 import type { Script, StoreFlow } from './store-flows.ts'
 
-/** A delivery of the billing provider or of a store, and the event in it. */
-export type Spoken = { event: BillingEvent & { orderedAt: number } } & (
+/** A delivery of the billing provider or of a store, with its event. */
+export type Report = { event: BillingEvent & { orderedAt: number } } & (
   | { fixture: EventFixture }
   | { notification: Notification }
   | { delivery: Delivery }
 )
 
 const clock = createClock()
-/** The App Store of all flows. */
+/** The App Store that all flows share. */
 export const flowStore = await createAppStore(clock)
 const verify = createTokenVerifier(flowStore.signer.root)
 
 /** Plays a flow in the App Store. Both sources report the same transactions. */
-export function playFlow({ steps, events }: StoreFlow): Record<'billing' | 'store', Spoken[]> {
+export function playFlow({ steps, events }: StoreFlow): Record<'billing' | 'store', Report[]> {
   const script = { store: flowStore } as Script
   const store = steps.map(([day, step]) => {
     clock.now = new Date(ms(day))
-    return spokenByStore(step(script))
+    return reportOfStore(step(script))
   })
   const billing = events.map((fixture, at) =>
-    spokenByProvider({ ...fixture, ...transactionOf(fixture, store), id: `E-${at}` }),
+    reportOfProvider({ ...fixture, ...transactionOf(fixture, store), id: `E-${at}` }),
   )
   return { billing, store }
 }
 
-/** The same events, each reported `seconds` later. */
-export function spokenByProvider(fixture: EventFixture, seconds = 0): Spoken {
+/** The billing provider's report of an event, delivered `seconds` later. */
+export function reportOfProvider(fixture: EventFixture, seconds = 0): Report {
   const late = { ...fixture, at: fixture.at + seconds / 86_400 }
   const event = readEvent(bodyOf(late), Buffer.from(''))
   if (event === null) throw new Error('the fixture has no event')
   return { fixture: late, event: { ...event, orderedAt: ms(late.at) } }
 }
 
-function spokenByStore(notification: Notification): Spoken {
+function reportOfStore(notification: Notification): Report {
   const { signedPayload } = notification.body
   const delivery = readAppleDelivery(signedPayload, verify, [FAKE_APP])
   if (!delivery) throw new Error('the notification has no event')
@@ -54,7 +54,7 @@ function spokenByStore(notification: Notification): Spoken {
 }
 
 /** The store's ids of the purchase and the period that the billing provider's event is about. */
-export function transactionOf(fixture: EventFixture, store: Spoken[]) {
+export function transactionOf(fixture: EventFixture, store: Report[]) {
   const purchases = [...new Set(store.map(({ event }) => event.originalTransactionId))]
   const original = purchases[fixture['original_transaction_id'] === '2000' ? 1 : 0]
   const periods = store.filter(({ event }) => event.originalTransactionId === original)

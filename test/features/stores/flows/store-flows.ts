@@ -4,7 +4,7 @@ import { changes } from '../../../support/flows/changes.ts'
 import { ANN, cancellation, type Flow, initial, renewal } from '../../../support/flows/events.ts'
 import { lapses } from '../../../support/flows/lapses.ts'
 
-/** What happens in the App Store, and the latest purchases in it. */
+/** The App Store, and the latest purchases in it. */
 export type Script = {
   store: AppStore
   bought: FakeSubscription
@@ -41,7 +41,7 @@ const change =
   ({ bought }) =>
     bought.changeProduct(PRODUCT, isUpgrade)
 
-/** The flows in the App Store, by the name of the billing provider's. */
+/** The flows in the App Store, by the name of the billing provider's flow. */
 const IN_APP_STORE: Record<string, StoreFlow['steps']> = {
   'F1: a trial converts, is cancelled and expires': [
     [0, buy(PRODUCT, 7)],
@@ -125,7 +125,7 @@ const IN_APP_STORE: Record<string, StoreFlow['steps']> = {
 /** Flows that the App Store does not have, by the beginning of their names, and why. */
 export const NOT_IN_APP_STORE: Record<string, string> = {
   'F7:': 'Only Stripe extends the period when a payment fails.',
-  'F11: Google': 'Only on the Play Store a product change is a new purchase.',
+  'F11: Google': 'Only on the Play Store is a product change a new purchase.',
   'F13:': 'Only the Play Store has pauses.',
   'F14:': 'Only the billing provider moves purchases between customers.',
   'F14b:': 'Only the billing provider has anonymous customers.',
@@ -149,7 +149,7 @@ export const billingFlows: Flow[] = [
   },
 ]
 
-/** The flows that the App Store has too. */
+/** The flows that also exist in the App Store. */
 export const storeFlows: StoreFlow[] = billingFlows.flatMap((flow) => {
   const steps = IN_APP_STORE[flow.name]
   return steps === undefined ? [] : [{ ...flow, steps }]

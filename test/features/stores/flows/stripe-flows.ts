@@ -13,7 +13,7 @@ import type { FakeStripe } from '../../../support/stripe/stripe.ts'
 import type { FakeSubscription } from '../../../support/stripe/subscription.ts'
 import { billingFlows } from './store-flows.ts'
 
-/** What happens at Stripe, and the latest subscription there. */
+/** Stripe, and the latest subscription there. */
 export type StripeScript = {
   fake: FakeStripe
   /** The price of a product, for 30 days. */
@@ -50,12 +50,12 @@ const pay = change((bought) => {
 })
 const cancel = change((bought) => bought.cancelAt())
 const refund = change((bought) => bought.refund())
-/** Until day 60. */
+/** Pauses until day 60. */
 const pause = change((bought) => bought.pauseCollection('void', bought.periodEnd() + 30 * 86_400))
 /** A payment does not move the next renewal. */
 const paidLate = (day: number) => renewal(day, 60, { purchased_day: 30 })
 
-/** The flows at Stripe, by the name of the billing provider's. */
+/** The flows at Stripe, by the name of the billing provider's flow. */
 const AT_STRIPE: Record<string, Pick<StripeFlow, 'steps'> & Partial<StripeFlow>> = {
   'F1: a trial converts, is cancelled and expires': {
     steps: [
@@ -118,7 +118,7 @@ const AT_STRIPE: Record<string, Pick<StripeFlow, 'steps'> & Partial<StripeFlow>>
       [31, pass],
     ],
   },
-  // The billing provider names no grace period for Stripe.
+  // The billing provider reports no grace period for Stripe.
   'F7: Stripe extends the period with the billing issue, and expires early': {
     events: [
       initial(),
@@ -244,18 +244,18 @@ const AT_STRIPE: Record<string, Pick<StripeFlow, 'steps'> & Partial<StripeFlow>>
 
 /** Flows that Stripe does not have, by the beginning of their names, and why. */
 export const NOT_AT_STRIPE: Record<string, string> = {
-  'F2:': 'After its end a subscription does not go on: a new one is bought.',
-  'F11: Google': 'Only on the Play Store a product change is a new purchase.',
+  'F2:': 'A subscription that has ended does not continue: the user buys a new one.',
+  'F11: Google': 'Only on the Play Store is a product change a new purchase.',
   'F14:': 'Only the billing provider moves purchases between customers.',
   'F14b:': 'Only the billing provider has anonymous customers.',
-  'F15:': 'At Stripe a later renewal is a trial.',
+  'F15:': 'At Stripe, an extension is a trial.',
   'F17:': 'Only the billing provider grants promotions.',
   'F18:': 'Only subscriptions are sold at Stripe.',
   'F19:': 'Only the billing provider grants access during an outage of the store.',
   'F20:': 'Only the billing provider sells to customers who have not signed in.',
 }
 
-/** The flows that Stripe has too. */
+/** The flows that also exist at Stripe. */
 export const stripeFlows: StripeFlow[] = billingFlows.flatMap((flow) => {
   const atStripe = AT_STRIPE[flow.name]
   return atStripe === undefined ? [] : [{ ...flow, ...atStripe }]

@@ -15,7 +15,7 @@ import { ms } from '../../../support/billing.ts'
 import { ANN } from '../../../support/flows/events.ts'
 import { copy } from '../../../support/stripe/events.ts'
 import { startStripe } from '../../../support/stripe/stripe.ts'
-import { type Spoken, spokenByProvider, transactionOf } from './sources.ts'
+import { type Report, reportOfProvider, transactionOf } from './sources.ts'
 import type { StripeFlow, StripeScript } from './stripe-flows.ts'
 
 const GRACE_DAYS = 16
@@ -34,14 +34,14 @@ export async function playAtStripe({ steps, events, graceDays = GRACE_DAYS, acco
     const target = readNotification(copy(event) as never, 'PRODUCTION')?.target
     if (target) waiting.add(target.id)
   })
-  const spoken: Spoken[] = []
+  const reports: Report[] = []
   const [lastDay = 0] = steps.at(-1) ?? []
   for (let hour = 0; hour <= lastDay * 24; hour++) await passHour(hour / 24)
   const billing = events.map((fixture, at) => {
-    const atStripe = { ...fixture, store: 'STRIPE', id: `E-${at}`, at: learnedOn(fixture.at) }
-    return spokenByProvider({ ...atStripe, ...transactionOf(fixture, spoken) })
+    const atStripe = { ...fixture, store: 'STRIPE', id: `E-${at}`, at: dayOfReport(fixture.at) }
+    return reportOfProvider({ ...atStripe, ...transactionOf(fixture, reports) })
   })
-  return { billing, store: spoken }
+  return { billing, store: reports }
 
   async function passHour(day: number) {
     clock.now = new Date(ms(day))
@@ -50,14 +50,14 @@ export async function playAtStripe({ steps, events, graceDays = GRACE_DAYS, acco
     const targets = [...waiting]
     waiting.clear()
     for (const id of targets)
-      spoken.push(...(id.startsWith('sub_') ? await askAbout(id) : [await readCharge(id)]))
+      reports.push(...(id.startsWith('sub_') ? await query(id) : [await readCharge(id)]))
   }
 
   function priceOf(product: string) {
     return fake.createPrice({ product, interval: 'day', intervalCount: 30 })
   }
 
-  async function askAbout(id: string): Promise<Spoken[]> {
+  async function query(id: string): Promise<Report[]> {
     const params = { expand: EXPANDED }
     const subscription = readSubscription(
       await api.call('PRODUCTION', `subscriptions/${id}`, { params }),
@@ -72,10 +72,10 @@ export async function playAtStripe({ steps, events, graceDays = GRACE_DAYS, acco
       orderedAt: clock.now.getTime(),
     })
     known.set(id, items)
-    return deliveries.map(spokenByStripe)
+    return deliveries.map(reportOfStripe)
   }
 
-  async function readCharge(id: string): Promise<Spoken> {
+  async function readCharge(id: string): Promise<Report> {
     const { refunded, amount, currency, payment_intent } = fake.charge(id)
     const params = { payment: { type: 'payment_intent', payment_intent: String(payment_intent) } }
     const payments = await api.call('PRODUCTION', 'invoice_payments', { params })
@@ -89,19 +89,19 @@ export async function playAtStripe({ steps, events, graceDays = GRACE_DAYS, acco
       reason: 'CUSTOMER_SUPPORT',
       paidBack: refunded ? { amount, currency: currency.toUpperCase() } : null,
     }
-    return spokenByStripe(toDelivery(document))
+    return reportOfStripe(toDelivery(document))
   }
 
-  /** When the billing provider learns of it: Stripe collects an invoice an hour after the period has begun. */
-  function learnedOn(day: number): number {
-    const later = spoken.findLast(
+  /** When the billing provider reports an event: Stripe collects an invoice an hour after the period has begun. */
+  function dayOfReport(day: number): number {
+    const later = reports.findLast(
       ({ event: { orderedAt } }) => orderedAt >= ms(day) && orderedAt <= ms(day + 1 / 12),
     )
     return later === undefined ? day : (later.event.orderedAt - ms(0)) / 86_400_000
   }
 }
 
-function spokenByStripe(delivery: Delivery): Spoken {
+function reportOfStripe(delivery: Delivery): Report {
   const { event } = delivery
   return { delivery, event: { ...event, orderedAt: event.at ?? 0 } }
 }

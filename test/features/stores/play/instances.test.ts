@@ -41,7 +41,7 @@ testInstances(
 )
 
 testInstances(
-  'a purchase that one instance is notified of is queried once, by either',
+  'a purchase that one instance is notified about is queried once, by either instance',
   async () => {
     await using world = await createPlayInstances()
     const { here, there, api, store } = world
@@ -163,7 +163,7 @@ testInstances(
 )
 
 testInstances(
-  'an unknown token that is submitted on both instances is gone at once',
+  'an unknown token that is submitted on both instances is reported as gone at once',
   async () => {
     await using world = await createPlayInstances()
     const { here, there, api } = world
@@ -185,7 +185,7 @@ testInstances(
 )
 
 testInstances(
-  'refunds that one instance is notified of while the other lists them are recorded once',
+  'refunds that one instance is notified about while the other lists them are recorded once',
   async () => {
     await using world = await createPlayInstances()
     const { here, there, store, clock } = world

@@ -8,7 +8,7 @@ type World = Awaited<ReturnType<typeof createPlayWorld>>
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-test('retries an active purchase that Google does not find, as when the account loses access to the app', async () => {
+test('retries an active purchase that Google does not find, for example while the account has no access', async () => {
   await using world = await createPlayWorld()
   const bought = await buy(world)
   world.app.clock.now = new Date('2026-10-20T12:00:00Z')
@@ -38,7 +38,7 @@ test('a notification restores the lost token of a purchase', async () => {
   expect(await db.read.$count(playPurchases)).toBe(1)
 })
 
-test('queries Google for a notification that arrives while its purchase is reported unknown for the last time', async () => {
+test('queries Google again if a notification arrives while the purchase is reported unknown for the last time', async () => {
   await using world = await createPlayWorld()
   const { app, api, store } = world
   const bought = store.buy({ userId: world.userId })
@@ -50,7 +50,7 @@ test('queries Google for a notification that arrives while its purchase is repor
     api.delayMs = time * 100
     const asked = api.asked.length
     const draining = drain(world)
-    await until(() => api.asked.length > asked, 'Google is not asked')
+    await until(() => api.asked.length > asked, 'Google is not queried')
     if (time === 1) await world.push(bought.cancel())
     await draining
   }

@@ -50,7 +50,7 @@ test.each([true, false])(
   },
 )
 
-test('detects a product that the app consumes later within a day', async () => {
+test('detects within a day that the app has consumed a product', async () => {
   await using world = await createPlayWorld()
   const { store, userId } = world
   const bought = store.buyOnce({ userId })
@@ -61,7 +61,7 @@ test('detects a product that the app consumes later within a day', async () => {
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'consumed', active: false }])
 })
 
-test('a submitted token without its kind may be a subscription or a product', async () => {
+test('a token submitted without its kind may be a subscription or a product', async () => {
   await using world = await createPlayWorld()
   const { store } = world
   const purchases = [store.buy(), store.buyOnce()].map(({ token }) => ({
@@ -76,7 +76,7 @@ test('a submitted token without its kind may be a subscription or a product', as
   ])
 })
 
-test('a response from the older call without times is read', async () => {
+test('reads a response from the older call without times', async () => {
   await using world = await createPlayWorld()
   const { api, store, userId } = world
   api.hasProductsV2 = false
@@ -87,7 +87,7 @@ test('a response from the older call without times is read', async () => {
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active', productId: 'coins' }])
 })
 
-test('a product paid later gives access from then on', async () => {
+test('a product that is paid for later gives access from then on', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buyOnce({ userId, isPending: true })
@@ -98,7 +98,7 @@ test('a product paid later gives access from then on', async () => {
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active', purchasedAt: at }])
 })
 
-test('a rented product gives access for as long as its plan says', () => {
+test('a rented product gives access for the duration of its plan', () => {
   const answer = parseReply('one_time', {
     productLineItem: [{ productId: 'film', productOfferDetails: { rentOfferDetails: {} } }],
     purchaseStateContext: { purchaseState: 'PURCHASED' },

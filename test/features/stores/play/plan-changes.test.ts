@@ -167,7 +167,7 @@ test.each([true, false])(
   },
 )
 
-test('a resubscription belongs to the owner of the first purchase, even if those between were never reported', async () => {
+test('a resubscription belongs to the owner of the first purchase, even if those in between were never reported', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId })
@@ -214,7 +214,7 @@ test('an add-on is a separate purchase, and ends when it is removed', async () =
   expect((await world.listSubscriptions()).map(({ active }) => active)).toEqual([true, true])
 })
 
-test('an add-on that is removed in its trial was never paid', async () => {
+test('an add-on that is removed during its trial stays a trial', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId })
@@ -230,7 +230,7 @@ test('an add-on that is removed in its trial was never paid', async () => {
   ])
 })
 
-test('a resubscription belongs to the user who has taken over the former purchase, whomever Google names', async () => {
+test('a resubscription belongs to the user who took over the former purchase, even if Google names another', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId })

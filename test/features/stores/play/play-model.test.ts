@@ -49,7 +49,7 @@ async function check(histories: History[]) {
   expect((await app.services.rebuildBilling(AbortSignal.timeout(60_000))).changed).toEqual([])
 }
 
-/** What Google knows of a purchase. */
+/** The expected state of a purchase, according to Google. */
 function truthOf(
   { purchase, record, state }: FakeSubscription,
   { voided }: PlayStore,
@@ -63,7 +63,7 @@ function truthOf(
   return {
     productId: item?.productId,
     pendingProductId: item?.deferredItemReplacement?.productId ?? null,
-    // Google names only the end of the grace, if it was not asked before.
+    // Google states only the end of the grace period, if it was not queried before.
     expiresAt: current === 'ON_HOLD' || isInGrace ? expect.any(Number) : end,
     graceExpiresAt: isInGrace ? end : null,
     willRenew: item?.autoRenewingPlan?.autoRenewEnabled === true,

@@ -36,7 +36,7 @@ test('another user’s purchase moves only on request, and not on its first day'
   expect(await listSubscriptions(app, other.user._id)).toMatchObject([{ willRenew: false }])
 })
 
-/** A purchase of one user, two days ago, and another user, while two requests to Google fail. */
+/** A purchase that one user made two days ago, and another user; the next two requests to Google fail. */
 async function buyBeforeOutage(world: Awaited<ReturnType<typeof createPlayWorld>>) {
   const { app, api, store, userId } = world
   app.expectErrors()
@@ -90,7 +90,7 @@ test('a renewal that names the buyer does not undo a claim of a user of the same
   expect(await world.listSubscriptions()).toEqual([])
 })
 
-test('a purchase with the user’s own account id is theirs, whomever the billing provider named last', async () => {
+test('a purchase with a user’s account id is theirs, even if the billing provider last named another user', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const other = await app.register()
@@ -102,7 +102,7 @@ test('a purchase with the user’s own account id is theirs, whomever the billin
   expect(results).toMatchObject([{ outcome: 'bound' }])
 })
 
-test('of two users whose claims wait, the first one gets the purchase', async () => {
+test('the first of two users whose claims wait gets the purchase', async () => {
   for (const isFirst of [true, false]) {
     await using world = await createPlayWorld()
     const { app, api, store } = world
@@ -202,7 +202,7 @@ test('a user can submit purchases 60 times an hour', async () => {
   expect((await app.ask('POST', '/api/user/purchases/v1', { token, json })).status).toBe(429)
 })
 
-test('an add-on belongs to the user who has taken over the purchase, whomever Google names', async () => {
+test('an add-on belongs to the user who took over the purchase, even if Google names another', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId })

@@ -32,7 +32,7 @@ test('queries Google three times in ten minutes about an unknown token, then nev
   expect(unknown?.token).toBe(api.asked[0]?.token)
 })
 
-test('a purchase that Google knows a moment later is recorded', async () => {
+test('a purchase that Google reports only a moment later is recorded', async () => {
   await using world = await createPlayWorld()
   const { api, store, userId } = world
   api.faults.push(notFound, notFound)
@@ -88,7 +88,7 @@ test('an app that Google refuses does not delay the purchases of others', async 
   expect(asked).toHaveLength(10)
 })
 
-test('drops a response if its process was frozen while another one queried Google', async () => {
+test('drops a response if its process was frozen while another process queried Google', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   await report(world, store.buy({ userId }).notification)
@@ -181,7 +181,7 @@ test('repeated limits double the pause of the queue', async () => {
   expect(times).toEqual([1, 3, 7, 15])
 })
 
-test('an outage of Google delays purchases, and loses none', async () => {
+test('an outage of Google delays purchases, but loses none', async () => {
   await using world = await createPlayWorld()
   const { app, api, store, userId } = world
   app.expectErrors()
@@ -201,7 +201,7 @@ test('a notification that arrives during a request causes another request', asyn
   const asked = api.asked.length
   await world.push(bought.schedulePause())
   const drained = drain(world)
-  await until(() => api.asked.length > asked, 'Google is not asked')
+  await until(() => api.asked.length > asked, 'Google is not queried')
   // The response under way does not know of the cancellation yet.
   app.clock.advance(1000)
   await world.push(bought.cancel())
@@ -269,7 +269,7 @@ test('a server that stops during a request repeats it after a restart', async ()
   const { app, api, store } = world
   api.delayMs = 100
   await world.push(store.buy({ userId: world.userId }).notification)
-  await until(() => api.asked.length > 0, 'Google is not asked')
+  await until(() => api.asked.length > 0, 'Google is not queried')
   await app.restart()
   await app.services.stores.play?.queue.flush()
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])

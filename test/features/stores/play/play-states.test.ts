@@ -137,7 +137,7 @@ test('a scheduled pause changes nothing, a pause ends access, and resuming resto
   expect(resumed).not.toHaveProperty('autoResumeAt')
 })
 
-test('the end of a pause is found without a notification', async () => {
+test('finds the end of a pause without a notification', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId })
@@ -150,7 +150,7 @@ test('the end of a pause is found without a notification', async () => {
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
 
-test('a trial is a trial until it renews', async () => {
+test('a trial becomes a normal period when it renews', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId, trialDays: 7 })
@@ -165,7 +165,7 @@ test('a trial is a trial until it renews', async () => {
   ])
 })
 
-test('a prepaid plan does not renew, and has no grace', async () => {
+test('a prepaid plan does not renew, and has no grace period', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId, isPrepaid: true })
@@ -229,7 +229,7 @@ test('a silent day after a failed payment does not interrupt access', async () =
   const bought = store.buy({ userId })
   await report(world, bought.notification)
   app.clock.now = new Date(START + 30 * DAY)
-  // Google says nothing, and moves the end once it is asked.
+  // Google sends no notification, and moves the end once it is queried.
   for (let minute = 0; minute < 9; minute++) await pass(world, MINUTE)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active', active: true }])
   bought.record.setPeriodEnd(START + 31 * DAY)
@@ -240,7 +240,7 @@ test('a silent day after a failed payment does not interrupt access', async () =
   ])
 })
 
-test('an account hold after a grace period ended access when the grace period ended', async () => {
+test('an account hold after a grace period ends access at the end of the grace period', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId })

@@ -46,7 +46,7 @@ test('queries Google again about a purchase submitted after ten minutes', async 
 })
 
 test.each(['before', 'after'])(
-  'a purchase submitted %s its notification is one purchase of its user',
+  'a purchase submitted %s its notification becomes one purchase of its user',
   async (order) => {
     await using world = await createPlayWorld()
     const { app, store } = world
@@ -66,7 +66,7 @@ test('links a purchase that is submitted while the queue refreshes it', async ()
   const bought = store.buy()
   api.delayMs = 200
   await world.push(bought.notification)
-  await until(() => api.asked.length > 0, 'Google is not asked')
+  await until(() => api.asked.length > 0, 'Google is not queried')
   expect((await world.submit([bought])).results).toMatchObject([{ outcome: 'bound' }])
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
@@ -156,7 +156,7 @@ test('unknown tokens from one network are limited, however many users submit the
 }, 60_000)
 
 test.each([true, false])(
-  'an expired purchase is gone after one request (known before: %p)',
+  'an expired purchase is reported as gone after one request (known before: %p)',
   async (isKnown) => {
     await using world = await createPlayWorld()
     const { app, api, store } = world
@@ -188,7 +188,7 @@ test('a pending purchase without an account id is linked to its claimant once it
 })
 
 test.each([{ kind: 'one_time' }, { packageName: 'com.example.second' }] as const)(
-  'a notification corrects what an app submitted wrongly (%j)',
+  'a notification corrects a wrong submission (%j)',
   async (mistake) => {
     await using world = await createPlayWorld({
       PLAY_PACKAGES: `${PACKAGE_NAME},com.example.second`,
@@ -218,7 +218,7 @@ test('a purchase refused as unknown can be submitted again right after its notif
   api.faults.push({ status: 404, reason: 'purchaseTokenNotFound' })
   expect((await world.submit([bought])).results).toMatchObject([{ code: 'purchase_gone' }])
   await report(world, bought.notification)
-  // The claim has waited for the notification.
+  // The claim was waiting for the notification.
   expect((await world.submit([bought])).results).toMatchObject([{ outcome: 'known' }])
 })
 
@@ -229,7 +229,7 @@ test('a notification that arrives while a submission is refused is not lost', as
   api.faults.push({ status: 404, reason: 'purchaseTokenNotFound' })
   api.delayMs = 100
   const submitted = world.submit([bought])
-  await until(() => api.asked.length > 0, 'Google is not asked')
+  await until(() => api.asked.length > 0, 'Google is not queried')
   await world.push(bought.notification)
   await submitted
   await drain(world)
@@ -241,7 +241,7 @@ test.each([
   ['limiting requests', { status: 429, reason: 'rateLimitExceeded' }, 10 * MINUTE],
   ['refusing the account', { status: 403, reason: 'accessNotConfigured' }, 10 * MINUTE],
 ])(
-  'while Google is %s a purchase is being checked, and linked automatically later',
+  'while Google is %s, a submitted purchase is being checked, and is linked later',
   async (_name, fault, ms) => {
     await using world = await createPlayWorld()
     const { app, api, store } = world

@@ -8,14 +8,14 @@ const HOUR = 60 * 60_000
 const MAX_REFUSED = 300
 
 test.each<[string, PushOverrides]>([
-  ['an end in the past', { isExpired: true }],
+  ['an expiry in the past', { isExpired: true }],
   ['another audience', { claims: { aud: 'https://push.example.com/other' } }],
   ['another issuer', { claims: { iss: 'https://accounts.example.com' } }],
   ['another account', { claims: { email: 'other@example-project.iam.gserviceaccount.com' } }],
   ['no account', { claims: { email: undefined } }],
   ['an account that is not verified', { claims: { email_verified: false } }],
   ['an account that is verified as text', { claims: { email_verified: 'true' } }],
-  ['no end', { claims: { exp: undefined } }],
+  ['no expiry', { claims: { exp: undefined } }],
   ['no time of issue', { claims: { iat: undefined } }],
   ['an unknown key', { kid: 'google-key-7' }],
   ['a forged signature', { hasForeignKey: true }],

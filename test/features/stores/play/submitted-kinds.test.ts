@@ -40,7 +40,7 @@ test.each([
   { kind: undefined },
   { packageName: 'com.example.second' },
 ] as const)(
-  'a submission that Google did not know does not affect the right one right after it (%j)',
+  'a wrong submission that Google did not know does not affect a correct one right after it (%j)',
   async (mistake) => {
     await using world = await createPlayWorld({
       PLAY_PACKAGES: `${PACKAGE_NAME},com.example.second`,

@@ -7,7 +7,7 @@ import { createStripeWorld, plan, type StripeWorld } from '../../../support/stri
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-/** Acts once, before Stripe handles the next request that begins so. */
+/** Acts once, before Stripe handles the next request that begins with `start`. */
 function actBefore({ stripe }: StripeWorld, start: string, act: () => Promise<void>) {
   const { respond } = stripe.api
   stripe.api.respond = async (request) => {
@@ -19,7 +19,7 @@ function actBefore({ stripe }: StripeWorld, start: string, act: () => Promise<vo
   }
 }
 
-/** Holds the next request that begins so. */
+/** Holds the next request that begins with `start`. */
 function holdRequest(world: StripeWorld, start: string) {
   const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   actBefore(world, start, () => {
@@ -71,7 +71,7 @@ async function submit({ ask }: StripeWorld, sessionIds: string[], as?: string) {
   return status === 200 ? json.response.results : status
 }
 
-test('a first bank debit gives no access, whatever Stripe calls the subscription', async () => {
+test('a first bank debit gives no access, whatever status Stripe reports', async () => {
   await using world = await createStripeWorld({ account: { statusDuringDebit: 'active' } })
   const { sessionId } = (await world.checkOut()).json.response
   const bought = world.stripe.completeCheckout(sessionId, 'debit')
@@ -213,7 +213,7 @@ test('an open page offers no trial to a user who has had one since', async () =>
   expect(world.stripe.session(first.sessionId).status).toBe('expired')
 })
 
-test('a tab whose page opens while another tab decides leaves one page open', async () => {
+test('a page that opens while another tab looks for open pages leaves only one open', async () => {
   await using world = await createStripeWorld()
   const { db } = world.app.services
   const post = holdRequest(world, 'POST /v1/checkout/sessions')

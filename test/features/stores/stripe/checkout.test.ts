@@ -21,7 +21,7 @@ function submit({ ask }: StripeWorld, sessionId: string, as?: string) {
   return ask('/api/user/purchases/v1', { purchases }, as)
 }
 
-/** As in the Dashboard. */
+/** Deletes a customer, as in the Dashboard. */
 async function deleteAtStripe({ stripe }: StripeWorld, customer: string) {
   const headers = { authorization: `Bearer ${stripe.environment.STRIPE_API_KEY}` }
   const url = `${stripe.url}/v1/customers/${customer}`
@@ -43,7 +43,7 @@ test('a user who pays on the page of a checkout has the plan', async () => {
   expect(json.response.entitlements).toMatchObject([{ id: 'pro', active: true }])
 })
 
-test('the return before any event queries Stripe', async () => {
+test('a submission before any event queries Stripe', async () => {
   await using world = await createStripeWorld()
   const { sessionId } = (await world.checkOut()).json.response
   world.stripe.completeCheckout(sessionId)
@@ -104,7 +104,7 @@ test('a bank debit is pending until it is settled', async () => {
   ])
 })
 
-test('clicks at once, and in two tabs, get the same page', async () => {
+test('simultaneous clicks, even in two tabs, get the same page', async () => {
   await using world = await createStripeWorld()
   world.stripe.api.delayMs = 50
   const replies = await Promise.all([1, 2, 3].map(() => world.checkOut()))
@@ -159,7 +159,7 @@ test('a customer whose creation got no response is created once', async () => {
   expect([keys.length, new Set(keys).size]).toEqual([2, 1])
 })
 
-test('who has paid cannot buy again, although no event has arrived', async () => {
+test('a user who has paid cannot buy again, even if no event has arrived', async () => {
   await using world = await createStripeWorld()
   const { sessionId } = (await world.checkOut()).json.response
   world.stripe.completeCheckout(sessionId)
@@ -186,7 +186,7 @@ test.each(['past_due', 'unpaid', 'cancelled at the end'])(
   },
 )
 
-test('a subscription in another store is named, and the user may have a second one', async () => {
+test('a subscription in another store is reported, and the user may buy a second one', async () => {
   await using world = await createStripeWorld()
   const expiresAt = world.app.clock.now.getTime() + 20 * DAY
   await deliver(world.app, {
@@ -232,7 +232,7 @@ test.each([
   'http://shop.example.com/',
   'myapp://done',
   '/done',
-])('refuses the return address %s, and asks Stripe nothing', async (address) => {
+])('refuses the return address %s, and does not query Stripe', async (address) => {
   await using world = await createStripeWorld()
   for (const name of ['successUrl', 'cancelUrl']) {
     const reply = await world.checkOut('pro', { [name]: address })

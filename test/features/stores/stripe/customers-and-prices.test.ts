@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { publishPlans } from '../../../support/plans.ts'
 import { createStripeWorld, plan } from '../../../support/stripe/world.ts'
 
-test('a price of the sandbox among the other products of a plan sells the plan there', async () => {
+test('a plan is sold in the sandbox at a sandbox price among its other products', async () => {
   await using world = await createStripeWorld()
   const { id } = world.stripe.createPrice({ amount: 999 }, false)
   await publishPlans(world.app, [plan('pro', world.prices.pro.id, { otherProductIds: [id] })])

@@ -8,11 +8,11 @@ const DAY_MS = 24 * HOUR_MS
 
 function truthOf(subscription: FakeSubscription): Truth {
   const [truth] = subscription.truth()
-  if (!truth) throw new Error('there is no truth about it')
+  if (!truth) throw new Error('the subscription has no expected state')
   return truth
 }
 
-test('a renewal is a draft for an hour, fails, is retried, and ends as the account decides', async () => {
+test('a renewal is a draft for an hour, fails, is retried, and ends as the account is set', async () => {
   for (const afterRetries of ['cancel', 'unpaid', 'past_due', 'pause'] as const) {
     await using world = createLibraryWorld({ account: { afterRetries, retryDays: [3, 5] } })
     const { fake } = world
@@ -40,7 +40,7 @@ test('a renewal is a draft for an hour, fails, is retried, and ends as the accou
   }
 })
 
-test('a renewal that asks for 3-D Secure waits in grace until it is confirmed', async () => {
+test('a renewal that requires 3-D Secure is in its grace period until it is confirmed', async () => {
   await using world = createLibraryWorld()
   const subscription = world.fake.subscribe()
   subscription.failToRenew('asks')
@@ -49,7 +49,7 @@ test('a renewal that asks for 3-D Secure waits in grace until it is confirmed', 
   expect(truthOf(subscription)).toMatchObject({ status: 'active', hasBillingIssue: false })
 })
 
-test('a trial ends in a paid period, or without a card as was decided at its start', async () => {
+test('a trial is followed by a paid period, or without a card by what was chosen at its start', async () => {
   await using world = createLibraryWorld()
   const { fake } = world
   const start = (missingPaymentMethod: 'cancel' | 'pause' | 'create_invoice') =>
@@ -104,7 +104,7 @@ test('a bank debit completes the session, and settles or fails later', async () 
   expect(statuses).toEqual(['active', 'incomplete_expired'])
 })
 
-test('only a full refund of the current period takes access, until it fails', async () => {
+test('only a full refund of the current period ends access, unless it fails', async () => {
   await using world = createLibraryWorld()
   const { fake, client } = world
   const subscription = fake.subscribe()
@@ -127,7 +127,7 @@ test('only a full refund of the current period takes access, until it fails', as
   expect(data.map(({ invoice }) => invoice)).toEqual([subscription.currentInvoice().id])
 })
 
-test('a dispute takes access while the money is withdrawn', async () => {
+test('a dispute ends access while the money is withdrawn', async () => {
   await using world = createLibraryWorld()
   const { fake, client } = world
   const subscription = fake.subscribe()
@@ -184,7 +184,7 @@ test('a schedule switches the price at the end of the period', async () => {
   expect(subscription.object.schedule).toBeNull()
 })
 
-test('items come, go and have quantities', async () => {
+test('items can be added and removed, and have quantities', async () => {
   await using world = createLibraryWorld()
   const { fake } = world
   const subscription = fake.subscribe({ quantity: 5 })
@@ -202,7 +202,7 @@ test('items come, go and have quantities', async () => {
   ])
 })
 
-test('collection pauses as its behavior says, until it resumes', async () => {
+test('paused collection follows its behavior until it resumes', async () => {
   await using world = createLibraryWorld()
   const { fake } = world
   const resumesAt = fake.now() + 40 * 86_400

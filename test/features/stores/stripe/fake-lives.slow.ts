@@ -3,7 +3,7 @@ import { EVENT_TYPES } from '../../../support/stripe/events.ts'
 import { createLibraryWorld } from '../../../support/stripe/library.ts'
 import { playLives } from '../../../support/stripe/lives.ts'
 
-/** Lives begin without Checkout, and customers stay. */
+/** Lives begin without Checkout, and customers are never deleted. */
 const NOT_IN_LIVES = /^(checkout\.session|customer\.deleted)/
 
 test('random lives reach every state, and are the same for the same seed', async () => {
@@ -33,7 +33,7 @@ test('random lives reach every state, and are the same for the same seed', async
   expect((await play(1)).truth).toEqual(truth)
 })
 
-test('what the API says of a subscription is what the truth is about', async () => {
+test('the API and the expected states describe the same subscriptions', async () => {
   await using world = createLibraryWorld()
   const { fake, client } = world
   await playLives(fake, { seed: 2, count: 30, months: 6 })

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createLibraryWorld } from '../../../support/stripe/library.ts'
 import { simulateDelay, until } from '../../../support/until.ts'
 
-/** Presses a button of a page, with what else its form sends. */
+/** Presses a button on a page, with the other fields of its form. */
 function press(url: string | null, action: string, fields: Record<string, string> = {}) {
   const body = new URLSearchParams({ action, ...fields })
   return fetch(url ?? '', { method: 'POST', body, redirect: 'manual' })
@@ -35,7 +35,7 @@ test('the page of Checkout redirects once the webhook has replied', async () => 
   expect(await (await fetch(session.url ?? '')).text()).toContain('You have paid already')
 })
 
-test('a declined card, 3-D Secure, cancelling and expiry keep or end the session', async () => {
+test('a session stays open after a declined card or a cancellation, and ends by payment or expiry', async () => {
   await using world = createLibraryWorld()
   const { fake } = world
   const session = await world.openSession()
@@ -53,7 +53,7 @@ test('a declined card, 3-D Secure, cancelling and expiry keep or end the session
   expect((await press(other.url, 'pay')).status).toBe(410)
 })
 
-test('the portal cancels, undoes it, switches the price and replaces the card', async () => {
+test('the portal cancels, undoes a cancellation, switches the price and replaces the card', async () => {
   await using world = createLibraryWorld()
   const { fake, client } = world
   const subscription = fake.subscribe()

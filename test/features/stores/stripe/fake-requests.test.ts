@@ -3,7 +3,7 @@ import type { Fault } from '../../../support/stripe/api/faults.ts'
 import { connect, createLibraryWorld } from '../../../support/stripe/library.ts'
 import { until } from '../../../support/until.ts'
 
-test('a repeated request gets the first reply for a day, another body is refused', async () => {
+test('a repeated request gets the first reply for a day, and another body is refused', async () => {
   await using world = createLibraryWorld()
   const { client, fake } = world
   const create = (email: string) => client.customers.create({ email }, { idempotencyKey: 'k' })
@@ -75,7 +75,7 @@ test('unknown and expired keys, and objects of the other mode, are refused', asy
   })
 })
 
-test('wrong requests are refused with the parameter that is wrong', async () => {
+test('invalid requests are refused with the name of the parameter', async () => {
   await using world = createLibraryWorld()
   const { fake, client } = world
   const price = fake.createPrice({ isActive: false })
@@ -96,7 +96,7 @@ test('wrong requests are refused with the parameter that is wrong', async () => 
   })
 })
 
-test('requests over the limit of a second are refused', async () => {
+test('requests over the limit per second are refused', async () => {
   await using world = createLibraryWorld()
   const { client, fake } = world
   fake.api.limits = { perSecond: 100, perEndpoint: 2 }

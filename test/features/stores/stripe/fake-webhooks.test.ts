@@ -5,7 +5,7 @@ import { createLibraryWorld } from '../../../support/stripe/library.ts'
 
 const HOUR_MS = 3_600_000
 
-test('deliveries are signed as the library expects, by each secret of a rotation', async () => {
+test('deliveries are signed as the library expects, with each secret of a rotation', async () => {
   await using world = createLibraryWorld()
   const { fake } = world
   const old = fake.environment.STRIPE_WEBHOOK_SECRET
@@ -81,7 +81,7 @@ test('a delivery is repeated for three days until one succeeds', async () => {
   expect(fake.webhooks.sent.every(({ event, at }) => at - event.created <= 4 * 86_400)).toBe(true)
 })
 
-test('deliveries are lost, late, doubled or shuffled, the same for the same seed', async () => {
+test('deliveries are lost, late, doubled or shuffled, and the same for the same seed', async () => {
   const all = await play({ lost: 0.3, late: 0.3, doubled: 0.3, shuffled: true })
   expect(await play({ lost: 0.3, late: 0.3, doubled: 0.3, shuffled: true })).toEqual(all)
   const events = (await play({})).order

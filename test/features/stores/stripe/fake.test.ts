@@ -37,7 +37,7 @@ test('a customer buys, the subscription renews, and the library reads all of it'
   expect(invoice.payments?.data[0]?.status).toBe('paid')
 })
 
-test('months keep their day, and the last one of shorter months', async () => {
+test('renewals keep their day, or use the last day of shorter months', async () => {
   await using world = createLibraryWorld()
   const { fake, clock } = world
   clock.now = new Date('2027-01-31T12:00:00Z')

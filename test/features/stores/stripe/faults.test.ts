@@ -7,7 +7,7 @@ import { until } from '../../../support/until.ts'
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-function queueOf({ app }: StripeWorld) {
+function stripeOf({ app }: StripeWorld) {
   const { stripe } = app.services.stores
   if (stripe === null) throw new Error('Stripe is not set up')
   return stripe
@@ -27,13 +27,13 @@ async function deleteUser({ app, freshToken }: StripeWorld) {
   expect(reply.status).toBe(200)
 }
 
-test('what events that never arrived were about is found within the hour', async () => {
+test('finds changes whose events never arrived within the hour', async () => {
   await using world = await createStripeWorld({ chances: { lost: 1 } })
   const { sessionId } = (await world.checkOut()).json.response
   world.stripe.completeCheckout(sessionId)
   await world.drain()
   expect(await world.list()).toEqual([])
-  expect(await queueOf(world).catchUp('PRODUCTION')).toBeGreaterThan(0)
+  expect(await stripeOf(world).catchUp('PRODUCTION')).toBeGreaterThan(0)
   await world.drain()
   expect(await world.list()).toMatchObject([{ status: 'active' }])
 })
@@ -43,7 +43,7 @@ test('after forty days without a connection, every subscription can be read agai
   const { sessionId } = (await world.checkOut()).json.response
   world.stripe.completeCheckout(sessionId)
   world.stripe.advance(40 * DAY)
-  expect(await queueOf(world).catchUpAll('PRODUCTION')).toBe(1)
+  expect(await stripeOf(world).catchUpAll('PRODUCTION')).toBe(1)
   await world.drain()
   await expectTruth(world)
 })
@@ -54,7 +54,7 @@ test.each([
   ['has a conflict', { kind: 'error', status: 409 }],
   ['is cut off', { kind: 'cut' }],
   ['sends 5 MB', { kind: 'oversized' }],
-  ['sends a page', { kind: 'not_json' }],
+  ['sends an HTML page', { kind: 'not_json' }],
   ['redirects', { kind: 'redirect', location: 'http://127.0.0.1:1/' }],
 ] as const)('when Stripe %s, nothing is stored, and it is queried again', async (_name, fault) => {
   await using world = await createStripeWorld()
@@ -101,21 +101,21 @@ test('a limit of the sandbox does not delay production', async () => {
   expect(await world.list()).toMatchObject([{ willRenew: false }])
 })
 
-test('a key that Stripe refuses is reported, and access goes on by its dates', async () => {
+test('a key that Stripe refuses is reported, and access continues until its end', async () => {
   await using world = await createStripeWorld()
   world.app.expectErrors()
   const bought = await world.buy()
   bought.cancelAt()
   world.stripe.api.faults = [{ kind: 'error', status: 401 }]
   await world.drain()
-  expect(queueOf(world).api.isKeyRefused()).toBe(true)
+  expect(stripeOf(world).api.isKeyRefused()).toBe(true)
   expect(await world.list()).toMatchObject([{ active: true }])
   await world.pass(11 * MINUTE)
-  expect(queueOf(world).api.isKeyRefused()).toBe(false)
+  expect(stripeOf(world).api.isKeyRefused()).toBe(false)
   expect(await world.list()).toMatchObject([{ willRenew: false }])
 })
 
-test('an event that arrives during a request causes another one', async () => {
+test('an event that arrives during a request causes another request', async () => {
   await using world = await createStripeWorld()
   const bought = await world.buy()
   const gate = Promise.withResolvers<void>()
@@ -124,8 +124,8 @@ test('an event that arrives during a request causes another one', async () => {
   world.app.clock.advance(3_000)
   const asked = countReads(world)
   world.stripe.api.held = gate.promise
-  queueOf(world).queue.wake()
-  await until(() => countReads(world) > asked, 'Stripe is not asked')
+  stripeOf(world).queue.wake()
+  await until(() => countReads(world) > asked, 'Stripe is not queried')
   bought.undoCancel()
   await world.stripe.deliver()
   gate.resolve()
@@ -135,7 +135,7 @@ test('an event that arrives during a request causes another one', async () => {
   expect(await world.list()).toMatchObject([{ willRenew: true }])
 })
 
-test('a clock that was ahead makes no later response older', async () => {
+test('a later response counts even if the clock was ahead at an earlier one', async () => {
   await using world = await createStripeWorld()
   const bought = await world.buy()
   world.app.clock.advance(DAY)
@@ -143,13 +143,13 @@ test('a clock that was ahead makes no later response older', async () => {
   await world.drain()
   world.app.clock.advance(-DAY)
   bought.undoCancel()
-  await queueOf(world).catchUpAll('PRODUCTION')
+  await stripeOf(world).catchUpAll('PRODUCTION')
   world.app.clock.advance(5_000)
-  await queueOf(world).queue.flush()
+  await stripeOf(world).queue.flush()
   expect(await world.list()).toMatchObject([{ willRenew: true }])
 })
 
-test('a deleted user is deleted at Stripe, also when it was down', async () => {
+test('a deleted user is deleted at Stripe, even if Stripe was down', async () => {
   await using world = await createStripeWorld()
   world.app.expectErrors()
   const bought = await world.buy()
@@ -157,7 +157,7 @@ test('a deleted user is deleted at Stripe, also when it was down', async () => {
   await deleteUser(world)
   await world.drain()
   expect(bought.status()).toBe('active')
-  expect(await queueOf(world).objects.countDeletions()).toBe(1)
+  expect(await stripeOf(world).objects.countDeletions()).toBe(1)
   world.stripe.api.isDown = false
   await world.pass(20 * MINUTE)
   expect(bought.status()).toBe('canceled')
@@ -199,7 +199,7 @@ test('events about a deleted user name a pseudonym', async () => {
   )
 })
 
-test('a restored backup learns its customers again', async () => {
+test('a server with a restored backup finds its customers again', async () => {
   await using world = await createStripeWorld()
   await world.buy()
   const { db } = world.app.services
@@ -207,7 +207,7 @@ test('a restored backup learns its customers again', async () => {
   await db.write(async (tx) => {
     for (const table of [stripeCustomers, stripeCheckouts, stripeObjects]) await tx.delete(table)
   })
-  await queueOf(world).catchUp('PRODUCTION')
+  await stripeOf(world).catchUp('PRODUCTION')
   await world.drain()
   expect(await db.read.select().from(stripeCustomers)).toMatchObject([{ userId: world.userId }])
   expect((await world.checkOut()).json.code).toBe('already_subscribed')
@@ -254,7 +254,7 @@ test.each([
 ])('reads amounts in %s', async (currency, amount, paid) => {
   await using world = await createStripeWorld()
   const price = world.stripe.createPrice({ amount, currency: currency.toLowerCase() })
-  const { serverId } = await queueOf(world).status.read()
+  const { serverId } = await stripeOf(world).status.read()
   const metadata = { homeport_user: world.userId, homeport_server: serverId }
   world.stripe.subscribe({ price, metadata })
   await world.drain()

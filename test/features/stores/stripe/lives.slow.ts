@@ -4,10 +4,10 @@ import { playLives } from '../../../support/stripe/lives.ts'
 import { createStripeWorld } from '../../../support/stripe/world.ts'
 
 const CHANCES = { lost: 0.3, late: 0.2, doubled: 0.2, shuffled: true }
-/** 30 of them, the same in each run; `STRIPE_LIVES` and `SEED` play others. */
+/** By default 30 lives, the same in each run; `STRIPE_LIVES` and `SEED` choose others. */
 const COUNT = Number(process.env['STRIPE_LIVES'] ?? 30)
 
-test('the purchases of random lives are those of the books, although events are lost', async () => {
+test('purchases match the expected states of random lives, although events are lost', async () => {
   const seed = Number(process.env['SEED'] ?? 1)
   await using world = await createStripeWorld({ seed, chances: CHANCES })
   const { stripe } = world.app.services.stores
@@ -19,7 +19,7 @@ test('the purchases of random lives are those of the books, although events are 
     months: 6,
     async everyDay() {
       await world.drain()
-      // The job of every hour finds the lost events of up to 30 days.
+      // The hourly job finds the lost events of up to 30 days.
       if (++days % 7 === 0) await stripe?.catchUp('PRODUCTION')
     },
     startOptions: (number) => ({

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { typeCommand } from '../../../support/commands.ts'
 import { createStripeWorld, SHOP, type StripeWorld } from '../../../support/stripe/world.ts'
 
-/** The metadata that a customer of another seller is given. */
+/** The metadata to set for a customer of another seller. */
 async function nameOwner({ app, userId }: StripeWorld) {
   const { outcome } = await typeCommand(app, 'stores status')
   return { homeport_user: userId, homeport_server: outcome.stripe.serverId as string }
@@ -13,7 +13,7 @@ async function catchUpAll(world: StripeWorld) {
   await world.drain()
 }
 
-test('customers of your own are found by their metadata, and can open the portal', async () => {
+test('existing customers are found by their metadata, and can open the portal', async () => {
   await using world = await createStripeWorld({ chances: { lost: 1 } })
   const fields = { metadata: await nameOwner(world) }
   world.stripe.subscribe({ price: world.prices.pro, fields })

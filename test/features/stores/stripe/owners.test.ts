@@ -51,7 +51,7 @@ test('the billing provider and Stripe report one purchase', async () => {
     },
   })
   expect(await world.list()).toMatchObject([{ status: 'active', willRenew: true }])
-  // What the provider says after Stripe could not be paid counts no longer.
+  // The provider's report no longer counts after Stripe could not collect the payment.
   bought.failToRenew()
   bought.exhaustRetries()
   await world.drain()

@@ -8,7 +8,7 @@ function outcomeOf({ status, json }: { status: number; json: { code: string } })
   return [status, json.code]
 }
 
-test('a price that is archived, missing or not of a plan is not sold', async () => {
+test('a plan that is not sold by card, or has no valid price, cannot be bought', async () => {
   await using world = await createStripeWorld()
   await publishPlans(world.app, [
     { code: 'free' },
@@ -62,7 +62,7 @@ test('each unit has the seats of the plan', async () => {
   expect((await read()).limits.seatLimit).toBe(6)
 })
 
-test('the portal opens for who has bought something, with a return to the app', async () => {
+test('the portal opens for users who have bought something, and returns to the app', async () => {
   await using world = await createStripeWorld()
   const open = (body: object = {}) =>
     world.ask('/api/user/billing_portal/v1', { returnUrl: SHOP, ...body })

@@ -11,12 +11,12 @@ type Step = (bought: Bought, world: StripeWorld) => unknown
 const LIVES: Record<string, Step[]> = {
   'is renewed': [(it) => it.renew(), (it) => it.renew()],
   'is cancelled at the end of its period': [(it) => it.cancelAt(), (_, w) => w.pass(40 * DAY)],
-  'is cancelled, and not any more': [
+  'is cancelled, and the cancellation is undone': [
     (it) => it.cancelAt(),
     (it) => it.undoCancel(),
     (it) => it.renew(),
   ],
-  'is cancelled now': [(it) => it.cancel()],
+  'is cancelled immediately': [(it) => it.cancel()],
   'is cancelled at a later date': [
     (it, { app }) => it.cancelAt(Math.floor(app.clock.now.getTime() / 1000) + 45 * 86_400),
     (_, w) => w.pass(31 * DAY),
@@ -31,7 +31,7 @@ const LIVES: Record<string, Step[]> = {
     (it) => it.failToRenew(),
     (it) => it.exhaustRetries(),
   ],
-  'asks for 3-D Secure': [(it) => it.failToRenew('asks'), (it) => it.confirm()],
+  'requires 3-D Secure': [(it) => it.failToRenew('asks'), (it) => it.confirm()],
   'is not charged while its collection is paused': [
     (it) => it.pauseCollection('void'),
     (it) => it.renew(),
@@ -45,7 +45,7 @@ const LIVES: Record<string, Step[]> = {
     (it, w) => it.planSwitch(w.prices.team),
     (it) => it.renew(),
   ],
-  'gets more units': [(it) => it.setQuantity(5), (it) => it.setQuantity(0)],
+  'changes its quantity': [(it) => it.setQuantity(5), (it) => it.setQuantity(0)],
   'gets a second product, and loses it': [
     (it, w) => it.addItem(w.prices.team),
     (it) => it.removeItem(1),

@@ -9,12 +9,12 @@ import { createStripeWorld } from '../../../support/stripe/world.ts'
 const DAY = 24 * 60 * 60 * 1000
 /** Histories that run at the same time, on one server. */
 const BATCH = cases(12, 50)
-/** The same batches in each run; `STORE_HISTORIES` and `SEED` play others. */
+/** The same batches in each run; `STORE_HISTORIES` and `SEED` choose others. */
 const numRuns = Number(process.env['STORE_HISTORIES'] ?? cases(1, 40))
 const seed = Number(process.env['SEED'] ?? 1)
 const batch = fc.array(history, { minLength: BATCH, maxLength: BATCH })
 
-test('whatever Stripe and the billing provider report, every purchase matches the books', async () => {
+test('whatever Stripe and the billing provider report, every purchase matches the expected state', async () => {
   await fc.assert(fc.asyncProperty(batch, check), { numRuns, seed, endOnFailure: true })
 }, 1_200_000)
 

@@ -104,7 +104,7 @@ test.each([
   ['with an object id that leaves the path', withObject('in_1/../../customers'), 400],
   ['with a long object id', withObject(`in_${'1'.repeat(10_000)}`), 400],
   ['of 300 kB', { ...EVENT, fill: 'x'.repeat(300_000) }, 413],
-])('refuses a body %s, and asks Stripe nothing', async (_name, body, status) => {
+])('refuses a body %s, and does not query Stripe', async (_name, body, status) => {
   await using world = await createStripeWorld()
   expect((await post(world, body))[0]).toBe(status)
   await world.drain()
@@ -117,7 +117,7 @@ test('refuses a compressed body', async () => {
   expect((await post(world, EVENT, { headers }))[0]).toBe(415)
 })
 
-test.each(['pinned', 'old', 'thin'] as const)('reads events in the shape %s', async (shape) => {
+test.each(['pinned', 'old', 'thin'] as const)('reads events in the %s format', async (shape) => {
   await using world = await createStripeWorld()
   world.stripe.endpoints.live.shape = shape
   const bought = await world.buy()
@@ -166,7 +166,7 @@ function countReads({ stripe }: StripeWorld): number {
     .length
 }
 
-test('queries Stripe seconds after an event, not when the queue is next looked at', async () => {
+test('queries Stripe seconds after an event, without waiting for the next look at the queue', async () => {
   await using world = await createStripeWorld()
   const bought = await world.buy()
   bought.cancelAt()

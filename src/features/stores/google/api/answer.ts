@@ -35,7 +35,7 @@ export type PlayItem = {
   periodType: 'NORMAL' | 'TRIAL' | 'INTRO' | 'PREPAID' | 'CONSUMABLE'
   /** In US dollars. */
   price: number | null
-  /** What the period cost; null if Google does not say. */
+  /** What the period cost; null if Google does not state it. */
   paid: Money | null
   quantity: number
 }
@@ -145,7 +145,7 @@ function toPeriodType({ prepaidPlan, offerPhase }: Json): PlayItem['periodType']
   return phase['introductoryPrice'] === undefined ? 'NORMAL' : 'INTRO'
 }
 
-/** A price in its currency. Units are whole, as a string; nanos are billionths. */
+/** A price in its currency. `units` is a whole number as text; `nanos` are billionths. */
 function parseUnits({ units, nanos }: Json): number {
   return Number(units ?? 0) + Number(nanos ?? 0) / 1e9
 }

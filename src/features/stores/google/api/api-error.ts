@@ -3,7 +3,7 @@ import { text, toList } from '../../json.ts'
 
 /**
  * `refused_key`: the service account lacks a permission, or the API is not enabled. `unknown`: no such purchase.
- * `gone`: it ended over 60 days ago. `busy`: too many requests, or a passing fault.
+ * `gone`: it ended over 60 days ago. `busy`: too many requests, or a temporary fault.
  */
 type Reason =
   | 'unreachable'

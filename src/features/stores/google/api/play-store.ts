@@ -4,7 +4,7 @@ import { convertToProductsV2, type PurchaseKind } from './answer.ts'
 import type { PlayApi } from './api.ts'
 import { PlayApiError } from './api-error.ts'
 
-/** `kind` is the one to try first. It and `productId` are null until they are known. */
+/** `kind` is tried first. `kind` and `productId` are null until they are known. */
 export type PlayPurchase = {
   packageName: string
   purchaseToken: string
@@ -61,8 +61,8 @@ export function createPlayStore(api: PlayApi) {
   }
 
   /**
-   * Google refunds an unacknowledged purchase after three days. `userId`: for a purchase outside the app, in later
-   * responses.
+   * Google refunds an unacknowledged purchase after three days. `userId`: the user to name in later responses, for a
+   * purchase made outside the app.
    */
   async function acknowledge(purchase: PlayPurchase, productId: string, userId: string | null) {
     const [bareId = ''] = productId.split(':')
@@ -72,7 +72,7 @@ export function createPlayStore(api: PlayApi) {
     await api.call(`${path}:acknowledge`, { body })
   }
 
-  /** Those that Google recorded from `from` to `to`, page by page. */
+  /** Refunds that Google recorded from `from` to `to`, page by page. */
   async function* readVoided(packageName: string, from: Date, to: Date, signal?: AbortSignal) {
     const query = new URLSearchParams({
       startTime: String(from.getTime()),

@@ -51,7 +51,7 @@ const PRODUCT_TYPES: Record<number, string> = { 1: 'PURCHASED', 2: 'CANCELED' }
 const VOIDED_SUBSCRIPTION = 1
 const PARTIAL_REFUND = 2
 
-/** Reads the body of a push; null if Pub/Sub was set up to send it in another form. */
+/** Reads the body of a push; null if Pub/Sub was set up to send it in another format. */
 export function readPush(body: Json): Push | null {
   const { message, subscription } = body
   const { data, messageId } = toObject(message)
@@ -62,7 +62,7 @@ export function readPush(body: Json): Push | null {
   const [kind] = kinds
   const fault =
     notification === null
-      ? 'The message has no data that is JSON in base64.'
+      ? 'The data of the message is not JSON in base64.'
       : kinds.length === 1
         ? null
         : `The notification has ${kinds.length} kinds instead of one.`
@@ -88,7 +88,7 @@ export function readPush(body: Json): Push | null {
   }
 }
 
-/** It has no effect: Homeport then queries the purchase. */
+/** The event itself has no effect: Homeport then queries the purchase. */
 export function pushEvent({ messageId, notification, fault }: PushDocument): BillingEvent {
   const [kind] = KINDS.filter((one) => notification[one] !== undefined)
   const type = fault !== undefined || !kind ? 'PLAY_UNREADABLE' : toType(kind, notification)

@@ -47,7 +47,7 @@ export function playRoutes(deps: PlayRoutesDeps) {
         failures.release(request)
         const body = toObject(readJson(await readBody(request, MAX_BODY_BYTES)))
         const push = readPush(body)
-        if (push === null) throw wrongForm(body)
+        if (push === null) throw malformedPush(body)
         if (!play.isOurs(push)) {
           return message('The notification is about another app or subscription.', 'ignored')
         }
@@ -75,7 +75,7 @@ export function playRoutes(deps: PlayRoutesDeps) {
   )
 }
 
-function wrongForm(body: Json): AppError {
+function malformedPush(body: Json): AppError {
   return 'packageName' in body
     ? malformed('Turn off payload unwrapping in the Pub/Sub subscription.')
     : malformed('The body needs a `message` with `messageId` and `data`, as Pub/Sub sends it.')

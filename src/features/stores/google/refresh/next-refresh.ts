@@ -38,7 +38,7 @@ export function planAfter(answer: PlayAnswer, attempts: number, now: Date) {
   }
 }
 
-/** In ms; null: never. */
+/** When the purchase may next change, in ms; null: never. */
 function findNextChange(answer: PlayAnswer, at: number): number | null {
   const end = findEnd(answer)
   switch (answer.state) {
@@ -78,7 +78,7 @@ export function planAfterFailure(
     thenMs: isRunning ? MAX_DELAY_MS : null,
   })
   if (reason === 'gone' || (reason === 'unknown' && unknownDelay === null)) {
-    // At Google, every ended subscription expires.
+    // At Google, every subscription that ends becomes `EXPIRED`.
     const isOver = items.length > 0 && items.every(({ state }) => state === 'EXPIRED')
     const goneAt = isOver ? null : now
     return { dueAt: null, goneAt, sealedToken: '', unacknowledgedSince: null }

@@ -17,7 +17,7 @@ export function createPendingClaims({ db, claims, now }: PendingClaimsDeps) {
   const { playClaims } = db.tables
   return { keep, settle, clearOld, eraseUser, mergeUsers }
 
-  /** An earlier claim of the user never becomes shorter, and stays a request to take the purchase over. */
+  /** Never shortens an earlier claim of the user, and keeps its request to take the purchase over. */
   async function keep(tx: Tx, { takeOver, ...claim }: PendingClaim) {
     const { tokenHash, userId } = claim
     const isSame = and(eq(playClaims.tokenHash, tokenHash), eq(playClaims.userId, userId))
@@ -34,7 +34,7 @@ export function createPendingClaims({ db, claims, now }: PendingClaimsDeps) {
       })
   }
 
-  /** Claims the paid products of a purchase for the waiting users, the first one first. Returns each user's result. */
+  /** Claims the paid products of a purchase for the waiting users, in order. Returns each user's result. */
   async function settle(tx: Tx, tokenHash: string, items: KnownItem[]) {
     const results = new Map<string, ClaimResult>()
     if (items.length === 0) return results

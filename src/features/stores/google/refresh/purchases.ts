@@ -26,7 +26,7 @@ type Filter = 'unacknowledged' | 'gone'
 
 export type PlayPurchases = ReturnType<typeof createPlayPurchases>
 
-/** The lowest number comes first: purchases that Google may refund, or that a user waits for. */
+/** The lowest number comes first: purchases that Google may refund, or that a user is waiting for. */
 export const URGENCY = { waiting: 0, changed: 1, routine: 2 }
 
 const NOT_LEASED = new Date(0)
@@ -41,7 +41,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     finish,
     find,
     findByLine,
-    isSucceeded,
+    isReplaced,
     oldestUnacknowledged,
     page,
     countDue,
@@ -82,7 +82,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     await tx.delete(playPurchases).where(and(isSame, eq(playPurchases.mark, knownMark)))
   }
 
-  /** The most urgent purchases for which `isDue` holds, of apps other than `except`. */
+  /** The most urgent due purchases, except those of the apps in `except`. */
   async function findDue(isDue: SQL, limit: number, except: string[]) {
     const found: { id: string }[] = []
     for (const urgency of Object.values(URGENCY)) {
@@ -110,8 +110,8 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
   }
 
   /**
-   * Ends the lease, unless `leasedUntil` keeps it. The purchase stays due if it was queued again. False, storing
-   * nothing, if this process was frozen for longer than its lease: another one may have queried it.
+   * Ends the lease, unless `changes` extends it. The purchase stays due if it was queued again. Returns false and stores
+   * nothing if this process was frozen for longer than its lease: another process may have queried the purchase.
    */
   async function finish(tx: Tx, leased: KnownPurchase, changes: Partial<Row>): Promise<boolean> {
     const { tokenHash, leasedUntil, mark } = playPurchases
@@ -143,7 +143,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     return (await load(from, eq(playPurchases.tokenHash, tokenHash)))[0] ?? null
   }
 
-  /** Such as `GPA.1234-5678-9012-34567`. */
+  /** `line`: such as `GPA.1234-5678-9012-34567`. */
   async function findByLine(line: string): Promise<KnownPurchase | null> {
     const [main = ''] = line.split('#')
     const rows = await db.read.select().from(playPurchases).where(eq(playPurchases.line, main))
@@ -153,7 +153,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
   }
 
   /** Whether another purchase with the same line has replaced this one. */
-  async function isSucceeded(from: Reader, tokenHash: string, line: string): Promise<boolean> {
+  async function isReplaced(from: Reader, tokenHash: string, line: string): Promise<boolean> {
     const ofLine = eq(playPurchases.line, line.split('#')[0] ?? '')
     const rows = await from.select().from(playPurchases).where(ofLine)
     return rows.some(({ linkedHash }) => linkedHash === tokenHash)
@@ -165,7 +165,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     return rows[0]?.unacknowledgedSince ?? null
   }
 
-  /** Page by page. */
+  /** The lines of the purchases that match a filter, page by page. */
   async function page(filter: Filter, options: { limit: number; after?: string | undefined }) {
     const { rows, next } = await list(filter, options)
     return { lines: rows.flatMap(({ items }) => items.map(({ line }) => line)), next }

@@ -40,7 +40,7 @@ export function createPlayQueue(deps: PlayQueueDeps) {
   })
   return { ...queue, refreshNow }
 
-  /** For a purchase that `leaseOne` has returned. Throws `PlayApiError`. */
+  /** Refreshes a purchase that `leaseOne` has returned. Throws `PlayApiError`. */
   function refreshNow(purchase: KnownPurchase & { leasedUntil: Date }, deadline?: AbortSignal) {
     return queue.run(purchase, (stopping) =>
       refresh(purchase, deadline ? AbortSignal.any([deadline, stopping]) : stopping),

@@ -43,7 +43,7 @@ export function createPurchaseRefresh(deps: PurchaseRefreshDeps) {
   const { acknowledgement } = deps
   return refresh
 
-  /** With the results of users' claims, and the error of a failed acknowledgement. Throws `PlayApiError`. */
+  /** Returns the results of users' claims, and the error of a failed acknowledgement. Throws `PlayApiError`. */
   async function refresh(purchase: KnownPurchase, signal?: AbortSignal) {
     const askedAt = now()
     let reply: Json = {}
@@ -73,7 +73,7 @@ export function createPurchaseRefresh(deps: PurchaseRefreshDeps) {
     }
   }
 
-  /** For operators; empty if it is too long. */
+  /** Keeps the response for operators; empty if it was too long. */
   async function recordUnreadable(
     tx: Tx,
     { tokenHash }: KnownPurchase,
@@ -121,9 +121,9 @@ export function createPurchaseRefresh(deps: PurchaseRefreshDeps) {
       mainOwner: mainOwner === answer.userId ? null : mainOwner,
       inheritedOwner: isInherited && linked ? await findOwner(tx, linked.items) : null,
     })
-    const isSucceeded = items[0] ? await purchases.isSucceeded(tx, tokenHash, items[0].line) : false
+    const isReplaced = items[0] ? await purchases.isReplaced(tx, tokenHash, items[0].line) : false
     // A purchase that replaces this one may have the same original order id.
-    for (const delivery of isSucceeded ? [] : deliveries) await snapshots.record(tx, delivery)
+    for (const delivery of isReplaced ? [] : deliveries) await snapshots.record(tx, delivery)
     if (linkedToken !== null && linkedHash !== purchase.linkedHash) {
       const old = { purchaseToken: linkedToken, packageName, kind: answer.kind, productId: null }
       await purchases.enqueue(tx, old, URGENCY.changed)

@@ -1,7 +1,7 @@
 import { type Json, toObject } from '../../../../lib/text/json.ts'
 import { text } from '../../json.ts'
 
-/** `unknown`: no such object. `busy`: a passing fault. `rejected`: the request is wrong. */
+/** `unknown`: no such object. `busy`: a temporary fault. `rejected`: the request is wrong. */
 type Reason =
   | 'unreachable'
   | 'unreadable'
@@ -25,7 +25,7 @@ const SENTENCES: Record<Reason, string> = {
 export class StripeApiError extends Error {
   override readonly name = 'StripeApiError'
   readonly reason: Reason
-  /** Stripe's own word for the error, and the parameter at fault; null for none. */
+  /** Stripe's error code, and the parameter at fault; null for none. */
   readonly code: string | null
   readonly param: string | null
   /** How long Stripe asks to wait, in ms; null if it does not say. */

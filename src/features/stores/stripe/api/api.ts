@@ -6,14 +6,14 @@ import { StripeApiError } from './api-error.ts'
 
 type StripeApiDeps = { keys: Record<StoredEnvironment, string | null>; url: string | null }
 
-/** Nested, as Stripe's documentation writes them; undefined ones are not sent. */
+/** Nested as in Stripe's documentation; undefined parameters are not sent. */
 export type Params = { [name: string]: Param }
 type Param = string | number | boolean | undefined | Param[] | Params
 
 type CallOptions = {
   method?: 'GET' | 'POST' | 'DELETE'
   params?: Params
-  /** Stripe answers all requests with the same key alike, for a day. */
+  /** For a day, Stripe gives all requests with the same key the same response. */
   idempotencyKey?: string
   signal?: AbortSignal | undefined
 }

@@ -1,6 +1,6 @@
 import type { Money } from '../../../billing/inbox/event.ts'
 
-/** Their amounts are whole units. Stripe writes ISK and UGX with two decimals. https://docs.stripe.com/currencies */
+/** Currencies whose amounts are whole units. Stripe writes ISK and UGX with two decimals. https://docs.stripe.com/currencies */
 const WITHOUT_DECIMALS = new Set(
   'BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF'.split(' '),
 )

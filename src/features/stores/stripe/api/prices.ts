@@ -6,7 +6,7 @@ import { countUnits } from './currencies.ts'
 
 export type Prices = ReturnType<typeof createPrices>
 
-/** The prices at Stripe for which plans are sold. */
+/** The prices at Stripe at which plans are sold. */
 export function createPrices({ api, listPlans }: StripeContext) {
   let problems: string[] = []
   return { findForSale, findProblems, lastProblems: () => problems }
@@ -25,7 +25,7 @@ export function createPrices({ api, listPlans }: StripeContext) {
     return null
   }
 
-  /** What is wrong with the prices of the plans that are sold, in sentences. Throws `StripeApiError`. */
+  /** The problems with the prices of plans on sale, as sentences. Throws `StripeApiError`. */
   async function findProblems(): Promise<string[]> {
     const { plans } = await listPlans([])
     const found: string[] = []

@@ -49,11 +49,11 @@ export function createCheckout(deps: StripeContext & { customers: Customers; pri
     const { subscription } = await deps.readSubscription(userId, asked, [])
     const known = subscription.subscriptions
     const overlapUntil = checkOtherStores(known, request, plan, catalogue)
-    const customer = await customers.require(userId, environment)
+    const customer = await customers.findOrCreate(userId, environment)
     const former = await checkStripe(userId, environment, plan, catalogue)
     const buyer = { userId, environment }
-    const wereTried = former.filter(({ status }) => !String(status).startsWith('incomplete'))
-    const isFirst = wereTried.length === 0 && !hasSubscribed(known)
+    const started = former.filter(({ status }) => !String(status).startsWith('incomplete'))
+    const isFirst = started.length === 0 && !hasSubscribed(known)
     const trialDays = isFirst ? plan.trialDays : 0
     const open = await sessions.findOpen(buyer, request, former, trialDays)
     if (open.session !== null) return { ...open.session, overlapUntil }
@@ -84,7 +84,7 @@ export function createCheckout(deps: StripeContext & { customers: Customers; pri
     return ends.toSorted().at(-1) ?? null
   }
 
-  /** What Stripe itself knows about the user's customers, because events may be late. */
+  /** Checks the subscriptions of the user's customers at Stripe itself, because events may be late. */
   async function checkStripe(
     userId: string,
     environment: StoredEnvironment,
@@ -96,7 +96,7 @@ export function createCheckout(deps: StripeContext & { customers: Customers; pri
       const params = { customer, status: 'all', limit: 100 }
       found.push(...toList((await api.call(environment, 'subscriptions', { params }))['data']))
     }
-    const live = found.filter((one) => LIVE.includes(String(one['status'])) && isExcluded(one))
+    const live = found.filter((each) => LIVE.includes(String(each['status'])) && isExcluded(each))
     if (live.length === 0) return found
     await db.write(async (tx) => {
       for (const { id } of live) await objects.enqueue(tx, environment, { id: String(id) })

@@ -13,16 +13,16 @@ export type Customers = ReturnType<typeof createCustomers>
 export function createCustomers(deps: StripeContext) {
   const { db, api, objects, existingUsers, findEmail, serverId } = deps
   const { stripeCustomers } = db.tables
-  return { require, tellAddress, has, list, findUser, remember, forget, forgetCurrent }
+  return { findOrCreate, updateAddress, has, list, findUser, remember, forget, forgetCurrent }
 
-  /** The user's current customer, with the present address. Throws `StripeApiError`. */
-  async function require(userId: string, environment: StoredEnvironment): Promise<string> {
+  /** The user's current customer, with the current address. Throws `StripeApiError`. */
+  async function findOrCreate(userId: string, environment: StoredEnvironment): Promise<string> {
     const known = await list(db.read, userId, environment)
     const id = known.find(({ isCurrent }) => isCurrent)?.id ?? (await create(known.length))
-    await tellAddress(id)
+    await updateAddress(id)
     return id
 
-    /** A repetition after a crash gets the same customer, and one after a deletion a new one. */
+    /** A repetition after a crash gets the same customer; after a deletion, a new one. */
     async function create(attempt: number): Promise<string> {
       const key = ['customer', environment, userId, attempt].join(' ')
       const reply = await api.call(environment, 'customers', {
@@ -42,8 +42,8 @@ export function createCustomers(deps: StripeContext) {
     }
   }
 
-  /** The customer's user may have verified another address since. Throws `StripeApiError`. */
-  async function tellAddress(customer: string) {
+  /** Sends the user's address if the user has verified another one since. Throws `StripeApiError`. */
+  async function updateAddress(customer: string) {
     const isThis = eq(stripeCustomers.id, customer)
     const [known] = await db.read.select().from(stripeCustomers).where(isThis)
     const email = known ? await findEmail(known.userId) : null
@@ -68,7 +68,7 @@ export function createCustomers(deps: StripeContext) {
       .where(and(eq(stripeCustomers.userId, userId), eq(stripeCustomers.environment, environment)))
   }
 
-  /** In production. */
+  /** Whether the user has a customer in production. */
   async function has(userId: string): Promise<boolean> {
     return (await list(db.read, userId, 'PRODUCTION')).length > 0
   }
@@ -80,7 +80,7 @@ export function createCustomers(deps: StripeContext) {
     return row?.userId ?? null
   }
 
-  /** Stores whose customer it is, if it names a user of this server: a restored backup may lack it. */
+  /** Stores the user of a customer, if it is a user of this server: a restored backup may lack the customer. */
   async function remember(tx: Tx, environment: StoredEnvironment, owner: StripeOwner) {
     const { customer: id, userId, server } = owner
     if (userId === null || server !== serverId) return
@@ -94,14 +94,14 @@ export function createCustomers(deps: StripeContext) {
       .onConflictDoNothing()
   }
 
-  /** A customer who was deleted at Stripe. */
+  /** For a customer that was deleted at Stripe. */
   async function forgetCurrent(userId: string, environment: StoredEnvironment) {
     await db.write(async (tx) => {
       for (const { id } of await list(tx, userId, environment)) await forget(tx, id)
     })
   }
 
-  /** The next checkout makes a new one. */
+  /** The next checkout creates a new customer. */
   async function forget(tx: Tx, customer: string) {
     const isThis = eq(stripeCustomers.id, customer)
     await tx.update(stripeCustomers).set({ isCurrent: false }).where(isThis)

@@ -48,7 +48,7 @@ export function createPortal({
 
     /** Stripe refuses a flow that has nothing to do, such as cancelling twice: then the page begins with an overview. */
     async function create(customer: string, subscription: string | null): Promise<string> {
-      await customers.tellAddress(customer).catch(throwIfGone)
+      await customers.updateAddress(customer).catch(throwIfGone)
       const flow = toFlow(request.flow, subscription)
       const url = await createSession(customer, flow).catch((error) => {
         const isRefused = error instanceof StripeApiError && error.reason === 'rejected'

@@ -12,7 +12,7 @@ import type { Stripe } from '../stripe.ts'
 type CheckoutRoutesDeps = {
   /** Null if Stripe is not set up. */
   stripe: Pick<Stripe, 'checkout' | 'portal' | 'hasKey'> | null
-  /** Of the pages to which customers may return. */
+  /** The origins of the pages to which customers may return. */
   origins: string[]
   limits: Limits
   showsSandbox: boolean
@@ -84,7 +84,7 @@ export function checkoutRoutes(deps: CheckoutRoutesDeps) {
     throw new AppError('unavailable', 'Sales by card are not set up.')
   }
 
-  /** Stripe sends customers to these addresses. */
+  /** Stripe sends customers to these addresses, so they must be the app's own. */
   function requireOrigins<Name extends string>(body: { [name in Name]: string }, names: Name[]) {
     for (const name of names) {
       const url = URL.parse(body[name])

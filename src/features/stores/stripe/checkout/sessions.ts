@@ -21,7 +21,7 @@ export type CheckoutRequest = {
 
 type Buyer = { userId: string; environment: StoredEnvironment }
 
-/** After this, a session that was never created could not be open for the 30 minutes that Stripe requires. */
+/** After this, a repeated attempt could not be open for the 30 minutes that Stripe requires. */
 const REPEATABLE_MS = 25 * MINUTE_MS
 const REFUSED = ['unknown', 'rejected']
 const OVER = ['canceled', 'incomplete_expired']
@@ -31,7 +31,7 @@ export function createSessions({ db, api, objects, existingUsers, now, newId }: 
   const { stripeCheckouts } = db.tables
   return { findOpen, create }
 
-  /** The page of the same request, if it is still open. Closes that of another request. Throws 409 if it was paid. */
+  /** The page of the same request, if it is still open. Closes another request's page. Throws 409 if it was paid. */
   async function findOpen(
     buyer: Buyer,
     request: CheckoutRequest,
@@ -48,7 +48,7 @@ export function createSessions({ db, api, objects, existingUsers, now, newId }: 
     if (known.sessionId === null)
       return { session: isSame && isRepeatable(known) ? await call(buyer, known) : null, seen }
     const path = `checkout/sessions/${known.sessionId}`
-    // Its data may have been deleted at Stripe, as that of a sandbox.
+    // The session may have been deleted at Stripe, as sandbox data can be.
     const session = await api.call(environment, path).catch(ignoreUnknown)
     if (session['status'] === 'open' && isSame)
       return { session: toReply(session, known.params as Params), seen }
@@ -82,12 +82,12 @@ export function createSessions({ db, api, objects, existingUsers, now, newId }: 
     return alreadySubscribed()
   }
 
-  /** Stores the attempt before the call: a repetition, also after a crash, gets the same session. */
+  /** Stores the attempt before the call: a repetition, even after a crash, gets the same session. */
   async function create(
     buyer: Buyer,
     request: CheckoutRequest,
     params: Params,
-    /** What `findOpen` has seen: another tab may have been faster, or have its page since. */
+    /** The attempt that `findOpen` saw: another tab may have been faster, or may have got its page since. */
     seen: string | null,
   ) {
     const row = await db.write(async (tx) => {
@@ -132,7 +132,7 @@ export function createSessions({ db, api, objects, existingUsers, now, newId }: 
         idempotencyKey: attempt,
       })
       .catch(async (error) => {
-        // Stripe would give a repetition the same answer.
+        // Stripe would give a repetition the same response.
         const isFinal = error instanceof StripeApiError && REFUSED.includes(error.reason)
         if (isFinal)
           await db.write(async (tx) => void (await tx.delete(stripeCheckouts).where(isThis)))

@@ -13,7 +13,7 @@ export type StripeSubmission = { store: 'stripe'; sessionId: string }
 
 export type SubmitSession = ReturnType<typeof createStripeSubmissions>
 
-/** For apps after the return from Stripe's page: the webhook may be late. */
+/** For apps, after the return from Stripe's page: the webhook may be late. */
 export function createStripeSubmissions(
   deps: StripeContext & { customers: Customers; queue: StripeQueue },
 ) {
@@ -63,7 +63,7 @@ export function createStripeSubmissions(
       if (!(error instanceof StripeApiError)) throw error
       if (error.reason === 'unknown') return withEnvironment(refusal('purchase_gone'))
       log.warn({ err: error }, 'a submitted purchase could not be checked with Stripe')
-      // Stripe itself says whose it is.
+      // The session, once read, names its owner.
       await db.write((tx) => objects.enqueue(tx, environment, { id: sessionId }))
       return { ...toStatus(), outcome: 'checking' }
     }

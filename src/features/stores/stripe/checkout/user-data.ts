@@ -12,7 +12,7 @@ type StripeUserDataDeps = {
   onDeletion: 'delete' | 'cancel'
 }
 
-/** Also while Stripe is not set up: the tables may have rows from before. */
+/** Needed even while Stripe is not set up: the tables may have rows from before. */
 export function createStripeUserData({ db, objects, onDeletion }: StripeUserDataDeps) {
   const { stripeCustomers, stripeCheckouts, stripeObjects } = db.tables
   const byCustomers = nothing('the functions of stripeCustomers also erase and merge these rows')
@@ -23,7 +23,7 @@ export function createStripeUserData({ db, objects, onDeletion }: StripeUserData
     stripeObjects: { deletion: byCustomers, export: ids, merging: byCustomers },
   }
 
-  /** Queues what is to be done at Stripe. */
+  /** Queues the work to be done at Stripe. */
   async function eraseUser(tx: Tx, userId: string) {
     const customers = await tx
       .delete(stripeCustomers)

@@ -9,14 +9,14 @@ import type { StripeItem, StripeSubscription } from './state.ts'
 export type SubscriptionDocument = {
   subscription: Omit<StripeSubscription, 'items'>
   item: StripeItem
-  /** What the item's invoice cost, as a share of it. */
+  /** The item's share of the invoice. */
   share: number
-  /** Of the invoice for the period: the latest one may be for a change within it. */
+  /** The invoice for the period: the latest invoice may be for a change within the period. */
   invoiceId: string | null
   environment: StoredEnvironment
   type: string
   askedAt: number
-  /** When the response counts, if the clock was ahead at an earlier one. */
+  /** The time that orders the event, if the clock was ahead at an earlier response. */
   orderedAt?: number
   graceDays: number
   /** Since when payments have failed: access lasts only through one grace period. */
@@ -28,7 +28,7 @@ export type SubscriptionDocument = {
   isRemoved?: true
 }
 
-/** A charge that was paid back, in part, or no longer. Times in ms. */
+/** A charge that was refunded, fully or in part, or whose refund was reversed. Times in ms. */
 export type ChargeDocument = {
   charge: string
   invoice: string
@@ -37,7 +37,7 @@ export type ChargeDocument = {
   type: 'REFUND' | 'REFUND_REVERSED' | 'STRIPE_PARTIAL_REFUND'
   at: number
   reason: string
-  /** In the smallest unit of the currency; null if the customer's bank took it back. */
+  /** In the smallest unit of the currency; null if the customer's bank took the money back. */
   paidBack: { amount: number; currency: string } | null
 }
 
@@ -61,7 +61,7 @@ export function stripeEvent(document: StripeDocument): BillingEvent {
   return subscriptionEvent(document)
 }
 
-/** What the purchase is now, whatever was known before. */
+/** Describes the purchase as it is now, whatever was known before. */
 function subscriptionEvent(document: SubscriptionDocument): BillingEvent {
   const { subscription, item, share, invoiceId, environment, type, askedAt, userId } = document
   const { invoice } = subscription
@@ -186,7 +186,7 @@ function describeUnpaid(document: SubscriptionDocument) {
   return { expiresAt: due, graceExpiresAt: due + document.graceDays * DAY_MS }
 }
 
-/** Of the payment that has failed: the start of its period, unless it is for a change within one. */
+/** When the failed payment was due: at the start of its period, unless it is for a change within a period. */
 export function findDueDate(
   { invoice }: SubscriptionDocument['subscription'],
   { startsAt }: StripeItem,
@@ -202,8 +202,8 @@ function describeEnd(document: SubscriptionDocument) {
     const unpaid = describeUnpaid(document)
     return { ...unpaid, ...endAt(Math.min(endedAt, unpaid.graceExpiresAt)), ...UNPAID }
   }
-  const word = reason === 'payment_disputed' ? 'CUSTOMER_SUPPORT' : 'UNSUBSCRIBE'
-  return { ...endAt(endedAt), cancelReason: word, expirationReason: word }
+  const cause = reason === 'payment_disputed' ? 'CUSTOMER_SUPPORT' : 'UNSUBSCRIBE'
+  return { ...endAt(endedAt), cancelReason: cause, expirationReason: cause }
 }
 
 function endAt(endedAt: number) {
@@ -228,7 +228,7 @@ function chargeEvent(document: ChargeDocument): BillingEvent {
   }
 }
 
-/** It has no effect: Homeport then queries the subscription. */
+/** The event itself has no effect: Homeport then queries the subscription. */
 function notificationEvent({ notification, environment }: NotificationDocument): BillingEvent {
   return {
     ...NO_EVENT,
@@ -244,7 +244,7 @@ function notificationEvent({ notification, environment }: NotificationDocument):
 function unreadableEvent({ unreadable: id, askedAt }: UnreadableDocument): BillingEvent {
   return {
     ...NO_EVENT,
-    // Repeated every ten minutes, and recorded once a day.
+    // The query is repeated every ten minutes, but recorded once a day.
     id: `unreadable:${id}:${Math.floor(askedAt / DAY_MS)}`,
     type: 'STRIPE_UNREADABLE',
     at: askedAt,

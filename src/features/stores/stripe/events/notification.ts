@@ -36,7 +36,7 @@ export type Notification = {
   delivery: Delivery
   type: string
   isLive: boolean
-  /** Of another account: Connect. */
+  /** Whether the event is about another account (Stripe Connect). */
   isForeign: boolean
   /** Null if the event concerns no subscription. */
   target: Target | null
@@ -72,7 +72,7 @@ export function readNotification(body: Json, environment: StoredEnvironment): No
 export function findTarget(id: string, object: Json): Target {
   const { parent, subscription, charge } = object
   const ofInvoice = toObject(toObject(parent)['subscription_details'])['subscription']
-  const related = [subscription, ofInvoice, charge].map((one) => text(one)).find(isObjectId)
+  const related = [subscription, ofInvoice, charge].map((value) => text(value)).find(isObjectId)
   return {
     id: related ?? id,
     customer: text(object['customer']),

@@ -11,11 +11,11 @@ type SnapshotInput = {
   userId: string | null
   graceDays: number
   askedAt: number
-  /** When the response counts: later than all responses before it. */
+  /** The time that orders the events: later than that of all earlier responses. */
   orderedAt: number
 }
 
-/** One event per product, also of those that the subscription no longer has, and what is known then. */
+/** Returns one event per product, including products that the subscription no longer has, and what is then known. */
 export function readSnapshots({ subscription, known, ...input }: SnapshotInput): {
   deliveries: Delivery[]
   items: KnownItem[]
@@ -97,7 +97,7 @@ export function toPurchaseKey(environment: StoredEnvironment, { id }: KnownItem)
   return `${environment}|${id}`
 }
 
-/** Whether an invoice is not from before the period, as for a product that was added within it. */
+/** False if the invoice is older than the period, as for a product that was added within it. */
 function covers(invoice: StripeSubscription['invoice'], { startsAt }: StripeItem): boolean {
   return invoice !== null && invoice.createdAt >= startsAt
 }

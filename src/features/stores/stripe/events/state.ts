@@ -57,7 +57,7 @@ export type StripeSubscription = {
   items: StripeItem[]
 }
 
-/** What a response says about the owner. */
+/** The owner according to a response. */
 export type StripeOwner = {
   customer: string
   /** The user and the Homeport server that sold the subscription; null for another seller. */
@@ -65,7 +65,7 @@ export type StripeOwner = {
   server: string | null
 }
 
-/** An item, after the last response. */
+/** An item as of the last response. */
 export type KnownItem = Pick<StripeItem, 'id' | 'productId' | 'priceId' | 'quantity'> & {
   status: Status
   invoiceId: string | null
@@ -74,13 +74,13 @@ export type KnownItem = Pick<StripeItem, 'id' | 'productId' | 'priceId' | 'quant
   nextPriceId: string | null
   willRenew: boolean
   isOver: boolean
-  /** Since when payments have failed, in ms; null if the last one has not. */
+  /** Since when payments have failed, in ms; null if the last payment has not. */
   unpaidSince: number | null
   /** Whether the invoice of the period was voided, by a pause. */
   isVoided: boolean
 }
 
-/** What `readSubscription` needs to know. */
+/** The objects that `readSubscription` needs in the response. */
 export const EXPANDED = ['latest_invoice', 'schedule', 'customer']
 
 /** Throws `StripeApiError` for a subscription in an unknown state. */
@@ -137,7 +137,7 @@ function readInvoice(invoice: Json): StripeSubscription['invoice'] {
   }
 }
 
-/** Before 2025, the period stood in the subscription. */
+/** Before 2025, Stripe reported the period in the subscription. */
 function readItem(item: Json, subscription: Json): StripeItem {
   const price = toObject(item['price'])
   const id = text(item['id'])
@@ -159,7 +159,7 @@ function readItem(item: Json, subscription: Json): StripeItem {
   }
 }
 
-/** The price that a schedule has for the next period; null for the same one. */
+/** The price that a schedule has for the next period; null if it stays the same. */
 function readNextPrice({ phases }: Json, endsAt: number, priceId: string): string | null {
   const next = toList(phases).find(({ start_date: start }) => time(start) === endsAt)
   const prices = toList(next?.['items']).flatMap(

@@ -9,11 +9,11 @@ const HORIZON_MS = 30 * DAY_MS
 /** Clocks differ, and an event may be listed late. */
 const OVERLAP_MS = HOUR_MS
 
-/** Finds what events that never arrived, or were lost with a restored backup, are about. */
+/** Finds the objects of events that never arrived, or were lost by restoring a backup. */
 export function createStripeCatchUp({ db, api, objects, storeApps, now }: StripeContext) {
   return { catchUp, catchUpAll }
 
-  /** Queues what the events since the last run are about. Returns their number. Throws `StripeApiError`. */
+  /** Queues the objects of the events since the last run. Returns the number of events. Throws `StripeApiError`. */
   async function catchUp(environment: StoredEnvironment, signal?: AbortSignal): Promise<number> {
     if (!api.hasKey(environment)) return 0
     const until = now()

@@ -11,7 +11,7 @@ import type { StripeObject } from './objects.ts'
 
 export type Charges = ReturnType<typeof createCharges>
 
-/** While a charge's subscription cannot be read. */
+/** The delays while a charge's subscription cannot be read. */
 const UNKNOWN = { delays: [10_000, MINUTE_MS, 10 * MINUTE_MS], thenMs: HOUR_MS }
 /** Refunds that count: a bank may take days to confirm one. */
 const PAID_BACK = ['succeeded', 'pending']

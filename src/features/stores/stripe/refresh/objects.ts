@@ -31,7 +31,7 @@ export type StripeObject = Omit<Row, 'environment' | 'task'> & {
   task: Task
 }
 
-/** What to do with an object: a deleted user's customer is deleted or cancelled, and an open checkout is closed. */
+/** For a deleted user, the customer is deleted or its subscriptions are cancelled, and an open checkout is closed. */
 export type Task = 'read' | 'delete' | 'cancel' | 'expire'
 
 export type StripeObjects = ReturnType<typeof createStripeObjects>
@@ -40,7 +40,7 @@ export type StripeObjects = ReturnType<typeof createStripeObjects>
 const SETTLE_MS = 2_000
 const NOT_LEASED = new Date(0)
 
-/** What to query Stripe about, or to do there. */
+/** What to query or do at Stripe. */
 export function createStripeObjects({ db, existingUsers, now, newId }: StripeObjectsDeps) {
   const { stripeObjects } = db.tables
   let wakeAt: (dueAt: Date) => void = () => {}
@@ -58,7 +58,7 @@ export function createStripeObjects({ db, existingUsers, now, newId }: StripeObj
     isRetry,
   }
 
-  /** For the queue, which does not look again until then. */
+  /** For the queue, which otherwise may look too late. */
   function onDue(listener: typeof wakeAt) {
     wakeAt = listener
   }
@@ -78,7 +78,7 @@ export function createStripeObjects({ db, existingUsers, now, newId }: StripeObj
       ...(customer === null ? {} : { customer }),
       ...(owner === undefined ? {} : { userId: owner }),
     }
-    // What is to be done for a deleted user is not forgotten.
+    // A query never replaces a task for a deleted user.
     const due = { ...again, task }
     await tx
       .insert(stripeObjects)
@@ -87,7 +87,7 @@ export function createStripeObjects({ db, existingUsers, now, newId }: StripeObj
     tx.afterCommit(() => wakeAt(due.dueAt))
   }
 
-  /** The known subscriptions of a customer. */
+  /** Queues the known subscriptions of a customer. */
   async function enqueueAllOf(tx: Tx, customer: string) {
     await tx
       .update(stripeObjects)
@@ -95,7 +95,7 @@ export function createStripeObjects({ db, existingUsers, now, newId }: StripeObj
       .where(and(eq(stripeObjects.customer, customer), isNotNull(stripeObjects.askedAt)))
   }
 
-  /** Due objects of the environments other than `except`. */
+  /** Due objects, except those of the environments in `except`. */
   function findDue(isDue: SQL, limit: number, except: string[]) {
     return db.read
       .select({ id: stripeObjects.id })
@@ -114,8 +114,8 @@ export function createStripeObjects({ db, existingUsers, now, newId }: StripeObj
   }
 
   /**
-   * Ends the lease. An object that was queued again during the lease stays due. False, storing nothing, if another
-   * process has leased it.
+   * Ends the lease. An object that was queued again during the lease stays due. Returns false and stores nothing if
+   * another process has leased it.
    */
   async function finish(tx: Tx, leased: StripeObject, changes: Partial<Row>): Promise<boolean> {
     const { mark, dueAt, attempts } = stripeObjects
@@ -137,7 +137,7 @@ export function createStripeObjects({ db, existingUsers, now, newId }: StripeObj
     return finished.length > 0
   }
 
-  /** Unless it was queued again. */
+  /** Removes an object, unless it was queued again. */
   async function remove(tx: Tx, leased: StripeObject) {
     await tx.delete(stripeObjects).where(and(isLeased(leased), eq(stripeObjects.mark, leased.mark)))
   }

@@ -34,7 +34,7 @@ export function createStripeQueue(deps: StripeContext & { refresh: RefreshObject
   objects.onDue(queue.wakeAt)
   return { ...queue, refreshNow }
 
-  /** Waits for another request about it. Throws `StripeApiError`, also at the deadline. */
+  /** Refreshes an object, after any other request about it. Throws `StripeApiError`, also at the deadline. */
   async function refreshNow(id: string, deadline: AbortSignal) {
     for (;;) {
       const leased = await queue.leaseOne(id)

@@ -26,7 +26,7 @@ export type RefreshObject = ReturnType<typeof createRefresh>
 const QUIET_MS = 7 * DAY_MS
 const MAX_DELAY_MS = 10 * MINUTE_MS
 const RETRIES = { delays: [1, 2, 4, 8].map((minutes) => minutes * MINUTE_MS), thenMs: MAX_DELAY_MS }
-/** An object may be unknown for a moment after it was made. */
+/** An object may be unknown for a moment after it was created. */
 const MAX_UNKNOWN = 3
 const UNPAID = ['incomplete', 'incomplete_expired']
 const OVER = ['canceled', 'incomplete_expired']
@@ -40,7 +40,7 @@ const PATHS: Record<string, string> = {
   du: 'disputes',
 }
 
-/** Queries Stripe about a leased object and records the response, or does there what the object's task says. */
+/** Queries Stripe about a leased object and records the response, or carries out the object's task there. */
 export function createRefresh(deps: StripeContext & { customers: Customers; charges: Charges }) {
   const { db, api, objects, customers, charges, snapshots, eventInbox, listPlans, now } = deps
   return refresh
@@ -53,7 +53,7 @@ export function createRefresh(deps: StripeContext & { customers: Customers; char
       if (!(error instanceof StripeApiError)) throw error
       await db.write(async (tx) => {
         const plan = signal?.aborted ? {} : planAfterFailure(object, error)
-        // Nothing that Stripe has ever known.
+        // Stripe has never known the object.
         if (plan.dueAt === null && object.askedAt === null) return objects.remove(tx, object)
         const isFinished = await objects.finish(tx, object, plan)
         if (isFinished && error.reason === 'unreadable') await recordUnreadable(tx, object)
@@ -107,7 +107,7 @@ export function createRefresh(deps: StripeContext & { customers: Customers; char
     return []
   }
 
-  /** It may have been paid since its customer's subscriptions were listed. */
+  /** Also cancels what was paid on the page since the customer's subscriptions were listed. */
   async function closePage({ id, environment }: StripeObject, signal?: AbortSignal) {
     const path = `checkout/sessions/${id}`
     await tolerateGone(api.call(environment, `${path}/expire`, { method: 'POST', signal }))
@@ -130,7 +130,7 @@ export function createRefresh(deps: StripeContext & { customers: Customers; char
     await tolerateGone(api.call(environment, `subscriptions/${id}`, { method: 'DELETE', signal }))
   }
 
-  /** What a response says about a subscription, and its items then. */
+  /** Records a response about a subscription. Returns its items. */
   async function record(tx: Tx, object: StripeObject, reply: Json, askedAt: Date) {
     const { environment, items: known } = object
     const subscription = readSubscription(reply)
@@ -206,7 +206,7 @@ export function createRefresh(deps: StripeContext & { customers: Customers; char
     { reason }: StripeApiError,
   ): { dueAt?: Date | null; attempts?: number } {
     const after = (ms: number) => new Date(now().getTime() + ms)
-    // The whole queue pauses.
+    // The whole queue pauses anyway.
     if (reason === 'limited') return {}
     if (reason === 'unknown' && attempts + 1 >= MAX_UNKNOWN) return { dueAt: null }
     if (reason === 'refused_key')
@@ -221,7 +221,7 @@ function isFirstUnpaid({ startedAt, invoice, items }: StripeSubscription, reply:
   return isFirst && invoice.status === 'open' && reply['collection_method'] !== 'send_invoice'
 }
 
-/** What is gone or was closed needs nothing done. */
+/** Ignores the error if the object is already gone or closed. */
 async function tolerateGone(request: Promise<Json>): Promise<Json> {
   return request.catch((error) => {
     const isDone =
