@@ -58,7 +58,7 @@ export class ApiError extends Error {
     this.retryAfter = failure.retryAfter ?? null
     this.isGenuine = failure.isGenuine ?? false
   }
-  /** What a log shows of it: JSON would contain only the name. */
+  /** For logs: without this, JSON would contain only the name. */
   toJSON() {
     const { name, message, status, code, details, requestId, retryAfter } = this
     return { name, message, status, code, details, requestId, retryAfter }

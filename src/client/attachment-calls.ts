@@ -15,7 +15,7 @@ type AttachmentCallsDeps = {
   withToken: Calls['withToken']
   session: Pick<SessionKeeper, 'read'>
   runCall: RunCall
-  /** Milliseconds without progress. */
+  /** The longest time without progress, in ms. */
   timeout: number
   isSealed: boolean
   fetch: Fetch | undefined

@@ -26,14 +26,14 @@ type AuthDeps = {
   now: () => number
 }
 
-/** Which guests a sign-in takes over. */
+/** How a sign-in treats the current guest. */
 export type GuestOptions = { guestsOnly?: boolean; keepsGuestId?: boolean }
 
 const PROFILE = '/api/user/profile/v1'
 const LOGOUT = '/api/auth/logout/v1'
 const DELETED = { message: 'The account is deleted.' }
 
-/** A guest who signs in keeps their data. */
+/** Signs users in and out; a guest who signs in keeps their data. */
 export function createAuth(deps: AuthDeps) {
   const { call, calls, session, runCall, exchangeRefreshToken, exclusively, now } = deps
   const { perform, withToken } = calls
@@ -58,9 +58,9 @@ export function createAuth(deps: AuthDeps) {
   }
 
   /**
-   * Sends a guest's token, so that the account takes over the data. Tests it first: if an intermediary removed it, the
-   * server would create a new account. `guestsOnly`: only of a guest. `keepsGuestId`: another id means that an
-   * intermediary removed it.
+   * Sends the guest's token, so that the account takes over the guest's data. Tests the token first: if an intermediary
+   * removed it, the server would create a new account. `guestsOnly`: sends no signed-in user's token. `keepsGuestId`: a
+   * session with another id means that an intermediary removed the token.
    */
   function signInWithGuestAt<P extends string>(
     path: P & PathOf<'post', P>,
@@ -130,7 +130,7 @@ export function createAuth(deps: AuthDeps) {
     return result as ReplyOf<'post', P>
   }
 
-  /** Ends a session that this device has forgotten. Returns null if that cannot be known. */
+  /** Ends a session that this device has already deleted. Returns null if the outcome is unknown. */
   async function endSession(
     kept: Pick<Session, 'accessToken' | 'refreshToken'>,
     options?: CallOptions,
@@ -164,7 +164,7 @@ export function createAuth(deps: AuthDeps) {
         withToken((token) => {
           deletion.token = token
           return call('delete', PROFILE, token, { deadline }).catch((error) => {
-            // A proxy answers 502 or 504 without knowing what became of the request.
+            // A proxy answers 502 or 504 without knowing whether the server handled the request.
             if (![0, 502, 504].includes(error.status)) deletion.token = earlier
             throw error
           })

@@ -16,7 +16,7 @@ const MAX_REFRESH_WAIT_MS = 3_000
 
 export type Calls = ReturnType<typeof createCalls>
 
-/** Their types follow the server's routes. */
+/** Creates functions whose types follow the server's routes. */
 export function createCalls({ call, session, runCall }: CallsDeps) {
   return { asUser, asUserIfAny, withoutToken, perform, withToken }
 
@@ -71,8 +71,8 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
   }
 
   /**
-   * Retries once with a new token: the first may have expired, or an intermediary removed it. The session has ended
-   * only if it cannot be refreshed.
+   * Retries once with a new token: the first may have expired, or an intermediary may have removed it. The session has
+   * ended only if it cannot be refreshed.
    */
   async function withToken<T>(sendRequest: (token: string) => Promise<T>): Promise<T> {
     const kept = await session.readFresh()

@@ -26,7 +26,7 @@ const PATH = '/api/user/changes/v1'
 const KINDS: Kind[] = ['subscription', 'profile', 'data', 'settings']
 /** The server sends something every 25 s: a longer silence means a lost connection. */
 const MAX_SILENCE_MS = 60_000
-/** Delays before connecting again: until the server names one, and at most. */
+/** The delay before reconnecting, until the server sets one, and the longest delay. */
 const RETRY_MS = 3_000
 const MAX_RETRY_MS = 60_000
 /** A browser fires these events when connecting may have become possible. */
@@ -84,7 +84,7 @@ export function createChanges(deps: ChangesDeps): ChangeFunctions['onChange'] {
       const kept = await session.read().catch(() => undefined)
       if (isStopped()) return
       if (kept === undefined) {
-        // The storage failed, as that of a locked phone may.
+        // The storage failed, for example because the phone is locked.
         failures++
         await pause(nextDelay())
       } else if (kept === null || isHidden()) {
@@ -130,7 +130,7 @@ export function createChanges(deps: ChangesDeps): ChangeFunctions['onChange'] {
     for (const kind of KINDS) notify(kind, called)
   }
 
-  /** Forgets the events of another user's session. */
+  /** Reconnects without the state of the previous session. */
   function restart() {
     lastEventId = null
     failures = 0

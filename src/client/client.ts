@@ -104,7 +104,7 @@ type ExportFunctions = {
 
 /**
  * Creates a client for one server. An app needs one, which all its screens share. It sends nothing until a function is
- * called, and continues the session in `storage`. Throws a TypeError if `baseUrl` is not an address.
+ * called, and continues the session in `storage`. Throws a TypeError if `baseUrl` is not a URL.
  */
 export function createClient(options: ClientOptions): Client {
   const { now = Date.now, timeout = DEFAULT_TIMEOUT_MS, fetch, onSignedOut, pinnedKeys } = options
@@ -115,7 +115,7 @@ export function createClient(options: ClientOptions): Client {
   const env = /^(null|undefined)?$/.test(options.env ?? '') ? 'test' : String(options.env)
   const send = openTransport({ baseUrl, env, pinnedKeys }, createTransmit(fetch), now)
   const request = createCaller(send, () => contextHeaders(options), now)
-  /** Reads go through the part that keeps responses; without it they only lack that. */
+  /** Reads go through the part that keeps responses; if it fails to load, they still work. */
   const call: Caller = async (method, path, token, content) => {
     const name = method === 'get' && KEPT_NAMES.get(path)
     const kept = name && (await parts.kept().catch(() => null))

@@ -2,7 +2,7 @@ import type { InstalledApp } from './updates.ts'
 
 /** The installed app, and its device. `buildNumber` is not sent. */
 export type AppContext = InstalledApp & {
-  /** Any text that stays the same on this device: settings that are on for a share of users use it before the sign-in. */
+  /** Any text that stays the same on this device; settings with a percentage rollout use it before sign-in. */
   deviceId?: string | undefined
 }
 

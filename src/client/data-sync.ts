@@ -26,7 +26,7 @@ const REJECTED = ['payload_too_large', 'validation_failed']
 /** The largest document, in bytes of JSON. */
 const MAX_BYTES = 64 * 1024
 
-/** Keeps the user's document on this device, and exchanges it when the server can be reached. */
+/** Keeps the user's document on this device, and syncs it when the server can be reached. */
 export async function startDataSync(
   deps: DataSyncDeps,
   { storage = deps.storage, merge }: DataSyncOptions = {},
@@ -67,7 +67,7 @@ export async function startDataSync(
       if (userId === null) throw notSignedIn()
       await update(userId, (latest) => {
         const all = mergePatches(latest.patch ?? {}, patch)
-        // Sent with earlier changes, it would be rejected with them.
+        // Checked here, because the server would reject the earlier changes with it.
         if (isTooLarge(mergePatch(latest.base, all))) throw tooLarge()
         latest.patch = all
         dropped = null
@@ -93,7 +93,7 @@ export async function startDataSync(
     publish()
   }
 
-  /** Shared by all callers. Never rejects: see `error` of the state. */
+  /** Shared by all callers. Never rejects: see the state's `error`. */
   function sync(): Promise<void> {
     isOutdated = true
     running ??= exchange(userId).finally(() => {
@@ -122,13 +122,13 @@ export async function startDataSync(
       } catch (failure) {
         error = await recover(owner, failure as ApiError, sent).catch((next) => next)
         publish()
-        // Asked again in the meantime, perhaps because the connection has returned.
+        // `sync` was called in the meantime, perhaps because the connection is back.
         if (error && !isOutdated) return retryLater()
       }
     }
   }
 
-  /** The stream of changes may have survived what made the request fail. */
+  /** The stream of changes may still be open, and then no reconnection starts a sync. */
   function retryLater() {
     clearTimeout(retry)
     const delay = retryDelay(failures++)
@@ -198,7 +198,7 @@ export async function startDataSync(
       const kept = JSON.parse(text ?? '') as Local & { baseUrl: string }
       if (kept.baseUrl === baseUrl) return kept
     } catch {
-      // Damaged, or there is none.
+      // Damaged or missing.
     }
     return empty()
   }

@@ -32,7 +32,7 @@ export type DataFunctions = {
   syncData: (options?: DataSyncOptions) => Promise<DataSync>
 }
 
-/** What two devices have changed at the same time. */
+/** Changes that two devices made at the same time. */
 export type DataConflict = {
   /** The last document from the server that this device knew. */
   base: JsonObject
@@ -54,7 +54,7 @@ export type DataSyncOptions = {
 export type DataSyncState = {
   /** The document with all changes of this device. */
   data: JsonObject
-  /** Whether the server lacks some of them. */
+  /** Whether the server lacks some of these changes. */
   hasUnsent: boolean
   /** Changes that the server has rejected, and that are lost; null after the next change. */
   dropped: JsonObject | null
@@ -64,14 +64,14 @@ export type DataSyncState = {
 
 /** The document of the signed-in user, which works offline. */
 export type DataSync = {
-  /** The same object until something changes, as React's `useSyncExternalStore` needs it. */
+  /** The same object until something changes, as React's `useSyncExternalStore` requires. */
   getSnapshot: () => DataSyncState
   /** Calls `listener` after each change. Returns a function that stops it. */
   subscribe: (listener: () => void) => () => void
   /** Applies a merge patch at once; resolves when it is stored on this device, and sends it when possible. Throws `payload_too_large`, `storage_failed` and `unauthenticated`. */
   change: (patch: JsonObject) => Promise<void>
-  /** Exchanges changes now, as also happens automatically after each change and reconnection. Never rejects. */
+  /** Syncs now; this also happens automatically after each change and reconnection. Never rejects. */
   sync: () => Promise<void>
-  /** Stops following the server. What is stored stays. */
+  /** Stops syncing. The stored document stays. */
   stop: () => void
 }

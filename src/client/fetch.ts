@@ -30,8 +30,8 @@ export type Sending = { reply: Promise<RawReply>; cancel: () => void }
 const readText = (response: Response): Promise<string> => response.text()
 
 /**
- * By default with the platform's `fetch`, called on `globalThis`, which browsers require, and looked up at each call.
- * `read`: the text of a response; null once a stream has ended.
+ * The default is the platform's `fetch`, called on `globalThis` as browsers require, and looked up at each call.
+ * `read` returns the text of a response; null once a stream has ended.
  */
 export function sendByFetch(
   fetch: Fetch = (url, init) => globalThis.fetch(url, init),
@@ -57,8 +57,8 @@ export function sendByFetch(
 }
 
 /**
- * A cached read would hide a change that `onChange` has just reported. Only browsers need this option everywhere, and
- * permission for the header.
+ * A cached read would hide a change that `onChange` has just reported. A browser would need CORS permission for the
+ * header; other platforms may ignore the option.
  */
 function noCacheOptions(headers: RawRequest['headers']): RequestInit {
   if ('document' in globalThis) return { cache: 'no-cache' }

@@ -21,14 +21,14 @@ export async function encodeUpload(
   if (requiresBytes || !files.every(isStreamed)) return encodeForm(files, fetch)
   const form = new FormData()
   for (const file of files) {
-    // In React Native an object with a `uri` is a file; the browser's types do not know that. Expo's have getters.
+    // In React Native an object with a `uri` is a file; browser types do not know that. Expo's files have getters.
     const { uri, name } = file
     form.append('file', { uri, name, type: readType(file) } as unknown as Blob)
   }
   return { contentType: null, body: form, size: null }
 }
 
-/** `multipart/form-data` (RFC 7578). React Native's own forms cannot be read, and so not sealed. */
+/** `multipart/form-data` (RFC 7578). React Native's own forms cannot be read, so they cannot be sealed. */
 async function encodeForm(files: UploadFile[], fetch?: Fetch): Promise<Body> {
   const boundary = `homeport-${randomHex()}`
   const chunks: Uint8Array[] = []
@@ -75,8 +75,8 @@ async function readBytes(file: UploadFile, fetch?: Fetch): Promise<Uint8Array<Ar
       return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength)
     }
     if ('arrayBuffer' in data) return new Uint8Array(await data.arrayBuffer())
-    // React Native's Blob does not give its bytes: `new Uint8Array` would silently be empty.
-    if ('size' in data) throw new TypeError('its platform cannot read a Blob')
+    // React Native's Blob does not expose its bytes: `new Uint8Array` would silently be empty.
+    if ('size' in data) throw new TypeError('this platform cannot read a Blob')
     return new Uint8Array(data)
   } catch (cause) {
     const message = `The file ${file.name} cannot be read.`

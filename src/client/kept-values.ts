@@ -9,7 +9,7 @@ import type {
 import type { CallOptions, LanguageInput } from './shared-types.ts'
 import type { Storage } from './storage.ts'
 
-/** The responses that the device keeps for times without a connection. */
+/** The responses that the device keeps for offline use. */
 export type KeptValues = {
   subscription: Subscription
   profile: UserProfile
@@ -21,7 +21,7 @@ export type KeptValues = {
 
 export type KeptName = keyof KeptValues
 
-/** A response, or what the device has kept of the last one. */
+/** A response, or the kept copy of the last one. */
 export type Kept<T> = {
   data: T
   /** Whether the server has not confirmed it since the call. */
@@ -32,17 +32,17 @@ export type Kept<T> = {
   refreshed: Promise<Kept<T>>
 }
 
-/** What the server has sent, which is its own refreshed value. */
+/** A value from the server; `refreshed` is the value itself. */
 export function confirmed<T>(data: T, asOf: Date = new Date()): Kept<T> {
   const reply = { data, isStale: false, asOf } as Kept<T>
   return Object.assign(reply, { refreshed: Promise.resolve(reply) })
 }
 
-/** What the device keeps. */
+/** Reads the kept responses. */
 export type KeptFunctions = {
   /**
-   * Returns the last response at once if the device has kept one, and reads it again; else waits for the server. What is kept
-   * of a subscription gives access until it ends, judged by a clock that cannot be set back.
+   * Returns the kept response at once if there is one, and refreshes it; else waits for the server. A kept subscription
+   * gives access until it ends; setting the device's clock back does not prolong it.
    */
   readKept: <Name extends KeptName>(
     name: Name,
@@ -51,7 +51,7 @@ export type KeptFunctions = {
   ) => Promise<Kept<KeptValues[Name]>>
 }
 
-/** Where each value is read. */
+/** The route of each value. */
 export const KEPT_NAMES = new Map<string, KeptName>([
   ['/api/user/subscription/v1', 'subscription'],
   ['/api/user/profile/v1', 'profile'],
@@ -63,12 +63,12 @@ export const KEPT_NAMES = new Map<string, KeptName>([
 
 export const KEPT_KEY = 'homeport.kept'
 
-/** Removes what is kept for another user. If the storage fails it stays, but is shown to nobody else. */
+/** Removes the kept values of another user. If the storage fails they stay, but no other user sees them. */
 export async function forgetKept(storage: Storage, userId: string | null) {
   const isOwn = async () => (await storage.getItem(KEPT_KEY))?.includes(`"userId":"${userId}"`)
   try {
     if (userId === null || !(await isOwn())) await storage.removeItem(KEPT_KEY)
   } catch {
-    // It names its user, so it is not shown to another one.
+    // The values name their user, so no other user sees them.
   }
 }

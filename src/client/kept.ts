@@ -16,7 +16,7 @@ type KeptDeps = {
   call: Caller
   session: Pick<SessionKeeper, 'read'>
   functions: Pick<UserFunctions, 'readProfile'> & BillingFunctions & AppFunctions
-  /** Thumbprints (RFC 7638); without them, any key. */
+  /** Thumbprints (RFC 7638) of the trusted keys; undefined trusts any key. */
   signingKeys: string[] | undefined
   now: () => number
 }
@@ -38,7 +38,7 @@ type Memory = {
 
 /** The same for every user. */
 const PUBLIC: KeptName[] = ['plans', 'rates', 'faqs']
-/** How far the clock may run ahead of `seenAt` before it is stored. */
+/** How far the clock may run ahead of `seenAt` before its time is stored. */
 const SEEN_MS = 60_000
 
 /** Keeps the last response of each kind for the signed-in user. */
@@ -114,7 +114,7 @@ export function createKept(deps: KeptDeps) {
     return { data: data as KeptValues[Name], isStale: true, asOf: new Date(entry.asOf), refreshed }
   }
 
-  /** What a value is worth now; null for nothing. */
+  /** Returns the value as it is valid now; null if there is none. */
   async function judge(name: KeptName, entry: Entry | undefined, memory: Memory) {
     if (!entry || name !== 'subscription') return entry?.data ?? null
     const kept = entry.data as Subscription
@@ -128,7 +128,7 @@ export function createKept(deps: KeptDeps) {
     return applyClaims(kept, claims, at)
   }
 
-  /** A clock that was set back is behind what has been seen, or what has elapsed since the last response. */
+  /** At least `seenAt`, and the last response plus the elapsed time: the device's clock may have been set back. */
   function currentTime({ seenAt }: Memory): number {
     const elapsed = anchor ? anchor.server + elapsedMs() - anchor.elapsed : 0
     return Math.max(now(), seenAt, elapsed)
@@ -142,7 +142,7 @@ export function createKept(deps: KeptDeps) {
     })
   }
 
-  /** Changes what is kept, unless another user has signed in. */
+  /** Changes the kept values, unless another user has signed in. */
   async function change(userId: string | null, edit: (memory: Memory) => void) {
     const done = lastChange.then(async () => {
       const memory = await load(userId)
@@ -158,13 +158,13 @@ export function createKept(deps: KeptDeps) {
     return (await session.read().catch(() => null))?.userId ?? null
   }
 
-  /** Empty for another user or server, and if it cannot be read. */
+  /** Returns no entries for another user or server, or if the storage cannot be read. */
   async function load(userId: string | null): Promise<Memory> {
     try {
       const memory = JSON.parse((await slot.read()) ?? '') as Memory
       if (memory.baseUrl === baseUrl && memory.userId === userId) return memory
     } catch {
-      // Damaged, or there is none.
+      // Damaged or missing.
     }
     return { baseUrl, userId, seenAt: 0, entries: {} }
   }

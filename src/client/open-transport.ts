@@ -4,7 +4,7 @@ import { createPlainTransport, type Send } from './transport.ts'
 
 type TransportOptions = { baseUrl: string; env: string; pinnedKeys?: string[] | null | undefined }
 
-/** Plain if `env` is `test`, else the sealing module, loaded at first use. */
+/** Opens a plain transport if `env` is `test`, else the sealing one, which is loaded at first use. */
 export function openTransport(
   { baseUrl, env, pinnedKeys = null }: TransportOptions,
   transmit: Transmit,

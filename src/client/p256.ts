@@ -1,12 +1,12 @@
 import { p256 } from '@noble/curves/nist.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 
-/** What WebCrypto does elsewhere: React Native has none. The names are those of proof.ts. */
+/** Replaces WebCrypto, which React Native lacks. The names are those of proof.ts. */
 export async function digest(data: Uint8Array): Promise<Uint8Array> {
   return sha256(data)
 }
 
-/** `x` and `y`: the public key. ES256 allows both forms of a signature. */
+/** `x` and `y`: the public key. ES256 also allows signatures with a high S. */
 export async function verify(
   { x, y }: { x: Uint8Array; y: Uint8Array },
   signature: Uint8Array,

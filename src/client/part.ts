@@ -18,8 +18,8 @@ export function createPart<T>(load: () => Promise<T>): () => Promise<T> {
 type Subscribe<T> = (listener: (value: T) => void) => () => void
 
 /**
- * A subscription of a part that may not be loaded yet. Retries until it is: a change must not be missed because the app
- * started without a connection.
+ * Subscribes to a part that may not be loaded yet. Retries until it is loaded: an app that starts offline must not miss
+ * a change.
  */
 export function follow<T>(load: () => Promise<Subscribe<T>>): Subscribe<T> {
   return (listener) => {

@@ -18,21 +18,21 @@ type PartsDeps = {
   fetch: Fetch | undefined
   timeout: number
   now: () => number
-  /** Without what is kept. */
+  /** A caller that keeps no responses. */
   request: Caller
   call: Caller
   calls: Calls
   session: SessionKeeper
   runCall: RunCall
   exchangeRefreshToken: (refreshToken: string) => Promise<Session>
-  /** Names locks of all tabs that share the storage. */
+  /** Names the locks of all tabs that share the storage. */
   sharedName: string
   onAuthChange: UserFunctions['onAuthChange']
   signingKeys: string[] | undefined
   functions: () => UserFunctions & BillingFunctions & AppFunctions
 }
 
-/** What an app does not need to show its first screen: each part is loaded when it is first used. */
+/** The parts that an app does not need for its first screen: each is loaded at first use. */
 export function createParts(deps: PartsDeps) {
   const { calls, functions, sharedName } = deps
   const { withToken } = calls

@@ -8,7 +8,7 @@ import type {
 } from './models.ts'
 import type { CallOptions, Message } from './shared-types.ts'
 
-/** What `credential.toJSON()` returns: TypeScript has one type for new passkeys and sign-ins. */
+/** The result of `credential.toJSON()`: TypeScript has one type for new passkeys and sign-ins. */
 export type PasskeyCredential = PasskeyAttestation | PasskeyAssertion
 
 /** Passkeys. */

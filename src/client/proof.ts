@@ -1,7 +1,7 @@
 import { toBase64Url } from './bytes.ts'
 import type { Subscription } from './models.ts'
 
-/** What the server has signed. Ends are in seconds since 1970; null: no end. */
+/** The claims that the server has signed. Ends are in seconds since 1970; null: no end. */
 type Claims = {
   sub: string
   /** When it was signed, in seconds. */
@@ -14,8 +14,9 @@ type Claims = {
 type PublicJwk = Record<'kty' | 'crv' | 'x' | 'y', string>
 
 /**
- * Returns the claims of a subscription's proof (JWS, ES256); null if the signature is not that of its key, the key is
- * not trusted, or the proof is another user's or of test purchases. `trustedKeys`: RFC 7638 thumbprints; without them, any key.
+ * Returns the claims of a subscription's proof (JWS, ES256); null if the signature does not match its key, the key is
+ * not trusted, or the proof belongs to another user or to test purchases. `trustedKeys`: RFC 7638 thumbprints;
+ * undefined trusts any key.
  */
 export async function readProof(
   proof: string | undefined,
@@ -45,10 +46,10 @@ export function applyClaims(kept: Subscription, claims: Claims, now: number): Su
   const hasPlan = plan !== null && kept.plan !== null && isOn(plan.exp)
   return {
     ...kept,
-    entitlements: kept.entitlements.map((one) => {
-      const end = claims.entitlements[one.id]
-      if (!one.active || !isOn(end)) return { ...one, active: false }
-      return { ...one, expiresAt: typeof end === 'number' ? toIso(end) : null }
+    entitlements: kept.entitlements.map((entitlement) => {
+      const end = claims.entitlements[entitlement.id]
+      if (!entitlement.active || !isOn(end)) return { ...entitlement, active: false }
+      return { ...entitlement, expiresAt: typeof end === 'number' ? toIso(end) : null }
     }),
     subscriptions: kept.subscriptions.map((purchase) => {
       const { effectiveEndAt: end, status } = purchase

@@ -14,7 +14,7 @@ const MAX_CHECK_MS = 3_600_000
 
 type QueueDeps = ChangesDeps & { storage: Storage; baseUrl: string }
 
-/** Submits queued purchases one at a time until the server has decided about them. */
+/** Submits queued purchases one at a time until their results are final. */
 export function createPurchaseQueue({ session, call, withToken, runCall, ...deps }: QueueDeps) {
   const store = createPurchaseStore(deps.storage, deps.baseUrl)
   const listeners = new Set<(result: QueuedPurchaseResult) => void>()
@@ -67,7 +67,7 @@ export function createPurchaseQueue({ session, call, withToken, runCall, ...deps
     return isUndecided ? Math.min(CHECK_MS * 2 ** (checks - 1), MAX_CHECK_MS) : null
   }
 
-  /** The token must be this user's: a purchase must not be bound to another one. */
+  /** The token must be this user's: a purchase must not be bound to another user. */
   async function submitAs(userId: string, purchase: SubmittedPurchase): Promise<PurchaseResult> {
     const reply = await runCall({}, (deadline) =>
       withToken(async (token) => {

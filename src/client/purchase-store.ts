@@ -3,7 +3,7 @@ import type { PurchaseResult, SubmittedPurchase } from './models.ts'
 import { createSlot, type Storage } from './storage.ts'
 import { withTabLock } from './tabs.ts'
 
-/** `others`: what other users have queued, also for other servers. */
+/** `others`: the queues of other users and servers. */
 type Queue = { baseUrl: string; userId: string; purchases: SubmittedPurchase[]; others?: Queue[] }
 
 /** Keeps the purchases that each user has queued on this device. */
@@ -32,7 +32,7 @@ export function createPurchaseStore(storage: Storage, baseUrl: string) {
     return done
   }
 
-  /** Empty if it cannot be understood. */
+  /** Returns an empty queue if the stored text is damaged. */
   async function load(userId: string): Promise<Queue> {
     const { others = [], ...last } = parse(await slot.read())
     const isOwn = (queue: Queue) => queue.baseUrl === baseUrl && queue.userId === userId
@@ -55,7 +55,7 @@ function isNot(purchase: SubmittedPurchase) {
   return (other: SubmittedPurchase) => JSON.stringify(other) !== text
 }
 
-/** The result for a purchase that the server calls invalid. Throws any other error. */
+/** The result for a purchase that the server refuses as invalid. Throws any other error. */
 export function toRefusal(error: ApiError): PurchaseResult {
   const { status, code, isGenuine } = error
   const isRefused = status >= 400 && status < 500 && ![401, 408, 429].includes(status)

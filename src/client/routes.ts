@@ -24,7 +24,7 @@ type Route<M extends Method, P extends string> = P extends `/${infer Path}`
 /** A path at which the server has a route for this method. */
 export type PathOf<M extends Method, P extends string> = [Route<M, P>] extends [never] ? never : P
 
-/** Their types are lost in `Routes`: the plan is another feature's, and Elysia turns an optional record into `{}`. */
+/** Types that `Routes` loses: the plan belongs to another feature, and Elysia turns an optional record into `{}`. */
 type ModelData = {
   '/api/user/app_settings/v1': AppSettings
   '/api/user/export/v1': Static<typeof UserExport>

@@ -10,7 +10,7 @@ type SealedReply = Reply & { sealedAt: number | null }
 
 type SealedTransportDeps = {
   baseUrl: string
-  /** Any word except `test`. */
+  /** Any value except `test`. */
   env: string
   /** Thumbprints (RFC 7638) of trusted keys; without them, any key that the server presents is trusted. */
   pinnedKeys: string[] | null
@@ -37,7 +37,7 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
   return sendSealed
 
   /**
-   * Seals again for another key or clock, once each. A plain response reports these, which an intermediary can forge
+   * Retries once with a new key and once with a corrected clock. The plain response that requests this could be forged
    * after the request was executed: every attempt has the same id, and the time must come from a sealed response.
    */
   async function sendSealed(request: Request): Promise<Reply> {
@@ -56,7 +56,7 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
     }
   }
 
-  /** Fixes what made the server refuse a message sealed at `at`. Returns whether to retry. */
+  /** Replaces the key, or corrects the clock, after a refusal of a message sealed at `at`. Returns whether to retry. */
   async function recover(code: unknown, { text }: Reply, at: number, deadline: Deadline) {
     if (code === 'encryption_stale') return syncClock(at, parseTime(text), deadline)
     if (code !== 'encryption_unknown_key') return false

@@ -18,7 +18,7 @@ type SessionDeps = {
   exclusively: <T>(work: () => Promise<T>) => Promise<T>
   /** Exchanges a refresh token for the next session. Throws an ApiError. */
   exchangeRefreshToken: (refreshToken: string) => Promise<Session>
-  /** Resolves when nothing of another user is left. */
+  /** Resolves when the data of other users is removed. */
   onChange: (state: SessionState) => Promise<void>
   now: () => number
 }
@@ -33,13 +33,13 @@ type StoredSession = {
   baseUrl?: string
 }
 
-/** What the storage contains. `isOurs`: it is empty, or has a session of this `baseUrl`. */
+/** The stored session. `isOurs`: there is none, or it belongs to this `baseUrl`. */
 type Slot = { isOurs: boolean; kept: StoredSession | null }
 
 const KEY = 'homeport.session'
 /** How long before its expiry an access token is replaced. */
 const EXPIRY_MARGIN_MS = 30_000
-/** The server repeats a lost response. Together they outlast the 5 s in which a second use may be another process's. */
+/** The server repeats a lost response. The delays outlast the 5 s in which a second use may be another process's. */
 const RETRY_DELAYS_MS = [500, 2_000, 3_000]
 
 export type SessionKeeper = ReturnType<typeof createSessionKeeper>
@@ -63,7 +63,7 @@ export function createSessionKeeper(deps: SessionDeps) {
     trackSignIn,
   }
 
-  /** Runs one change of the stored session at a time: each depends on what it finds, and the storage may be slow. */
+  /** Runs one change of the stored session at a time: each depends on the last, and the storage may be slow. */
   function serialize<T>(change: () => Promise<T>): Promise<T> {
     const done = lastChange.then(change, change)
     lastChange = done
@@ -120,7 +120,7 @@ export function createSessionKeeper(deps: SessionDeps) {
   }
 
   /**
-   * For the same user; callers share one refresh. Throws `unauthenticated` if signed out, `conflict` for another user.
+   * Refreshes the session, once for all callers. Throws `unauthenticated` if signed out, `conflict` for another user.
    */
   async function renew(kept: StoredSession | null): Promise<StoredSession> {
     if (kept === null) throw notSignedIn()
@@ -133,7 +133,7 @@ export function createSessionKeeper(deps: SessionDeps) {
     return next
   }
 
-  /** Also removes what cannot be read: an Android phone that has lost its key can never read it again. */
+  /** Also removes an unreadable session: an Android phone that has lost its key can never read it again. */
   async function clear(reason: AuthChangeReason) {
     const stored = await readSlot().catch(() => null)
     if (stored === null || stored.isOurs) await slot.clear()
@@ -142,8 +142,8 @@ export function createSessionKeeper(deps: SessionDeps) {
   }
 
   /**
-   * Once, and only if no other session has replaced it. A guest's sign-in may be about to: the server has ended that
-   * session.
+   * Ends the session once, unless another one has replaced it. Waits for sign-ins first: the server ends a guest's
+   * session at sign-in, and the new session may soon arrive.
    */
   async function end(refused: string): Promise<void> {
     await Promise.allSettled(signIns)
@@ -158,7 +158,7 @@ export function createSessionKeeper(deps: SessionDeps) {
     for (const delay of [...RETRY_DELAYS_MS, null]) {
       const kept = await read()
       if (kept === null) throw notSignedIn()
-      // Another tab, process or earlier caller has already refreshed it.
+      // Another tab, another process or an earlier caller has already refreshed the session.
       if (kept.accessToken !== staleToken) return kept
       try {
         return await exchange(kept)
@@ -174,13 +174,13 @@ export function createSessionKeeper(deps: SessionDeps) {
   async function exchange({ refreshToken, userId }: StoredSession): Promise<StoredSession> {
     const session = await exchangeRefreshToken(refreshToken)
     return serialize(async () => {
-      // In the meantime the user may have signed out, or another user signed in.
+      // In the meantime the user may have signed out, or another user may have signed in.
       if ((await read())?.refreshToken === refreshToken) return store(session, 'refreshed')
       return { ...session, expiresAt: 0, ...(userId === undefined ? {} : { userId }) }
     })
   }
 
-  /** Another process has replaced the session. If not, deletes it and throws `refusal`. */
+  /** Returns the session with which another process replaced this one; if none did, deletes it and throws `refusal`. */
   async function readReplacement(staleToken: string, refusal: unknown): Promise<StoredSession> {
     await end(staleToken)
     const kept = await read()

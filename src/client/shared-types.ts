@@ -2,7 +2,7 @@
 export type CallOptions = {
   /** Cancels the call: it fails at once with code `aborted`. */
   signal?: AbortSignal | undefined
-  /** Milliseconds until the call fails with code `timeout`; `Infinity` for no limit. For an upload: milliseconds without progress, times the number of files. */
+  /** Milliseconds until the call fails with code `timeout`; `Infinity` for no limit. For an upload: the longest time without progress, per file. */
   timeout?: number | undefined
 }
 

@@ -17,13 +17,13 @@ export function createMemoryStorage(): Storage {
   }
 }
 
-/** Memory where there is no storage: it is null in some WebViews, and throws at its first use if the user blocks site data. */
+/** Falls back to memory: a storage is null in some WebViews, and throws at first use if the user blocks site data. */
 export function openStorage(
-  given: Storage | null | undefined,
-  byDefault = createMemoryStorage(),
+  configured: Storage | null | undefined,
+  fallback = createMemoryStorage(),
 ): Storage {
-  if (given === undefined) return byDefault
-  let storage = given ?? replaceStorage()
+  if (configured === undefined) return fallback
+  let storage = configured ?? replaceStorage()
   let hasWorked = false
   const attempt = <T>(work: () => T): T => {
     try {

@@ -73,7 +73,7 @@ async function readStream({ body }: Response, onText: OnText) {
       onText(decoder.decode(value, { stream: true }))
     }
   } catch {
-    // The caller connects again in either case.
+    // The caller reconnects in either case.
   }
 }
 
@@ -100,7 +100,7 @@ function sendByXhr(
       finish()
     }
     xhr.onerror = () => (length > 0 ? finish() : reject(new Error('the connection was lost')))
-    // How iOS reports its own time limit.
+    // iOS reports its own time limit as a timeout.
     xhr.ontimeout = xhr.onerror
     xhr.onload = () =>
       isStream() ? finish() : resolve({ status: xhr.status, text: xhr.responseText, header })

@@ -42,7 +42,7 @@ const MAX_LOCK_WAIT_MS = 10_000
 /** When to read the storage after another tab's message: the change may become visible only later. */
 const READ_DELAYS_MS = [0, 5, 15, 30, 50, 100, 300, 500]
 
-/** In one tab at a time per `name`; at once on platforms without locks: the server handles concurrent refreshes too. */
+/** Runs in one tab at a time per `name`; at once on platforms without locks: the server handles concurrency too. */
 export async function withTabLock<T>(name: string, work: () => Promise<T>): Promise<T> {
   const { locks } = (globalThis as unknown as Platform).navigator ?? {}
   if (!locks) return work()
@@ -62,13 +62,13 @@ export async function withTabLock<T>(name: string, work: () => Promise<T>): Prom
 }
 
 /**
- * In all tabs. `name`: the shared storage; null if none. A message that does not match `readExpiry` is about another
- * storage.
+ * Reports changes in all tabs. `name`: the shared storage; null if none. A message that does not match `readExpiry` is
+ * about another storage.
  */
 export function createAuthChanges(name: string | null, readExpiry: () => Promise<number | null>) {
   const listeners = new Set<(change: AuthChange) => void>()
   let channel: Channel | null = null
-  /** A tab with a separate storage is not notified when another tab's session ends. */
+  /** A tab with a separate storage must not be notified when another tab's session ends. */
   let wasSignedIn = false
   /** The last message, until it is reported. */
   let latest: SessionState | null = null
@@ -117,7 +117,7 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
    * once: reporting only the last must not hide that the user has changed.
    */
   async function receive(incoming: SessionState) {
-    // A refresh takes over the sign-in before it.
+    // A refresh must not hide the sign-in before it.
     if (latest?.expiresAt && incoming.reason === 'refreshed') incoming.reason = latest.reason
     latest = incoming
     for (const delay of READ_DELAYS_MS) {

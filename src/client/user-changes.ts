@@ -6,7 +6,7 @@ export type Change = {
 /** The stream of changes. */
 export type ChangeFunctions = {
   /**
-   * Calls `listener` with each kind once at the start, and then whenever something of a kind may have changed on the
+   * Calls `listener` with each kind once at the start, and then whenever something of that kind may have changed on the
    * server: read it again. Keeps a connection open while a user is signed in. Returns a function that stops it.
    */
   onChange: (listener: (change: Change) => void) => () => void

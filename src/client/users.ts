@@ -38,9 +38,9 @@ export type UserFunctions = {
   register: (account: NewAccount, options?: CallOptions) => Promise<Session>
   /** Signs in, or returns a challenge if two-factor is on; the account takes over a guest's data. Throws `invalid_credentials`, and `session_ended` as `register` does. */
   login: (credentials: Credentials, options?: CallOptions) => Promise<SignInResult>
-  /** Sends a code of six digits by e-mail. Keep `requestToken` until the user has entered the code. */
+  /** Sends a six-digit code by e-mail. Keep `requestToken` until the user has entered the code. */
   requestEmailCode: (account: { email: string }, options?: CallOptions) => Promise<EmailCodeRequest>
-  /** Signs in with the code from the e-mail, on the device that asked for it; creates the account if there is none. A guest becomes that account, or an existing account takes over the guest's data. Throws `invalid_credentials`, and `session_ended` as `register` does. */
+  /** Signs in with the code from the e-mail, on the device that requested it; creates the account if there is none. A guest becomes that account, or an existing account takes over the guest's data. Throws `invalid_credentials`, and `session_ended` as `register` does. */
   signInWithEmailCode: (answer: EmailCodeAnswer, options?: CallOptions) => Promise<SignInResult>
   /** Completes a two-factor sign-in. `code`: from the authenticator app, or a recovery code. Throws `invalid_credentials`. */
   passTwoFactor: (

@@ -5,10 +5,10 @@ const API = '/console/api/'
 const PROOF_MAX_AGE_MS = 9 * 60_000
 
 const UNREADABLE =
-  'The response could not be read. If it was a change, it may have been made: check before you repeat it.'
+  'The response could not be read. A change may have been saved: check before you repeat it.'
 const CUT_OFF =
   'The connection was lost. The action may have stopped or may still be running: check before you repeat it.'
-/** A network that has died must not keep old data on the screen. */
+/** A dead connection must not keep old data on the screen. */
 const READ_TIMEOUT_MS = 60_000
 
 /** An error response from the server, or status 0 if it could not be reached. */
@@ -111,7 +111,7 @@ export async function openInTab(path: string) {
   window.open(API + path, '_blank', 'noopener')
 }
 
-/** Whether the last proof is recent, or a new one was asked for; null if the operator has cancelled it. */
+/** Returns whether the last proof is recent or a new one was given; null if the operator has cancelled. */
 async function recentProof(): Promise<'recent' | 'new' | null> {
   const { provenAt, now } = await read<{ provenAt: string; now: string }>('me')
   const isFresh = Date.parse(now) - Date.parse(provenAt) < PROOF_MAX_AGE_MS
@@ -132,7 +132,7 @@ async function readResponse<T>(reply: Response): Promise<T> {
 
 type RequestOptions = { signal?: AbortSignal; mayAsk?: boolean }
 
-/** Asks to sign in again or for a proof where the server requires it, and then repeats the request. */
+/** Asks the operator to sign in again, or for a proof, if the server requires it, then repeats the request. */
 async function request(
   method: string,
   path: string,

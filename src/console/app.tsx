@@ -105,7 +105,7 @@ export function App() {
           </button>
         </main>
       )}
-      {/* A proof by the next operator must not complete what the previous one has begun. */}
+      {/* A proof by the next operator must not complete an action of the previous one. */}
       <ProofDialog key={me.value?.name} />
     </>
   )

@@ -1,16 +1,16 @@
 import { options } from 'preact'
 
-/** Characters that change the order in which text is shown, and so can disguise a name. */
+/** Characters that change the direction of text, and can therefore disguise a name. */
 const CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
-/** Texts that the browser shows, other than in text nodes. */
+/** Attributes whose text the browser shows. */
 const SHOWN_ATTRIBUTES = ['title', 'aria-label', 'placeholder']
 
-/** Shows these characters by their number, in every text of the console. */
+/** Shows direction controls as code points, in every text of the console. */
 export function showDirectionControls() {
   const before = options.vnode
   options.vnode = (vnode) => {
-    // A text node has no type, and its text in place of properties.
+    // A text node has no type, and its `props` are its text.
     const node = vnode as unknown as { type: unknown; props: unknown }
     if (node.type === null && typeof node.props === 'string')
       node.props = withVisibleControls(node.props)
@@ -30,7 +30,7 @@ export function withVisibleControls(text: string): string {
   return text.replace(CONTROLS, (control) => `[${toName(control)}]`)
 }
 
-/** Such as `U+202E`. */
+/** Returns the code points of the direction controls in a text, such as `U+202E`. */
 export function findDirectionControls(text: string): string[] {
   return [...new Set(text.match(CONTROLS) ?? [])].map(toName)
 }

@@ -1,20 +1,20 @@
 import { describeConditions, isRule, languageName } from '../lib/text/rule-labels.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time/durations.ts'
 
-/** The browser's, or English if that is written from right to left, as its formats have control characters. */
+/** The browser's locale, or English if it is written from right to left: its formats contain control characters. */
 export const LOCALE = /^(ar|arc|ckb|dv|fa|he|iw|ku|ps|sd|ug|ur|yi)\b/.test(
   new Intl.DateTimeFormat().resolvedOptions().locale,
 )
   ? 'en-GB'
   : undefined
 
-/** What the operator has chosen on this device; an empty text is the default of the system. */
+/** The operator's choices on this device; an empty string is the system's default. */
 export function readPreferences() {
   const [zone, theme] = ['zone', 'theme'].map(readStored) as [string, string]
   return { theme, zone: zone === '' || isZone(zone) ? zone : '' }
 }
 
-/** Empty also where the browser allows the page no storage. */
+/** Also empty where the browser blocks the page's storage. */
 function readStored(name: string): string {
   try {
     return globalThis.localStorage?.getItem(`homeport-${name}`) ?? ''
@@ -31,7 +31,7 @@ function isZone(timeZone: string): boolean {
   }
 }
 
-/** Undefined: the browser's. */
+/** Undefined for the browser's time zone. */
 export const timeZone = readPreferences().zone || undefined
 
 const TIME = new Intl.DateTimeFormat(LOCALE, {
@@ -74,13 +74,13 @@ export function day(iso: string): string {
   return DAY.format(new Date(iso))
 }
 
-/** `14:32` for a time today, with the date for any other. */
+/** `14:32` for a time today; includes the date for any other day. */
 export function clock(iso: string): string {
   const at = new Date(iso)
   return DAY.format(at) === DAY.format(new Date()) ? CLOCK.format(at) : TIME.format(at)
 }
 
-/** The start of a day such as `2026-11-05`, in ms; NaN if it is none. */
+/** The start of a day such as `2026-11-05`, in ms; NaN for an invalid day. */
 export function startOfDay(day: string): number {
   const start = Date.parse(`${day}T00:00Z`)
   if (Number.isNaN(start)) return start
@@ -150,7 +150,7 @@ export function currencyName(code: string): string {
   return nameIn(CURRENCIES, code)
 }
 
-/** The code itself if it is unknown, or none at all, as `T1`, by which Cloudflare means Tor. */
+/** The code itself if it is unknown or invalid, such as `T1`, Cloudflare's code for Tor. */
 function nameIn(names: Intl.DisplayNames, code: string): string {
   try {
     return names.of(code) ?? code
@@ -159,7 +159,7 @@ function nameIn(names: Intl.DisplayNames, code: string): string {
   }
 }
 
-/** A user without a name and an address, identified by the end of the id, because ids of the same day begin alike. */
+/** Names a user without a name and an address by the end of the id, because ids of the same day begin alike. */
 export function unnamedUser(id: string): string {
   return `User …${id.slice(-4)}`
 }
@@ -234,7 +234,7 @@ export function words(name: string): string {
     .replace(/\b(app|play) store\b/i, (store) => STORE_NAMES[store.toLowerCase()] ?? store)
 }
 
-/** The English one of a text's translations, else the first. */
+/** The English translation of a text, else the first. */
 export function inEnglish(text: unknown): string {
   if (typeof text === 'string') return text
   const texts = (text ?? {}) as Record<string, string>

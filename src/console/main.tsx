@@ -5,7 +5,7 @@ import { applyTheme } from './operator.ts'
 import { startRouter } from './router.ts'
 import { watchSetupLinks } from './setup-link.ts'
 
-// The page shows it to browsers that lack what the console uses.
+// The page shows this notice in browsers that lack a feature that the console needs.
 const notice = document.getElementById('too-old')
 if (notice?.hidden !== false) {
   notice?.remove()

@@ -13,7 +13,7 @@ export type Me = {
   passkeys: ReplyOf<Operators['passkeys']['list']>
 }
 
-/** `environment`: what the server is for, by its address. */
+/** `environment`: derived from the server's address. */
 export type Identity = { appName: string; environment: 'Production' | 'Test' | 'Local' }
 
 export const identity = signal<Identity>({ appName: 'homeport', environment: 'Production' })
@@ -24,7 +24,7 @@ export const appTitle = computed(() => {
   return appName === 'homeport' ? 'Homeport' : appName
 })
 
-/** Formats are made once, so another time zone loads the page again. */
+/** Formats are created once, so a new time zone reloads the page. */
 export function savePreference(name: 'theme' | 'zone', value: string) {
   localStorage.setItem(`homeport-${name}`, value)
   if (name === 'theme') applyTheme()

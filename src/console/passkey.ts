@@ -16,7 +16,7 @@ function findObstacle(): string | null {
     : null
 }
 
-/** Named after the device. */
+/** Creates a passkey that is named after the device. */
 export async function createPasskey(optionsJSON: PasskeyOptions) {
   const passkey = await startRegistration({ optionsJSON }).catch((error) => {
     const isKnown = error.name === 'InvalidStateError'
@@ -32,7 +32,7 @@ export async function signWithPasskey(path: string) {
   })
 }
 
-/** Browsers do not tell apart why the operator used none. */
+/** Browsers do not report why no passkey was used. */
 function describe({ name, message }: Error): string {
   return ['NotAllowedError', 'AbortError'].includes(name)
     ? `No passkey was used: you cancelled, the time ran out, or this browser has none for ${location.hostname}.`

@@ -8,7 +8,7 @@ const UNREADABLE = ['?']
 
 const address = signal(location.pathname + location.search)
 
-/** After `/console`. */
+/** The segments of the address after `/console`. */
 export const parts = computed(() =>
   splitPath((address.value.split('?')[0] ?? '').slice(BASE.length)),
 )
@@ -63,7 +63,7 @@ export function confirmLeaving(ask: (() => boolean) | null) {
   mayLeave = ask
 }
 
-/** An address whose query is encoded as this app does it. */
+/** The address with its query encoded as this app encodes it. */
 function normalize(href: string): string {
   const { pathname, searchParams } = new URL(href, location.origin)
   return `${pathname}?${searchParams}`
@@ -81,7 +81,7 @@ export function go(href: string) {
   address.value = href
 }
 
-/** Without loading the page again. */
+/** Follows links and the browser's history without reloading the page. */
 export function startRouter() {
   addEventListener('popstate', ({ state }: PopStateEvent) => {
     const wanted = location.pathname + location.search

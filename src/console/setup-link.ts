@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 /** The token of the invitation link that this tab has opened; null for none. */
 export const setupToken = signal(takeToken('setup'))
 
-/** Follows links that are opened in a tab where the console is loaded already. */
+/** Follows links that are opened in a tab that already shows the console. */
 export function watchSetupLinks() {
   addEventListener('hashchange', () => {
     if (location.hash.startsWith('#demo=')) location.reload()
@@ -16,7 +16,7 @@ export function takeDemoToken(): string | null {
   return takeToken('demo')
 }
 
-/** Removes it from the address. Servers never see the part after #. */
+/** Returns a token, and removes it from the address. Servers never see the part after #. */
 function takeToken(name: string): string | null {
   const token = new URLSearchParams(location.hash.slice(1)).get(name)
   if (token) history.replaceState(null, '', location.pathname + location.search)

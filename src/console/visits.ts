@@ -7,7 +7,7 @@ const MAX_VISITS = 20
 const FRAME_LIMIT = 60
 const SETTLING_MS = 300
 
-/** By the key in the state of the history entry, for Back. Only in memory: lists hold personal data. */
+/** Visits for Back, by the key in the state of the history entry. Only in memory: lists contain personal data. */
 const visits = new Map<string, Visit>()
 let count = 0
 let key = ''
@@ -16,7 +16,7 @@ let isReturning = false
 history.scrollRestoration = 'manual'
 history.replaceState(enterVisit(), '')
 
-/** How often the operator has asked for the address on screen again, which reads its data again. */
+/** How often the operator has followed a link to the current address, which reloads its data. */
 export const repeats = signal(0)
 
 /** The pages of lists that the current visit has loaded, by path. */
@@ -46,7 +46,7 @@ export function leaveVisit() {
   visit.focused = document.activeElement?.getAttribute('href') ?? null
 }
 
-/** Goes back to the visit of a history entry, or starts one for an entry that is not remembered. */
+/** Goes back to the visit of a history entry, or starts a visit for an unknown entry. */
 export function returnToVisit(state: unknown) {
   const wanted = (state as { visit?: string } | null)?.visit ?? ''
   const visit = visits.get(wanted)
@@ -62,7 +62,7 @@ export function forgetVisits() {
   history.replaceState(enterVisit(), '')
 }
 
-/** Scrolls as soon as the screen is as high as it was. */
+/** Scrolls as soon as the screen is as tall as it was. */
 function restore(visit: Visit, framesLeft: number) {
   requestAnimationFrame(() => {
     if (visits.get(key) !== visit) return

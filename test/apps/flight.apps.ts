@@ -11,7 +11,7 @@ import { freePort } from '../support/executable.ts'
 /** Apps that start without a connection. Needs npm and its registry; the first needs Chromium. */
 const MINUTES = 60_000
 const DAY_MS = 86_400_000
-/** The days after the purchase of 30 days on which the app is started. */
+/** The days after the purchase, which lasts 30 days, on which the app is started. */
 const STARTS = [1, 4, 8, 12, 16, 20, 24, 28, 29.9, 30.1]
 const EXPECTED = [true, true, true, true, true, true, true, true, true, false]
 

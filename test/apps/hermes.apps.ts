@@ -22,7 +22,7 @@ for (const filename of readdirSync(folder).filter((name) => name.endsWith('.js')
 `
 
 test(
-  'the Hermes of React Native 0.74, the oldest that the page names, compiles the client',
+  'Hermes in React Native 0.74, the oldest that the page names, compiles the client',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeport-hermes-'))
     try {

@@ -89,7 +89,7 @@ test(
       await mkdir(join(app, 'node_modules', name), { recursive: true })
       await writeFile(join(app, 'node_modules', name, 'index.js'), code)
     }
-    // Metro replaces Platform.OS by the platform of the build.
+    // Metro replaces Platform.OS with the platform of the build.
     const settings = ['--out', 'bundle', '--config', 'metro.config.js', '--platform', 'ios']
     run(app, 'npx', 'metro', 'build', 'index.js', ...settings)
     // React Native runs a script, which cannot contain import.meta.

@@ -55,7 +55,7 @@ test(
 )
 
 test(
-  'an app with a kept file builds again without the server',
+  'an app that keeps the package file builds again without the server',
   async () => {
     const app = await makeEmptyApp(projects.folder, 'kept')
     const file = 'vendor/homeport-client.tgz'

@@ -8,7 +8,7 @@ import { runScenario } from './conformance/run.ts'
 import { SCENARIOS } from './conformance/scenarios/all.ts'
 import { testSealing } from './conformance/sealing.ts'
 
-/** The three clients do the same: each is driven as a program by one list of scenarios. */
+/** The three clients behave alike: the same scenarios drive each as a program. */
 const CONFORMANCE = join(import.meta.dir, 'conformance')
 const NATIVE = join(import.meta.dir, '../../src/client/native')
 const BUILD_MS = 10 * 60_000
@@ -18,7 +18,7 @@ const folder = await mkdtemp(join(tmpdir(), 'homeport-native-'))
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** What is missing on this machine, and the command that runs the driver, once it is compiled. */
+/** `missing`: the tools that this machine lacks. `build` compiles the driver, and returns the command that runs it. */
 type Client = { missing: string; build: () => Promise<string[]> }
 
 const swiftSources = ['Homeport.swift', 'HomeportModels.swift'].map((name) => join(NATIVE, name))
@@ -54,7 +54,7 @@ for (const [name, { missing, build }] of Object.entries(clients)) {
 }
 
 test.skipIf(missingForSwift() !== null)(
-  'the Swift client compiles in the mode of Swift 5',
+  'the Swift client compiles in Swift 5 mode',
   async () => {
     expect(await compile('5')).not.toEqual([])
   },

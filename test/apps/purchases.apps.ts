@@ -76,7 +76,7 @@ test(
   10 * MINUTES,
 )
 
-/** Bundles an app: the native module must be in that for Android only. */
+/** Bundles an app: only the Android bundle must contain the native module. */
 async function expectNoNativeModuleOnTheWeb(app: string) {
   await symlink('../node_modules', join(app, 'node_modules'))
   run(app, 'npx', 'expo', 'export', '--platform', 'android', '--platform', 'web')

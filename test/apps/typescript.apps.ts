@@ -6,7 +6,7 @@ import { makeEmptyApp, report, run } from '../support/app-projects.ts'
 import { installClient } from '../support/client-package.ts'
 import { compileStrictApp } from '../support/strict-app.ts'
 
-/** The declarations of the package, read by each version of TypeScript that apps use. */
+/** Compiles the declarations of the package with each version of TypeScript that apps use. */
 const MINUTES = 60_000
 
 let folder = ''

@@ -1,4 +1,4 @@
-/** The generators that `bun run test:apps` runs: the newest versions that npm has on 2026-11-29. */
+/** The generators that `bun run test:apps` runs: the newest versions on npm as of 2026-11-29. */
 export const GENERATORS = {
   /** Up to this version, the npm package contains the generator as a jar; later ones download it from Maven. */
   openApiGenerator: '@openapitools/openapi-generator-cli@1.0.18-5.0.0-beta2',
@@ -14,7 +14,7 @@ export const GENERATORS = {
 export const KOTLIN = 'kotlin-compiler@2.4.20'
 export const KOTLIN_COMPILER = 'org.jetbrains.kotlin.cli.jvm.K2JVMCompiler'
 
-/** What the pages about purchases are compiled with. */
+/** The packages with which the pages about purchases are compiled. */
 export const MOBILE = {
   expoIap: 'expo-iap@5.8.1',
   reactNativeIap: 'react-native-iap@16.7.1',

@@ -10,7 +10,7 @@ import { plan, STRIPE_PATH } from '../support/stripe/world.ts'
 
 /** An app that sells a plan on the pages of a fake Stripe. Needs npm and its registry, and Chromium. */
 const MINUTES = 60_000
-/** From the return to the app until it shows what was bought. */
+/** The longest time from the return to the app until it shows the purchase. */
 const MAX_WAIT_MS = 1_000
 
 const TSC_OPTIONS =
@@ -73,7 +73,7 @@ test.skipIf(CHROMIUM === null)(
     await ann.getByText(/^Pro: ends on \d/).waitFor()
 
     stripe.webhooks.chances.lost = 1
-    await buy('bob, of whom no event arrives')
+    await buy('bob, whose event is lost')
     await report(app, 'Vite', 'vite')
 
     async function buy(who: string) {
@@ -120,7 +120,7 @@ async function makeApp(
   return app
 }
 
-/** Every path without a file is the app's. */
+/** Serves the app for every path without a file. */
 function serveApp(app: string, port: number) {
   return Bun.serve({
     port,

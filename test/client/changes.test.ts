@@ -122,7 +122,7 @@ test('a hidden page has no connection, and learns what has changed when it is sh
   }
 })
 
-test('events are recognized however the stream is cut into pieces', () => {
+test('events are parsed from pieces of any length', () => {
   const text = 'retry: 3000\nid: 1\nevent: ready\ndata: {}\n\n:\n\nevent: data\ndata: {}\n\n'
   const expected = [{ retry: 3000, id: '1', name: 'ready' }, {}, { name: 'data' }]
   for (let size = 1; size <= text.length; size++) {

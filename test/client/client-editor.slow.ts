@@ -49,7 +49,7 @@ test('an editor shows the documentation of every exported function of every entr
   }
 })
 
-/** The names, each after `api.` on a line of its own, for which an editor shows no documentation. */
+/** The names, each after `api.` on its own line, for which an editor shows no documentation. */
 async function undocumented(file: string, lines: string[], names: string[]): Promise<string[]> {
   using server = await startLanguageServer(TSC, app)
   const path = join(app, file)

@@ -4,7 +4,7 @@ import { buildClient } from '../../scripts/build-client.ts'
 
 /** The oldest engines that `docs/client.md` names. React Native's own preset translates syntax for Hermes. */
 const ENGINES = ['chrome93', 'firefox115', 'safari15.4', 'ios15.4']
-/** Its table has the newest scripts of Unicode in mind. */
+/** esbuild counts these as unsupported only because of the newest Unicode scripts. */
 const SUPPORTED = { 'regexp-unicode-property-escapes': true }
 
 /** Members and globals that one of these engines, or Hermes of React Native 0.74, lacks. */
@@ -27,13 +27,13 @@ const NEWER = new RegExp(
   ].join('|'),
   'g',
 )
-/** Libraries that use these only where they exist, or have methods of the same names. */
+/** Libraries that use newer members only where they exist, or have methods of the same names. */
 const GUARDED: Record<string, string[]> = {
   'p256.js': ['.fromHex(', '.toHex('],
   'sealed-transport.js': ['.fromBase64(', '.toBase64('],
 }
 
-/** What a file uses that the engines lack. */
+/** The features in a file that the engines lack. */
 function findNewer(code: string): string[] {
   const print = (target: string | string[]) =>
     transformSync(code, { target, supported: SUPPORTED, legalComments: 'none' }).code
@@ -61,6 +61,6 @@ test.each([
   ['Promise.withResolvers()', '.withResolvers('],
   ['const { signal = AbortSignal.timeout(1) } = a', 'AbortSignal.timeout'],
   ['structuredClone(a)', 'structuredClone'],
-])('%s is too new', (code, found) => {
+])('detects that %s is too new', (code, found) => {
   expect(findNewer(code)).toEqual([found])
 })

@@ -41,7 +41,7 @@ declare module 'expo-secure-store' {
   export function setItemAsync(key: string, value: string, options: Options): Promise<void>
   export function deleteItemAsync(key: string, options: Options): Promise<void>
 }`
-/** In bytes, minified. */
+/** The largest sizes, in bytes, minified. */
 const LIMITS = { 'testing.js': 60_000, 'react.js': 6_500 }
 
 let app = ''
@@ -85,7 +85,7 @@ test(
   COMPILER_TIMEOUT_MS,
 )
 
-/** A guest becomes a user by a code, who later signs in by password, with two-factor. */
+/** A guest becomes a user with an e-mail code; another user signs in with a password and two-factor. */
 const SIGN_IN_SCRIPT = `
 import { createClient } from 'homeport-client'
 import { createFakeServer } from 'homeport-client/testing'
@@ -106,7 +106,7 @@ const files = [{ name: 'a.png', data: new Uint8Array([65]) }]
 const upload = { type: 'publicAsset', files } as const
 for (const { fileName } of await api.uploadAttachments(upload)) console.log(fileName)`
 
-/** What the compiler says with strict settings. */
+/** The compiler's output with strict settings. */
 async function compile(files: string[], moduleResolution: string): Promise<string> {
   const compilerOptions = {
     strict: true,
@@ -155,7 +155,7 @@ test.each(RUNTIMES.map((path) => [basename(path), path] as const))(
   },
 )
 
-test('both are small, independent files that the client does not load', async () => {
+test('the entries are small, independent files that the client does not load', async () => {
   for (const [name, limit] of Object.entries(LIMITS)) {
     for (const path of [name, `cjs/${name}`]) {
       const text = await Bun.file(join(folder, path)).text()

@@ -55,7 +55,7 @@ test.each(Object.entries(SETTINGS))(
 )
 
 test(
-  'an app may pass undefined for every optional input, and the passkeys of the browser',
+  'an app may pass undefined for every optional input, and the browser’s passkeys',
   async () => {
     expect(await compileStrictApp(app, TSC)).toBe('')
   },
@@ -152,10 +152,10 @@ test('an app without sealing loads less than 7.8 kB at first, and no cryptograph
 test('exports only the client, without packages, scripts or import.meta', async () => {
   const names = await Array.fromAsync(new Bun.Glob('*').scan(folder))
   const declarations = [...(await declarationsOf('client.d.ts'))].toSorted()
-  // The server's types are written out.
-  const isOfClient = (name: string) =>
+  // The server's types are inlined.
+  const isClientFile = (name: string) =>
     existsSync(join(ROOT, 'src/client', name.replace('.d.ts', '.ts'))) || name === 'errors.d.ts'
-  expect(declarations.filter((name) => !isOfClient(name))).toEqual([])
+  expect(declarations.filter((name) => !isClientFile(name))).toEqual([])
   for (const name of declarations) {
     const text = await Bun.file(join(folder, name)).text()
     for (const [, body = ''] of text.matchAll(

@@ -4,11 +4,11 @@ import type { Driver } from '../apps/conformance/driver-process.ts'
 import { runScenario } from '../apps/conformance/run.ts'
 import { SCENARIOS } from '../apps/conformance/scenarios/all.ts'
 
-/** The list that every client passes, with the client in TypeScript. */
+/** Starts the driver of the TypeScript client; every client passes the same scenarios. */
 const COMMAND = [process.execPath, join(import.meta.dir, '..', 'apps', 'conformance', 'driver.ts')]
 /** How many scenarios run at the same time, each with a process or two. */
 const LANES = 3
-/** With the time to wait for a lane. */
+/** Includes the wait for a lane. */
 const TIMEOUT_MS = 60_000
 
 const pool: Driver[] = []
@@ -31,7 +31,7 @@ describe('the TypeScript client', () => {
   )
 })
 
-test('every scenario has a name of its own', () => {
+test('scenario names are unique', () => {
   const names = SCENARIOS.map(({ name }) => name)
   expect(names).toEqual([...new Set(names)])
 })

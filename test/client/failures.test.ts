@@ -77,7 +77,7 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     expect(reasons).toEqual(['signed_in', 'session_ended'])
   })
 
-  test('logout forgets a session that the storage can no longer read', async () => {
+  test('logout removes a session that the storage can no longer read', async () => {
     await using app = await open()
     const storage = createMemoryStorage()
     const { client } = clientOf(app, { ...PLAIN, storage })
@@ -149,7 +149,7 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     expect(await client.readAppSettings()).toBeObject()
   })
 
-  test('starting as a guest creates a new one when the session of the last one has ended', async () => {
+  test('starting as a guest creates a new guest when the last session has ended', async () => {
     await using app = await open()
     const { client } = clientOf(app, PLAIN)
     const first = await client.startAsGuest()

@@ -12,7 +12,7 @@ const PLAIN = { env: 'test' }
 const DAY_MS = 86_400_000
 
 describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
-  test('links in e-mails verify the address and reset the password, once and in time', async () => {
+  test('links in e-mails verify the address and reset the password until they expire', async () => {
     await using app = await open()
     const { client } = clientOf(app, PLAIN)
     await client.register(LOGIN)
@@ -30,7 +30,7 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
     await client.resetPassword({ token: reset, newPassword: NEW_PASSWORD })
     expect(await codeOf(client.readProfile())).toBe('unauthenticated')
     await client.login({ email: EMAIL, password: NEW_PASSWORD })
-    // A user may ask for few e-mails in an hour.
+    // A user can request only a few e-mails per hour.
     app.clock.advance(61 * 60_000)
     await client.forgotPassword({ email: EMAIL })
     const late = await app.nextToken(EMAIL)
@@ -57,7 +57,7 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
     expect(await here.listSessions()).toHaveLength(1)
   })
 
-  test('trims what keyboards and clipboards put around an address', async () => {
+  test('trims characters that keyboards and clipboards put around an address', async () => {
     await using app = await open()
     const { client, network } = clientOf(app, PLAIN)
     const bodies: string[] = []
@@ -162,7 +162,7 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
     expect((await signIn('BOB@gmail.com', true, carl))?._id).toBe(user._id)
   })
 
-  test('a code sent by e-mail signs in, once and in time, and creates the account', async () => {
+  test('an e-mailed code signs in once, until it expires, and creates the account', async () => {
     await using app = await open()
     const { client } = clientOf(app, PLAIN)
     const { user: guest } = await client.startAsGuest()
@@ -200,7 +200,7 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
     app.clock.advance(10 * 60_000)
     expect(await codeOf(client.signInWithEmailCode(late))).toBe('invalid_credentials')
     expect(await codeOf(client.signInWithEmailCode(await ask()))).toBe('ok')
-    // A user without a password proves to be the owner by a recent sign-in.
+    // For a user without a password, a recent sign-in is the proof.
     expect(await codeOf(client.setUpTwoFactor({}))).toBe('ok')
     app.clock.advance(11 * 60_000)
     expect(await codeOf(client.setUpTwoFactor({}))).toBe('recent_sign_in_required')
@@ -248,7 +248,7 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
     expect(await codeOf(client.readProfile())).toBe('unauthenticated')
   })
 
-  test('sessions end without use, and long after the sign-in', async () => {
+  test('sessions end when unused, and a year after the sign-in', async () => {
     await using app = await open()
     const { client } = clientOf(app, PLAIN)
     await client.register(LOGIN)

@@ -20,7 +20,7 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
     ['expired', []],
     ['refunded', []],
     ['lifetime', []],
-  ] as const)('a deleted account with a purchase that is %s', async (state, renewing) => {
+  ] as const)('a deletion lists subscriptions still active: %s', async (state, renewing) => {
     await using app = await open()
     const { client } = clientOf(app, PLAIN)
     const { user } = await client.register(LOGIN)
@@ -80,7 +80,7 @@ const STATES: [state: SubscriptionState, endsIn: number][] = [
   ['lifetime', 10],
 ]
 
-test.each(STATES)('a purchase that is %s, with %d days left, reads the same', async (...wanted) => {
+test.each(STATES)('a %s purchase with %d days left reads as on the server', async (...wanted) => {
   const [real, fake] = await Promise.all(
     SCRIPTED_BACKENDS.map(({ open }) => read(open, wanted[0], wanted[1])),
   )
@@ -103,7 +103,7 @@ test.each(STATES)('a purchase that is %s, with %d days left, reads the same', as
         : value
     const shown = (value: object = {}) =>
       Object.fromEntries(Object.entries(value).map(([name, one]) => [name, inDays(one)]))
-    // When something was detected is not scripted.
+    // The times of detection are not scripted.
     const { unsubscribeDetectedAt, billingIssueDetectedAt, refundedAt, purchasedAt, ...line } =
       subscriptions[0] ?? {}
     const detected = [unsubscribeDetectedAt, billingIssueDetectedAt, refundedAt]

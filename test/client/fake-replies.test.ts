@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => real[Symbol.asyncDispose]())
 
-test('every reply of the fake server is one that the real server could give', async () => {
+test('every reply of the fake server would be valid from the real server', async () => {
   const models = new Map(
     (real.app.routes as Route[]).map(({ method, path, hooks }) => [
       `${method} ${path}`,
@@ -59,7 +59,7 @@ test('every reply of the fake server is one that the real server could give', as
   }
 })
 
-test('a failure of the fake server has the form of the real one', async () => {
+test('a failure of the fake server has the format of the real server', async () => {
   const server = createFakeServer()
   const body = JSON.stringify({ email: 'x', password: 'x' })
   const reply = await server.fetch(`${server.url}/api/auth/register/v1`, { method: 'POST', body })
@@ -89,7 +89,7 @@ describe('replies that tests set', () => {
     expect(await codeOf(client.readProfile())).toBe('unauthenticated')
   })
 
-  test('belong to an operation that exists', () => {
+  test('are refused for an unknown operation', () => {
     const server = createFakeServer()
     expect(() => server.reply('readProfil' as 'readProfile', {} as UserProfile)).toThrow(
       'The fake server has no operation readProfil.',
@@ -138,7 +138,7 @@ async function useEverything(client: Client, server: FakeServer) {
 
 type Use = (client: Client, server: FakeServer, user: { _id: string }) => Promise<void>
 
-/** What features add, in the `fake.requests.ts` beside their tests. */
+/** The requests that features add, in the `fake.requests.ts` beside their tests. */
 async function loadUses(): Promise<Use[]> {
   const found = new Bun.Glob('../features/*/fake.requests.ts').scanSync(import.meta.dir)
   const modules = await Promise.all([...found].map((path) => import(path)))

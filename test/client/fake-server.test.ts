@@ -127,7 +127,7 @@ describe('sign-in by e-mail code', () => {
 })
 
 describe('scripted faults', () => {
-  test('fail as often as they say, on an operation, a route or everything', async () => {
+  test('fail as often as scripted, for an operation, a route or everything', async () => {
     const server = createFakeServer()
     const { client } = await signedIn(server)
     server.fail('readProfile', { code: 'rate_limited', times: 2, retryAfter: 30 })
@@ -162,7 +162,7 @@ describe('scripted faults', () => {
     expect(performance.now() - start).toBeGreaterThan(15)
   })
 
-  test('a read recovers from a lost connection by itself', async () => {
+  test('a read recovers from a lost connection automatically', async () => {
     const server = createFakeServer()
     server.fail('readFaqs', { code: 'network_error' })
     expect(await codeOf(clientOf(server).readFaqs())).toBe('ok')
@@ -170,7 +170,7 @@ describe('scripted faults', () => {
   })
 })
 
-test('records what the app sends', async () => {
+test('records the requests that the app sends', async () => {
   const server = createFakeServer()
   const { client } = await signedIn(server)
   await client.changeProfile({ profile: { name: 'Ann' } })
@@ -216,7 +216,7 @@ test('records the files of an upload, even those on a phone, whose content it ca
   ])
 })
 
-test('the virtual clock stands still at the time that the test sets', async () => {
+test('the virtual clock stays at the time that the test sets', async () => {
   const server = createFakeServer({ now: '2026-01-31T12:00:00Z' })
   const { client, user } = await signedIn(server)
   server.grantSubscription(user, { entitlement: 'pro', expiresAt: '2026-02-28T12:00:00Z' })
@@ -270,7 +270,7 @@ test('servers are independent, and behave the same in every run', async () => {
   expect(() => first.grantSubscription('nobody')).toThrow('The fake server has no user nobody.')
 })
 
-test('an error names its status and code in a log of JSON', async () => {
+test('an error has its status and code in a JSON log', async () => {
   const error = await clientOf(createFakeServer())
     .login(LOGIN)
     .catch((failure: ApiError) => failure)

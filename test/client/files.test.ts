@@ -33,7 +33,7 @@ test('a file URI is passed to the platform, or read if it must be sealed', async
   expect(new TextDecoder().decode(sealed.body as Uint8Array)).toContain(
     'bytes of file:///photo.jpg',
   )
-  // React Native's forms cannot contain bytes, so one file that is not on the phone makes it read the others.
+  // React Native's forms cannot contain bytes, so one file in memory makes the client read the others.
   const mixed = await encodeUpload(
     [...files, { name: 'note.txt', data: new Uint8Array([65]) }],
     false,
@@ -41,7 +41,7 @@ test('a file URI is passed to the platform, or read if it must be sealed', async
   expect(mixed.size).toBeGreaterThan(0)
 })
 
-test('the getters of a file of Expo are read', async () => {
+test('reads the getters of an Expo file', async () => {
   class ExpoFile {
     get uri() {
       return 'file:///photo.jpg'
@@ -57,13 +57,13 @@ test('the getters of a file of Expo are read', async () => {
   expect(append).toHaveBeenCalledWith('file', part as unknown as Blob)
 })
 
-test('a Blob that its platform cannot read is an error, not an empty file', async () => {
+test('a Blob that the platform cannot read is an error, not an empty file', async () => {
   const blob = { size: 3, type: 'text/plain' } as Blob
   const form = encodeUpload([{ name: 'note.txt', data: blob }], false)
   await expect(form).rejects.toMatchObject({ code: 'file_unreadable' })
 })
 
-test('the time limit of iOS for an upload is reported as a lost connection', async () => {
+test('an upload that iOS times out is reported as a lost connection', async () => {
   globals['XMLHttpRequest'] = class {
     upload = {}
     ontimeout = () => {}

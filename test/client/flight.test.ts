@@ -23,7 +23,7 @@ describe.each(['localStorage', 'a keychain'] as const)('with %s', (kind) => {
     expect(await phone.hasAccess()).toBe(false)
   })
 
-  test('what is kept is shown at once, and says since when', async () => {
+  test('a kept response is returned at once, with the time it was sent', async () => {
     await using phone = await createPhone(kind)
     phone.at(3)
     const { data, isStale, asOf, refreshed } = await phone
@@ -44,7 +44,7 @@ describe.each(['localStorage', 'a keychain'] as const)('with %s', (kind) => {
     ['other claims', ({ data }) => Object.assign(data, { proof: withClaims(data.proof) })],
     ['no signature', ({ data }) => Object.assign(data, { proof: undefined })],
   ] as [string, Edit][])(
-    'a storage that was edited to have %s gives nothing',
+    'a stored subscription edited to have %s gives no access',
     async (_what, edit) => {
       await using phone = await createPhone(kind)
       await phone.editKept(({ entries }) => edit(entries.subscription))
@@ -53,7 +53,7 @@ describe.each(['localStorage', 'a keychain'] as const)('with %s', (kind) => {
     },
   )
 
-  test('what another user has kept gives nothing', async () => {
+  test('values kept for another user give no access', async () => {
     await using phone = await createPhone(kind)
     const kept = await phone.storage.getItem(KEPT)
     await phone.signInAsBob()
@@ -74,7 +74,7 @@ describe.each(['localStorage', 'a keychain'] as const)('with %s', (kind) => {
   })
 })
 
-test('a key of an attacker is not trusted if the app names those of its server', async () => {
+test('an attacker’s key is not trusted if the app pins the keys of its server', async () => {
   await using phone = await createPhone('localStorage')
   const { kid } = phone.keys().sig
   phone.options = { signingKeys: [kid] }
@@ -104,7 +104,7 @@ test('a key of an attacker is not trusted if the app names those of its server',
   expect(await phone.hasAccess()).toBe(false)
 })
 
-test('the proof of a test purchase gives nothing', async () => {
+test('the proof of a test purchase gives no access', async () => {
   await using phone = await createPhone('localStorage')
   const client = phone.start({ isOnline: true })
   await phone.buy({ environment: 'SANDBOX', expiration_day: 60, original_transaction_id: '2000' })
@@ -134,7 +134,7 @@ test('a phone without WebCrypto checks the signature too', async () => {
   }
 })
 
-test('a kept reply that has not changed is not sent again', async () => {
+test('an unchanged reply that is kept is not sent again', async () => {
   await using phone = await createPhone('localStorage')
   const client = phone.start({ isOnline: true })
   const plans = await client.readPricingPlans()
@@ -149,7 +149,7 @@ test('a kept reply that has not changed is not sent again', async () => {
   expect(statuses).toEqual([304, 304])
 })
 
-test('the fake server signs what a user has access to', async () => {
+test('the fake server signs a user’s access', async () => {
   const server = createFakeServer()
   const storage = createStorage('localStorage')
   const { url: baseUrl, now } = server
@@ -173,7 +173,7 @@ type KeptSubscription = {
 }
 type Edit = (entry: KeptSubscription) => void
 
-/** A phone whose user has bought a month of access at day 0, and has used the app at day 1. */
+/** A phone whose user bought a month of access on day 0, and used the app on day 1. */
 async function createPhone(kind: 'localStorage' | 'a keychain') {
   const app = await createTestApp({ RATE_LIMITS: 'off' })
   const network = networkTo(app)
@@ -213,12 +213,12 @@ async function createPhone(kind: 'localStorage' | 'a keychain') {
   return phone
 }
 
-/** Whether the app, started without a connection, would let its user in. */
+/** Whether the app, started offline, gives its user access. */
 async function hasAccess(client: Client): Promise<boolean> {
   const kept = await client.readKept('subscription', {}, { timeout: 200 }).catch(() => null)
   kept?.refreshed.catch(() => {})
   const isActive = kept?.data.entitlements.some(({ id, active }) => id === 'pro' && active) ?? false
-  // A plan other than the free one must not say more than the entitlement.
+  // A paid plan must not give more access than the entitlement.
   expect(isActive || kept === null || [undefined, 'free'].includes(kept.data.plan?.code)).toBe(true)
   return isActive
 }

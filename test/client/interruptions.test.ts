@@ -27,7 +27,7 @@ test('a listener that is added while the stream is interrupted is called once it
   stopFirst()
 })
 
-test('changes are reported again after the storage could not be read for a while', async () => {
+test('changes are reported once the storage can be read again', async () => {
   const items = new Map<string, string>()
   let isLocked = false
   let refused = 0
@@ -61,15 +61,15 @@ test('a slow sign-out does not end the session of a later sign-in', async () => 
   expect((await client.readProfile()).email).toBe(BOB.email)
 })
 
-test('the next user does not wait for a request of the last one', async () => {
+test('the next user does not wait for a request of the previous one', async () => {
   const { server, client } = await openWorld({ timeout: 60_000 })
   const store = findStore(client)
   const stop = store.followSession()
   server.fail('readSubscription', { code: 'timeout' })
   const subscription = store.find({ read: () => client.readKept('subscription'), kinds: [] })
   const unsubscribe = subscription.subscribe(() => {})
-  const isAsked = () => server.requests.some(({ operation }) => operation === 'readSubscription')
-  await until(isAsked, 'the subscription is not read')
+  const isSent = () => server.requests.some(({ operation }) => operation === 'readSubscription')
+  await until(isSent, 'the subscription is not read')
   await client.logout()
   await client.login(BOB)
   const isRead = () => subscription.getSnapshot().data?.entitlements !== undefined
@@ -87,7 +87,7 @@ test('the settings are read without a token while a refresh hangs', async () => 
   expect(performance.now() - startedAt).toBeLessThan(5_000)
 })
 
-test('the settings are those of the signed-in user', async () => {
+test('reads the settings of the signed-in user', async () => {
   await using app = await createTestApp()
   await using server = serveApp(app)
   const { settings } = app.services
@@ -109,7 +109,7 @@ async function openWorld(options: object = {}) {
   return { server, client }
 }
 
-/** The client waits 90 ms instead of a second at least. */
+/** Shortens the client's delay before it reconnects to 90 ms. */
 function shortDelays(): Disposable {
   const random = spyOn(Math, 'random').mockReturnValue(0.03 - 0.25)
   return { [Symbol.dispose]: () => random.mockRestore() }

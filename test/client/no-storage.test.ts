@@ -29,7 +29,7 @@ function openClient(options: { storage?: Storage | null; offlineStorage?: Storag
 test.each([
   ['null', null],
   ['blocked', BLOCKED],
-])('a storage that is %s is replaced by memory, which is said once', async (_name, storage) => {
+])('a storage that is %s is replaced with memory, with one warning', async (_name, storage) => {
   const client = openClient({ storage })
   await client.login(USER)
   expect((await client.readProfile()).email).toBe(USER.email)
@@ -43,7 +43,7 @@ test.each([
 test.each([
   ['null', null],
   ['blocked', BLOCKED],
-])('an offline storage that is %s is replaced by memory', async (_name, offlineStorage) => {
+])('an offline storage that is %s is replaced with memory', async (_name, offlineStorage) => {
   const storage = createMemoryStorage()
   const client = openClient({ storage, offlineStorage })
   await client.login(USER)
@@ -53,7 +53,7 @@ test.each([
   expect(warn).toHaveBeenCalledTimes(1)
 })
 
-test('a client without a storage warns of nothing', async () => {
+test('a client without a storage does not warn', async () => {
   const client = openClient({})
   await client.login(USER)
   expect(warn).not.toHaveBeenCalled()

@@ -5,7 +5,7 @@ import { act } from 'react'
 import { openWorld, renderHook } from '../support/render-hooks.ts'
 
 describe('without a connection', () => {
-  test('hooks show what the device has kept at once, and say that it is stale', async () => {
+  test('hooks show kept values at once, marked as stale', async () => {
     const { client, server } = await startOffline()
     const useAll = () =>
       [useSubscription(), useProfile(), useSettings(), usePricingPlans()] as const
@@ -35,7 +35,7 @@ describe('without a connection', () => {
   })
 })
 
-/** A new start of the app, with what an earlier one has kept. */
+/** A new start of the app, with the values that an earlier start kept. */
 async function startOffline({ endsIn = 86_400_000 } = {}) {
   const items = new Map<string, string>()
   const storage: Storage = {

@@ -213,7 +213,7 @@ describe('useUpload', () => {
     await hook.unmount()
   })
 
-  test('retries with the same key what may have been stored already', async () => {
+  test('retries with the same key, because the files may have been stored', async () => {
     const { client, server, ann, signIn } = openWorld()
     await signIn(ann)
     const hook = await renderHook(useUpload, { client, live: false })
@@ -229,7 +229,7 @@ describe('useUpload', () => {
     await hook.unmount()
   })
 
-  test('the next user neither sees nor sends the files of the last one', async () => {
+  test('the next user neither sees nor sends the previous user’s files', async () => {
     const { client, server, ann, signIn, countReads } = openWorld()
     await signIn(ann)
     const hook = await renderHook(useUpload, { client, live: false })

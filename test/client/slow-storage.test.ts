@@ -6,7 +6,7 @@ import { simulateDelay } from '../support/until.ts'
 const [ANN, BOB] = ['ann@example.com', 'bob@example.com']
 const password = 'correct horse battery'
 const OPERATION_MS = 3
-/** When the second call begins, after the first: before, during and after each operation on the storage. */
+/** How long after the first call the second begins: before, during and after each storage operation. */
 const DELAYS = Array.from({ length: 14 }, (_, at) => at * OPERATION_MS)
 
 /** One operation at a time, as on a phone. */
@@ -53,7 +53,7 @@ test.concurrent.each(DELAYS)('a sign-in %i ms after a refresh began is kept', as
   expect(await client.readProfile()).toMatchObject({ email: BOB })
 })
 
-test.concurrent.each(DELAYS)('a sign-in %i ms after a guest began is kept', async (delay) => {
+test.concurrent.each(DELAYS)('a sign-in %i ms after a guest start is kept', async (delay) => {
   const { client } = clientWithSlowStorage()
   const guest = client.startAsGuest().catch(() => {})
   await simulateDelay(delay)

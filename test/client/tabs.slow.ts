@@ -135,7 +135,7 @@ test('tabs with separate storages are not notified of each other’s changes', a
   here.onAuthChange(({ reason }) => own.push(reason))
   await here.startAsGuest()
   await here.logout()
-  await until(() => own.includes('signed_out'), 'the own tab is not notified')
+  await until(() => own.includes('signed_out'), 'the tab itself is not notified')
   await simulateDelay(100)
   expect(heard).toEqual([])
 })

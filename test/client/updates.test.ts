@@ -42,7 +42,7 @@ test.each([
   },
 )
 
-test('describes the app to the server and to the check with the same object', async () => {
+test('the same object describes the app to the server and to the update check', async () => {
   const app: AppContext = { platform: 'ios', version: '2.3.1', buildNumber: 231, deviceId: 'a' }
   const { url: baseUrl, fetch, requests } = createFakeServer()
   const settings = await createClient({ baseUrl, fetch, app }).readAppSettings()

@@ -105,7 +105,7 @@ describe.each(SERVERS)('$name:', ({ env, open }) => {
     expect((await client.listAttachments()).attachments).toEqual([])
   })
 
-  test("a guest's files are kept by signing in", async () => {
+  test("signing in keeps a guest's files", async () => {
     await using app = await open()
     await clientOf(app, { env }).client.register(LOGIN)
     const { client } = clientOf(app, { env })

@@ -13,7 +13,7 @@ test.each([
   ['1.9u1', 999, true, true],
   ['2.4.0.RELEASE', undefined, false, false],
   ['2.4.0.1.7', undefined, false, false],
-])('of the version %s, the leading numbers count', (version, buildNumber, required, available) => {
+])('only the leading numbers of %s count', (version, buildNumber, required, available) => {
   const settings = { ios } as AppSettings
   const installed = { platform: 'ios', version, ...(buildNumber ? { buildNumber } : {}) } as const
   const updates = [isUpdateRequired(settings, installed), isUpdateAvailable(settings, installed)]

@@ -22,7 +22,7 @@ test.skipIf(CHROMIUM === null)(
     const { page } = await browser.open()
     await page.goto(web.url)
     const run = <T>(code: string) => page.evaluate<T>(`(async () => { ${code} })()`)
-    // As in engines of 2023: the package converts what they cannot.
+    // As in engines of 2023: the package does the conversions that they lack.
     await run(
       'for (const name of ["parseCreationOptionsFromJSON", "parseRequestOptionsFromJSON"]) delete PublicKeyCredential[name]; delete PublicKeyCredential.prototype.toJSON',
     )

@@ -44,7 +44,7 @@ independentTest('readers are not offered actions that they may not take', async 
   await context.close()
 })
 
-independentTest('an invitation opened in a signed-in tab asks whom to continue as', async () => {
+independentTest('an invitation opened in a signed-in tab offers to switch operators', async () => {
   const { page, context } = await world.open()
   await page.goto('/console')
   await waitUntilLoaded(page)
@@ -79,7 +79,7 @@ independentTest('an invitation opened in a signed-out tab replaces the login pag
   await context.close()
 })
 
-independentTest('signing in in one tab continues the others', async () => {
+independentTest('signing in in one tab resumes the others', async () => {
   const { page, newPage, context } = await world.open()
   await page.goto('/console/settings')
   await waitUntilLoaded(page)
@@ -99,7 +99,7 @@ independentTest('signing in in one tab continues the others', async () => {
   await context.close()
 })
 
-independentTest('signing out in one tab covers the others', async () => {
+independentTest('signing out in one tab locks the others', async () => {
   const { page, newPage, context } = await world.openSignedOut()
   await openSignedIn(page, await addPasswordOperator(world.console, 'dora'), 'people')
   const other = await newPage()
@@ -109,7 +109,7 @@ independentTest('signing out in one tab covers the others', async () => {
   await context.close()
 })
 
-independentTest('a session that is ended elsewhere covers the open screen', async () => {
+independentTest('ending a session elsewhere locks its open screen', async () => {
   const { page, context } = await world.openSignedOut()
   await openSignedIn(page, await addPasswordOperator(world.console, 'hal'), 'people')
   await world.ask('operators/reset', { name: 'hal' })

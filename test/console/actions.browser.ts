@@ -4,7 +4,7 @@ import { becomeReader, press, show } from '../support/console-browser.ts'
 
 const world = useConsole({ args: [] })
 
-independentTest('a dialog sends only what was entered', async () => {
+independentTest('a dialog sends only the entered values', async () => {
   const { page, context } = await world.open()
   await show(page, 'webhooks')
   await page.getByLabel('URL').fill('https://example.com/old')
@@ -28,7 +28,7 @@ independentTest('a dialog sends only what was entered', async () => {
   await context.close()
 })
 
-independentTest('a number is refused at its field, and an empty one is the default', async () => {
+independentTest('refuses an invalid number at its field; empty means the default', async () => {
   const { page, context } = await world.open()
   await show(page, 'alerts')
   const threshold = page.getByRole('dialog').getByLabel('Threshold')

@@ -155,7 +155,7 @@ browserTest('pages through the log without gaps while events arrive', async () =
   const onePage = await rows.count()
   await page.getByRole('button', { name: 'Load more' }).click()
   await rows.nth(onePage).waitFor()
-  // The second time, more arrive than a page has.
+  // The second time, more events arrive than fit on a page.
   for (const [type, count] of [
     ['LATER', 10],
     ['FLOOD', 120],

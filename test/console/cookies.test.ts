@@ -7,7 +7,7 @@ const PUBLIC = { host: 'api.example.com', origin: 'https://api.example.com' }
 const LOOPBACK = ['localhost:3000', '127.0.0.1:3000', '[::1]:3000', 'console.localhost']
 const FLAGS = 'HttpOnly; SameSite=Strict'
 
-/** Pages that are not plain http on the browser's own machine, whatever else says so. */
+/** Headers of pages that are not plain http on the browser's own machine. */
 const ELSEWHERE: [string, Record<string, string>][] = [
   ['a public host', { host: 'api.example.com' }],
   ['a name that begins like a loopback one', { host: 'localhost.example.com' }],
@@ -32,7 +32,7 @@ describe('the session cookie', () => {
     )
   })
 
-  test.each(LOOPBACK)('is one that Safari keeps on http://%s', async (host) => {
+  test.each(LOOPBACK)('has a form that Safari keeps on http://%s', async (host) => {
     await using app = await createTestApp()
     const ann = await signInOperator(app)
     const place = { host, origin: `http://${host}` }
@@ -51,7 +51,7 @@ describe('the session cookie', () => {
     )
   })
 
-  test.each(ELSEWHERE)('has its prefix and no other is accepted for %s', async (_name, headers) => {
+  test.each(ELSEWHERE)('is set and accepted only with a prefix for %s', async (_name, headers) => {
     await using app = await createTestApp()
     const { cookie } = await signInOperator(app)
     const session = cookie.split('=')[1]
@@ -75,7 +75,7 @@ describe('the session cookie', () => {
     expect(readSessionToken(new Request('http://localhost:3000/', request))).toBe('a')
   })
 
-  test('with the prefix is also accepted on loopback, as behind a proxy that names it', async () => {
+  test('with the prefix is also accepted on loopback, for a proxy that sends that host', async () => {
     await using app = await createTestApp({ BASE_URL: PUBLIC.origin })
     const ann = await signInOperator(app)
     const cookie = await signInAgain(app, ann, { host: 'localhost:3000', origin: PUBLIC.origin })
@@ -87,7 +87,7 @@ describe('the session cookie', () => {
 test.each([
   ['https', PUBLIC, '__Host-homeport-console-test'],
   ['loopback', { host: 'localhost', origin: 'http://localhost' }, 'homeport-console-test'],
-])('tells whether the browser has kept a cookie, on %s', async (_name, place, cookieName) => {
+])('detects whether the browser has kept a cookie, on %s', async (_name, place, cookieName) => {
   await using app = await createTestApp()
   const ask = async (cookie: Record<string, string> = {}) => {
     const headers = { ...place, ...cookie }

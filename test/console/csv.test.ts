@@ -28,7 +28,7 @@ test('exports events with their users, products and prices as paid', async () =>
   })
 })
 
-test('exports every slice of a list, in the order and with the filter of the screen', async () => {
+test('exports every page of a list, in the order and with the filter of the screen', async () => {
   await using app = await createTestApp()
   await record(app, 1_201, 'export.test')
   await record(app, 3, 'other.action')
@@ -125,7 +125,7 @@ test('begins with a byte order mark, for Excel', async () => {
   expect([...bytes.slice(0, 3)]).toEqual(BYTE_ORDER_MARK)
 })
 
-test('lists that hold personal data are written to the audit log when they are exported', async () => {
+test('the export of a list with personal data is written to the audit log', async () => {
   await using app = await createTestApp()
   const browser = await signInOperator(app, { name: 'olga' })
   for (const list of ['events?type=RENEWAL&user=bob', 'people?q=bob', 'rates']) {

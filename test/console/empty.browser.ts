@@ -4,7 +4,7 @@ import { waitUntilLoaded } from '../support/console-browser.ts'
 
 const world = useConsole({ args: [] })
 
-/** What each empty screen offers to copy. The test types the executable's whole path. */
+/** The texts that each empty screen offers to copy. Commands have the executable's full path. */
 const SCREENS: [path: string, texts: (RegExp | string)[]][] = [
   ['events', ['/api/webhooks/billing/v1', 'WEBHOOK_TOKEN=$(openssl rand -hex 32)']],
   ['purchases', ['/api/webhooks/billing/v1']],
@@ -16,7 +16,7 @@ const SCREENS: [path: string, texts: (RegExp | string)[]][] = [
   ['usage', ['/api/server/usage/v1']],
 ]
 
-browserTest('empty screens say what they are for, and offer what to copy', async () => {
+browserTest('empty screens explain their purpose, and offer texts to copy', async () => {
   const { page, context, faults } = await world.open({ viewport: { width: 375, height: 700 } })
   for (const [path, texts] of SCREENS) {
     await page.goto(`/console/${path}`)

@@ -6,7 +6,7 @@ import { OTHER_BROWSERS, type OtherBrowser } from '../support/other-browsers.ts'
 import { until } from '../support/until.ts'
 
 const TEST_TIMEOUT_MS = 120_000
-/** Also finds violations of the policy that happened before. */
+/** Also finds earlier violations of the policy. */
 const COLLECT_FAULTS = `(() => {
   const faults = (window.faults = [])
   const add = (text) => void faults.push(String(text))
@@ -19,7 +19,7 @@ const COLLECT_FAULTS = `(() => {
   new ReportingObserver(report, { types: ['csp-violation'], buffered: true }).observe()
 })()`
 
-/** Between the last button of a dialog and its edge. */
+/** The space between the last button of a dialog and the edge. */
 const SPACE_IN_DIALOG = `(([button]) => button && button.closest('dialog').getBoundingClientRect().bottom - button.getBoundingClientRect().bottom)([...document.querySelectorAll('dialog[open] button')].slice(-1))`
 const MAX_SPACE_PX = 40
 
@@ -38,7 +38,7 @@ for (const { name, isInstalled, open } of OTHER_BROWSERS) {
         await using browser = await open()
         const page = drive(browser)
         await page.goto(await server.linkFor(`user-of-${name}`))
-        // Without passkeys, as in WebKitGTK, the form is there already.
+        // Without passkeys, as in WebKitGTK, the form is shown already.
         const secret = await page.waitFor<string>(
           `(document.querySelector('main > button:not(.primary)')?.click(), document.querySelector('form code')?.innerText)`,
         )
@@ -78,7 +78,7 @@ for (const { name, isInstalled, open } of OTHER_BROWSERS) {
   })
 }
 
-/** What an operator does with a page. */
+/** The actions of an operator on a page. */
 function drive({ goto, evaluate }: OtherBrowser) {
   return {
     async goto(url: string) {

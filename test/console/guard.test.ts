@@ -52,7 +52,7 @@ const LOGIN = [
   'POST login/sign-in',
 ]
 
-/** Those of the names whose noun the console has: a feature may have been left out. */
+/** The names whose noun the console has: a feature may have been left out. */
 function ofFeatures(app: TestApp, names: string[]): string[] {
   const nounOf = (name: string) => name.split(/[ /]/)[1]
   const nouns = new Set(routesOf(app).map(({ name }) => nounOf(name)))

@@ -4,7 +4,7 @@ import { show, textOf } from '../support/console-browser.ts'
 
 const world = useConsole({ environment: { APP_NAME: 'Acme Notes' } })
 
-browserTest('the header and the title name the app and what the server is for', async () => {
+browserTest('the header and the title name the app and the environment', async () => {
   const { page, context } = await world.open({ viewport: { width: 1280, height: 800 } })
   await show(page, 'people')
   expect(await textOf(page.locator('.brand'))).toBe('Acme Notes Local')
@@ -31,7 +31,7 @@ browserTest('keeps the theme and the time zone on the device', async () => {
   const at = new Date((await time.getAttribute('datetime')) ?? '')
   const inUtc = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const
   expect(await time.textContent()).toBe(at.toLocaleString('en-US', inUtc))
-  // The first moment of the day is that of the chosen time zone too.
+  // The start of the day is in the chosen time zone too.
   await page.getByRole('button', { name: 'Filters', exact: true }).click()
   const asked = page.waitForRequest(/since=/)
   await page.getByLabel('From', { exact: true }).fill('2026-07-01')

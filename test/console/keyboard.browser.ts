@@ -132,7 +132,7 @@ independentTest('a dialog traps the focus and returns it', async () => {
 })
 
 independentTest(
-  'a search keeps the focus, and a form takes that of the button it replaces',
+  'a search keeps the focus, and a form takes the focus of the button it replaces',
   async () => {
     const { page, context } = await world.open()
     const focused = () =>

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { browserTest, independentTest, useConsole } from '../support/console.ts'
 import { simulateDelay } from '../support/until.ts'
 
-// The tests share a server, so each asks for paths of its own.
+// The tests share a server, so each requests its own paths.
 const FAQS = '/api/user/faqs/v1'
 const PLANS = '/api/user/pricing_plans/v1'
 const VERSIONS = '/api/user/content_version/v1'
@@ -34,7 +34,7 @@ independentTest('holds lines back while paused', async () => {
   await context.close()
 })
 
-independentTest('keeps an opened line open while others arrive', async () => {
+independentTest('keeps an expanded line expanded while others arrive', async () => {
   const { page, context } = await openLive()
   await ask('/api/user/changes/v1')
   const line = lineOf(page, '/api/user/changes/v1')
@@ -47,7 +47,7 @@ independentTest('keeps an opened line open while others arrive', async () => {
   await context.close()
 })
 
-independentTest('hides the requests of the console until it is asked for them', async () => {
+independentTest('hides console requests until they are included', async () => {
   const { page, context } = await openLive()
   await ask('/console/api/login/state')
   await ask('/health')

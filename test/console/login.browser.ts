@@ -15,7 +15,7 @@ browserTest('explains how to create the first operator', async () => {
   const { page, context, faults } = await world.openSignedOut()
   await page.goto('/')
   expect(page.url()).toBe(`${world.console.url}/`)
-  // The test types the executable's whole path.
+  // The command has the executable's full path.
   const command = await textOf(page.locator('code'))
   expect(command).toMatch(/^\/\S+\/homeport operators add your-name$/)
   await page.getByText('shows a link that creates the first operator').waitFor()
@@ -149,7 +149,7 @@ for (const [place, host, script, reason] of [
   ],
   ['at an IP address', '127.0.0.1', '', 'Passkeys need a host name'],
 ] as const) {
-  independentTest(`offers a password, and says why only that, ${place}`, async () => {
+  independentTest(`offers only a password, and says why, ${place}`, async () => {
     const { page, context } = await world.openSignedOut()
     await context.addInitScript(script)
     const link = await world.console.linkFor(`kim at ${host}`)
@@ -164,7 +164,7 @@ for (const [place, host, script, reason] of [
   })
 }
 
-independentTest('says that the browser keeps no cookies before a link is used up', async () => {
+independentTest('says that the browser keeps no cookies before it uses up a link', async () => {
   const link = await world.console.linkFor('hanna')
   const profile = await mkdtemp(join(tmpdir(), 'homeport-blocked-'))
   const settings = { profile: { default_content_setting_values: { cookies: 2 } } }

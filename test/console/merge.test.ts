@@ -35,7 +35,7 @@ test.each([
   ['an item that I edit and they delete', [A, B], [plan('a', 2), B], [B], [plan('a', 2), B]],
   ['no item that they delete', [A, B], [A, plan('b', 2)], [B], [plan('b', 2)]],
   ['no item that I delete', [A, B], [B], [A, plan('b', 2)], [plan('b', 2)]],
-  ['what each of us adds', [A], [A, B], [C, A], [C, A, B]],
+  ['the additions of both', [A], [A, B], [C, A], [C, A, B]],
   ['one of two equal plans that both add', [A], [A, B], [A, B], [A, B]],
   [
     'both fields of a plan',

@@ -5,7 +5,7 @@ import { press, review, show, textOf, waitUntilLoaded } from '../support/console
 import { postJson } from '../support/requests.ts'
 import { until } from '../support/until.ts'
 
-/** Ends with an override that shows the rest in reverse. */
+/** Contains an override that shows the text after it in reverse. */
 const REVERSED = 'Invoice \u202Efdp.exe'
 const EVENTS = 120
 
@@ -86,7 +86,7 @@ independentTest('a message does not move the page', async () => {
 })
 
 independentTest(
-  'a message ends with its screen, unless its action opened the next one',
+  'a message disappears with its screen, unless its action opened the next one',
   async () => {
     const { page, context } = await world.open()
     const endpoint = { url: 'https://example.com/hook', events: ['user.deleted'], description: '' }
@@ -144,7 +144,7 @@ independentTest('says that deleting an account does not cancel its subscription'
   await context.close()
 })
 
-independentTest('shows an error of a dialog that has closed at the top', async () => {
+independentTest('shows the error of a closed dialog at the top', async () => {
   const { page, context } = await world.open()
   await page.route('**/events/replay', (route) =>
     route.fulfill({ status: 503, json: { code: 'unavailable', message: 'Try again later.' } }),
@@ -159,7 +159,7 @@ independentTest('shows an error of a dialog that has closed at the top', async (
   await context.close()
 })
 
-independentTest('says how many events a replay concerns, and shows when it is done', async () => {
+independentTest('says how many events a replay affects, and shows when it is done', async () => {
   const type = 'COUNTED_EVENT'
   for (let at = 0; at < EVENTS; at++) {
     const event = { id: `${type}-${at}`, type, app_user_id: 'counted', event_timestamp_ms: at }
@@ -206,7 +206,7 @@ independentTest('shows every time in the local zone, with UTC as its title', asy
   await context.close()
 })
 
-independentTest('makes characters visible that change the text direction', async () => {
+independentTest('makes characters that change the text direction visible', async () => {
   const { page, context } = await world.open()
   const { version, content } = await world.ask('faqs')
   const faq = { question: REVERSED, answer: 'No.', category: 'Other' }
@@ -220,7 +220,7 @@ independentTest('makes characters visible that change the text direction', async
   await context.close()
 })
 
-independentTest('the checklist names what is left to set up until it is dismissed', async () => {
+independentTest('the checklist lists the remaining steps until it is dismissed', async () => {
   const { page, context } = await world.open()
   await show(page, '')
   const checklist = page.getByRole('region', { name: /^Finish the setup/ })
@@ -237,7 +237,7 @@ independentTest('the checklist names what is left to set up until it is dismisse
   await context.close()
 })
 
-independentTest('replays only events of the filter that was counted', async () => {
+independentTest('a change of the filter closes the replay dialog', async () => {
   const { page, context } = await world.open()
   await show(page, 'events?outcome=applied')
   await press(page, 'Filters')
@@ -251,7 +251,7 @@ independentTest('replays only events of the filter that was counted', async () =
   await context.close()
 })
 
-independentTest('says that a replay whose connection broke may have stopped', async () => {
+independentTest('warns that a replay may have stopped if its connection broke', async () => {
   const { page, context } = await world.open()
   await show(page, 'events?outcome=applied')
   await page.evaluate(`(() => {

@@ -6,7 +6,7 @@ import { drawCharts } from '../support/console-states.ts'
 
 const world = useConsole({ args: [] })
 
-independentTest('says which endpoint is the slowest, and opens its charts', async () => {
+independentTest('names the slowest endpoint, and opens its charts', async () => {
   const { page, context } = await openMetrics()
   const sentence = page.locator('.sentence')
   expect(await textOf(sentence)).toBe(
@@ -46,7 +46,7 @@ independentTest('names each line in the legend, and marks restarts', async () =>
   await context.close()
 })
 
-independentTest('draws charts in a browser whose language is no language tag', async () => {
+independentTest('draws charts in a browser whose language is not a language tag', async () => {
   const { page, context } = await openMetrics(
     '',
     `Object.defineProperty(Navigator.prototype, 'language', { get: () => 'en-US@posix' })`,
@@ -55,7 +55,7 @@ independentTest('draws charts in a browser whose language is no language tag', a
   await context.close()
 })
 
-independentTest('compares with the day and the week before, in the address', async () => {
+independentTest('compares with the previous day and week, kept in the address', async () => {
   const { page, context } = await openMetrics()
   await page.getByLabel('Previous day').check()
   await page.getByText('requests, previous day').waitFor()
@@ -97,7 +97,7 @@ independentTest('leads from a slow request to its line in the live log', async (
   await context.close()
 })
 
-independentTest('says that the longest delays are longer than the last bucket', async () => {
+independentTest('shows that the longest delays exceed the last bucket', async () => {
   const { page, context } = await openMetrics('/deliveries')
   await page.getByText('more than 13.7 days').waitFor()
   await context.close()

@@ -8,7 +8,7 @@ import { ROOT } from '../../scripts/root.ts'
 type Versions = [chrome: number, firefox: number, safari: number]
 
 const ANY: Versions = [0, 0, 0]
-/** From https://developer.mozilla.org, where neither TypeScript's nor esbuild's data says it. */
+/** Features that TypeScript's and esbuild's data lack, from https://developer.mozilla.org. */
 const FEATURES: [name: string, RegExp, Versions][] = [
   [':has()', /:has\(/, [105, 121, 15.4]],
   ['color-mix()', /color-mix\(/, [111, 113, 16.2]],
@@ -44,14 +44,14 @@ const METHODS: Record<string, Versions> = {
   toSpliced: [110, 115, 16],
   with: [110, 115, 16],
   groupBy: [117, 119, 17.4],
-  // Of our own, or of libraries that look for them first.
+  // Our own methods, or methods that libraries check for first.
   escape: ANY,
   minutes: ANY,
   dispose: ANY,
   use: ANY,
   move: ANY,
 }
-/** Without them, a page only looks or scrolls a little differently. */
+/** Properties without which a page only looks or scrolls a little differently. */
 const COSMETIC = ['accent-color', 'overscroll-behavior', 'print-color-adjust', 'user-select']
 
 const PREFIXED = /-webkit-(user-select:none|print-color-adjust:exact);/g
@@ -84,7 +84,7 @@ describe('the built console', () => {
       namesIn(/\/lib\.(es5|dom|es20(1\d|2[0-2])(\.\w+)?)\.d\.ts$/),
     ])
     expect([newer.has('toSorted'), newer.has('difference'), older.has('map')]).not.toContain(false)
-    const used = new Set(ending('js').match(/(?<=\.)\w+/g))
+    const used = new Set(joinFiles('js').match(/(?<=\.)\w+/g))
     const found = [...used].filter((name) => newer.has(name) && !older.has(name))
     expect(found.filter((name) => !(name in METHODS))).toEqual([])
     expect(found.filter((name) => isTooNew(METHODS[name] ?? ANY))).toEqual([])
@@ -95,7 +95,7 @@ describe('the built console', () => {
     const found = FEATURES.filter(([, pattern]) => pattern.test(all))
     expect(found.filter(([, , versions]) => isTooNew(versions)).map(([name]) => name)).toEqual([])
     const since = await readProperties()
-    const rules = ending('css').match(/(?<=\{)[^{}]*(?=\})/g) ?? []
+    const rules = joinFiles('css').match(/(?<=\{)[^{}]*(?=\})/g) ?? []
     const properties = new Set(rules.join(';').match(/(?<=^|;)[a-z][a-z-]+(?=:)/g))
     expect(properties.size).toBeGreaterThan(50)
     const unknown = [...properties].filter((name) => !since.has(name))
@@ -104,7 +104,7 @@ describe('the built console', () => {
     expect(tooNew.filter((name) => !COSMETIC.includes(name))).toEqual([])
   })
 
-  test('says which browsers it needs, as the documentation does', async () => {
+  test('names the same minimum browsers as the documentation', async () => {
     const page = files.find(({ name }) => name === 'index.html')?.text
     expect(page).toContain(`The console needs ${MINIMUM_TEXT}.`)
     expect(await Bun.file(join(ROOT, 'docs/console.md')).text()).toContain(
@@ -113,7 +113,7 @@ describe('the built console', () => {
   })
 })
 
-function ending(extension: string): string {
+function joinFiles(extension: string): string {
   return files.flatMap(({ name, text }) => (name.endsWith(extension) ? [text] : [])).join('\n')
 }
 

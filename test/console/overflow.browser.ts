@@ -72,7 +72,7 @@ async function buyInRupees() {
   await postJson(server, '/api/webhooks/billing/v1', { event }, WEBHOOK_TOKEN)
 }
 
-/** Figures of a large app, because a test cannot wait until they are counted. */
+/** Serves the figures of a large app, because counting them would take too long. */
 async function serveRupees(page: Page) {
   await page.route(/\/console\/api\/business/, async (route) => {
     const reply = await route.fetch()
@@ -97,7 +97,7 @@ async function serveRupees(page: Page) {
   })
 }
 
-/** The texts that are drawn beyond the card, tile or list that they belong to. */
+/** The texts that overflow their card, tile or list. */
 function findSpilledTexts(page: Page): Promise<string[]> {
   return page.evaluate(`(() => {
     const spilled = []
@@ -109,7 +109,7 @@ function findSpilledTexts(page: Page): Promise<string[]> {
       // A cell without a box of its own.
       while (box && box.getClientRects().length === 0) box = box.parentElement.closest(boxes)
       if (!box || node.parentElement.closest('.scroll, .unseen, .clip, title, option')) continue
-      // Cut off with dots.
+      // Cut off with an ellipsis.
       if (getComputedStyle(box).overflowX === 'hidden') continue
       range.selectNodeContents(node)
       const { left, right } = box.getBoundingClientRect()

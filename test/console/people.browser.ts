@@ -7,7 +7,7 @@ const PHONE = { viewport: { width: 375, height: 667 }, hasTouch: true, isMobile:
 
 const world = useConsole()
 
-independentTest('a header says on every tab what access a user has, and why', async () => {
+independentTest('the header shows on every tab what access a user has, and why', async () => {
   const { page, context, faults } = await world.open()
   const { users } = await world.ask('people?q=carla@example.com')
   for (const tab of ['', '/subscription', '/usage', '/files', '/data']) {
@@ -112,7 +112,7 @@ browserTest('a deleted file disappears from the list, even from a later page', a
   await context.close()
 })
 
-browserTest('searching again for the same user reads the list again', async () => {
+browserTest('repeating a search reloads the list', async () => {
   const { page, context } = await world.open()
   await page.goto('/console/people?q=late@example.com')
   await page.getByText('No matches.').waitFor()

@@ -34,7 +34,7 @@ independentTest('filters close with a button, beside the number of results', asy
   await context.close()
 })
 
-independentTest('a filter that is set has a chip on a phone, which removes it', async () => {
+independentTest('an active filter has a chip on a phone, which removes it', async () => {
   const { page, context } = await world.open(PHONE)
   await show(page, 'people?status=granted&country=BR')
   expect(await textOf(page.getByRole('list', { name: 'Active filters' }))).toBe('Granted ×BR ×')
@@ -69,7 +69,7 @@ independentTest(
   },
 )
 
-independentTest('the tabs of a user stay in place when another one is opened', async () => {
+independentTest('the tabs of a user stay in place when another tab is opened', async () => {
   const { page, context } = await world.open(PHONE)
   const { users } = await world.ask('people?q=ann@example.com')
   await show(page, `people/${users[0].id}`)
@@ -168,7 +168,7 @@ independentTest('no input zooms, and nothing scrolls inside the page, on a phone
   await context.close()
 })
 
-independentTest('everything to tap is 44 px high on a phone', async () => {
+independentTest('all tap targets are 44 px high on a phone', async () => {
   const { page, context } = await world.open(PHONE)
   const { users } = await world.ask('people?q=ann@example.com')
   const problems: string[] = []

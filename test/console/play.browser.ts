@@ -26,7 +26,7 @@ const world = useConsole({
   },
 })
 
-browserTest('shows each package, the queue, and what to enter', async () => {
+browserTest('shows each package, the queue, and the values to enter', async () => {
   const { page, context, faults } = await world.open()
   await page.goto('/console/stores')
   await waitUntilLoaded(page)
@@ -109,7 +109,7 @@ browserTest('shows a purchase at Google, and refreshes it', async () => {
   await context.close()
 })
 
-browserTest('does not query a purchase that Google has forgotten', async () => {
+browserTest('does not query a purchase that Google has deleted', async () => {
   const purchase = boughtBefore(1, 'forgotten_product')
   await push(purchase)
   const { page, context } = await world.open()
@@ -161,12 +161,12 @@ function orderOf({ purchase }: Subscription): string {
   return purchase.lineItems[0]?.latestSuccessfulOrderId ?? ''
 }
 
-/** Delivers the notification about a purchase, and waits until the server has asked Google. */
+/** Delivers the notification about a purchase, and waits until the server has queried Google. */
 async function push(purchase: Subscription) {
   await deliver(purchase.notification)
   const path = `purchases?id=${orderOf(purchase)}`
-  const isAsked = async () => (await world.ask(path)).purchases.length > 0
-  await until(isAsked, 'Google is not asked', { deadlineMs: QUEUE_TIMEOUT_MS })
+  const isQueried = async () => (await world.ask(path)).purchases.length > 0
+  await until(isQueried, 'Google is not queried', { deadlineMs: QUEUE_TIMEOUT_MS })
 }
 
 async function deliver(notification: DeveloperNotification | null | undefined) {

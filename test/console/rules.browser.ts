@@ -49,7 +49,7 @@ browserTest('previews and publishes a custom setting with a rule', async () => {
   await context.close()
 })
 
-browserTest('publishes a minimum version for 20% of people in Germany', async () => {
+browserTest('publishes a minimum version for 20% of users in Germany', async () => {
   const { page, context } = await world.open()
   await show(page, 'settings')
   const ios = page.getByRole('group', { name: 'iOS' })
@@ -165,7 +165,7 @@ browserTest('a second editor keeps the rules that the first has published', asyn
   await context.close()
 })
 
-browserTest('names a country that does not exist, at its field', async () => {
+browserTest('reports an unknown country at its field', async () => {
   const { page, context } = await world.open()
   await show(page, 'settings')
   await press(page, 'Add rule to App Store link')

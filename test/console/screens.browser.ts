@@ -44,7 +44,7 @@ browserTest('every screen is accessible in light and dark', async () => {
     await show(page, testCase)
     // The debugger evaluates the script, so that the page's CSP does not block it.
     if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axe)
-    // Whatever it and the header cover can be scrolled into view, but would count as too small.
+    // Controls that the bars cover can be scrolled into view, but would count as too small.
     await page.evaluate(
       `document.querySelector('.sticky')?.style.setProperty('position', 'static')`,
     )

@@ -5,7 +5,7 @@ import { show, textOf } from '../support/console-browser.ts'
 
 const world = useConsole()
 
-independentTest('groups what is found while typing, and the arrow keys choose it', async () => {
+independentTest('groups hits while typing, and the arrow keys move through them', async () => {
   const { page, context, faults } = await openSearch()
   await page.keyboard.type('demo-')
   const purchases = page.getByRole('region', { name: 'Purchases' })
@@ -23,7 +23,7 @@ independentTest('groups what is found while typing, and the arrow keys choose it
 })
 
 independentTest(
-  'Enter opens a single hit, also from text that was copied with its label',
+  'Enter opens a single hit, also for text that was copied with its label',
   async () => {
     const { page, context, faults } = await openSearch()
     for (const [text, heading] of [

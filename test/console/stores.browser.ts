@@ -114,7 +114,7 @@ browserTest('finds a purchase by transaction id and by order number', async () =
   await context.close()
 })
 
-browserTest('lists unclaimed and doubled purchases', async () => {
+browserTest('lists unclaimed and duplicate purchases', async () => {
   const ann = await idOf('ann@example.com')
   await notify(store.buy({ product: 'lonely' }).notification)
   for (const _ of 'ab') await notify(store.buy({ product: 'twice', userId: ann }).notification)
@@ -165,7 +165,7 @@ browserTest('queries the App Store about a purchase whose notification was lost'
   await context.close()
 })
 
-browserTest('gives a purchase to another user', async () => {
+browserTest('transfers a purchase to another user', async () => {
   const ann = await idOf('ann@example.com')
   const bought = store.buy({ product: 'moving', userId: ann })
   await notify(bought.notification)

@@ -64,7 +64,7 @@ browserTest('an action that is running cannot be cancelled', async () => {
   await context.close()
 })
 
-browserTest('a grant whose response was lost is given once when it is sent again', async () => {
+browserTest('repeating a grant whose response was lost grants access once', async () => {
   const { page, context } = await world.open()
   await page.goto(await subscriptionOf('bob@example.com'))
   await waitUntilLoaded(page)
@@ -135,7 +135,7 @@ browserTest('links an anonymous purchase by its latest order, and undoes it', as
   await context.close()
 })
 
-browserTest('names the owner who loses a purchase on the button that takes it', async () => {
+browserTest('the transfer button names the owner who loses the purchase', async () => {
   const order = 'GPA.3300-1111-2222-00007'
   const { users } = await world.ask('people?q=carla@example.com')
   const bought = { type: 'INITIAL_PURCHASE', transaction_id: order, app_user_id: users[0].id }
@@ -160,7 +160,7 @@ browserTest('names the owner who loses a purchase on the button that takes it', 
   await context.close()
 })
 
-browserTest('says when a user has paid and it unlocks nothing', async () => {
+browserTest('shows when a user’s payment unlocks nothing', async () => {
   await register(world.console.server, 'ida@example.com')
   const { users } = await world.ask('people?q=ida@example.com')
   const bought = { app_user_id: users[0].id, original_transaction_id: 'GPA.3300-1111-2222-00009' }
@@ -199,7 +199,7 @@ browserTest('says when a user has paid and it unlocks nothing', async () => {
   await context.close()
 })
 
-browserTest('shows what is not set up as disabled, with the reason', async () => {
+browserTest('disables actions that are not set up, with the reason', async () => {
   const { page, context } = await world.open()
   await page.goto(await subscriptionOf('bob@example.com'))
   await waitUntilLoaded(page)

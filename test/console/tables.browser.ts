@@ -33,7 +33,7 @@ browserTest('lists have headings, a caption, a total and names', async () => {
 })
 
 browserTest(
-  'says that a list is loading under another filter, and the filter keeps the focus',
+  'shows that a list is loading under a new filter, and the filter keeps the focus',
   async () => {
     const { page, context } = await world.open()
     await show(page, 'events')
@@ -55,7 +55,7 @@ browserTest(
   },
 )
 
-browserTest('sorts on the server and in the browser, in the address', async () => {
+browserTest('sorts on the server and in the browser, kept in the address', async () => {
   await deliverMany()
   const { page, context } = await world.open()
   await show(page, 'events')
@@ -206,7 +206,7 @@ browserTest('centres a dialog that a row opens', async () => {
 
 browserTest('breaks no words in tables', async () => {
   const { page, context } = await world.open({ viewport: { width: 1024, height: 700 } })
-  // As long as those of real users.
+  // Texts as long as those of real users.
   await page.route('**/console/api/**', async (route) => {
     // The stream of the session does not end.
     if (route.request().headers()['accept'] === 'text/event-stream') return route.continue()

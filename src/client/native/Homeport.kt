@@ -41,7 +41,7 @@ class HomeportError(
     data class Detail(val path: String, val message: String)
 }
 
-/** Cancels the calls that are made [Homeport.with] it: they fail at once with `aborted`. */
+/** Cancels the calls of a client from [Homeport.with]: they fail at once with `aborted`. */
 class Cancellation {
     private val listeners = CopyOnWriteArraySet<() -> Unit>()
     @Volatile var isCancelled = false
@@ -89,7 +89,7 @@ data class Progress(val sent: Long, val total: Long)
 data class AttachmentPage(val attachments: List<ListedAttachment>, val next: String?)
 /** The final result of a queued purchase: its outcome is `bound`, `known` or `refused`. */
 data class QueuedPurchaseResult(val purchase: SubmittedPurchase, val result: PurchaseResult)
-/** A response, or what the device has kept of the last one. [isStale]: the server has not confirmed it yet. */
+/** A response, or the kept copy of the last one. [isStale]: the server has not confirmed it yet. */
 class Kept<T> internal constructor(
     val data: T, val isStale: Boolean, val asOf: Instant, private val refresh: (suspend () -> Kept<T>)? = null,
 ) {
@@ -104,9 +104,9 @@ class KeptValue<T> private constructor(
         val subscription = KeptValue("subscription", SUBSCRIPTION) { Subscription.from(it as JSONObject) }
         val profile = KeptValue("profile", PROFILE) { UserProfile.from(it as JSONObject) }
         val settings = KeptValue("settings", "/api/user/app_settings/v1") { AppSettings.from(it as JSONObject) }
-        val plans = KeptValue("plans", PLANS) { objects(it).map { one -> PricingPlan.from(one) } }
+        val plans = KeptValue("plans", PLANS) { objects(it).map { plan -> PricingPlan.from(plan) } }
         val rates = KeptValue("rates", "/api/user/currency_rates/v1") { CurrencyRates.from(it as JSONObject) }
-        val faqs = KeptValue("faqs", "/api/user/faqs/v1") { objects(it).map { one -> Faq.from(one) } }
+        val faqs = KeptValue("faqs", "/api/user/faqs/v1") { objects(it).map { faq -> Faq.from(faq) } }
         internal val all by lazy { listOf(subscription, profile, settings, plans, rates, faqs) }
     }
 }
@@ -115,17 +115,17 @@ class KeptValue<T> private constructor(
  * Homeport for an app: a function per endpoint. Create one for the whole app; it continues the session in `storage`.
  * Every function may throw a [HomeportError] with the code `network_error`, `timeout`, `aborted`, `reply_invalid`,
  * `storage_failed` or `rate_limited`; those for signed-in users also `unauthenticated`: [isSignedIn] then says whether
- * the session has ended. Functions that return a text return a message of the server.
+ * the session has ended. Functions that return a String return a message from the server.
  */
 class Homeport private constructor(
     private val core: Core, private val cancellation: Cancellation?, private val timeout: Duration,
 ) {
     /**
      * @param storage Where to keep the session: [EncryptedStorage] on Android.
-     * @param offlineStorage Where to keep the last responses, and purchases that are not submitted yet.
+     * @param offlineStorage Where to keep the last responses, and purchases that have not been submitted yet.
      * @param device A name by which users recognize this device.
      * @param language Languages as in `Accept-Language`; the device's by default.
-     * @param env `test` (the default) sends plain JSON; any other word, such as `production`, seals payloads.
+     * @param env `test` (the default) sends plain JSON; any other value, such as `production`, seals payloads.
      * @param pinnedKeys Thumbprints of the server keys to trust, as `homeport keys list` prints them with use `enc`.
      * @param signingKeys The same with use `sig`: kept access must be signed with one of them.
      * @param listenerExecutor Where listeners are called: on Android `{ Handler(Looper.getMainLooper()).post(it) }`.
@@ -148,7 +148,7 @@ class Homeport private constructor(
         core.purchases.start()
     }
 
-    /** The same client, with other options for its calls. [timeout]: for an upload, per file and without progress. */
+    /** The same client with other call options. [timeout]: in an upload, the longest time without progress per file. */
     fun with(cancellation: Cancellation? = null, timeout: Duration = this.timeout): Homeport =
         Homeport(core, cancellation, timeout)
 
@@ -179,11 +179,11 @@ class Homeport private constructor(
     /** Signs in; the account takes over a guest's data. Throws `invalid_credentials`, `session_ended`. */
     suspend fun login(email: String, password: String): SignInResult =
         signIn("/api/auth/login/v1", Credentials(trimmed(email), password).toJson(), Sender.GUEST)
-    /** Completes a two-factor sign-in with a code of the app or a recovery code. Throws `invalid_credentials`. */
+    /** Completes a two-factor sign-in with an authenticator or recovery code. Throws `invalid_credentials`. */
     suspend fun passTwoFactor(challengeToken: String, code: String): Session =
         signIn("/api/auth/login/v1/two_factor", jsonOf("challengeToken" to challengeToken, "code" to code), Sender.NONE)
             .session()
-    /** Sends a code of six digits by e-mail. Keep `requestToken` until the user has entered the code. */
+    /** Sends a six-digit code by e-mail. Keep `requestToken` until the user has entered the code. */
     suspend fun requestEmailCode(email: String): EmailCodeRequest =
         send("post", EMAIL_CODE, jsonOf("email" to trimmed(email))).one { EmailCodeRequest.from(it) }
     /** Signs in or up with the code; a guest keeps their data. Throws `invalid_credentials`, `session_ended`. */
@@ -193,7 +193,7 @@ class Homeport private constructor(
     suspend fun signInSocially(login: SocialLogin): SignInResult = signIn("/api/auth/social/v1", login.toJson())
     /** Returns the options for signing in with any passkey of the app, as JSON for Credential Manager. */
     suspend fun startPasskeySignIn(): String = send("post", "$PASSKEYS/sign_in/options").one { it.toString() }
-    /** Signs in: Credential Manager's `authenticationResponseJson`. Throws `invalid_credentials`, `session_ended`. */
+    /** Signs in with the passkey's `authenticationResponseJson`. Throws `invalid_credentials`, `session_ended`. */
     suspend fun signInWithPasskey(credential: String): Session =
         signIn("$PASSKEYS/sign_in", jsonOf("credential" to JSONObject(credential)), Sender.GUEST).session()
     /** Signs in without credentials, or returns the current guest. Throws `conflict` if a user is signed in. */
@@ -208,7 +208,7 @@ class Homeport private constructor(
         message ?: "Signed out on this device."
     }
 
-    /** Whose token a sign-in sends, so that the account takes over the data. */
+    /** Whose token a sign-in sends, so that the account takes over the guest's data. */
     private enum class Sender { NONE, GUEST, ANYONE }
 
     /** [keepsGuestId]: another id means that an intermediary removed the guest's token. */
@@ -221,7 +221,10 @@ class Homeport private constructor(
         core.session.trackSignIn { keepSession(core.call("post", path, token, content), guest) }
     }
 
-    /** Tests the token: without it, the server would create a new account. Null if none should be sent. */
+    /**
+     * Returns the token to send, and its user; null if none should be sent. Tests the token: if an intermediary
+     * removed it, the server would create a new account.
+     */
     private suspend fun findSender(sender: Sender, deadline: Deadline): Pair<String, JSONObject>? {
         val stored = if (sender == Sender.NONE) null else core.session.read()
         if (stored == null || (sender == Sender.GUEST && stored.isGuest == false)) return null
@@ -261,7 +264,7 @@ class Homeport private constructor(
 
     private fun SignInResult.session() = (this as? SignInResult.SignedIn)?.session ?: throw noSession()
 
-    /** Ends a session that this device has forgotten. Returns null if that cannot be known. */
+    /** Ends a session that this device has already deleted. Returns null if the outcome is unknown. */
     private suspend fun endOnServer(stored: StoredSession): String? = try {
         run { deadline ->
             val end: suspend (String) -> Envelope = { core.call("post", "/api/auth/logout/v1", it, Content(deadline)) }
@@ -292,7 +295,7 @@ class Homeport private constructor(
             val active = objects(reply.json.opt("activeSubscriptions") ?: JSONArray())
             DeletedAccount(reply.message, decode { active.map { ActiveSubscription.from(it) } })
         } catch (error: HomeportError) {
-            // It was deleted if the last response was lost, unless the session was refreshed in between.
+            // The account was deleted if the last response was lost, unless the session was refreshed in between.
             if (before == null || before.accessToken != earlier || !error.isSessionEnded) throw error
             DeletedAccount("The account is deleted.")
         }
@@ -301,7 +304,7 @@ class Homeport private constructor(
         core.session.deletion = token
         core.call("delete", PROFILE, token, Content(deadline))
     } catch (error: HomeportError) {
-        // A proxy answers 502 or 504 without knowing what became of the request.
+        // A proxy answers 502 or 504 without knowing whether the server handled the request.
         if (error.status !in setOf(0, 502, 504)) core.session.deletion = earlier
         throw error
     }
@@ -355,7 +358,7 @@ class Homeport private constructor(
     /** Returns the options for creating a passkey, as JSON. Throws `recent_sign_in_required`, `two_factor_required`. */
     suspend fun startPasskeyRegistration(password: String? = null, code: String? = null): String =
         user("post", "$PASSKEYS/options", jsonOf("password" to password, "code" to code)).one { it.toString() }
-    /** Adds a passkey: Credential Manager's `registrationResponseJson`. Throws `invalid_credentials`, `conflict`. */
+    /** Adds a passkey by its `registrationResponseJson`. Throws `invalid_credentials`, `conflict`. */
     suspend fun addPasskey(credential: String, name: String? = null): Passkey =
         user("post", PASSKEYS, jsonOf("credential" to JSONObject(credential), "name" to name)).one { Passkey.from(it) }
     /** Renames a passkey. Throws `not_found`. */
@@ -378,13 +381,14 @@ class Homeport private constructor(
     /** Returns the frequently asked questions. */
     suspend fun readFaqs(lang: String? = null): List<Faq> = read(KeptValue.faqs, lang)
     /**
-     * Returns the last response at once if the device has kept one, and reads it again; else waits for the server. A
-     * kept subscription gives access until it ends, whatever the device's clock. Throws as reading the value does.
+     * Returns the kept response at once if there is one, and refreshes it; else waits for the server. A kept
+     * subscription gives access until it ends, even if the device's clock is set back. Throws like the function that
+     * reads the value.
      */
     suspend fun <T> readKept(value: KeptValue<T>, lang: String? = null): Kept<T> =
         core.loop.enter { core.kept.readKept(value, lang) { read(value, lang) } }
     /**
-     * Calls [listener] with each kind once at the start, and whenever something of a kind may have changed: read it
+     * Calls [listener] with each kind once at the start, and whenever something of that kind may have changed: read it
      * again. Keeps a connection open while a user is signed in. Returns a function that stops it.
      */
     fun onChange(listener: (Change) -> Unit): () -> Unit {
@@ -441,7 +445,10 @@ class Homeport private constructor(
 
     /** Returns the documents of the app and its servers. */
     suspend fun readData(): UserData = user("get", DATA).one { UserData.from(it) }
-    /** Stores the document; with [version], only if it still is. Throws `precondition_failed`, `payload_too_large`. */
+    /**
+     * Stores the document; with [version], only if that is still the stored version. Throws `precondition_failed`,
+     * `payload_too_large`.
+     */
     suspend fun replaceData(data: JSONObject, version: String? = null): UserData =
         user("put", DATA, data, mapOf("version" to version)).one { UserData.from(it) }
     /** Changes members of the document: `JSONObject.NULL` removes one (RFC 7396). Throws as [replaceData] does. */
@@ -458,7 +465,7 @@ class Homeport private constructor(
             .one { Subscription.from(it) }
     /** Returns every limit of the user's plan, and how much of it is used in the current period. */
     suspend fun readUsage(): List<LimitUsage> = user("get", "/api/user/usage/v1").many { LimitUsage.from(it) }
-    /** Submits purchases at once. [takeOver] also moves those of another user: ask the user first. */
+    /** Submits purchases at once. [takeOver] also moves purchases of another user: ask the user first. */
     suspend fun submitPurchases(
         purchases: List<SubmittedPurchase>, takeOver: Boolean? = null, environment: String? = null,
     ): SubmittedPurchases {
@@ -474,10 +481,10 @@ class Homeport private constructor(
     /** Calls [listener] with the final result of each queued purchase. Returns a function that stops it. */
     fun onPurchaseResult(listener: (QueuedPurchaseResult) -> Unit): () -> Unit =
         core.purchases.listen { core.notifyApp(it, listener) }
-    /** Sells a plan by card: open the page of the result in a browser. */
+    /** Starts the purchase of a plan by card: open the returned page in a browser. */
     suspend fun startCheckout(request: CheckoutRequest): Checkout =
         user("post", "/api/user/checkout/v1", request.toJson()).one { Checkout.from(it) }
-    /** Returns the URL on which the user changes or cancels a subscription that was sold by card. */
+    /** Returns the URL of the page on which the user changes or cancels a subscription bought by card. */
     suspend fun createPortalLink(request: PortalRequest): String =
         user("post", "/api/user/billing_portal/v1", request.toJson()).one { it.getString("url") }
 }
@@ -535,7 +542,7 @@ internal class SessionKeeper(private val core: Core, private val slot: Slot) {
         store(session, AuthChangeReason.SIGNED_IN)
     }
     suspend fun forget(reason: AuthChangeReason) = changing.run { clear(reason) }
-    /** Returns the stored session; null if no user is signed in, also if what is stored is damaged. */
+    /** Returns the stored session; null if no user is signed in, or if the stored session is damaged. */
     suspend fun read(): StoredSession? = toSession(slot.read())
     /** Returns a session whose access token is valid by our clock. Throws `unauthenticated` if no user is signed in. */
     suspend fun readFresh(): StoredSession {
@@ -564,13 +571,13 @@ internal class SessionKeeper(private val core: Core, private val slot: Slot) {
         core.onSessionChange(AuthChange(reason, true, user.getString("_id")))
         return StoredSession(stored)
     }
-    /** Also removes what cannot be read: a phone that has lost its key can never read it again. */
+    /** Also removes a session that cannot be read: a phone that has lost its key can never read it again. */
     private suspend fun clear(reason: AuthChangeReason) {
         val text = runCatching { slot.read() }
         if (text.isFailure || isOurs(parsed(text.getOrNull()))) slot.clear()
         if (text.isFailure || toSession(text.getOrNull()) != null) core.onSessionChange(AuthChange(reason, false, null))
     }
-    /** Only if no session has replaced it: a guest's sign-in may be about to, for which the server has ended it. */
+    /** Waits for sign-ins first: the server ends a guest's session at sign-in, and the new session may soon arrive. */
     private suspend fun end(refused: String) {
         for (signIn in signIns.toList()) attempt { signIn.await() }
         changing.run {
@@ -585,7 +592,7 @@ internal class SessionKeeper(private val core: Core, private val slot: Slot) {
         val delays = mutableListOf(500L, 2_000L, 3_000L)
         while (true) {
             val stored = read() ?: throw notSignedIn()
-            // Another process or an earlier caller has already refreshed it.
+            // Another process or an earlier caller has already refreshed the session.
             if (stored.accessToken != staleToken) return stored
             try { return exchange(stored) } catch (error: HomeportError) {
                 if (error.isSessionEnded) {
@@ -601,7 +608,7 @@ internal class SessionKeeper(private val core: Core, private val slot: Slot) {
     private suspend fun exchange(stored: StoredSession): StoredSession {
         val session = core.exchangeRefreshToken(stored.refreshToken)
         return changing.run {
-            // In the meantime the user may have signed out, or another user signed in.
+            // In the meantime the user may have signed out, or another user may have signed in.
             if (read()?.refreshToken == stored.refreshToken) store(session, AuthChangeReason.REFRESHED)
             else StoredSession(session.put("expiresAt", 0).put("userId", stored.userId))
         }
@@ -631,7 +638,7 @@ private fun sessionEnded(cause: Throwable) = HomeportError(
 
 // ---- Caller ----
 
-/** What the calls of all [Homeport.with] share. */
+/** The state that all clients from [Homeport.with] share. */
 internal class Core(
     baseUrl: String, storage: Storage, offlineStorage: Storage, private val commonHeaders: () -> Headers, env: String?,
     pinnedKeys: List<String>?, signingKeys: List<String>?, val timeout: Duration,
@@ -693,7 +700,7 @@ internal class Core(
         attempt { listenerExecutor.execute { attempt { listener(value) } } }
     }
 
-    /** Reads go through what is kept. */
+    /** Reads go through the kept responses. */
     suspend fun call(method: String, path: String, token: String?, content: Content): Envelope {
         val value = KeptValue.all.find { method == "get" && it.path == path }
             ?: return request(method, path, token, content)
@@ -702,7 +709,7 @@ internal class Core(
 
     /** Turns a call into requests, and the response into an envelope or an error. Only reads are retried. */
     suspend fun request(method: String, path: String, token: String?, content: Content): Envelope {
-        // Encoded like URL libraries do, because a sealed request contains the query that the server will see.
+        // Encoded as URL libraries do, because a sealed request contains the query that the server will see.
         val query = content.query.filterValues { it != null }
             .map { (name, value) -> "$name=${encoded(value.toString()).replace("'", "%27")}" }
         val target = if (query.isEmpty()) path else query.joinToString("&", "$path?")
@@ -785,7 +792,7 @@ class Body(val contentType: String, val size: Long, val open: () -> InputStream)
     }
 }
 
-/** A response of Homeport: `code`, `response`, `message` and `next`. */
+/** A response from Homeport: `code`, `response`, `message` and `next`. */
 internal class Envelope(val json: JSONObject) {
     val message: String get() = json.optString("message")
     val data: Any get() = json.opt("response") ?: json
@@ -799,7 +806,7 @@ internal class Deadline(val timeoutMs: Long, private val loop: Loop, private val
     var onProgress: ((Progress) -> Unit)? = null
     var cancelRequest: () -> Unit = {}
     var finish: () -> Unit = {}
-    /** The call has [ms] from now; it has no limit if that is longer than a timer can be. */
+    /** The call has [ms] from now, or no limit if that exceeds the longest timer. */
     fun restart(ms: Long) {
         finish()
         if (failure == null && ms <= Int.MAX_VALUE)
@@ -834,12 +841,12 @@ private suspend fun <T> withDeadline(
 
 // ---- Loop and network ----
 
-/** What tests replace. [random] returns 0 to 1. */
+/** The dependencies that tests replace. [random] returns 0 to 1. */
 class Platform(
     val transport: Transport = defaultTransport(), val clock: Clock = SystemClock,
     val random: () -> Double = Math::random,
 )
-/** All times are in ms. [now]: since 1970. [elapsed]: since any moment; it cannot be set. */
+/** All times are in ms. [now]: since 1970. [elapsed]: monotonic, since an arbitrary moment. */
 interface Clock {
     fun now(): Long
     fun elapsed(): Long
@@ -849,7 +856,7 @@ interface Clock {
 private object SystemClock : Clock {
     private val timers = ScheduledThreadPoolExecutor(1, threads("timers")).apply { removeOnCancelPolicy = true }
     override fun now() = System.currentTimeMillis()
-    /** On Android, the only one that goes on while the phone sleeps. */
+    /** On Android, the only monotonic clock that continues while the phone sleeps. */
     private val elapsedRealtime = attempt { Class.forName("android.os.SystemClock").getMethod("elapsedRealtime") }
     override fun elapsed() = attempt { elapsedRealtime?.invoke(null) as Long? } ?: (System.nanoTime() / 1_000_000)
     override fun schedule(ms: Long, work: () -> Unit): () -> Unit {
@@ -862,7 +869,7 @@ private fun daemonThread(name: String) = Executors.newSingleThreadExecutor(threa
 private val workers = Executors.newCachedThreadPool(threads("worker"))
 private val disk = daemonThread("storage")
 
-/** Runs the client's code on one thread, so that only one piece of it runs at a time, up to where it waits. */
+/** Runs the client's code on one thread, so that only one coroutine runs at a time, until it suspends. */
 internal class Loop(platform: Platform) :
     AbstractCoroutineContextElement(ContinuationInterceptor), ContinuationInterceptor {
     val clock = platform.clock
@@ -874,13 +881,13 @@ internal class Loop(platform: Platform) :
         Continuation(continuation.context) { result -> post { continuation.resumeWith(result) } }
     fun <T> launch(work: suspend () -> T): Pending<T> =
         Pending<T>().also { pending -> work.startCoroutine(Continuation(this) { pending.complete(it) }) }
-    /** For a caller outside of the loop, who goes on where it came from. */
+    /** For a caller outside the loop, which resumes in its own context. */
     suspend fun <T> enter(work: suspend () -> T): T = suspendCoroutine { caller ->
-        // Not on the loop's thread: under Dispatchers.Unconfined, the caller would go on there, and could block it.
+        // Not on the loop's thread: under Dispatchers.Unconfined, the caller would resume there, and could block it.
         val executor = if (caller.context[ContinuationInterceptor] is Loop) Executor { it.run() } else workers
         work.startCoroutine(Continuation(this) { result -> executor.execute { caller.resumeWith(result) } })
     }
-    /** For work that takes long. */
+    /** For long-running work. */
     suspend fun <T> blocking(executor: Executor = workers, work: () -> T): T =
         suspendCoroutine { waiting -> executor.execute { waiting.resumeWith(runCatching(work)) } }
     suspend fun sleep(ms: Long): Unit = suspendCoroutine { waiting -> schedule(ms) { waiting.resume(Unit) } }
@@ -905,7 +912,7 @@ internal class Shared<T>(private val loop: Loop) {
         started.onDone { running = null }
     }).await()
 }
-/** Runs one change at a time: each depends on what it finds, and the storage may be slow. */
+/** Runs one change at a time: each depends on the stored state, and the storage may be slow. */
 internal class Mutex {
     private var last = Pending<Unit>().apply { complete(Result.success(Unit)) }
     suspend fun <T> run(change: suspend () -> T): T {
@@ -919,7 +926,7 @@ internal class Listeners<T> {
     private val listeners = CopyOnWriteArrayList<(T) -> Unit>()
     fun isEmpty() = listeners.isEmpty()
     fun notify(value: T) = listeners.forEach { it(value) }
-    /** Returns a function that stops it. */
+    /** Returns a function that removes the listener. */
     fun add(listener: (T) -> Unit): () -> Unit {
         val registered: (T) -> Unit = { listener(it) }
         listeners.add(registered)
@@ -939,7 +946,7 @@ fun interface Transport {
         fun cancel()
     }
 }
-/** Android's, or the JVM's: its HttpURLConnection refuses PATCH. */
+/** The platform's HTTP client; the JVM's HttpURLConnection, unlike Android's, refuses PATCH. */
 private fun defaultTransport(): Transport {
     val isAndroid = attempt { Class.forName("java.net.http.HttpClient") } == null
     return if (isAndroid) Transport(::AndroidExchange) else Transport(::JvmExchange)
@@ -958,7 +965,7 @@ internal class AndroidExchange(
         requestMethod = request.method
         useCaches = false
         instanceFollowRedirects = false
-        // Then the next address of the server is tried.
+        // After that, the server's next address is tried.
         connectTimeout = 10_000
         request.headers.forEach(::setRequestProperty)
         if (request.method != "GET") {
@@ -967,7 +974,7 @@ internal class AndroidExchange(
             setFixedLengthStreamingMode(request.body?.size ?: 0L)
         }
         connect()
-        // Until here, disconnecting has no effect.
+        // Before this point, disconnecting has no effect.
         if (isCancelled) throw IOException("The request was cancelled.")
         if (doOutput) outputStream.use { output ->
             request.body?.let { body -> Counting(body.open(), onSent).use { it.copyTo(output) } }
@@ -981,9 +988,9 @@ internal class AndroidExchange(
     }
 }
 
-/** By java.net.http, whose types are named as texts because Android lacks them. */
+/** Uses java.net.http through reflection, because Android lacks its types. */
 internal class JvmExchange(request: HttpRequest, onSent: (Long) -> Unit) : Transport.Exchange {
-    /** A class of java.net.http, with an object of it. */
+    /** A class of java.net.http, with an instance of it. */
     private class Java(private val type: Class<*>, val value: Any? = null) {
         constructor(name: String, value: Any? = null) : this(Class.forName("java.net.http.$name"), value)
         fun call(name: String, vararg args: Any?): Java {
@@ -1019,7 +1026,7 @@ internal class JvmExchange(request: HttpRequest, onSent: (Long) -> Unit) : Trans
     override fun cancel() {
         isCancelled = true
         sending.thenAccept { (Java("HttpResponse", it).call("body").value as InputStream).close() }
-        // Before Java 16 this ends no request, and forgets the response, which must be closed.
+        // Before Java 16 this does not end the request, and loses the response, which must be closed.
         if (System.getProperty("java.specification.version").toFloat() >= 16) sending.cancel(true)
     }
     private companion object {
@@ -1084,7 +1091,7 @@ internal class Network(val loop: Loop, private val transport: Transport, val bas
         try {
             val message = HttpRequest(request.method, baseUrl + request.target, request.headers + caching, body)
             val exchange = loop.blocking { transport.start(message, onSent) }
-            // On Android, an exception of a thread would end the app.
+            // On Android, an uncaught exception on a thread would end the app.
             deadline.cancelRequest = { workers.execute { attempt { exchange.cancel() } } }
             deadline.failure?.let {
                 deadline.cancelRequest()
@@ -1122,7 +1129,7 @@ internal class Network(val loop: Loop, private val transport: Transport, val bas
     private fun readStream(reader: Reader, onText: (String) -> Unit): String {
         val buffer = CharArray(4096)
         while (true) {
-            // However it ends, the caller connects again.
+            // However the stream ends, the caller reconnects.
             val size = attempt { reader.read(buffer) } ?: -1
             if (size < 0) return ""
             val text = String(buffer, 0, size)
@@ -1137,7 +1144,7 @@ internal class ServerKey(val kid: String, val key: ECPublicKey)
 /** A sealed request, and what its response must match. */
 internal class Sealed(val message: String, val jti: String, val replyKey: ByteArray)
 
-/** Seals requests, and opens their responses. [env]: any word except `test`. */
+/** Seals requests, and opens their responses. [env]: any value except `test`. */
 internal class Sealer(private val env: String, private val pinnedKeys: List<String>?, private val network: Network) {
     private val loop = network.loop
     private val clock = loop.clock
@@ -1147,8 +1154,8 @@ internal class Sealer(private val env: String, private val pinnedKeys: List<Stri
     private var clockOffset = 0L
 
     /**
-     * Seals again for another key or clock, once each. A plain response reports these, which an intermediary can forge
-     * after the request was executed: every attempt has the same id, and the time must come from a sealed response.
+     * Retries once with a new key and once with a corrected clock. The plain response that requests this could be
+     * forged after the request was executed: all attempts have one id, and the time must come from a sealed response.
      */
     suspend fun send(request: Request): Reply {
         val (id, startedAt) = base64url(randomBytes(16)) to clock.elapsed()
@@ -1164,7 +1171,7 @@ internal class Sealer(private val env: String, private val pinnedKeys: List<Stri
         }
     }
 
-    /** Fixes what made the server refuse a message sealed at [at]. Returns whether to retry. */
+    /** Replaces the key or corrects the clock after a refusal of a message sealed at [at]. Returns whether to retry. */
     private suspend fun recover(code: String?, text: String, at: Long, deadline: Deadline): Boolean = when (code) {
         "encryption_stale" -> syncClock(at, text, deadline)
         "encryption_unknown_key" -> { known = null; currentKey(); true }
@@ -1180,7 +1187,7 @@ internal class Sealer(private val env: String, private val pinnedKeys: List<Stri
         val request = Request("GET", CONTENT_VERSION, emptyMap(), null, Content(deadline))
         val sealedAt = exchange(request, base64url(randomBytes(16)), claimed).sealedAt
         deadline.onProgress = onProgress
-        // A reading that took long is too inaccurate.
+        // A slow reading is too inaccurate.
         if (sealedAt == null || abs(clock.now() - startedAt) > 10_000) return false
         clockOffset = sealedAt - clock.now()
         return abs(sealedAt - at) > 300_000
@@ -1250,7 +1257,7 @@ internal fun seal(request: Request, body: ByteArray?, server: ServerKey, at: Lon
     return Sealed(message, jti, replyKey)
 }
 
-/** The key of both sides by the Concat KDF of RFC 7518, section 4.6.2. */
+/** The key that both sides derive with the Concat KDF of RFC 7518, section 4.6.2. */
 internal fun contentKey(own: PrivateKey, other: PublicKey): ByteArray {
     val agreement = KeyAgreement.getInstance("ECDH").apply { init(own) }
     agreement.doPhase(other, true)
@@ -1354,19 +1361,19 @@ internal class KeptResponses(private val core: Core, private val slot: Slot, pri
         return Kept(data, true, asOf(entry)) { core.loop.enter { refreshed.await() } }
     }
 
-    /** Removes what is kept for another user. If the storage fails it stays, but is shown to nobody else. */
+    /** Removes the kept values of another user. If the storage fails they stay, but no other user sees them. */
     suspend fun forgetOthers(userId: String?) {
         attempt { if (userId == null || slot.read()?.contains("\"userId\":\"$userId\"") != true) slot.clear() }
     }
 
-    /** What a value is worth now; null for nothing. */
+    /** Returns the value as it is valid now; null if there is none. */
     private suspend fun judge(name: String, entry: JSONObject, memory: JSONObject): Any? {
         val data = entry.get("data")
         if (name != "subscription") return data
         val userId = memory.textOrNull("userId")
         val proof = (data as? JSONObject)?.textOrNull("proof") ?: return null
         val claims = readProof(proof, userId ?: "", signingKeys) ?: return null
-        // A clock that was set back is behind what has been seen, or what has elapsed since the last response.
+        // The device's clock may have been set back: use the latest time that is known to have passed.
         val elapsed = anchor?.let { (server, at) -> server + clock.elapsed() - at } ?: 0
         val seenAt = memory.getLong("seenAt")
         val at = listOf(clock.now(), seenAt, elapsed, claims.getLong("iat") * 1000).max()
@@ -1380,7 +1387,7 @@ internal class KeptResponses(private val core: Core, private val slot: Slot, pri
         change(userId) { memory -> memory.put("seenAt", asOf).getJSONObject("entries").put(name, entry) }
     }
 
-    /** Changes what is kept, unless another user has signed in. */
+    /** Changes the kept values, unless another user has signed in. */
     private suspend fun change(userId: String?, edit: (JSONObject) -> Unit) = changing.run {
         attempt {
             val memory = load(userId).also(edit)
@@ -1394,7 +1401,7 @@ internal class KeptResponses(private val core: Core, private val slot: Slot, pri
     private fun entry(memory: JSONObject, name: String): JSONObject? =
         memory.getJSONObject("entries").optJSONObject(name)?.takeIf { it.has("data") && it.opt("asOf") is Number }
 
-    /** Empty for another user or server, and if it cannot be read. */
+    /** Returns no entries for another user or server, or if the storage cannot be read. */
     private suspend fun load(userId: String?): JSONObject = parsed(attempt { slot.read() })?.takeIf {
         it.opt("baseUrl") == core.baseUrl && it.textOrNull("userId") == userId &&
             it.opt("entries") is JSONObject && it.opt("seenAt") is Number
@@ -1403,14 +1410,14 @@ internal class KeptResponses(private val core: Core, private val slot: Slot, pri
     )
 }
 
-/** The claims of a subscription's proof (JWS, ES256); null if it proves nothing for this user. */
+/** The claims of a subscription's proof (JWS, ES256); null if it is not valid for this user. */
 internal fun readProof(proof: String, userId: String, trustedKeys: List<String>?): JSONObject? = attempt {
     val (header, payload, signature) = proof.split('.')
     val head = JSONObject(String(fromBase64url(header)))
     val jwk = head.getJSONObject("jwk")
     check(head.opt("alg") == "ES256" && head.opt("typ") == "access+jwt")
     check(trustedKeys == null || thumbprint(jwk) in trustedKeys)
-    // JCA takes the two numbers of a signature in DER.
+    // JCA expects the two numbers of a signature in DER.
     val raw = fromBase64url(signature).also { check(it.size == 64) }
     val numbers = listOf(raw.copyOf(32), raw.copyOfRange(32, 64)).map { BigInteger(1, it).toByteArray() }
         .fold(ByteArray(0)) { before, number -> before + byteArrayOf(2, number.size.toByte()) + number }
@@ -1426,10 +1433,10 @@ internal fun applyClaims(kept: JSONObject, claims: JSONObject, now: Long): JSONO
     val result = JSONObject(kept.toString())
     fun isOn(ends: JSONObject, name: String) = ends.has(name) && (ends.isNull(name) || ends.getLong(name) * 1000 > now)
     val ends = claims.getJSONObject("entitlements")
-    for (one in objects(result.get("entitlements"))) {
-        val id = one.getString("id")
-        if (!one.getBoolean("active") || !isOn(ends, id)) one.put("active", false)
-        else one.put("expiresAt", if (ends.isNull(id)) null else "${Instant.ofEpochSecond(ends.getLong(id))}")
+    for (entitlement in objects(result.get("entitlements"))) {
+        val id = entitlement.getString("id")
+        if (!entitlement.getBoolean("active") || !isOn(ends, id)) entitlement.put("active", false)
+        else entitlement.put("expiresAt", if (ends.isNull(id)) null else "${Instant.ofEpochSecond(ends.getLong(id))}")
     }
     for (purchase in objects(result.get("subscriptions"))) {
         val end = purchase.textOrNull("effectiveEndAt")
@@ -1489,7 +1496,7 @@ internal class ChangeStream(private val core: Core) {
                     if (pause.wakes == wakes) pause.run(null)
                     continue
                 }
-                // The storage may fail, as that of a locked phone may.
+                // The storage may fail, for example while the phone is locked.
                 if (stored.isFailure || runCatching { connect() }.isFailure) failures++
                 if (!isStopped) pause.run(nextDelay())
             }
@@ -1521,7 +1528,7 @@ internal class ChangeStream(private val core: Core) {
 
     private fun receive(event: Map<String, String>) {
         val isFirst = lastEventId == null
-        // The stream is not sealed: an intermediary's id may be no header, and its delay endless.
+        // The stream is not sealed: an intermediary could send an id that is no valid header, or an endless delay.
         lastEventId = event["id"]?.takeIf { id -> id.length <= 1_000 && id.all { it in ' '..'~' } } ?: lastEventId
         retryMs = event["retry"]?.toLongOrNull()?.coerceIn(0, 3_600_000) ?: retryMs
         val name = event["event"]
@@ -1535,7 +1542,7 @@ internal class ChangeStream(private val core: Core) {
         for (kind in kinds) called.forEach { it(kind) }
     }
 
-    /** Forgets the events of another user's session. */
+    /** Reconnects without the state of the previous session. */
     private fun restart() {
         lastEventId = null
         failures = 0
@@ -1552,9 +1559,9 @@ internal class ChangeStream(private val core: Core) {
     }
 }
 
-/** A wait that can be ended. */
+/** A wait that can be ended early. */
 internal class Pause(private val loop: Loop) {
-    /** How often it was ended. */
+    /** How often it was ended early. */
     var wakes = 0
     private var end: () -> Unit = {}
     suspend fun run(ms: Long?) {
@@ -1587,11 +1594,11 @@ internal fun eventParser(dispatch: (Map<String, String>) -> Unit): (String) -> U
 
 // ---- Purchase queue ----
 
-/** Keeps purchases on this device until the server has decided about them. */
+/** Keeps purchases on this device until their results are final. */
 internal class PurchaseQueue(private val core: Core, private val slot: Slot) {
     private val results = Listeners<QueuedPurchaseResult>()
-    /** Results that came while nobody listened. */
-    private val unheard = ConcurrentLinkedQueue<QueuedPurchaseResult>()
+    /** Results that arrived while there was no listener. */
+    private val undelivered = ConcurrentLinkedQueue<QueuedPurchaseResult>()
     private val rounds = Mutex()
     private val changing = Mutex()
     private var failures = 0
@@ -1605,7 +1612,7 @@ internal class PurchaseQueue(private val core: Core, private val slot: Slot) {
 
     fun listen(listener: (QueuedPurchaseResult) -> Unit): () -> Unit {
         val stop = results.add(listener)
-        core.loop.post { while (true) listener(unheard.poll() ?: break) }
+        core.loop.post { while (true) listener(undelivered.poll() ?: break) }
         return stop
     }
 
@@ -1639,7 +1646,7 @@ internal class PurchaseQueue(private val core: Core, private val slot: Slot) {
             if (result.outcome == "checking" || result.outcome == "pending") isUndecided = true
             else {
                 val decided = QueuedPurchaseResult(submittedPurchase(purchase), result)
-                if (results.isEmpty()) unheard.add(decided) else results.notify(decided)
+                if (results.isEmpty()) undelivered.add(decided) else results.notify(decided)
                 change(userId) { queued -> queued.filter { "$it" != "$purchase" } }
             }
         }
@@ -1650,14 +1657,14 @@ internal class PurchaseQueue(private val core: Core, private val slot: Slot) {
     private suspend fun submitAs(userId: String, purchase: JSONObject): PurchaseResult = try {
         core.run(null, core.timeout) { deadline ->
             core.withToken { token ->
-                // The token must be this user's: a purchase must not be bound to another one.
+                // The token must be this user's: a purchase must not be bound to another user.
                 if (core.session.read()?.userId != userId) throw userChanged()
                 val body = Body.json(jsonOf("purchases" to JSONArray().put(purchase)))
                 core.call("post", PURCHASES, token, Content(deadline, body))
             }.one { PurchaseResult.from(it.getJSONArray("results").getJSONObject(0)) }
         }
     } catch (error: HomeportError) {
-        // The server will never accept what it calls invalid.
+        // The server will never accept a purchase that it refused as invalid.
         val isRefused = error.isGenuine && error.status in 400..499 && error.status !in setOf(401, 408, 429)
         if (isRefused && error.code != "reply_invalid") PurchaseResult("refused", error.code) else throw error
     }
@@ -1667,7 +1674,7 @@ internal class PurchaseQueue(private val core: Core, private val slot: Slot) {
         slot.write(queue(userId, edit(queued)).put("others", JSONArray(others)).toString())
     }
 
-    /** What this user has queued, and the queues of other users, also for other servers. */
+    /** This user's queued purchases, and the queues of other users and servers. */
     private suspend fun load(userId: String): Pair<List<JSONObject>, List<JSONObject>> {
         val last = parsed(slot.read()) ?: JSONObject()
         val others = attempt { objects(last.remove("others")!!) }.orEmpty()
@@ -1690,7 +1697,7 @@ internal class PurchaseQueue(private val core: Core, private val slot: Slot) {
 
 // ---- Storage ----
 
-/** Keeps texts on this device. Its functions may throw, and are called on one thread that may block. */
+/** Keeps strings on this device. Its functions may throw, and are called on one thread that may block. */
 interface Storage {
     fun getItem(key: String): String?
     fun setItem(key: String, value: String)
@@ -1705,7 +1712,7 @@ class MemoryStorage : Storage {
     override fun removeItem(key: String) { items.remove(key) }
 }
 
-/** Keeps each item in a file of [folder], which is replaced at once. */
+/** Keeps each item in a file in [folder], which is replaced atomically. */
 class FileStorage(private val folder: File) : Storage {
     override fun getItem(key: String): String? = File(folder, key).let { if (it.exists()) it.readText() else null }
     override fun setItem(key: String, value: String) {
@@ -1721,7 +1728,7 @@ class FileStorage(private val folder: File) : Storage {
 }
 
 /**
- * Encrypts the items of another storage with AES-GCM; what cannot be decrypted counts as absent. On Android:
+ * Encrypts the items of another storage with AES-GCM; an undecryptable item counts as absent. On Android:
  * `EncryptedStorage(FileStorage(context.noBackupFilesDir)) { androidKey { alias -> KeyGenParameterSpec.Builder(alias,
  * PURPOSE_ENCRYPT or PURPOSE_DECRYPT).setBlockModes(BLOCK_MODE_GCM).setEncryptionPaddings(ENCRYPTION_PADDING_NONE)
  * .build() } }`.
@@ -1731,7 +1738,7 @@ class EncryptedStorage(private val storage: Storage, loadKey: () -> SecretKey) :
     override fun getItem(key: String): String? {
         val bytes = storage.getItem(key)?.let { attempt { fromBase64url(it) } }?.takeIf { it.size >= 28 } ?: return null
         val cipher = cipher(Cipher.DECRYPT_MODE, GCMParameterSpec(128, bytes, 0, 12))
-        // Another device's, or of a key that the phone has lost. Any other error may be gone at the next attempt.
+        // Encrypted on another device, or with a key that the phone has lost. Any other error may be temporary.
         return try { String(cipher.doFinal(bytes, 12, bytes.size - 12)) } catch (_: AEADBadTagException) { null }
     }
     override fun setItem(key: String, value: String) {
@@ -1743,7 +1750,7 @@ class EncryptedStorage(private val storage: Storage, loadKey: () -> SecretKey) :
         Cipher.getInstance("AES/GCM/NoPadding").apply { init(mode, key, parameters) }
 }
 
-/** The key of this app in Android's Keystore; [describe] gets its alias, and describes a new one. */
+/** The key of this app in Android's Keystore; [describe] receives the alias, and describes a new key. */
 fun androidKey(alias: String = "homeport", describe: (String) -> AlgorithmParameterSpec): SecretKey {
     val keys = KeyStore.getInstance("AndroidKeyStore").apply { load(null) }
     // A key that the phone has lost is replaced. Some phones still list it, and fail when it is used.
@@ -1793,7 +1800,7 @@ private const val JOSE = "application/jose"
 private const val DELETION_CONFIRMED = "confirmed"
 
 private inline fun <T> attempt(work: () -> T): T? = try { work() } catch (_: Exception) { null }
-/** Leaves out what is null. */
+/** Leaves out null members. */
 private fun jsonOf(vararg members: Pair<String, Any?>) = JSONObject(members.toMap().filterValues { it != null })
 private fun JSONObject.textOrNull(name: String): String? = opt(name) as? String
 private fun parsed(text: String?) = runCatching { JSONTokener(text).nextValue() as? JSONObject }.getOrNull()

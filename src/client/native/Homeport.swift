@@ -27,8 +27,8 @@ public actor HomeportActor {
 /// whether the session has ended. Listeners are called on `HomeportActor`, not on the main thread.
 @HomeportActor
 public final class Homeport {
-    /// Seconds until calls within fail: `try await Homeport.$timeout.withValue(5) { try await api.readProfile() }`.
-    /// `.infinity` for no limit. For an upload: without progress, times the number of files.
+    /// Seconds until a call fails: `try await Homeport.$timeout.withValue(5) { try await api.readProfile() }`.
+    /// `.infinity` for no limit. For an upload: the longest time without progress, per file.
     @TaskLocal public static var timeout: TimeInterval?
     /// The installed app.
     public nonisolated let app: InstalledApp?
@@ -41,18 +41,18 @@ public final class Homeport {
     fileprivate var startingGuest: Task<Session, Error>?
 
     /// Creates a client for one server. An app needs one, which all its screens share. It continues the session in
-    /// `storage`. A `baseUrl` that is not an address, and `pinnedKeys` without sealing, stop the program.
+    /// `storage`. An invalid `baseUrl`, or `pinnedKeys` without sealing, stops the program.
     /// - Parameters:
     ///   - baseUrl: The server's address, such as `https://api.example.com`.
     ///   - app: The installed app, for settings that depend on it.
-    ///   - env: `test` sends plain JSON; any other word, such as `production`, seals payloads.
+    ///   - env: `test` sends plain JSON; any other value, such as `production`, seals payloads.
     ///   - pinnedKeys: Thumbprints of the server keys to trust, as `homeport keys list` prints them.
-    ///   - signingKeys: Thumbprints of the server's signing keys: kept access must be signed with one.
+    ///   - signingKeys: Thumbprints of the server's signing keys: kept access must be signed with one of them.
     ///   - storage: Where to keep the session; the keychain by default, memory where there is none.
     ///   - offlineStorage: Where to keep responses and purchases; by default a file, or `storage` if it is no keychain.
     ///   - device: A name by which users recognize this device, such as `UIDevice.current.name`.
     ///   - language: Languages as in `Accept-Language`; the device's by default.
-    ///   - timeout: Seconds until a call fails with `timeout`. For an upload: without progress, times the files.
+    ///   - timeout: Seconds until a call fails with `timeout`. For an upload: without progress, per file.
     ///   - onSignedOut: Called when the server has ended the session.
     ///   - platform: Replaces the clock, the timers and the network in tests.
     public nonisolated init(
@@ -103,12 +103,12 @@ public final class Homeport {
         return { listeners.remove(id) }
     }
 
-    /// The changes of the session as a stream; see `onAuthChange`.
+    /// The session's changes as a stream; see `onAuthChange`.
     public nonisolated var authChanges: AsyncStream<AuthChange> { stream(onAuthChange) }
 
-    /// Calls `listener` with each kind once at the start, and then whenever something of a kind may have changed on the
-    /// server: read it again. Keeps a connection open while a user is signed in. Returns a function that stops it: call
-    /// it when the app goes into the background.
+    /// Calls `listener` with each kind once at the start, and then whenever something of that kind may have changed on
+    /// the server: read it again. Keeps a connection open while a user is signed in. Returns a function that stops it:
+    /// call it when the app goes into the background.
     @discardableResult
     public nonisolated func onChange(_ listener: @escaping @Sendable (Change) -> Void) -> @Sendable () -> Void {
         let (changes, id) = (changeStream, changeStream.listeners.add(listener))
@@ -119,10 +119,10 @@ public final class Homeport {
         }
     }
 
-    /// What has changed on the server as a stream; see `onChange`.
+    /// The changes on the server as a stream; see `onChange`.
     public nonisolated var changes: AsyncStream<Change> { stream(onChange) }
 
-    /// Calls `listener` with the final result of each purchase of `queuePurchase`. Returns a function that stops it.
+    /// Calls `listener` with the final result of each queued purchase. Returns a function that stops it.
     @discardableResult public nonisolated func onPurchaseResult(
         _ listener: @escaping @Sendable (QueuedPurchaseResult) -> Void
     ) -> @Sendable () -> Void {
@@ -182,7 +182,7 @@ public struct InstalledApp: Equatable, Sendable {
     public var version: String
     /// Distinguishes builds of one version; without it only versions are compared.
     public var buildNumber: Int?
-    /// Any text that stays the same on this device, for settings that are on for a share of users before the sign-in.
+    /// Any text that stays the same on this device; settings with a percentage rollout use it before sign-in.
     public var deviceId: String?
 
     public init(platform: String = "ios", version: String, buildNumber: Int? = nil, deviceId: String? = nil) {
@@ -285,12 +285,12 @@ extension Homeport {
         try await signInWithGuest("/api/auth/social/v1", login)
     }
 
-    /// Sends a code of six digits by e-mail. Keep `requestToken` until the user has entered the code.
+    /// Sends a six-digit code by e-mail. Keep `requestToken` until the user has entered the code.
     public func requestEmailCode(email: String) async throws -> EmailCodeRequest {
         try await withoutToken("POST", "/api/auth/email_code/v1", json: ["email": trimmed(email)])
     }
 
-    /// Signs in with the code from the e-mail, on the device that asked for it; creates the account if there is none.
+    /// Signs in with the code from the e-mail, on the device that requested it; creates the account if there is none.
     /// A guest becomes that account, or an existing account takes over the guest's data. Throws `invalid_credentials`,
     /// and `session_ended` as `register` does.
     public func signInWithEmailCode(
@@ -341,9 +341,9 @@ extension Homeport {
         return reply ?? Message(message: "Signed out on this device.")
     }
 
-    /// Sends a guest's token, so that the account takes over the data. Tests it first: if an intermediary removed it,
-    /// the server would create a new account. `guestsOnly`: only of a guest. `keepsGuestId`: another id means that an
-    /// intermediary removed it.
+    /// Sends the guest's token, so that the account takes over the guest's data. Tests the token first: if an
+    /// intermediary removed it, the server would create a new account. `guestsOnly`: sends no signed-in user's token.
+    /// `keepsGuestId`: a session with another id means that an intermediary removed the token.
     private func signInWithGuest(
         _ path: String, _ json: any Encodable & Sendable, guestsOnly: Bool = false, keepsGuestId: Bool = false
     ) async throws -> SignInResult {
@@ -415,7 +415,7 @@ extension Homeport {
         try await signIn("/api/auth/guest/v1", token: nil, nil, isFirst: true, deadline).asSession()
     }
 
-    /// Ends a session that this device has forgotten. Returns nil if that cannot be known.
+    /// Ends a session that this device has already deleted. Returns nil if the outcome is unknown.
     private func endSession(of kept: StoredSession) async throws -> Message? {
         do {
             return try await perform { deadline in
@@ -597,7 +597,7 @@ extension Homeport {
                     do {
                         return try await self.call("DELETE", profilePath, token, Call(), deadline)
                     } catch let error as HomeportError {
-                        // A proxy answers 502 or 504 without knowing what became of the request.
+                        // A proxy answers 502 or 504 without knowing whether the server handled the request.
                         if ![0, 502, 504].contains(error.status) { self.session.deletion = earlier }
                         throw error
                     }
@@ -650,7 +650,7 @@ extension KeptName where Value == [Faq] {
     public static var faqs: Self { Self("faqs") { try await $0.readFaqs(lang: $1) } }
 }
 
-/// A response, or what the device has kept of the last one.
+/// A response, or the kept copy of the last one.
 public struct Kept<Value: Codable & Sendable>: Sendable {
     public var data: Value
     /// Whether the server has not confirmed it since the call.
@@ -694,8 +694,8 @@ extension Homeport {
         try await withoutToken("GET", faqsPath, query: ["lang": lang])
     }
 
-    /// Returns the last response at once if the device has kept one, and reads it again; else waits for the server.
-    /// What is kept of a subscription gives access until it ends, judged by a clock that cannot be set back.
+    /// Returns the kept response at once if there is one, and refreshes it; else waits for the server. A kept
+    /// subscription gives access until it ends; setting the device's clock back does not prolong it.
     public func readKept<Value>(_ name: KeptName<Value>, lang: String? = nil) async throws -> Kept<Value> {
         let refresh: @HomeportActor @Sendable () async throws -> Kept<Value> = {
             let userId = self.kept.userId()
@@ -865,15 +865,15 @@ extension Homeport {
     /// Returns the documents of the app and its servers.
     public func readData() async throws -> UserData { try await asUser("GET", dataPath) }
 
-    /// Stores `data` as the whole document, of up to 64 KiB as JSON. `version`: the one that was read; without it, the
-    /// change is always applied. Throws `precondition_failed`, `payload_too_large`.
+    /// Stores `data` as the whole document, of up to 64 KiB as JSON. `version`: the version that was read; without it,
+    /// the change is always applied. Throws `precondition_failed`, `payload_too_large`.
     @discardableResult
     public func replaceData(_ data: [String: JSONValue], version: String? = nil) async throws -> UserData {
         try await asUser("PUT", dataPath, query: ["version": version], json: data)
     }
 
-    /// Changes members of the document: absent ones stay, `null` removes one (RFC 7396). `version`: the one that was
-    /// read; without it, the change is always applied. Throws `precondition_failed`, `payload_too_large`.
+    /// Changes members of the document: absent ones stay, `null` removes one (RFC 7396). `version`: the version that
+    /// was read; without it, the change is always applied. Throws `precondition_failed`, `payload_too_large`.
     @discardableResult
     public func patchData(_ patch: [String: JSONValue], version: String? = nil) async throws -> UserData {
         try await asUser("PATCH", dataPath, query: ["version": version], json: patch)
@@ -884,7 +884,7 @@ private let dataPath = "/api/user/data/v1"
 
 // MARK: - Billing
 
-/// The final result of a purchase of `queuePurchase`.
+/// The final result of a queued purchase.
 public struct QueuedPurchaseResult: Equatable, Sendable {
     public var purchase: SubmittedPurchase
     /// Finish the transaction if `outcome` is `bound` or `known`.
@@ -913,17 +913,17 @@ extension Homeport {
         return try await asUser("POST", purchasesPath, json: submission)
     }
 
-    /// Stores a purchase of the signed-in user before it returns, and submits it until the server knows it:
-    /// `onPurchaseResult` then gets its result. Throws `unauthenticated` if no user is signed in.
+    /// Stores a purchase of the signed-in user before it returns, and submits it until its result is final:
+    /// `onPurchaseResult` then reports it. Throws `unauthenticated` if no user is signed in.
     public func queuePurchase(_ purchase: SubmittedPurchase) async throws { try purchases.add(purchase) }
 
-    /// Sells a plan by card: open `url` in a browser. After the return, submit the session id in the address's
-    /// `session_id` with `submitPurchases`.
+    /// Starts the purchase of a plan by card: open `url` in a browser. When the user returns, submit the session id in
+    /// the URL's `session_id` with `submitPurchases`.
     public func startCheckout(_ request: CheckoutRequest) async throws -> Checkout {
         try await asUser("POST", "/api/user/checkout/v1", json: request)
     }
 
-    /// The page on which the user changes or cancels a subscription that was sold by card. Open it at once.
+    /// Returns the page on which the user changes or cancels a subscription bought by card. Open it at once.
     public func createPortalLink(_ request: PortalRequest) async throws -> PortalLink {
         try await asUser("POST", "/api/user/billing_portal/v1", json: request)
     }
@@ -943,7 +943,7 @@ private let purchasesPath = "/api/user/purchases/v1"
 
 // MARK: - Session keeper
 
-/// The reply to a sign-in or refresh, as far as the session depends on it.
+/// The part of a sign-in's or refresh's reply that the session needs.
 private struct SessionTokens: Decodable, Sendable {
     var accessToken: String
     var refreshToken: String
@@ -992,7 +992,7 @@ private final class SessionKeeper {
     private var waitingForSignIns: [CheckedContinuation<Void, Never>] = []
     /// How long before its expiry an access token is replaced.
     private let expiryMargin = 30_000.0
-    /// The server repeats a lost response. They outlast the 5 s in which a second use may be another process's.
+    /// The server repeats a lost response. The delays outlast the 5 s in which a second use may be another process's.
     private let retryDelays = [500.0, 2_000, 3_000]
 
     nonisolated init(_ slot: Slot, _ keptSlot: Slot, _ caller: Caller) {
@@ -1002,7 +1002,7 @@ private final class SessionKeeper {
     nonisolated var baseUrl: String { caller.baseUrl }
     nonisolated var runner: Runner { caller.runner }
 
-    /// Returns the stored session; nil if no user is signed in, also if it is damaged or another server's.
+    /// Returns the stored session; nil if no user is signed in, or if it is damaged or another server's.
     func read() throws -> StoredSession? {
         guard let text = try slot.read(), let kept = try? parseJson(StoredSession.self, Data(text.utf8)),
             kept.baseUrl ?? baseUrl == baseUrl
@@ -1030,8 +1030,8 @@ private final class SessionKeeper {
         return next
     }
 
-    /// Retries once with a new token: the first may have expired, or an intermediary removed it. The session has ended
-    /// only if it cannot be refreshed.
+    /// Retries once with a new token: the first may have expired, or an intermediary may have removed it. The session
+    /// has ended only if it cannot be refreshed.
     func withToken<T: Sendable>(_ send: @HomeportActor @Sendable (String) async throws -> T) async throws -> T {
         let kept = try await readFresh()
         do {
@@ -1059,7 +1059,7 @@ private final class SessionKeeper {
     func forget(_ reason: AuthChangeReason) throws {
         var (stored, isReadable) = (StoredSession?.none, true)
         do { stored = try slot.read().flatMap { try? parseJson(StoredSession.self, Data($0.utf8)) } } catch {
-            // It is removed too: a phone that has lost its key can never read it again.
+            // An unreadable session is removed too: a phone that has lost its key can never read it again.
             isReadable = false
         }
         guard stored?.baseUrl ?? baseUrl == baseUrl else { return }
@@ -1091,7 +1091,7 @@ private final class SessionKeeper {
     private func refresh(_ staleToken: String) async throws -> StoredSession {
         for attempt in 0...retryDelays.count {
             guard let kept = try read() else { throw notSignedInError() }
-            // Another process or an earlier caller has already refreshed it.
+            // Another process or an earlier caller has already refreshed the session.
             if kept.accessToken != staleToken { return kept }
             do {
                 return try await exchange(kept)
@@ -1106,15 +1106,15 @@ private final class SessionKeeper {
 
     private func exchange(_ kept: StoredSession) async throws -> StoredSession {
         let tokens = try await exchangeRefreshToken(kept.refreshToken)
-        // In the meantime the user may have signed out, or another user signed in.
+        // In the meantime the user may have signed out, or another user may have signed in.
         if try read()?.refreshToken == kept.refreshToken { return try store(tokens, .refreshed) }
         return StoredSession(
             accessToken: tokens.accessToken, refreshToken: tokens.refreshToken, expiresAt: 0, userId: kept.userId)
     }
 
-    /// Another process has replaced the session. If not, deletes it and throws `refusal`.
+    /// Returns the session with which another process replaced this one; if none did, deletes it and throws `refusal`.
     private func readReplacement(of staleToken: String, refusal: Error) async throws -> StoredSession {
-        // A guest's sign-in may be about to replace it: the server has ended that session.
+        // The server ends a guest's session at sign-in, and the new session may soon arrive.
         if signIns > 0 { await withCheckedContinuation { waitingForSignIns.append($0) } }
         if try read()?.accessToken == staleToken {
             if deletion == .unanswered(token: staleToken) { deletion = .refused }
@@ -1134,7 +1134,7 @@ private final class SessionKeeper {
         return kept
     }
 
-    /// Removes what is kept for another user. If the storage fails it stays, but is shown to nobody else.
+    /// Removes the kept values of another user. If the storage fails they stay, but no other user sees them.
     private func announce(_ reason: AuthChangeReason, userId: String?) {
         let isOwn = userId.map { id in (try? keptSlot.read())?.contains("\"userId\":\"\(id)\"") ?? false } ?? false
         if !isOwn { try? keptSlot.clear() }
@@ -1193,7 +1193,7 @@ private struct Call: Sendable {
     }
 }
 
-/// A response of the server that reports success, or that what the device has kept is still valid (304).
+/// A response that reports success, or that the kept copy is still valid (304).
 private struct Envelope: Sendable {
     var reply: HomeportReply
     var next: String?
@@ -1214,7 +1214,7 @@ private struct Envelope: Sendable {
     }
 }
 
-/// What every response says of itself. Members of other types count as absent.
+/// The members that any response may have. A member of another type counts as absent.
 private struct ReplyHead: Decodable {
     var code, message, next, requestId: String?
     var details: [HomeportError.Detail]?
@@ -1254,9 +1254,9 @@ private final class Caller {
             do {
                 return try await send(method, path, token, content, deadline)
             } catch let error as HomeportError {
-                let isPassing = error.code == "network_error" || [502, 503, 504].contains(error.status)
+                let mayRecover = error.code == "network_error" || [502, 503, 504].contains(error.status)
                 let requested = error.retryAfter ?? 0
-                guard isPassing, requested <= 5, deadline.failure == nil else { throw error }
+                guard mayRecover, requested <= 5, deadline.failure == nil else { throw error }
                 // Randomized so that phones do not all retry at once.
                 await runner.sleep(max(delay * (0.5 + runner.platform.random()), Double(requested) * 1000))
             }
@@ -1402,17 +1402,17 @@ private func fields(_ members: [String: String?]) -> [String: String] { members.
 
 // MARK: - Network and time
 
-/// What tests replace: the clock, the timers, chance and the network. Times are in ms.
+/// The dependencies that tests replace: the clock, the timers, randomness and the network. Times are in ms.
 public struct HomeportPlatform: Sendable {
     /// The device's clock: ms since 1970.
     public var now: @Sendable () -> Double = { (Date().timeIntervalSince1970 * 1000).rounded(.down) }
-    /// A clock that nobody can set.
+    /// A monotonic clock.
     public var elapsed: @Sendable () -> Double = {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return Double(time.tv_sec) * 1000 + Double(time.tv_nsec) / 1e6
     }
-    /// Calls a function after so many ms. Returns a function that prevents it.
+    /// Calls a function after a number of ms. Returns a function that cancels it.
     public var schedule: @Sendable (Double, @escaping @Sendable () -> Void) -> @Sendable () -> Void = { ms, run in
         let timer = Task {
             try await Task.sleep(nanoseconds: UInt64(min(max(ms, 0), 1e12) * 1e6))
@@ -1437,7 +1437,7 @@ public struct HomeportRequest: Sendable {
     public var body = Body.none
     /// Called with each piece of an event stream as it arrives, in order.
     public var onData: (@Sendable (Data) -> Void)?
-    /// Called during an upload as bytes are sent, with their number and the size.
+    /// Called during an upload as bytes are sent, with the number sent and the total.
     public var onProgress: (@Sendable (Int, Int) -> Void)?
 
     fileprivate init(url: String, _ request: Request, env: String) {
@@ -1503,7 +1503,7 @@ private final class Network: NSObject, URLSessionDataDelegate, @unchecked Sendab
                 if Task.isCancelled { task.cancel() }
             }
         } onCancel: {
-            // Before the exchange is stored, its end would be reported to nobody.
+            // Before the exchange is stored, nothing would receive its end.
             if lock.locked({ exchanges[task.taskIdentifier] != nil }) { task.cancel() }
         }
     }
@@ -1560,7 +1560,7 @@ private final class Network: NSObject, URLSessionDataDelegate, @unchecked Sendab
         guard let exchange = lock.locked({ exchanges.removeValue(forKey: task.taskIdentifier) }) else { return }
         let response = task.response as? HTTPURLResponse
         let hasStreamed = exchange.request.onData != nil && response.map(isStream) == true
-        // The caller connects again after every end of a stream.
+        // The caller reconnects whenever a stream ends.
         guard let response, error == nil || hasStreamed else {
             return exchange.finish.resume(throwing: error ?? URLError(.badServerResponse))
         }
@@ -1581,7 +1581,7 @@ private final class Network: NSObject, URLSessionDataDelegate, @unchecked Sendab
 @HomeportActor
 private final class Runner {
     nonisolated let platform: HomeportPlatform
-    /// In ms, of a call.
+    /// The default timeout of a call, in ms.
     nonisolated let timeout: Double
 
     nonisolated init(platform: HomeportPlatform, timeout: Double) {
@@ -1621,7 +1621,7 @@ private final class Runner {
         await withCheckedContinuation { continuation in _ = after(ms) { continuation.resume() } }
     }
 
-    /// Returns a function that prevents it.
+    /// Returns a function that cancels the timer.
     func after(_ ms: Double, _ run: @escaping @HomeportActor @Sendable () -> Void) -> @Sendable () -> Void {
         platform.schedule(ms) { Task { @HomeportActor in run() } }
     }
@@ -1687,7 +1687,7 @@ private final class Deadline {
 
     func check() throws { if let failure { throw failure } }
 
-    /// Returns the function that reports a failure; nil if the call has ended before.
+    /// Returns the function that reports a failure; nil if the call has already ended.
     func finish() -> ((HomeportError) -> Void)? {
         cancelTimer()
         defer { onFailure = nil }
@@ -1726,7 +1726,7 @@ private final class Listeners<Event: Sendable>: @unchecked Sendable {
     }
 }
 
-/// What a function such as `onChange` reports, as a stream.
+/// Turns the reports of a function such as `onChange` into a stream.
 private func stream<Event: Sendable>(
     _ listen: (@escaping @Sendable (Event) -> Void) -> @Sendable () -> Void
 ) -> AsyncStream<Event> {
@@ -1747,7 +1747,7 @@ private struct PublicJwk: Codable, Sendable {
         let text = "{\"crv\":\"\(crv)\",\"kty\":\"\(kty)\",\"x\":\"\(x)\",\"y\":\"\(y)\"}"
         return Data(SHA256.hash(data: Data(text.utf8))).base64Url
     }
-    /// The point, as CryptoKit takes it.
+    /// The point, as CryptoKit expects it.
     var rawRepresentation: Data { (Data(base64Url: x) ?? Data()) + (Data(base64Url: y) ?? Data()) }
 }
 
@@ -1767,8 +1767,8 @@ private final class SealedTransport {
         (self.baseUrl, self.env, self.pinnedKeys, self.runner) = (baseUrl, env, pinnedKeys, runner)
     }
 
-    /// Seals again for another key or clock, once each. A plain response reports these, which an intermediary can forge
-    /// after the request was executed: every attempt has the same id, and the time must come from a sealed response.
+    /// Retries once with a new key and once with a corrected clock. The plain response that requests this could be
+    /// forged after the request was executed: all attempts have one id, and the time must come from a sealed response.
     func send(_ request: Request, _ deadline: Deadline) async throws -> HomeportReply {
         let id = randomData(16).base64Url
         let startedAt = runner.platform.elapsed()
@@ -1785,7 +1785,7 @@ private final class SealedTransport {
         }
     }
 
-    /// Fixes what made the server refuse a message sealed at `at`. Returns whether to retry.
+    /// Replaces the key or corrects the clock after a refusal of a message sealed at `at`. Returns whether to retry.
     private func recover(
         _ code: String, _ reply: HomeportReply, _ at: Double, _ deadline: Deadline
     ) async throws -> Bool {
@@ -1795,7 +1795,7 @@ private final class SealedTransport {
             return true
         }
         guard code == "encryption_stale" else { return false }
-        // The time in the message is only a claim: the sealed response of a public endpoint has the server's.
+        // The time in the message is unverified: the sealed response of a public endpoint contains the server's time.
         let message = ReplyHead(reply.body).message ?? ""
         let claimed = message.split(separator: " ").last.flatMap { parseDate(String($0)) }?.milliseconds ?? runner.now()
         let startedAt = runner.now()
@@ -2033,7 +2033,7 @@ private final class KeptResponses {
         return Envelope(reply: reply)
     }
 
-    /// What a kept value is worth now; nil for nothing.
+    /// Returns the kept value as it is valid now; nil if there is none.
     func find<Value: Codable>(_ name: String, _ lang: String?, as type: Value.Type) -> (Value, Date)? {
         let memory = load(userId())
         guard let entry = memory.entries[name], entry.lang == lang,
@@ -2049,7 +2049,7 @@ private final class KeptResponses {
 
     func userId() -> String? { (try? session.read())?.userId }
 
-    /// Empty for another user or server, and if it cannot be read.
+    /// Returns no entries for another user or server, or if the storage cannot be read.
     func load(_ userId: String?) -> Memory {
         let text = try? session.keptSlot.read()
         let memory = text.flatMap { try? parseJson(Memory.self, Data($0.utf8)) }
@@ -2065,7 +2065,7 @@ private final class KeptResponses {
         }
     }
 
-    /// Changes what is kept, unless another user has signed in.
+    /// Changes the kept values, unless another user has signed in.
     private func change(_ userId: String?, _ edit: (inout Memory) -> Void) {
         guard self.userId() == userId else { return }
         var memory = load(userId)
@@ -2073,14 +2073,14 @@ private final class KeptResponses {
         try? session.keptSlot.write(memory)
     }
 
-    /// A clock that was set back is behind what has been seen, or what has elapsed since the last response.
+    /// At least `seenAt`, and the last response plus the elapsed time: the device's clock may have been set back.
     private func currentTime(_ memory: Memory) -> Double {
         let passed = anchor.map { $0.server + session.runner.platform.elapsed() - $0.elapsed } ?? 0
         return max(session.runner.now(), memory.seenAt, passed)
     }
 
-    /// Returns the claims of a subscription's proof (JWS, ES256); nil if the signature is not that of its key, the key
-    /// is not trusted, or the proof is another user's or of test purchases.
+    /// Returns the claims of a subscription's proof (JWS, ES256); nil if the signature does not match its key, the key
+    /// is not trusted, or the proof belongs to another user or to test purchases.
     private func readProof(_ proof: String, _ userId: String) -> Claims? {
         struct Header: Decodable { var alg, typ: String, jwk: PublicJwk }
         let parts = proof.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -2096,7 +2096,7 @@ private final class KeptResponses {
     }
 }
 
-/// What the server has signed. Times are in seconds since 1970. An end that is nil: never.
+/// The claims that the server has signed. Times are in seconds since 1970; nil: no end.
 private struct Claims: Decodable {
     struct Plan: Decodable { var id, code: String, exp: Double? }
     var sub, environment: String
@@ -2109,14 +2109,14 @@ private struct Claims: Decodable {
 private func apply(_ claims: Claims, to kept: Subscription, at now: Date) -> Subscription {
     let isOn = { (end: Double?) in end.map { Date(timeIntervalSince1970: $0) > now } ?? true }
     var result = kept
-    result.entitlements = kept.entitlements.map { one in
-        var one = one
-        if let end = claims.entitlements[one.id], one.active, isOn(end) {
-            one.expiresAt = end.map { Date(timeIntervalSince1970: $0) }
+    result.entitlements = kept.entitlements.map { entitlement in
+        var entitlement = entitlement
+        if let end = claims.entitlements[entitlement.id], entitlement.active, isOn(end) {
+            entitlement.expiresAt = end.map { Date(timeIntervalSince1970: $0) }
         } else {
-            one.active = false
+            entitlement.active = false
         }
-        return one
+        return entitlement
     }
     result.subscriptions = kept.subscriptions.map { purchase in
         var purchase = purchase
@@ -2194,7 +2194,7 @@ private final class ChangeStream {
                     await pause.wait(nil)
                 }
             } catch {
-                // The storage failed, as that of a locked phone may.
+                // The storage failed, for example because the phone is locked.
                 failures += 1
                 await pause.wait(nextDelay())
             }
@@ -2241,7 +2241,7 @@ private final class ChangeStream {
         for kind in kinds { listeners.send(Change(kind: kind), to: called) }
     }
 
-    /// Forgets the events of another user's session.
+    /// Reconnects without the state of the previous session.
     private func restart() {
         (lastEventId, failures, retry) = (nil, 0, 0)
         connection?.cancel()
@@ -2281,7 +2281,7 @@ private struct EventParser {
             events.append(event)
             rest = Data(rest[end.upperBound...])
         }
-        // Events are short: what does not end comes from an intermediary.
+        // Events are short: a longer one comes from an intermediary.
         if rest.count > 65_536 { rest = Data() }
         return events
     }
@@ -2292,7 +2292,7 @@ private struct EventParser {
 /// Submits purchases one at a time until their results are final, also after a restart.
 @HomeportActor
 private final class PurchaseQueue {
-    /// The purchases of one user; `others` are those of users who have signed out.
+    /// The purchases of one user; `others`: the queues of other users and servers.
     private struct Stored: Codable {
         var baseUrl: String
         var userId: String
@@ -2304,7 +2304,7 @@ private final class PurchaseQueue {
     private let slot: Slot
     private let session: SessionKeeper
     private let pause: Pause
-    /// How often the store could not decide on a purchase, and when to ask again, by the monotonic clock.
+    /// How often each purchase was still undecided, and when to submit it again, by the monotonic clock.
     private var waits: [(purchase: SubmittedPurchase, count: Int, due: Double)] = []
     private var failures = 0
     private var isRunning = false
@@ -2320,7 +2320,7 @@ private final class PurchaseQueue {
         resume()
     }
 
-    /// Submits what is queued for the signed-in user now.
+    /// Submits the signed-in user's queued purchases now.
     func resume() {
         failures = 0
         pause.end()
@@ -2332,7 +2332,7 @@ private final class PurchaseQueue {
         }
     }
 
-    /// Returns ms to wait before the next one; nil if nothing is queued for the signed-in user.
+    /// Returns the ms until the next submission; nil if nothing is queued for the signed-in user.
     private func submitNext() async -> Double? {
         pause.begin()
         do {
@@ -2405,7 +2405,7 @@ private final class PurchaseQueue {
     }
 }
 
-/// A wait that something may end early, also before it begins.
+/// A wait that can be ended early, even before it begins.
 @HomeportActor
 private final class Pause {
     private let runner: Runner
@@ -2439,7 +2439,7 @@ private final class Pause {
 
 // MARK: - Storage
 
-/// Where the client keeps things. Several processes may share one. A function that fails throws any error.
+/// Where the client keeps its state. Several processes may share a storage. A function may throw any error.
 public protocol HomeportStorage: Sendable {
     func getItem(_ key: String) throws -> String?
     func setItem(_ key: String, _ value: String) throws
@@ -2456,7 +2456,7 @@ public final class MemoryStorage: HomeportStorage, @unchecked Sendable {
     public func removeItem(_ key: String) { lock.locked { items[key] = nil } }
 }
 
-/// Keeps each item in a file of a folder, which is replaced at once.
+/// Keeps each item in a file in a folder, which is replaced atomically.
 public struct FileStorage: HomeportStorage {
     private let folder: URL
 
@@ -2602,7 +2602,7 @@ private func parseHttpDate(_ text: String) -> Double? {
     return format.date(from: text)?.milliseconds
 }
 
-/// Encodes like browsers do, because a sealed request contains the query that the server will see.
+/// Encodes as browsers do, because a sealed request contains the query that the server will see.
 private func percentEncoded(_ text: String) -> String {
     let unreserved = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.!~*()"
     return text.addingPercentEncoding(withAllowedCharacters: CharacterSet(charactersIn: unreserved)) ?? ""

@@ -49,7 +49,7 @@ export type Upload = {
   data: Attachment[] | undefined
   error: ApiError | null
   isLoading: boolean
-  /** What has been sent; null where the platform does not report it, and while no upload runs. */
+  /** How much has been sent; null where the platform does not report it, or while no upload is running. */
   progress: Progress | null
   /** Uploads files. Resolves with the stored files, or with null if it failed: see `error`. */
   upload: (input: UploadInput) => Promise<Attachment[] | null>
@@ -69,7 +69,7 @@ export function HomeportProvider(props: HomeportProviderProps): ReactElement {
   return createElement(ClientContext.Provider, { value: client }, children)
 }
 
-/** The client of the provider. */
+/** The provider's client. */
 export function useClient(): Client {
   const client = useContext(ClientContext)
   if (client === null) throw new Error('Homeport hooks need a HomeportProvider around them.')
@@ -112,7 +112,7 @@ const USAGE: Value<LimitUsage[]> = {
   kinds: ['subscription'],
 }
 
-/** The usage of the plan's limits; null if no user is signed in. Call `reload` after a use, which is not announced. */
+/** The usage of the plan's limits; null if no user is signed in. Usage is not announced: call `reload` after a use. */
 export function useUsage(): Loaded<LimitUsage[] | null> {
   return useResource((store) => store.find(USAGE))
 }
@@ -149,13 +149,13 @@ const IDLE = { data: undefined, error: null, isLoading: false, progress: null }
 
 type UploadState = Pick<Upload, 'data' | 'error' | 'isLoading' | 'progress'>
 
-/** Uploads files and reports the progress. It continues if the component disappears. */
+/** Uploads files and reports the progress. An upload continues if the component unmounts. */
 export function useUpload(): Upload {
   const client = useClient()
   const [state, setState] = useState<UploadState>(IDLE)
   const current = useRef<AbortController | null>(null)
   const last = useRef<UploadInput | null>(null)
-  // The next user must neither see the files of the last one nor send them again.
+  // The next user must neither see the previous user's files nor send them again.
   useEffect(
     () =>
       client.onAuthChange(({ reason }) => {

@@ -8,7 +8,7 @@ import type { Change } from '../user-changes.ts'
 
 /** What a hook returns. */
 export type Loaded<T> = {
-  /** The last value, even while it is read again and after an error; undefined until the first one. At the start, what the device has kept. */
+  /** The last value, also while it reloads and after an error; undefined until the first one. At the start, the kept value. */
   data: T | undefined
   /** Whether the server has not confirmed `data` since the start, for example without a connection. */
   isStale: boolean
@@ -44,7 +44,7 @@ export type Value<T> = {
   kinds: Change['kind'][]
   /** Users who are not signed in have it too. */
   isPublic?: boolean
-  /** When the value changes without a word from the server, in ms since 1970; Infinity for never. */
+  /** When the value changes without a server event, in ms since 1970; Infinity for never. */
   endOf?: (data: T) => number
 }
 
@@ -53,13 +53,13 @@ export type Store = {
   session: Resource<SessionState>
   /** Null if no user is signed in and the value is not public. */
   find: <T>(value: Value<T>) => Resource<T | null>
-  /** Reads again after sign-ins and sign-outs. Returns a function that stops it. */
+  /** Reloads the values after sign-ins and sign-outs. Returns a function that stops it. */
   followSession: () => () => void
-  /** Reads again what has changed on the server. Returns a function that stops it. */
+  /** Reloads values that have changed on the server. Returns a function that stops it. */
   followChanges: () => () => void
 }
 
-/** A longer timer fires at once. */
+/** The longest timer delay: with a longer one, a timer fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 const stores = new WeakMap<Client, Store>()
@@ -99,12 +99,14 @@ function createStore(client: Client): Store {
     const stop = client.onAuthChange(({ reason, isSignedIn, userId }: AuthChange) => {
       if (reason === 'refreshed') return
       const { data } = session.getSnapshot()
-      // The same user may have signed in again on the way to a protected action: what is shown stays.
+      // The same user may have signed in again before a protected action: keep the shown values.
       const isSame = data?.user && data.user._id === userId
-      // The next user must not see the values of the last one. Public ones hold nothing private.
+      // The next user must not see the previous user's values. Public values contain nothing private.
       session.reset(isSame ? data : { isSignedIn, user: null })
-      for (const [{ isPublic }, one] of values)
-        one.reset(isSame || isPublic ? one.getSnapshot().data : isSignedIn ? undefined : null)
+      for (const [{ isPublic }, resource] of values)
+        resource.reset(
+          isSame || isPublic ? resource.getSnapshot().data : isSignedIn ? undefined : null,
+        )
     })
     followers++
     return () => {
@@ -117,13 +119,13 @@ function createStore(client: Client): Store {
   /** The session may change unnoticed until a provider is mounted again; React's strict mode mounts it twice. */
   function forgetIfUnfollowed() {
     if (followers > 0) return
-    for (const one of [session, ...values.values()]) one.reset()
+    for (const resource of [session, ...values.values()]) resource.reset()
   }
 
   function followChanges() {
     return client.onChange(({ kind }: Change) => {
       if (kind === 'profile') session.invalidate()
-      for (const [{ kinds }, one] of values) if (kinds.includes(kind)) one.invalidate()
+      for (const [{ kinds }, resource] of values) if (kinds.includes(kind)) resource.invalidate()
     })
   }
 }
@@ -216,13 +218,13 @@ function createResource<T>(
       showIfCurrent({ data, isStale, asOf, ...changes })
       if (era === startedIn) reloadAt(endOf(data))
     }
-    // Attempts after a failure do not alternate between an error and a loading indicator.
+    // Retries must not alternate between an error and a loading indicator.
     if (failures === 0) show({ isLoading: true })
     try {
       const kept = await read((edit) => showIfCurrent({ data: edit(snapshot.data) }))
-      // What the server has confirmed since is newer, until it ends.
-      const isNews = snapshot.asOf === null || snapshot.isStale || hasEnded()
-      if (kept.isStale && isNews) showValue(kept, {})
+      // A value that the server has confirmed is newer, until it ends.
+      const isNewer = snapshot.asOf === null || snapshot.isStale || hasEnded()
+      if (kept.isStale && isNewer) showValue(kept, {})
       const reply = await kept.refreshed
       failures = 0
       showValue(reply, { error: null, isLoading: isOutdated })
@@ -237,7 +239,7 @@ function createResource<T>(
     return snapshot.data !== undefined && endOf(snapshot.data) <= Date.now()
   }
 
-  /** An end in the past is that of another clock. */
+  /** Ignores an end in the past: the server's clock differs. */
   function reloadAt(time: number) {
     clearTimeout(end)
     const delay = time - Date.now()

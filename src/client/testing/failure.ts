@@ -16,7 +16,7 @@ export function invalidCredentials(message: string): AppError {
   return new AppError('invalid_credentials', message, { denial: { reason: 'wrong_password' } })
 }
 
-/** Throws `validation_failed` unless the input has these texts. */
+/** Throws `validation_failed` unless these fields are strings. */
 export function checkTexts(input: object, names: string[]) {
   const wrong = names.filter((name) => typeof (input as Record<string, unknown>)[name] !== 'string')
   if (wrong.length > 0)

@@ -2,10 +2,10 @@ import { type ErrorCode, STATUS } from '../../lib/errors.ts'
 import { type Operation, requireOperation } from './operations.ts'
 import type { Fault } from './types.ts'
 
-/** A fault of the network: the request gets no reply. */
+/** The fault of a request, and the function that applies it to the reply. */
 type Outcome = { fault: Fault; respond: (reply: () => Promise<Response>) => Promise<Response> }
 
-/** Scripted faults, by the operation or the route that they concern. */
+/** Keeps the scripted faults of operations and routes. */
 export function createFaults() {
   let faults: { target: string; fault: Fault; left: number }[] = []
   return { add, take }
@@ -17,11 +17,11 @@ export function createFaults() {
     const added = { target, fault, left: fault.times ?? 1 }
     faults.push(added)
     return () => {
-      faults = faults.filter((one) => one !== added)
+      faults = faults.filter((other) => other !== added)
     }
   }
 
-  /** The fault of a request, which counts as one of its times; null for none. */
+  /** Returns the fault of a request, and counts it as applied once; null if there is none. */
   function take(operation: string, route: string, signal?: AbortSignal | null): Outcome | null {
     const found = faults.find(
       ({ target, left }) => left > 0 && [operation, route, '*'].includes(target),

@@ -26,10 +26,10 @@ type Supported = Exclude<keyof Functions, keyof typeof UNSUPPORTED>
 /** The operations of the fake server: the client's functions, and the stream of `onChange`. */
 export type Operation = Supported | 'streamChanges'
 
-/** What the client's functions return. */
+/** The results of the client's functions. */
 export type ReplyTo = { [Name in Supported]: Awaited<ReturnType<Functions[Name]>> }
 
-/** Operations that reply with the example of the API's document, whatever happened before. */
+/** Operations that reply with the example in the API document, regardless of earlier requests. */
 export const WITH_EXAMPLE = [
   'addPasskey',
   'cancelEmailChange',
@@ -47,16 +47,16 @@ export const WITH_EXAMPLE = [
   'uploadAttachments',
 ] as const satisfies Supported[]
 
-/** Operations whose replies depend on what happened before. */
+/** Operations whose replies depend on earlier requests. */
 export type Handled = Exclude<Supported, (typeof WITH_EXAMPLE)[number]>
 
-/** An operation of the server, as `scripts/client-operations.ts` takes it from the API's document. */
+/** An operation of the server, as `scripts/client-operations.ts` extracts it from the API document. */
 export type Row = {
   /** Its method and path. */
   route: string
   /** Whether the route reads an access token; `optional`: a request without one is accepted. */
   token: 'none' | 'optional' | 'required'
-  /** The texts that the input must have. */
+  /** The strings that the input must have. */
   texts?: string[]
   /** The body of a reply, for the operations in `WITH_EXAMPLE`. */
   example?: unknown

@@ -3,11 +3,11 @@ import type { Subscription } from '../models.ts'
 
 const SECRET = new Uint8Array(32).fill(7)
 
-/** Signs what a user has access to, as the server does. `now` in ms. */
+/** Signs a user's access, as the server does. `now` in ms. */
 export async function signProof(userId: string, subscription: Subscription, now: number) {
   const { getPublicKey, sign } = await import('../p256.ts')
   const { environment, entitlements, subscriptions, plan } = subscription
-  const active = entitlements.filter((one) => one.active)
+  const active = entitlements.filter((entitlement) => entitlement.active)
   const [best] = subscriptions
   const payload = {
     sub: userId,

@@ -30,7 +30,7 @@ export type User = {
   changes: Map<Change['kind'], number>
 }
 
-/** A purchase in a store. Times are in ms; infinite: never. */
+/** A purchase in a store. Times are in ms; Infinity: never. */
 export type Purchase = {
   entitlement: string
   environment: string
@@ -39,9 +39,9 @@ export type Purchase = {
   expiresAt: number
   /** 0 without a grace period. */
   graceExpiresAt: number
-  /** When something other than the end of the period has ended it. */
+  /** When the purchase ended for a reason other than the end of its period. */
   endedAt: number
-  /** What a reply says about it whatever the time is. */
+  /** The part of a reply that does not depend on the time. */
   details: Details
 }
 
@@ -57,7 +57,7 @@ export function createState(clock: Clock, url: string) {
   const users = new Map<string, User>()
   const mails: Mail[] = []
   const listeners: ((userId: string | null, kind: Change['kind']) => void)[] = []
-  /** What moves a guest's data to the account that the guest signs in to. */
+  /** Functions that move a guest's data to the account that the guest signs in to. */
   const mergers: ((guest: User, user: User) => void)[] = []
   const changesForAll: User['changes'] = new Map()
   let ids = 0
@@ -83,7 +83,7 @@ export function createState(clock: Clock, url: string) {
     lastMailed,
   }
 
-  /** An id in the format of the real server's, the same in every run. */
+  /** Returns an id in the real server's format, the same in every run. */
   function newId(): string {
     return `00000000-0000-7000-8000-${String(++ids).padStart(12, '0')}`
   }
@@ -157,7 +157,7 @@ export function createState(clock: Clock, url: string) {
     recordChange(user.id, 'profile')
   }
 
-  /** Tells the user's apps that something has changed; `userId` null: every user's. */
+  /** Notifies the user's apps of a change; `userId` null: all users' apps. */
   function recordChange(userId: string | null, kind: Change['kind']) {
     const changed = userId === null ? changesForAll : users.get(userId)?.changes
     changed?.set(kind, ++changes)
@@ -190,7 +190,7 @@ function toEmailKey(email: string): string {
   return email.normalize('NFKC').toLowerCase()
 }
 
-/** ISO 8601; null for never: null, or infinite. */
+/** ISO 8601; null for null and Infinity, which mean never. */
 export function toIso(ms: number | null): string | null {
   return ms === null || ms === Infinity ? null : new Date(ms).toISOString()
 }

@@ -54,7 +54,7 @@ export type FakeServer = {
   now: () => number
   /** Moves the virtual clock: tokens, sessions, links and purchases expire. */
   advance: (duration: Duration) => void
-  /** Adds an account, signed in nowhere. */
+  /** Adds an account without sessions. */
   addUser: (user: FakeUser) => UserProfile
   /** The users, guests included, in the order in which they were created. */
   listUsers: () => UserProfile[]
@@ -64,17 +64,17 @@ export type FakeServer = {
   twoFactorCode: string
   /** Ends all sessions of a user, or of all users, as if from another device. */
   endSessions: (user?: UserReference) => void
-  /** Sets what a user has bought. It replaces a purchase of the same product. */
+  /** Grants a purchase to a user. It replaces a purchase of the same product. */
   grantSubscription: (user: UserReference, grant?: SubscriptionGrant) => void
   /** Returns a `signedTransaction` or `purchaseToken` for `submitPurchases`. */
   issuePurchase: (grant?: SubscriptionGrant) => string
-  /** Sets what a user has used of limits in their current periods. */
+  /** Sets a user's usage of limits in the current periods. */
   setUsage: (user: UserReference, amounts: Record<string, number>) => void
   /** Stores the document that the app's own servers write. */
   setServerData: (user: UserReference, data: JsonObject) => void
-  /** Publishes other settings, plans, questions or rates. */
+  /** Publishes new settings, plans, questions or rates. */
   changeContent: (content: Content) => void
-  /** Sets what an operation replies with from now on, whatever it is sent. Returns a function that undoes it. */
+  /** Makes an operation return a fixed reply from now on, whatever its input. Returns a function that undoes it. */
   reply: <Name extends keyof ReplyTo>(operation: Name, value: ReplyTo[Name]) => () => void
   /** Makes the next requests of an operation, of a route or of all (`*`) fail. Returns a function that undoes it. */
   fail: (target: Operation | (string & {}), fault: Fault) => () => void
@@ -93,7 +93,7 @@ export type FakeServer = {
 }
 
 const UNIT_MS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 1_000, ms: 1 }
-/** Operations that ignore a token that is not valid. */
+/** Operations that ignore an invalid token. */
 const LENIENT = ['login', 'passTwoFactor']
 
 /** Creates a server with no users. */
@@ -113,7 +113,7 @@ export function createFakeServer(options: FakeServerOptions = {}): FakeServer {
   const data = createData(state)
   const streams = createStreams(state, sessions)
   const faults = createFaults()
-  /** By operation. */
+  /** The fixed replies, by operation. */
   const replies = new Map<string, unknown>()
   const requests: SentRequest[] = []
   const handlers: Handlers = {
@@ -185,7 +185,7 @@ export function createFakeServer(options: FakeServerOptions = {}): FakeServer {
     const { pathname, search, origin } = new URL(target)
     if (signal?.aborted) throw new TypeError('fake server: the request was cancelled')
     if (origin !== base.origin)
-      throw new TypeError(`fake server: ${origin} is not ${url}, which it answers for`)
+      throw new TypeError(`fake server: only requests to ${url} are answered, not to ${origin}`)
     const method = (init.method ?? 'GET').toUpperCase()
     const path = pathname.slice(base.pathname.replace(/\/$/, '').length)
     const route = `${method} ${path}`
@@ -227,16 +227,16 @@ export function createFakeServer(options: FakeServerOptions = {}): FakeServer {
 
   function findSession({ name, token: kind }: NamedOperation, authorization = '') {
     const [, token] = /^Bearer (\S+)$/i.exec(authorization) ?? []
-    const nobody = { userId: '', sessionId: '' }
-    if (kind === 'none') return nobody
+    const anonymous = { userId: '', sessionId: '' }
+    if (kind === 'none') return anonymous
     if (token === undefined) {
-      if (kind === 'optional') return nobody
+      if (kind === 'optional') return anonymous
       throw unauthenticated('A bearer token is required: sign in first.')
     }
     try {
       return sessions.check(token)
     } catch (error) {
-      if (LENIENT.includes(name)) return nobody
+      if (LENIENT.includes(name)) return anonymous
       throw error
     }
   }
@@ -266,7 +266,7 @@ function unsupported(name: string): Response {
   return errorReply('not_supported', { message, status: 501 })
 }
 
-/** Reports an upload in two steps, where the client asks for its progress. */
+/** Reports the progress of an upload in two steps, if the client asks for it. */
 function reportProgress(init: RequestInit, total: number) {
   const { onProgress } = init as {
     onProgress?: (progress: { sent: number; total: number }) => void

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../lib/errors.ts'
 import type { ErrorDetail } from '../api-error.ts'
 import type { AppSettings, CurrencyRates, Faq, PricingPlan } from '../models.ts'
 
-/** The public data of the fake server. What is missing has the values of a new real server. */
+/** The public data of the fake server. Missing fields have the values of a new real server. */
 export type Content = {
   /** Also within `ios`, `android` and `features`, missing fields keep their values. */
   settings?: { [Name in keyof AppSettings]?: Partial<AppSettings[Name]> }
@@ -17,7 +17,7 @@ export type Content = {
 export type FakeServerOptions = Content & {
   /** The address of the fake server; `https://fake.homeport.test` by default. */
   url?: string
-  /** The time at which the virtual clock stands; the real time by default. */
+  /** The initial time of the virtual clock; the real time by default. */
   now?: Date | string | number
 }
 
@@ -33,7 +33,7 @@ export type FakeUser = {
   twoFactor?: boolean
 }
 
-/** Identifies a user: the id, the address, or what a function has returned. */
+/** Identifies a user: the id, the address, or a user that a function has returned. */
 export type UserReference = string | { _id: string }
 
 /** The identity in an id token of Google or Apple. */
@@ -59,7 +59,7 @@ export type SubscriptionState =
   | 'refunded'
   | 'lifetime'
 
-/** What a user has bought. */
+/** A purchase to grant. */
 export type SubscriptionGrant = {
   /** The id of the entitlement; `pro` by default. */
   entitlement?: string
@@ -67,7 +67,7 @@ export type SubscriptionGrant = {
   state?: SubscriptionState
   /** When the period ends (or ended, for `expired`); 30 days from now by default. Never for `lifetime`. */
   expiresAt?: Date | string | number
-  /** The product of the plan whose code is the entitlement, by default, else the entitlement. */
+  /** By default, the product of the plan whose code is the entitlement; without such a plan, the entitlement. */
   productId?: string
   /** `APP_STORE` by default. */
   store?: string
@@ -91,19 +91,19 @@ export type Duration = Partial<Record<'days' | 'hours' | 'minutes' | 'seconds' |
 /** How requests fail. */
 export type Fault = {
   /**
-   * A server's code, or what the client detects, such as `timeout` (no reply in time) or `reply_invalid` (a hotel
-   * network). Without one, the request succeeds after the `delay`.
+   * A server's error code, or one that the client detects, such as `timeout` (no reply in time) or `reply_invalid` (a
+   * captive portal). Without a code, the request succeeds after the `delay`.
    */
   code?: ErrorCode | 'network_error' | 'timeout' | 'reply_invalid'
   message?: string
-  /** The HTTP status; that of the code by default. */
+  /** The HTTP status; the code's own by default. */
   status?: number
   details?: ErrorDetail[]
   /** Seconds, for `Retry-After`. */
   retryAfter?: number
   /** How many requests fail; 1 by default. The client tries reads three times after `network_error` and `unavailable`. */
   times?: number
-  /** Whether the server carries the request out, and only the reply is lost or wrong. */
+  /** Whether the server executes the request, and only the reply is lost or wrong. */
   tookEffect?: boolean
   /** Milliseconds of real time before the reply. */
   delay?: number

@@ -14,13 +14,13 @@ export function checkFields(...fields: (ErrorDetail | null)[]) {
   throw new AppError('validation_failed', message, { details })
 }
 
-/** What is wrong with an address; null if nothing is. */
+/** Returns the error of an address; null if it is valid. */
 export function checkEmail(email: string): ErrorDetail | null {
   const isAddress = /^[^\s@"<>,]+@[^\s@.,]+(\.[^\s@.,]+)*$/.test(email) && email.length <= 254
   return isAddress ? null : { path: 'email', message: 'must be an e-mail address' }
 }
 
-/** What is wrong with a password; null if nothing is. `personal`: the user's address and name. */
+/** Returns the error of a password; null if it is valid. `personal`: the user's address and name. */
 export function checkPassword(
   password: string,
   path: string,

@@ -54,7 +54,7 @@ export function holdDraft(key: string): () => void {
   }
 }
 
-/** In any tab. */
+/** The keys of the drafts that are open in any tab. */
 export async function openDrafts(): Promise<Set<string>> {
   const { held = [] } = await navigator.locks.query()
   const keys = held.filter(({ mode }) => mode === 'exclusive').map(({ name = '' }) => name)
@@ -63,7 +63,7 @@ export async function openDrafts(): Promise<Set<string>> {
 
 /** Runs `call` when the editor of a draft closes, in any tab, unless the signal is aborted first. */
 export function onceClosed(key: string, signal: AbortSignal, call: () => void) {
-  // Shared, so that other tabs that wait do not take it for an open editor.
+  // Shared, so that other waiting tabs do not mistake this lock for an open editor.
   navigator.locks.request(key, { mode: 'shared', signal }, () => {}).then(call, () => {})
 }
 

@@ -5,7 +5,7 @@ import { problemsAt, useProblems } from '../ui/problems.tsx'
 type EditableListProps<Item> = {
   items: Item[]
   onChange: (items: Item[]) => void
-  /** The path by which the server names the list in errors. */
+  /** The path of the list in the server's errors. */
   path: string
   class: string
   label?: string
@@ -14,7 +14,7 @@ type EditableListProps<Item> = {
   /** The fields of an item, and the button that removes it. */
   fields: (item: Item, at: number, onChange: (next: Item) => void) => ComponentChildren
   removal: (item: Item, at: number, remove: () => void) => ComponentChildren
-  /** What is below the list, such as the button that adds an item. */
+  /** The content below the list, such as the button that adds an item. */
   children: (add: (item: Item) => void) => ComponentChildren
 }
 

@@ -1,10 +1,10 @@
 import { describePath, languageName } from '../../lib/text/rule-labels.ts'
 import { LOCALE, words } from '../format.ts'
 
-/** Labels of fields whose names are not words for people. */
+/** Labels of fields whose names would be unclear. */
 const LABELS: Record<string, string> = { isEnterprise: 'Sold by sales team' }
 
-/** Fields of a plan whose label says what the schema's description says. */
+/** Fields of a plan whose label makes the schema's description redundant. */
 const CLEAR = new Set([
   'type',
   'duration',
@@ -49,7 +49,7 @@ export function fieldHint(name: string, description?: string): string | undefine
   return CLEAR.has(name) ? undefined : description?.replaceAll('`', '')
 }
 
-/** The keyboard of a phone for a field. */
+/** The phone keyboard for a field. */
 export function keyboardFor(name: string, type = 'string') {
   if (type === 'integer') return 'numeric'
   if (type === 'number') return 'decimal'
@@ -59,7 +59,7 @@ export function keyboardFor(name: string, type = 'string') {
 
 type Suggestion = [value: string, name: string]
 
-/** Usual values of a field that accepts others too. */
+/** Common values of a field that also accepts other values. */
 export function suggestionsFor(name: string): Suggestion[] {
   return SUGGESTIONS[name]?.() ?? []
 }

@@ -20,7 +20,7 @@ export type Schema = {
 
 type FieldsProps = {
   schema: Schema
-  /** The path by which the server names the object in errors. */
+  /** The path of the object in the server's errors. */
   path: string
   value: Record<string, unknown>
   onChange: (value: Record<string, unknown>) => void
@@ -32,7 +32,7 @@ type FieldsProps = {
   below?: Below | undefined
 }
 
-/** Headings of fields by their names, in the order of the form. Other fields are above them. */
+/** Groups of fields by their names, in the order of the form. Ungrouped fields are above them. */
 export type FieldGroups = [title: string, names: RegExp, isOpen?: boolean][]
 
 /** Shown below the control of a single value. */
@@ -155,7 +155,7 @@ function SingleControl({ name, path, schema, value, onChange }: ControlProps) {
 }
 
 type LocalTextProps = ControlProps & {
-  /** Whether it is one of a list of texts. */
+  /** Whether the text is a line of a list. */
   isLine?: boolean
 }
 
@@ -167,7 +167,7 @@ function LocalTextField(props: LocalTextProps) {
     const { [language]: _old, ...others } = texts
     onChange(text === '' ? others : { ...others, [language]: text })
   }
-  // Not while it is edited: another element would lose the focus.
+  // Decided once: replacing the element during editing would lose the focus.
   const [isLong] = useState(
     () =>
       Object.values(texts).some((text) => text.length > 60) ||
@@ -230,14 +230,14 @@ function ListField({ name, path, schema, value, onChange, languages }: ControlPr
   return (
     <Group title={fieldLabel(name)} summary={plural(items.length, 'line')} isOpen={false}>
       {schema.description && <small class="soft">{schema.description}</small>}
-      {items.map((one, at) => (
+      {items.map((text, at) => (
         <div key={at}>
           <LocalTextField
             name={`line ${at + 1}`}
             isLine
             path={`${path}.${at}`}
             schema={item}
-            value={one}
+            value={text}
             languages={languages}
             onChange={(next) => onChange(items.with(at, next))}
           />
@@ -261,7 +261,7 @@ export function listTextLanguages(value: unknown, schema: Schema): string[] {
   return [...new Set(['en', ...languages])]
 }
 
-/** By language. */
+/** All texts in a value, each by language. */
 export function listLocalTexts(value: unknown, schema: Schema): Record<string, string>[] {
   if (isLocalText(schema)) return [toTexts(value)]
   if (Array.isArray(value)) return value.flatMap((item) => listLocalTexts(item, schema.items ?? {}))

@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact'
 
-/** Where the navigation is beside the screen, as in `style.css`. */
+/** The width from which the navigation is beside the screen, as in `style.css`. */
 const WIDE = '(min-width: 56rem)'
 
 type GroupProps = {
   title: string
-  /** What the group holds, shown while it is closed. */
+  /** A summary of the content, shown while the group is closed. */
   summary?: string
   /** By default, the group is closed on a phone only. */
   isOpen?: boolean

@@ -81,7 +81,7 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
   )
 }
 
-/** Names the later version that has undone one, by its default note. */
+/** Names the later version that undid this one, which is recognized by its default note. */
 function UndoneBy({ versions, version }: { versions: Publication[]; version: number }) {
   const undo = versions.find(({ note }) => note === undoNote(version))
   return undo ? <span class="soft">Undone by version {undo.version}</span> : null
@@ -100,7 +100,7 @@ type PastProps = {
   publish: (sendNew: () => Promise<unknown>) => Promise<void>
 }
 
-/** Reverses a version's changes, or those that the operator chooses. */
+/** Reverses a version's changes, or a selection of them. */
 function UndoVersion({ kind, live, version, note, setNote, publish }: PastProps) {
   const [count, setCount] = useState(0)
   const [leftOut, setLeftOut] = useState<string[]>([])
@@ -178,7 +178,7 @@ type PendingProps = {
   choice?: Choice
 }
 
-/** What publishing the new content would change. */
+/** The changes that publishing the new content would make. */
 function PendingChanges({ kind, live, id, readNew, onCount, choice }: PendingProps) {
   const contents = useRemote(`${kind}/${live}/${id}`, () =>
     Promise.all([readVersion(kind, live), readNew()]),

@@ -18,7 +18,8 @@ export function merge(base: unknown, mine: unknown, theirs: unknown): unknown {
 type Row = { base?: Tree | undefined; mine?: Tree | undefined; theirs?: Tree | undefined }
 
 /**
- * The order is mine unless they moved items. Additions and my deletions stay; their deletion comes back if I edited it.
+ * Keeps my order unless they moved items, and both sides' additions and deletions. An item that one side deleted and I
+ * edited stays.
  */
 function mergeLists(base: Tree[], mine: Tree[], theirs: Tree[]): Tree[] {
   const rows = alignRows(base, mine, theirs)
@@ -53,7 +54,7 @@ function alignRows(base: Tree[], mine: Tree[], theirs: Tree[]): Row[] {
   return [...known, ...added, ...addedByThem.map((item): Row => ({ theirs: item }))]
 }
 
-/** Items match by their code or question, else a question that was edited by its answer, or by its position. */
+/** Matches items by their code or question, and an edited question by its answer, else by its position. */
 function counterparts(base: Tree[], list: Tree[]): Map<Tree, Tree> {
   const found = new Map<Tree, Tree>()
   const taken = new Set<Tree>()

@@ -30,13 +30,13 @@ type EditorProps<T> = { draft: T; setDraft: (draft: T) => void; schema: Schema }
 type PublishingProps<T> = {
   kind: string
   title: string
-  /** For readers. */
+  /** The name of a record, shown to readers. */
   nameOf?: (record: Record<string, unknown>) => string
   /** Shown below the editor, and to readers below the values. */
   preview?: (content: T) => ComponentChildren
-  /** The content in the form that readers see. */
+  /** Converts the content to the form that readers see. */
   readable?: (content: T) => unknown
-  /** What to warn about before the content is published. */
+  /** Returns the warnings to show before the content is published. */
   findWarnings?: (content: T) => Promise<string[]>
   children: (editor: EditorProps<T>) => ComponentChildren
 }
@@ -45,7 +45,7 @@ type PublishingProps<T> = {
 export function Publishing<T>(props: PublishingProps<T>) {
   const { kind, title, nameOf, preview, readable, findWarnings, children } = props
   const isHistory = parts.value[1] === 'history'
-  // An editor is not replaced while it is open.
+  // An open editor must not be replaced.
   const edition = useRemote<Edition<T>>(kind, undefined, isHistory)
   const [isPublished, setPublished] = useState(false)
   const show = (data: Edition<T>) => {
@@ -90,14 +90,14 @@ export function Publishing<T>(props: PublishingProps<T>) {
           [linkTo(`${kind}/history`), 'History', isHistory],
         ]}
       />
-      {isPublished && <WayBack />}
+      {isPublished && <BackLink />}
       <Loaded from={edition}>{show}</Loaded>
     </>
   )
 }
 
-/** Leads back to the page that has sent the operator here, such as that of a user. */
-function WayBack() {
+/** Links back to the page that the operator came from, such as a user's. */
+function BackLink() {
   const from = query.value.get('from') ?? ''
   const [noun] = /^(user|purchase)/.exec(from.replace('people', 'user')) ?? []
   if (noun === undefined) return null
@@ -156,7 +156,7 @@ function Editor<T>(props: EditorWithBase<T>) {
       const hasFields = refusal.status === 422 && refusal.details.length > 0
       if (refusal.status !== 409 && !hasFields) throw refusal
       const live = hasFields ? null : await read<Edition<T>>(kind)
-      // Equal content is ours, and the response to the first request was lost.
+      // If the live content equals ours, only the response to the first request was lost.
       const isPublished = live !== null && differencesBetween(content, live.content).every(isNewId)
       if (!isPublished) {
         if (live === null) setError(refusal)
@@ -243,7 +243,7 @@ function isNewId({ path, before }: Difference): boolean {
   return before === null && path.endsWith('._id')
 }
 
-/** Names the number of refused fields, and leads to the first. */
+/** Shows how many fields were refused, and leads to the first. */
 function Refusal({ onDismiss }: { onDismiss: () => void }) {
   const summary = useProblems()?.summary ?? ''
   if (summary === '') return null

@@ -20,7 +20,7 @@ type RecordsProps = {
   records: Entry[]
   onChange: (records: Entry[]) => void
   schema: Schema
-  /** The path by which the server names the list in errors. */
+  /** The path of the list in the server's errors. */
   path: string
   /** Such as `plan`. */
   noun: string
@@ -29,7 +29,7 @@ type RecordsProps = {
   nameOf: (record: Entry) => string
   /** Distinguishes records of the same name. */
   codeOf?: (record: Entry) => string
-  /** What the list shows beside the name. */
+  /** The text beside the name in the list. */
   summaryOf?: (record: Entry) => string
   hidden?: (record: Entry) => string[]
   groups?: FieldGroups
@@ -40,7 +40,7 @@ export function Records(props: RecordsProps) {
   const { records, schema, path, noun, removeVerb, codeOf, summaryOf } = props
   const { hidden = () => [], groups = [], more } = props
   const [added, setAdded] = useState<string[]>([])
-  // The column of a language stays while its only text is replaced.
+  // A language keeps its column while its only text is being replaced.
   const shown = useRef<string[]>([])
   shown.current = [
     ...new Set([...listTextLanguages(records, { items: schema }), ...shown.current, ...added]),
@@ -95,7 +95,7 @@ export function Records(props: RecordsProps) {
             done={`Publish to remove ${nameOf(record)}.`}
             run={async () => remove()}
           >
-            <p>Apps keep showing it until you publish. The history keeps it.</p>
+            <p>Apps show it until you publish. It stays in the history.</p>
           </Confirm>
         )}
       >

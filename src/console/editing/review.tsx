@@ -20,7 +20,7 @@ export function Review(props: ReviewProps) {
   const [warnings, setWarnings] = useState<string[]>([])
   const { isBusy, runBusy } = useBusy(publish)
   useEffect(() => {
-    // Publishing names the fields that the server refuses.
+    // Errors are ignored here: publishing shows the fields that the server refuses.
     void findWarnings?.().then(setWarnings, () => {})
   }, [])
   return (

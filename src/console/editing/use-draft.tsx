@@ -23,7 +23,7 @@ type DraftOptions<T> = {
   storable?: (value: T) => unknown
 }
 
-/** This browser keeps it until it is published or discarded, also after a closed tab or an ended session. */
+/** Keeps a draft in this browser until it is published or discarded, even after the tab closes or the session ends. */
 export function useDraft<T>({ screen, initial, isChanged, storable }: DraftOptions<T>) {
   const [key] = useState(() => newDraftKey(screen))
   const [value, setValue] = useState(initial)
@@ -66,7 +66,7 @@ export function useDraft<T>({ screen, initial, isChanged, storable }: DraftOptio
       leaving.abort()
     }
   }, [])
-  // Not after the next paint, because the tab may be closed before it.
+  // A layout effect, because the tab may be closed before the next paint.
   useLayoutEffect(() => {
     if (hasChanges) setKept(saveDraft(key, storable ? storable(value) : value))
     else removeDraft(key)
@@ -86,11 +86,11 @@ export function useDraft<T>({ screen, initial, isChanged, storable }: DraftOptio
 
 type OffersProps = {
   draft: Pick<ReturnType<typeof useDraft>, 'others' | 'hasChanges' | 'restore' | 'forget'>
-  /** Default: replaces the value. */
+  /** Replaces the value by default. */
   onRestore?: (draft: StoredDraft) => void
 }
 
-/** Offers drafts of closed editors unless this one has changes, and names those that are open in another tab. */
+/** Offers drafts of closed editors unless this one has changes, and mentions drafts that are open in another tab. */
 export function DraftOffers({ draft, onRestore = draft.restore }: OffersProps) {
   const drafts = draft.others
   const offered = draft.hasChanges ? [] : drafts.filter(({ isOpen }) => !isOpen)

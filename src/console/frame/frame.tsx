@@ -18,7 +18,7 @@ const SHORTCUTS: [keys: string, effect: string][] = [
   ['?', 'Show this list'],
 ]
 
-/** What is done in production affects customers. */
+/** Production stands out, because actions there affect customers. */
 const ENVIRONMENT_TONES = { Production: 'bad', Test: 'warn', Local: 'good' }
 
 /** Printed pages cannot be expanded. */
@@ -26,7 +26,7 @@ function openDetails() {
   for (const details of document.querySelectorAll('main details')) details.setAttribute('open', '')
 }
 
-/** At once, so that the next screen shows the message of an action that opens it, such as deleting a user. */
+/** Before the next screen opens, so that it shows the message of the action that opened it, such as deleting a user. */
 function dismissOnNavigation() {
   let current = parts.value.join('/')
   return parts.subscribe((segments) => {

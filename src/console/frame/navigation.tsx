@@ -3,7 +3,7 @@ import { me } from '../operator.ts'
 import { linkTo } from '../router.ts'
 import { SCREENS } from '../screens.tsx'
 
-/** The shapes of the icons, on a grid of 24 units, by the path of the screen. */
+/** The icons' shapes on a grid of 24 units, by the screen's path. */
 const ICONS: Record<string, string> = {
   '': 'M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z',
   me: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8M4 21a8 8 0 0 1 16 0',

@@ -1,4 +1,4 @@
-/** Tells the other tabs of this browser that an operator has signed in or out. A browser that blocks cookies refuses. */
+/** Tells this browser's other tabs that an operator has signed in or out. Null where the browser blocks cookies. */
 export const otherTabs = openChannel()
 
 function openChannel(): BroadcastChannel | null {

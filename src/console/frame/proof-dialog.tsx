@@ -12,7 +12,7 @@ export function ProofDialog() {
   const answer = useRef<(isProven: boolean) => void>(() => {})
   useEffect(() => {
     askForProof.value = () => {
-      // An action that already waits fails: there is one dialog.
+      // There is only one dialog, so an action that is already waiting fails.
       answer.current(false)
       setCode('')
       setOpen(true)

@@ -11,7 +11,7 @@ type Group = { name: string; hits: Hit[] }
 type Found = { text: string; groups: Group[]; isAll: boolean }
 
 const MIN_LENGTH = 2
-/** After the last key. */
+/** How long after the last key the search starts. */
 const DELAY_MS = 150
 const MAX_HITS = 5
 
@@ -86,7 +86,7 @@ export function Search({ input }: { input: RefObject<HTMLInputElement | null> })
 
 function Hits({ text, groups, onOpen }: Found & { onOpen: () => void }) {
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the links inside are pressed
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the links inside handle the keyboard
     // biome-ignore lint/a11y/noStaticElementInteractions: likewise
     <div class="hits" onClick={onOpen}>
       <p role="status" class={groups.length > 0 ? 'unseen' : 'soft'}>
@@ -142,7 +142,7 @@ async function find(text: string): Promise<Found> {
   }
 }
 
-/** What was asked for by its whole id or address, or the purchase rather than its owner; null for several hits. */
+/** The exact match of an id or address, else the only hit; a purchase wins over its owner. Null for several hits. */
 function onlyHit(found: Found | null): string | null {
   if (!found) return null
   const all = found.groups.flatMap(({ hits }) => hits)

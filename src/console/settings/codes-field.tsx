@@ -2,13 +2,13 @@ import { useId, useRef } from 'preact/hooks'
 import { countryName, languageName } from '../../lib/text/rule-labels.ts'
 import { Field } from '../ui/fields.tsx'
 
-/** A shorter text may be a code that does not exist. */
+/** A shorter text may be an unknown code instead. */
 const MIN_BEGINNING = 3
 
 /** Codes with their names, such as `DE` for Germany. */
 type CodeNames = { nameOf: (code: string) => string; codes: () => string[] }
 
-/** ISO 3166 codes that stand for no country. */
+/** ISO 3166 codes that are not countries. */
 const NO_COUNTRIES = ['EU', 'EZ', 'QO', 'UN', 'XA', 'XB', 'ZZ']
 const REGIONAL_LANGUAGES =
   'de-AT de-CH en-AU en-CA en-GB en-US es-419 es-ES es-MX fr-CA pt-BR pt-PT zh-Hans zh-Hant'
@@ -94,7 +94,7 @@ export function CodesField(props: CodesProps) {
   )
 }
 
-/** For `Germany, at`, also for the beginning of a single name. The field warns of unknown words, which stay. */
+/** Parses `Germany, at`, and the beginning of an unambiguous name. Keeps unknown words, which the field warns about. */
 export function parseCodes(text: string, { nameOf, codes }: CodeNames): string[] {
   return text
     .split(',')
@@ -110,14 +110,14 @@ export function parseCodes(text: string, { nameOf, codes }: CodeNames): string[]
     })
 }
 
-/** Undefined if nothing is wrong. */
+/** A warning about unknown codes; undefined if there are none. */
 function findUnknown(chosen: string[], { nameOf, codes }: CodeNames): string | undefined {
   const unknown = chosen.filter((code) => nameOf(code) === code && !codes().includes(code))
   if (unknown.length === 0) return undefined
   return `Unknown: ${unknown.join(', ')}. Remove it and choose from the list.`
 }
 
-/** Whether a tag has not been replaced by another one, as that of the GDR has. */
+/** Whether a tag is still current; that of the GDR, for example, has been replaced. */
 function isCurrent(tag: string): boolean {
   return Intl.getCanonicalLocales(tag)[0] === tag
 }

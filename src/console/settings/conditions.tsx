@@ -14,7 +14,7 @@ const OF_ONE_PLATFORM = /^settings\.rules\.(ios|android)\./
 
 export function Conditions({ when, path, onChange }: ConditionsProps) {
   const { countryHeader } = useContext(SurroundingsContext)
-  // Stays while it is being cleared.
+  // The field stays while it is being cleared.
   const [hasMaxVersion] = useState(when.maxVersion !== undefined)
   const set = (name: keyof When, value: unknown) => {
     const { [name]: _old, ...others } = when

@@ -24,7 +24,7 @@ export function Preview({ content }: { content: StoredSettings }) {
     id: 'device-1',
   })
   const [shown, setShown] = useState<Shown | null>(null)
-  // A response to other input, which may also arrive late, is not shown.
+  // A response to earlier input, which may arrive late, is not shown.
   const isCurrent = shown?.content === content && shown.device === device
   const set = (name: keyof typeof device) => (value: string) =>
     setDevice({ ...device, [name]: value })

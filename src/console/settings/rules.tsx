@@ -11,7 +11,7 @@ const MAX_RULES = 20
 
 type RulesProps = {
   label: string
-  /** The path by which the server names the list in errors. */
+  /** The path of the list in the server's errors. */
   path: string
   rules: Rule[]
   defaultValue: unknown

@@ -1,6 +1,6 @@
 import { createContext } from 'preact'
 
-/** What the editor of rules knows about the server. */
+/** What the rules editor knows about the server. */
 export type Surroundings = {
   /** The header in which a proxy sends the country; null for none, undefined until it is known. */
   countryHeader: string | null | undefined

@@ -8,7 +8,7 @@ import { changeLabel } from '../editing/field-labels.ts'
 import { isIsoTime, value } from '../format.ts'
 import { Time } from './parts.tsx'
 
-/** A choice of changes: the paths of those left out. */
+/** A selection of changes, by the paths of those left out. */
 export type Choice = { leftOut: string[]; onChange: (leftOut: string[]) => void }
 
 /** Changed fields with their old and new values. With a choice, each has a checkbox. */
@@ -92,14 +92,14 @@ function TextParts({ parts }: { parts: TextPart[] }) {
   )
 }
 
-/** The beginning of an unchanged part if a change is before it, and its end if one is behind it. */
+/** The beginning of an unchanged part if a change precedes it, and its end if a change follows. */
 function shorten(text: string, keepsStart: boolean, keepsEnd: boolean): string {
   const start = keepsStart ? (/^.{0,60}(?!\S)/s.exec(text)?.[0] ?? '') : ''
   const end = keepsEnd ? (/(?<!\S)\S.{0,60}$/s.exec(text)?.[0] ?? '') : ''
   return text.length <= start.length + end.length + 20 ? text : `${start} … ${end}`
 }
 
-/** What an item consists of; a text has a line for each language. */
+/** The fields of an item; a text has a line for each language. */
 function listMembers(path: string, item: unknown): Difference[] {
   return differencesBetween({}, item, path).flatMap((one) =>
     isLocalized(one.after) ? differencesBetween({}, one.after, one.path) : one,

@@ -30,7 +30,7 @@ type Member<Path extends CallPath> = Extract<keyof InputOf<Path>, string>
 
 type DeclaredProps<Path extends CallPath> = {
   path: Path
-  /** A text that it returns replaces the message that the action is done. */
+  /** A string that it returns replaces the success message. */
   onDone?: (reply: ReplyTo<Path>) => unknown
   children?: ComponentChildren
 }
@@ -40,11 +40,11 @@ type ButtonProps<Path extends CallPath, Asked extends Member<Path>> = DeclaredPr
     input: Omit<InputOf<Path>, Asked>
     /** Members that a dialog asks for. */
     asks?: Asked[]
-    /** The initial values of its fields. */
+    /** The initial values of the dialog's fields. */
     initial?: Values
-    /** The name of its target. */
+    /** The name of the action's target. */
     target?: string
-    /** Whether the button leaves the target out, because its place names it. */
+    /** Whether the button leaves the target out, because the context names it. */
     isShort?: boolean
     /** Why the action cannot be used, such as a missing setting. */
     unavailable?: string | null | undefined
@@ -127,7 +127,7 @@ type FormProps<Path extends CallPath> = DeclaredProps<Path> & {
   /** Members that the form does not ask for. */
   input?: Partial<InputOf<Path>>
   title?: string
-  /** The name of its draft, such as `webhooks`. */
+  /** The name of the form's draft, such as `webhooks`. */
   screen: string
   /** The initial values of the form, if it does not start empty. */
   initial?: Values
@@ -166,7 +166,7 @@ export function ActionForm<Path extends CallPath>(props: FormProps<Path>) {
   const submit = async () => {
     const all = { ...input, ...toInput(members, values) } as unknown as InputOf<Path>
     const reply = await perform(path, all)
-    // What was typed in the meantime belongs to the next one.
+    // Text typed in the meantime belongs to the next submission.
     if (latest.current === values) setValues(initial)
     return onDone?.(reply)
   }

@@ -23,7 +23,7 @@ export function Dialog(props: DialogProps) {
   useEffect(() => {
     const focused = document.activeElement
     element.current?.showModal()
-    // The browser does so only when the dialog is closed, not when it is removed.
+    // The browser restores the focus only when the dialog is closed, not when it is removed.
     return () => {
       if (focused instanceof HTMLElement && focused.isConnected) focused.focus()
     }
@@ -42,7 +42,7 @@ export function Dialog(props: DialogProps) {
   )
 }
 
-/** Whether an action is running: its dialog must not look cancelled while the server carries it out. */
+/** Whether an action is running: its dialog must not look cancelled while the server executes the action. */
 export function useBusy<Args extends unknown[]>(run: (...args: Args) => Promise<unknown>) {
   const [isBusy, setBusy] = useState(false)
   const runBusy = async (...args: Args) => {

@@ -8,14 +8,14 @@ import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { findDirectionControls } from '../direction-controls.ts'
 import { problemsAt, useProblems } from './problems.tsx'
 
-/** Attributes of a text that is no prose, such as an id. */
+/** Attributes of a text that is not prose, such as an id. */
 export const VERBATIM = { autocomplete: 'off', autocapitalize: 'none', spellcheck: false } as const
 
 type FieldProps = {
   label: string
   hint?: string | undefined
   warning?: string | undefined
-  /** The path by which the server names the field in errors. */
+  /** The path of the field in the server's errors. */
   path?: string | undefined
   /** A path that names this field and others. */
   parentPath?: string | undefined
@@ -69,7 +69,7 @@ type TextFieldProps = Omit<PartialInputHTMLAttributes<HTMLInputElement>, 'label'
   hint?: string | undefined
   path?: string | undefined
   type?: 'text' | 'password' | 'number'
-  /** Usual values; others can be entered too. */
+  /** Common values; others can be entered too. */
   suggestions?: [value: string, name: string][]
   onChange: (text: string) => void
 }
@@ -98,7 +98,7 @@ export function TextField(props: TextFieldProps) {
 }
 
 type NumberFieldProps = Omit<TextFieldProps, 'value' | 'onChange'> & {
-  /** A number, what was typed instead of one, or null or undefined for none. */
+  /** A number, other text that was typed, or null or undefined for none. */
   value: unknown
   /** Receives '' for an empty field. */
   onChange: (value: number | string) => void
@@ -180,17 +180,17 @@ type ChoiceProps = SelectProps & { path: string }
 
 const OTHER = '\0other'
 
-/** A choice of usual values, and a text field for any other. */
+/** A choice of common values, and a text field for any other. */
 export function ChoiceField({ label, value, options, path, onChange }: ChoiceProps) {
   const [isOther, setOther] = useState(false)
-  const isUsual = options.some(([usual]) => usual === value)
+  const isCommon = options.some(([common]) => common === value)
   return (
     <div class="stack">
       <SelectField
         label={label}
         value={isOther ? OTHER : value}
         options={[
-          ...(isUsual ? [] : [[value, value || '–'] as [string, string]]),
+          ...(isCommon ? [] : [[value, value || '–'] as [string, string]]),
           ...options,
           [OTHER, 'Other…'],
         ]}
@@ -213,7 +213,7 @@ export function ChoiceField({ label, value, options, path, onChange }: ChoicePro
   )
 }
 
-/** Focuses the first field of a form that replaces the button which has opened it. */
+/** Focuses the first field of a form that replaces the button that opened it. */
 export function useFirstFieldFocus<T extends HTMLElement>() {
   const form = useRef<T>(null)
   useLayoutEffect(() => form.current?.querySelector('input')?.focus(), [])

@@ -7,7 +7,7 @@ import { Checkbox, Field, SelectField } from './fields.tsx'
 type Filter = Record<string, string>
 type Choice = [value: string, name: string]
 
-/** How a list is filtered by one of the names in its address. By default, a text is entered. */
+/** How a list is filtered by one parameter of its address. By default, the control is a text field. */
 export type FilterKind = {
   /** By default the name in words. */
   label?: string
@@ -16,7 +16,7 @@ export type FilterKind = {
   options?: string[]
   /** The choice while none is in the address. */
   shown?: string
-  /** What a value is called; by default, choices are in words, and texts as they are. */
+  /** The name of a value; by default, a choice is shown in words, and other text unchanged. */
   describe?: (value: string) => string
   /** Shows only the rows to which the label applies. */
   isFlag?: boolean
@@ -33,7 +33,7 @@ type ListFiltersProps = Pick<FiltersProps, 'results' | 'isShort'> & {
   /** The path of the screen. */
   path: string
   kinds: FilterKinds
-  /** What stays in the address. */
+  /** The parameters that stay in the address. */
   kept?: Filter
   /** Whether a filter replaces the others. */
   isExclusive?: boolean
@@ -77,7 +77,7 @@ export function ListFilters(props: ListFiltersProps) {
   )
 }
 
-/** What a filter that is set is called. */
+/** The text of an active filter. */
 function describeFilter(kinds: FilterKinds, name: string, value: string): string {
   const { label = words(name), options, isFlag, describe = options && words } = kinds[name] ?? {}
   return isFlag ? label : (describe?.(value) ?? value)
@@ -103,7 +103,7 @@ function FilterControl({ name, kind, filter, set }: ControlProps) {
     )
   }
   const nameOf = (one: string) => (one === '' && !options.includes('') ? 'Any' : describe(one))
-  // The address may name another one.
+  // The address may contain an unlisted value.
   const all = [...new Set(['', ...options, value])].map((one): Choice => [one, nameOf(one)])
   return <SelectField label={label} value={value} options={all} onChange={onSet} />
 }
@@ -130,7 +130,7 @@ function FilterInput({ value, onSet, ...input }: FilterInputProps) {
 type FiltersProps = {
   /** The values of the active filters, by name. */
   filter: Record<string, string>
-  /** Words for a filter that is set, such as `Registered on or after Nov 3, 2026`. */
+  /** The text of an active filter, such as `Registered on or after Nov 3, 2026`. */
   describe?: (name: string, value: string) => string
   onRemove: (name: string) => void
   /** The text of the button that closes the filters, such as `Show 12 users`. */
@@ -142,7 +142,7 @@ type FiltersProps = {
 
 const WIDE_PX = 896
 
-/** The filters of a list: behind a button, with those that are set below it. */
+/** The filters of a list: behind a button, with the active ones below it. */
 export function Filters(props: FiltersProps) {
   const { filter, describe, onRemove, results = 'Show results', isShort = false, children } = props
   const [isOpen, setOpen] = useState(isShort && innerWidth >= WIDE_PX)

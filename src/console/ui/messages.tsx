@@ -6,14 +6,14 @@ const messages = signal<Message[]>([])
 const SHOWN_MS = 6_000
 let nextId = 0
 
-/** For a few seconds; an error stays until it is dismissed. Most errors appear beside the button instead. */
+/** Shows a message for a few seconds, or an error until it is dismissed. Most errors appear beside a button instead. */
 export function showMessage(text: string, tone: 'good' | 'bad' = 'good') {
   const id = nextId++
   messages.value = [...messages.value.slice(-3), { id, text, tone }]
   if (tone === 'good') setTimeout(() => close(id), SHOWN_MS)
 }
 
-/** Shows a message with a button that undoes what was done, until it is dismissed. Returns a function that dismisses it. */
+/** Shows a message with an undo button until it is dismissed. Returns a function that dismisses it. */
 export function offerUndo(text: string, undo: () => void): () => void {
   const id = nextId++
   messages.value = [...messages.value.slice(-3), { id, text, tone: 'good', undo }]
@@ -24,7 +24,7 @@ export function dismissMessages() {
   messages.value = []
 }
 
-/** Over the bottom of the page, which does not move when a message appears. */
+/** The messages, over the bottom of the page, so that the page does not move when one appears. */
 export function Messages() {
   return (
     <div class="messages" role="status" aria-live="polite">

@@ -89,7 +89,7 @@ export function Badge({ tone = 'plain', children }: { tone?: Tone; children: Com
 /** Whether times are inside a link, or in a row whose own screen has the exact time. */
 export const PlainTimes = createContext(false)
 
-/** How long ago. The tooltip, and the text after a press, is the exact time, locally and in UTC. */
+/** A relative time. The tooltip, and the text after a press, is the exact time, locally and in UTC. */
 export function TimeAgo({ at }: { at: string | null }) {
   const isPlain = useContext(PlainTimes)
   const [isExact, setExact] = useState(false)
@@ -147,7 +147,7 @@ export function Sentence({ children }: { children: string }) {
 }
 
 export type Fact = [name: ComponentChildren, value: ComponentChildren]
-/** Those that do not apply are left out. */
+/** Facts that do not apply, false or null, are left out. */
 export type Facts = (Fact | false | null)[]
 
 export function Details({ items }: { items: Facts }) {
@@ -177,7 +177,7 @@ type ActionProps = {
   isSubmit?: boolean
 }
 
-/** A button that is disabled while its action runs. Shows an error after itself, or at the fields that it names. */
+/** A button that is disabled while its action runs. Shows an error beside itself, or at the fields that it names. */
 export function Action({ children, run, done, kind, disabled, isSubmit }: ActionProps) {
   const [isBusy, setBusy] = useState(false)
   const [failure, setFailure] = useState('')
@@ -260,7 +260,7 @@ export function Failure({ children, onDismiss, onShow }: FailureProps) {
   )
 }
 
-/** A busy button loses the focus. If it is gone, the heading gets it. The page stays where it is. */
+/** Returns the focus to a button that was busy, or to the heading if the button is gone. The page does not scroll. */
 function keepFocus(button: HTMLElement) {
   if (document.activeElement !== document.body) return
   const target = button.isConnected ? button : document.querySelector<HTMLElement>('main h1')

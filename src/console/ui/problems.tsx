@@ -72,7 +72,7 @@ export function useProblems(): Scope | null {
   return useContext(ProblemsContext)
 }
 
-/** The errors below `path`, which may also name the field's parent: a text has one path for all languages. */
+/** The errors at or below `path`, or at the field's parent: a text has one path for all languages. */
 export function problemsAt(scope: Scope | null, path: string | undefined, parent?: string) {
   if (scope === null || path === undefined) return []
   return scope.problems.filter(

@@ -5,7 +5,7 @@ import { keptPages, repeats } from '../visits.ts'
 import { Action } from './parts.tsx'
 import { describeError } from './problems.tsx'
 
-/** `path`: of the data. */
+/** `path`: the path of the data. */
 export type Remote<T> = {
   path: string
   data: T | null
@@ -15,7 +15,10 @@ export type Remote<T> = {
   reload: () => Promise<void>
 }
 
-/** Again when `path` changes or, if `isRepeatable`, on the same link. Keeps the old data until the new data arrives. */
+/**
+ * Reads data, and again when `path` changes or, if `isRepeatable`, when the same link is followed. Keeps the old data
+ * until the new data arrives.
+ */
 export function useRemote<T>(
   path: string,
   readData = (): Promise<T> => read<T>(path),
@@ -38,7 +41,7 @@ export function useRemote<T>(
       const data = await readData()
       if (isLast()) setState({ path, data, error: null })
     } catch (error) {
-      // Data of this path stays on screen, and with it what the operator has entered.
+      // Data of this path stays on screen, with everything that the operator has entered.
       if (isLast())
         setState(({ path: loaded, data }) => ({ path, data: loaded === path ? data : null, error }))
     }
@@ -49,7 +52,7 @@ export function useRemote<T>(
   return { ...state, isStale: state.path !== path, reload: load }
 }
 
-/** Whether the page is in the background, where it should keep no connection: browsers allow six for all tabs. */
+/** Whether the page is in the background, where it should keep no connection open: browsers allow six for all tabs. */
 export function useHidden(): boolean {
   const [isHidden, setHidden] = useState(document.hidden)
   useEffect(() => {
@@ -60,7 +63,7 @@ export function useHidden(): boolean {
   return isHidden
 }
 
-/** Reloads would keep an unattended page signed in. */
+/** Reloads stop after this time: they would keep an unattended page signed in. */
 const UNATTENDED_MS = 60 * 60_000
 let lastInputAt = Date.now()
 for (const input of ['pointerdown', 'keydown'])
@@ -68,7 +71,7 @@ for (const input of ['pointerdown', 'keydown'])
     lastInputAt = Date.now()
   })
 
-/** Every `ms`, while the page is in use and no dialog is open: during a new sign-in, requests would queue up. */
+/** Reloads every `ms` while the page is in use and no dialog is open: during a sign-in, requests would queue up. */
 export function useRefresh(reload: () => Promise<void>, ms: number, isOn = true) {
   const latest = useRef(reload)
   latest.current = reload
@@ -109,15 +112,15 @@ type Page<T> = { next: string | null; total?: number | null } & T
 type Longer<Row> = { path: string; rows: Row[]; next: string | null }
 type Kept<T, Row> = { first: Page<T>; longer: Longer<Row> | null }
 
-/** The rows of a list that are loaded. `path`: of the list. */
+/** The loaded rows of a list. `path`: the path of the list. */
 export type Pages<T, Row> = Omit<ReturnType<typeof usePages>, 'first' | 'rows'> & {
   first: Remote<Page<T>>
   rows: Row[]
 }
 
 /**
- * A reload replaces the first page and keeps later rows unless some between are missing. After Back, the list is as
- * long as it was. `total`: as counted by the server, or once all are loaded.
+ * A reload replaces the first page and keeps later rows, unless rows between them are missing. After Back, the list is
+ * as long as before. `total`: the server's count, or the number of rows once all are loaded.
  */
 export function usePages<T, Row extends { id: string } | { key: string }>(
   path: string,
@@ -138,7 +141,7 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
   const latest = useRef({ path, rows })
   latest.current = { path, rows }
   const end = hasRest ? (longer?.next ?? null) : (first.data?.next ?? null)
-  // The old list has no total and no more rows under another filter.
+  // After a change of the filter, the old list's total and next page no longer apply.
   const next = first.isStale ? null : end
   const total = first.isStale ? null : (first.data?.total ?? (next === null ? rows.length : null))
   useEffect(() => {
@@ -167,19 +170,19 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
     setMore({ path, rows: again, next: page.next })
   }
   useEffect(() => {
-    // What was done on the screen before Back may have changed a row. If it fails, "Try again" reads the first page.
+    // An action on the screen before Back may have changed a row. If this fails, "Try again" reads the first page.
     void reloadLonger().catch(() => {})
   }, [path])
   return { path, first, rows, next, total, loadMore, reload }
 }
 
-/** A row may be on two pages, if it has moved in between. */
+/** Adds rows without duplicates: a row that has moved may be on two pages. */
 function joinRows<Row extends { id: string } | { key: string }>(rows: Row[], more: Row[]): Row[] {
   const known = new Set(rows.map(readId))
   return [...rows, ...more.filter((row) => !known.has(readId(row)))]
 }
 
-/** The rows behind `last`; null if it is not among them, because more new rows have come than a page has. */
+/** The rows after `last`; null if it is not among them, because more new rows have arrived than a page has. */
 function rowsAfter<Row extends { id: string } | { key: string }>(
   last: Row | undefined,
   rows: Row[],

@@ -8,11 +8,11 @@ type FieldTexts = {
   label?: string
   hint?: string
   placeholder?: string
-  /** Of a text with several lines. */
+  /** The height of a text with several lines. */
   rows?: number
   /** Whether the browser checks the spelling. */
   isProse?: boolean
-  /** What each choice means. */
+  /** The meaning of each choice. */
   meanings?: Record<string, string>
 }
 
@@ -30,7 +30,7 @@ export type MemberSchema = {
 
 export type MemberList = { name: string; schema: MemberSchema; isRequired: boolean }[]
 
-/** What was entered, by the names of the members. Lists of words and numbers are text while they are edited. */
+/** The entered values, by member name. Lists of words and numbers are text while they are edited. */
 export type Values = Record<string, unknown>
 
 /** Controls of members, instead of those that the schema suggests. */
@@ -158,7 +158,6 @@ export function pickMembers(schema: MemberSchema, names: string[]): MemberList {
   }))
 }
 
-/** Empty values of members. */
 export function emptyValues(members: MemberList): Values {
   return Object.fromEntries(members.map(({ name, schema }) => [name, emptyValue(schema)]))
 }
@@ -173,7 +172,7 @@ export function isComplete(members: MemberList, values: Values): boolean {
   })
 }
 
-/** The input of an action from what was entered. Optional members that are empty and cannot be null are left out. */
+/** Converts entered values to an action's input. Leaves out optional members that are empty and cannot be null. */
 export function toInput(members: MemberList, values: Values): Values {
   const given = members.filter(
     ({ name, schema, isRequired }) => isRequired || isNullable(schema) || values[name] !== '',

@@ -31,7 +31,7 @@ export type Column<Row> = (Field<Row> | Cell<Row>) & {
 }
 
 type TableProps<Row> = {
-  /** What the rows are, for screen readers. */
+  /** The name of the list, for screen readers. */
   caption: string
   columns: (Column<Row> | false)[]
   rows: Row[]
@@ -143,7 +143,7 @@ type PagedTableProps<T, Row> = Omit<TableProps<Row>, 'rows' | 'keyOf' | 'empty'>
   bar?: ComponentChildren
   /** Shown instead of an empty list. */
   empty: ComponentChildren
-  /** What else the list shows, above and below its rows. */
+  /** Other content above and below the rows. */
   above?: (page: T) => ComponentChildren
   below?: (page: T) => ComponentChildren
 }
@@ -180,7 +180,7 @@ type BarProps = {
   total: number | null
   /** The path of the list, if it can be downloaded. */
   csv?: string
-  /** Whether the list holds personal data, which operators export after confirming who they are. */
+  /** Whether the list contains personal data, which operators export after a proof. */
   isPersonal?: boolean
   children?: ComponentChildren
 }
@@ -218,7 +218,7 @@ function reversed(sort: string): string {
   return sort.startsWith('-') ? sort.slice(1) : `-${sort}`
 }
 
-/** The rows sorted in the browser, if the column they are sorted by allows it; empty values are last. */
+/** Sorts the rows in the browser if their column allows it; empty values are last. */
 function sortRows<Row>(rows: Row[], columns: Column<Row>[], order: string): Row[] {
   const column = columns.find(({ sort }) => sort && readName(sort) === readName(order))
   if (column === undefined || ('cell' in column && !column.value)) return rows

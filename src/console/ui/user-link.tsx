@@ -11,7 +11,7 @@ type UserLinkProps = {
   tab?: string
 }
 
-/** An unknown id is shown itself, shortened. */
+/** A link to a user. An unknown id is shown shortened, without a link. */
 export function UserLink({ id, names, tab = '' }: UserLinkProps) {
   if (id === null) return null
   const name = names[id]
@@ -39,7 +39,7 @@ export function Breakable({ text }: { text: string }) {
   )
 }
 
-/** The beginning and the end of a long id; the tooltip is the whole. */
+/** The beginning and the end of a long id; the tooltip is the whole id. */
 export function ShortId({ id }: { id: string }) {
   return (
     <span class="mono" title={id}>

@@ -1,5 +1,5 @@
-// The part of CryptoKit that the client uses, by OpenSSL's libcrypto. For tests where there is no CryptoKit: real apps
-// outside of Apple's platforms use swift-crypto, whose module has the same name.
+// The part of CryptoKit that the client uses, on OpenSSL's libcrypto. For tests on platforms without CryptoKit: real
+// apps there use swift-crypto, whose module has the same name.
 import COpenSSL
 import Foundation
 
@@ -44,7 +44,7 @@ public struct SharedSecret: ContiguousBytes, Sendable {
     }
 }
 
-/// A key on the curve P-256: never changed after it is made.
+/// A P-256 key, which never changes after its creation.
 private final class Key: @unchecked Sendable {
     let key: OpaquePointer
 

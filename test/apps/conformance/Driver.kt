@@ -1,4 +1,4 @@
-/** Runs one Kotlin client for the conformance list: commands on stdin, answers and events on stdout, as JSON lines. */
+/** Runs one Kotlin client for the scenarios: commands on stdin, answers and events on stdout, as JSON lines. */
 package homeport
 
 import java.io.File
@@ -27,7 +27,7 @@ private lateinit var api: Homeport
 private var app: InstalledApp? = null
 
 fun main() {
-    // java.net.http sends a read again on its own if the connection ends: the list counts requests.
+    // java.net.http would repeat a read if the connection ends, but the scenarios count requests.
     System.setProperty("jdk.httpclient.redirects.retrylimit", "1")
     while (true) handle(JSONObject(readlnOrNull() ?: break))
     exitProcess(0)
@@ -218,7 +218,7 @@ private suspend fun call(api: Homeport, fn: String, args: JSONObject): Any? {
     }
 }
 
-/** As the client was created. */
+/** The app with which the client was created. */
 private fun installedApp() = app ?: throw IllegalArgumentException("The client was created without a version.")
 
 private suspend fun readKept(api: Homeport, name: String, lang: String?): JSONObject {
@@ -298,7 +298,7 @@ private fun JSONObject.text(name: String): String? = opt(name) as? String
 
 private fun JSONObject.long(name: String): Long? = (opt(name) as? Number)?.toLong()
 
-/** Time moves only when the runner says so. */
+/** Time moves only when the runner advances it. */
 private class VirtualClock : Clock {
     private class Timer(val at: Long, val work: () -> Unit)
 
@@ -334,7 +334,7 @@ private class VirtualClock : Clock {
         sinceStart = at
     }
 
-    /** Lets the client do what it can do without the network, so that timers it sets are due in the same step. */
+    /** Lets the client finish its work without the network, so that timers it sets are due in the same step. */
     private fun settle() {
         repeat(3) {
             val done = CountDownLatch(1)
@@ -345,7 +345,7 @@ private class VirtualClock : Clock {
     }
 }
 
-/** Storage that fails, or ends the process, when the runner says so. */
+/** Storage that fails, or ends the process, at the runner's command. */
 private class Faults {
     @Volatile var failing = "none"
     @Volatile var death: JSONObject? = null
@@ -353,7 +353,7 @@ private class Faults {
 
     fun wrap(storage: Storage) = object : Storage {
         override fun getItem(key: String): String? {
-            if (failing == "read") throw IOException("The runner lets reads fail.")
+            if (failing == "read") throw IOException("The runner made reads fail.")
             return storage.getItem(key)
         }
 
@@ -363,7 +363,7 @@ private class Faults {
     }
 
     private fun write(work: () -> Unit) {
-        if (failing == "write") throw IOException("The runner lets writes fail.")
+        if (failing == "write") throw IOException("The runner made writes fail.")
         work()
     }
 

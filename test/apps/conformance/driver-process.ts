@@ -9,7 +9,7 @@ export type Answer = Pick<Reply, 'ok' | 'error'>
 export type Event = { event: string } & JsonRecord
 export type Driver = ReturnType<typeof startDriver>
 
-/** A process of a client. */
+/** Starts the process of a client's driver. */
 export function startDriver(command: string[]) {
   const process = Bun.spawn(command, { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' })
   const answers = new Map<number, (answer: Answer) => void>()
@@ -26,7 +26,7 @@ export function startDriver(command: string[]) {
   const exited = process.exited.then(async (code) => {
     isAlive = false
     await reading
-    const error = { code: 'exited', message: `the driver has ended with code ${code}` }
+    const error = { code: 'exited', message: `the driver exited with code ${code}` }
     for (const answer of answers.values()) answer({ error })
     return code
   })
@@ -45,7 +45,7 @@ export function startDriver(command: string[]) {
       process.kill('SIGKILL')
       await exited
     },
-    /** Forgets what the last scenario has left. */
+    /** Discards the events and timers of the last scenario. */
     reset() {
       events.length = 0
       timers.length = 0
@@ -117,7 +117,7 @@ export async function within<T>(promise: Promise<T>, message: string): Promise<T
   return Promise.race([promise, late])
 }
 
-/** Waits until `check` returns null instead of what is wrong. */
+/** Waits until `check` returns null instead of a problem. */
 export async function eventually(check: () => Promise<string | null>, what: string) {
   let wrong: string | null = null
   const isRight = async () => {

@@ -8,7 +8,7 @@ import Crypto
 
 typealias Args = [String: JSONValue]
 
-/// Virtual time: `elapsed` moves only by the command `advance`.
+/// Virtual time: only the command `advance` moves `elapsed`.
 final class VirtualTime: @unchecked Sendable {
     private struct Timer {
         let id: Int
@@ -41,7 +41,7 @@ final class VirtualTime: @unchecked Sendable {
 
     func set(now: Double) { lock.withLock { clockAtZero = now - elapsed } }
 
-    /// Fires due timers in order; what they begin goes on before the next one.
+    /// Fires due timers in order; the work of each timer runs before the next one fires.
     func advance(_ ms: Double) async {
         let end = lock.withLock { elapsed + ms }
         while let timer = takeNext(until: end) {
@@ -70,7 +70,7 @@ final class VirtualTime: @unchecked Sendable {
     }
 }
 
-/// One file per key, replaced at once; fails and dies as it is told.
+/// One file per key, replaced atomically. Fails, or ends the process, on command.
 final class FolderStorage: HomeportStorage, @unchecked Sendable {
     private let files: FileStorage
     private let lock = NSLock()
@@ -94,7 +94,7 @@ final class FolderStorage: HomeportStorage, @unchecked Sendable {
             death?.n -= 1
             return death?.n == 0 ? death?.when : nil
         }
-        // Not `exit`, which waits for the reading of stdin.
+        // Not `exit`, which waits for the read from stdin.
         if dies == "before" { _exit(9) }
         try files.setItem(key, value)
         if dies != nil { _exit(9) }
@@ -116,7 +116,7 @@ struct Driver {
         let driver = ClientDriver()
         while let line = readLine() {
             guard let command = try? parse(line), let id = command["id"] else { continue }
-            // In the order of the lines, up to where each has to wait.
+            // Commands start in order, and run up to where they have to wait.
             await driver.begin(command, id)
         }
         exit(0)
@@ -346,7 +346,7 @@ final class ClientDriver {
     }
 }
 
-/// Reads and writes the messages of the payload encryption page, whose keys are fixed.
+/// Seals a request for a given key, as the payload encryption page describes.
 func seal(_ command: Args) throws -> JSONValue {
     let (request, jwk) = (command["request"]?.object ?? [:], command["jwk"]?.object ?? [:])
     let text = { (name: String) in request[name]?.string ?? "" }

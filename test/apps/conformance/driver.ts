@@ -43,14 +43,14 @@ const WITHOUT_INPUT = new Set([
 
 type Timer = { due: number; order: number; run: () => void }
 
-/** Virtual time: `elapsed` moves only by the command `advance`. */
+/** Virtual time: only the command `advance` moves `elapsed`. */
 const timers = new Map<number, Timer>()
 let elapsed = 0
 let clockAtZero = 0
 let count = 0
 
 const calls = new Map<number, AbortController>()
-/** Of this scenario. */
+/** The requests of this scenario. */
 const requests = new Set<AbortController>()
 const listeners = new Map<string, () => void>()
 let failing = 'none'
@@ -71,10 +71,10 @@ Math.random = () => 0.5
 performance.now = () => elapsed
 
 createInterface({ input: process.stdin })
-  .on('line', (line) => void (line.trim() === '' || obey(JSON.parse(line) as Command)))
+  .on('line', (line) => void (line.trim() === '' || handle(JSON.parse(line) as Command)))
   .on('close', () => process.exit(0))
 
-async function obey(command: Command) {
+async function handle(command: Command) {
   const { id } = command
   try {
     emit({ id, ok: (await perform(command)) ?? null })
@@ -136,7 +136,7 @@ async function create({ baseUrl, folder, now, options }: Create) {
   return true
 }
 
-/** A process may serve one scenario after the other, which saves the time to start it. */
+/** A process may run several scenarios, one after the other, which saves startup time. */
 async function endLastScenario() {
   for (const stop of listeners.values()) stop()
   for (const controller of [...calls.values(), ...requests]) controller.abort()
@@ -212,7 +212,7 @@ function toUpload({ files, ...rest }: Args): Parameters<Client['uploadAttachment
   }
 }
 
-/** A file that cannot be read fails as one of a browser does: when the client reads it. */
+/** An unreadable file fails like a browser's: when the client reads it. */
 function openFile(path: string): Uint8Array | Blob {
   try {
     return new Uint8Array(readFileSync(path))
@@ -221,7 +221,7 @@ function openFile(path: string): Uint8Array | Blob {
   }
 }
 
-/** Fires due timers in order; what they begin goes on before the next one. */
+/** Fires due timers in order; the work of each timer runs before the next one fires. */
 async function advance(ms: number) {
   const end = elapsed + ms
   for (;;) {
@@ -255,7 +255,7 @@ function listen(to: Listened) {
   return true
 }
 
-/** One file per key, replaced at once. */
+/** One file per key, replaced atomically. */
 function openFolder(folder: string): Storage {
   mkdirSync(folder, { recursive: true })
   const check = (operation: string) => {

@@ -5,7 +5,7 @@ export function expectMatch(actual: Json, expected: Json, what: string) {
   if (wrong !== null) throw new Error(wrong)
 }
 
-/** What differs from what is expected, as `Outcome` explains; null if nothing does. */
+/** Describes the first difference from the expected value, as `Outcome` defines it; null if there is none. */
 export function differences(actual: Json, expected: Json, at = 'value'): string | null {
   const fail = () => `${at} is ${JSON.stringify(actual)}, not ${JSON.stringify(expected)}`
   if (expected === null || expected === undefined) return actual == null ? null : fail()

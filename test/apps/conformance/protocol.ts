@@ -9,24 +9,24 @@ export type Command = { id: number } & (
   | {
       do: 'create'
       baseUrl: string
-      /** Where to keep what the client stores: one file per key, named like it, and replaced at once. */
+      /** The folder of the client's storage: one file per key, named after the key, and replaced atomically. */
       folder: string
-      /** Where the clock stands, in ms since 1970. */
+      /** The time of the clock, in ms since 1970. */
       now: number
       options: Partial<DriverOptions>
     }
   /**
-   * Calls the client's function of this name, while others may run. `args`: the members of the TypeScript client's
-   * input. Different: `readKept` has `{ name, lang }`, `replaceData` and `patchData` have `{ data, version }`,
-   * `findRate` has `{ rates, currency }`, `isUpdateRequired` and `isUpdateAvailable` have `{ settings }`,
-   * `queuePurchase` has `{ purchase }`; the files of `uploadAttachments` have a `path`. Answers what the TypeScript
-   * function returns, as JSON; null and absent members are the same.
+   * Calls the client's function of this name; other calls may be running. `args`: the members of the TypeScript
+   * client's input, except for these functions: `readKept` has `{ name, lang }`, `replaceData` and `patchData` have
+   * `{ data, version }`, `findRate` has `{ rates, currency }`, `isUpdateRequired` and `isUpdateAvailable` have
+   * `{ settings }`, `queuePurchase` has `{ purchase }`; the files of `uploadAttachments` have a `path`. The answer is
+   * the result of the TypeScript function as JSON; null and absent members are the same.
    */
   | { do: 'call'; fn: string; args: JsonRecord; timeout?: number }
   | { do: 'cancel'; call: number }
   /** Moves the clock, and fires due timers in order. */
   | { do: 'advance'; ms: number }
-  /** A user sets the clock: timers and the time that has elapsed stay. */
+  /** The user sets the clock: timers and the elapsed time do not change. */
   | { do: 'setClock'; now: number }
   | { do: 'listen' | 'unlisten'; to: Listened }
   | { do: 'failStorage'; on: 'read' | 'write' | 'none' }
@@ -61,12 +61,12 @@ type DriverOptions = {
   signingKeys: string[]
 }
 
-/** One for each command. An `error` is an `ApiError`. */
+/** The answer to a command. An `error` is an `ApiError`. */
 export type Answer = { id: number; ok?: Json; error?: JsonRecord }
 
-/** What happens without being asked for. */
+/** An event that is not the answer to a command. */
 export type DriverEvent =
-  /** The client sets a timer: for a delay, or for the end of a call's time. */
+  /** The client sets a timer: for a delay, or for the timeout of a call. */
   | { event: 'timer'; ms: number }
   | { event: 'authChange'; reason: string; isSignedIn: boolean; userId: string | null }
   | { event: 'change'; kind: string }

@@ -9,8 +9,8 @@ import type { Scenario } from './types.ts'
 import { createWorld } from './world.ts'
 
 /**
- * Runs a scenario against a driver, which is started by `command`. Throws with the step that failed. `pool`: takes
- * processes from it and leaves them there, if the driver accepts `create` again.
+ * Runs a scenario against the driver that `command` starts. Throws an error that names the failed step. `pool`:
+ * processes to reuse, for drivers that accept `create` again.
  */
 export async function runScenario(scenario: Scenario, command: string[], pool?: Driver[]) {
   const folder = await mkdtemp(join(tmpdir(), 'conformance-'))
@@ -21,9 +21,9 @@ export async function runScenario(scenario: Scenario, command: string[], pool?: 
       try {
         await world.perform(step)
       } catch (error) {
-        const said = world.readErrors()
+        const log = world.readErrors()
         const message = error instanceof Error ? error.message : String(error)
-        throw new Error(`step ${at + 1}: ${JSON.stringify(step)}\n${message}${said && `\n${said}`}`)
+        throw new Error(`step ${at + 1}: ${JSON.stringify(step)}\n${message}${log && `\n${log}`}`)
       }
     }
   } finally {
@@ -38,7 +38,7 @@ if (import.meta.main) {
     options: {
       driver: { type: 'string', default: `bun ${join(import.meta.dir, 'driver.ts')}` },
       only: { type: 'string', default: '' },
-      /** How many scenarios at a time. */
+      /** How many scenarios run at a time. */
       at: { type: 'string', default: '2' },
       /** For drivers that accept `create` again: one process for many scenarios. */
       reuse: { type: 'boolean', default: false },

@@ -19,7 +19,7 @@ const keys = {
     kid === serverKey.kid ? await importJWK(serverKey, 'ECDH-ES') : null,
   findJwk: (kid: string) => (kid === serverKey.kid ? serverKey : null),
 }
-/** Replies that an intermediary makes up. */
+/** Replies that an intermediary forges. */
 const FORGED: Record<string, (reply: Response) => Promise<Response>> = {
   'a plain success': async () => Response.json({ code: 'ok', response: { forged: true } }),
   'a page of the proxy': async () =>
@@ -27,9 +27,9 @@ const FORGED: Record<string, (reply: Response) => Promise<Response>> = {
   'a changed reply': async (reply) => new Response(damage(await reply.text()), reply),
 }
 
-/** Tests that a client seals as the page on payload encryption says. `command` starts its driver. */
+/** Tests that a client seals as the page on payload encryption describes. `command` starts its driver. */
 export function testSealing(command: () => string[]) {
-  test('seals what the server opens, for each vector', async () => {
+  test('seals the request of each vector so that the server opens it', async () => {
     await using driver = useDriver(command())
     for (const { name, jwe } of requests) {
       const { head, body, contentType } = await openRequest(jwe, keys)
@@ -48,7 +48,7 @@ export function testSealing(command: () => string[]) {
     }
   })
 
-  test('opens the reply of each vector, and no other', async () => {
+  test('opens the reply of each vector, and refuses any other', async () => {
     await using driver = useDriver(command())
     for (const { name, jwe, jti, status, replyKey, plaintext } of replies) {
       const reply = { message: jwe, jti, status, replyKey }
@@ -70,7 +70,7 @@ export function testSealing(command: () => string[]) {
     }
   })
 
-  test('works sealed with the executable, and trusts no intermediary', async () => {
+  test('works with sealing and the executable, and trusts no intermediary', async () => {
     await buildExecutable()
     await using homeport = await installExecutable()
     const server = await homeport.start({ PAYLOAD_ENCRYPTION: 'required' })
@@ -120,7 +120,7 @@ export function testSealing(command: () => string[]) {
   }, 120_000)
 }
 
-/** A driver that returns what it answers, or throws its error. */
+/** A driver whose commands return their result, or throw its error. */
 function useDriver(command: string[]) {
   const driver = startDriver(command)
   return {

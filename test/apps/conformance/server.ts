@@ -6,7 +6,7 @@ import { readBody } from '../../../src/client/testing/requests.ts'
 import { createFakeServer, type FakeServer } from '../../../src/client/testing/testing.ts'
 import type { Fault, Json, ServerSetup } from './types.ts'
 
-/** A request as it has arrived. */
+/** A received request. */
 export type Received = {
   request: string
   query: Record<string, string>
@@ -17,7 +17,7 @@ export type Received = {
 
 export type ScriptedServer = Awaited<ReturnType<typeof startServer>>
 
-/** When every scenario begins. */
+/** The time at which every scenario begins. */
 export const NOW = Date.parse('2026-03-01T12:00:00.000Z')
 const HTML = '<!doctype html><html><head><title>Welcome</title></head><body>Sign in</body></html>'
 /** Replies that the server identifies by an `ETag`. */
@@ -63,7 +63,7 @@ export async function startServer({ users = [], ...content }: ServerSetup = {}) 
     },
   }
 
-  /** A function of the fake server, or one of those that only a script needs. */
+  /** Runs a function of the fake server, or one that only scenarios need. */
   function run(name: string, args: Json[]): unknown {
     const own = {
       openSession,
@@ -79,7 +79,7 @@ export async function startServer({ users = [], ...content }: ServerSetup = {}) 
     return found(...(args as never[]))
   }
 
-  /** What a sign-in of a user would give. */
+  /** Signs a user in, and returns the session. */
   async function openSession(email: string, password: string) {
     const body = JSON.stringify({ email, password })
     const headers = { 'content-type': 'application/json' }
@@ -87,7 +87,7 @@ export async function startServer({ users = [], ...content }: ServerSetup = {}) 
     return ((await reply.json()) as { response: unknown }).response
   }
 
-  /** What a device has kept, with other claims under the signature of the real ones. */
+  /** Replaces the claims in a kept subscription, under the signature of the real ones. */
   function forgeClaims(kept: string, claims: object): string {
     const document = JSON.parse(kept)
     const { data } = document.entries.subscription
@@ -112,11 +112,11 @@ export async function startServer({ users = [], ...content }: ServerSetup = {}) 
   }
 
   function takeFault(operation: string, route: string): Fault | null {
-    for (const one of faults) {
-      if (one.left <= 0 || ![operation, route, '*'].includes(one.fault.target)) continue
-      if (one.skip-- > 0) continue
-      one.left--
-      return one.fault
+    for (const entry of faults) {
+      if (entry.left <= 0 || ![operation, route, '*'].includes(entry.fault.target)) continue
+      if (entry.skip-- > 0) continue
+      entry.left--
+      return entry.fault
     }
     return null
   }
@@ -211,7 +211,7 @@ export async function startServer({ users = [], ...content }: ServerSetup = {}) 
     response.end(body)
   }
 
-  /** Each request has its own connection, so that no platform repeats one on a connection that has ended. */
+  /** Each request has its own connection, so that no platform repeats a request after its connection has ended. */
   function commonHeaders(): Record<string, string> {
     return { connection: 'close', date: new Date(fake.now()).toUTCString() }
   }

@@ -1,13 +1,13 @@
 import type { FakeServerOptions, FakeUser } from '../../../src/client/testing/testing.ts'
 
-/** A value of JSON. In texts, `$name.member` stands for what an earlier step has saved. */
+/** A JSON value. In strings, `$name.member` stands for a value that an earlier step has saved. */
 export type Json = unknown
 export type JsonRecord = Record<string, Json>
 
-/** What an app does, what the server and the network do, and what must be seen. */
+/** The actions of an app, the server and the network, and the expected results. */
 export type Scenario = {
   name: string
-  /** Of the client; see the driver's command `create` in `protocol.ts`. */
+  /** The client's options; see the driver's command `create` in `protocol.ts`. */
   options?: JsonRecord
   server?: ServerSetup
   steps: Step[]
@@ -16,9 +16,9 @@ export type Scenario = {
 export type ServerSetup = Omit<FakeServerOptions, 'url' | 'now'> & { users?: FakeUser[] }
 
 /**
- * What is expected is compared in part: members that it does not name may have any value, null equals absent, and
- * lists have the same length. `{ $any: true }`: anything but null; `{ $not: x }`: anything else; `{ $matches: 'x' }`: a
- * text by a regular expression; `{ $length: n }`: the length of a list.
+ * Expected values are compared partially: unnamed members may have any value, null equals absent, and lists must have
+ * the same length. `{ $any: true }`: anything but null; `{ $not: x }`: anything but x; `{ $matches: 'x' }`: a string
+ * that matches a regular expression; `{ $length: n }`: a list of n items.
  */
 type Outcome = {
   gives?: Json
@@ -37,7 +37,7 @@ type Call = {
 /** `in`: another process of the app with the same storage. */
 export type Step = { in?: string } & (
   | (Call & Outcome)
-  /** Begins a call, which goes on during the next steps. */
+  /** Starts a call that continues during the next steps. */
   | (Call & { start: string })
   | ({ wait: string } & Outcome)
   | { cancel: string }
@@ -45,17 +45,17 @@ export type Step = { in?: string } & (
   | { timer: number }
   /** Moves the clocks of server and device. */
   | { advance: number }
-  /** The user sets the device's clock, this many ms away from the right time. */
+  /** The user sets the device's clock to this many ms off the right time. */
   | { setClock: number }
-  /** Ends the process (if it still runs), and starts another one, with further options. */
+  /** Ends the process (if it still runs), and starts another one, with additional options. */
   | { restart: true | JsonRecord }
   | { dieAtWrite: { key: string; when: 'before' | 'after'; n?: number } }
   /** Waits for the end of the process by `dieAtWrite`. */
   | { dies: true }
   | { failStorage: 'read' | 'write' | 'none' }
-  /** What the device has stored under a key; null: nothing. */
+  /** The value that the device has stored under a key; null: nothing. */
   | { stored: string; is: Json }
-  /** Replaces what is stored: the text, or one member (a path with dots) of its JSON, which is removed without a value. */
+  /** Replaces the stored text, or one member (a path with dots) of its JSON, which is removed if there is no value. */
   | { edit: string; member?: string; value?: Json }
   /** Keeps the text that is stored under a key, as a variable. */
   | { copy: string; save: string }
@@ -66,9 +66,9 @@ export type Step = { in?: string } & (
   | { release: string }
   /** Waits until a `hold` keeps back that many requests (1 by default). */
   | { holding: string; count?: number }
-  /** All requests since the last such step, in order; `any`: whatever they were. */
+  /** All requests since the last such step, in order; `any`: any requests. */
   | { sent: (string | SentMatch)[] | 'any' }
-  /** The same as numbers by route, whatever the order. */
+  /** The number of these requests by route, in any order. */
   | { counts: Record<string, number> }
   | { listen: 'authChange' | 'change' | 'purchaseResult' }
   | { unlisten: 'authChange' | 'change' | 'purchaseResult' }
@@ -81,7 +81,7 @@ export type Step = { in?: string } & (
   | { server: string; args?: Json[]; gives?: Json; save?: string }
 )
 
-/** A request that was sent; it must have everything that is named here. Null in `headers`: without it. */
+/** A request that was sent, compared partially. Null in `headers`: the header is absent. */
 export type SentMatch = {
   request: string
   query?: JsonRecord
@@ -90,18 +90,18 @@ export type SentMatch = {
   files?: Json
 }
 
-/** How a request fails. Without `tookEffect`, the server does not carry out a request that fails. */
+/** How a request fails. Without `tookEffect`, the server does not execute a request that fails. */
 export type Fault = {
   /** An operation such as `readProfile`, a route such as `GET /api/user/profile/v1`, or `*`. */
   target: string
-  /** How many requests; 1 by default. */
+  /** How many requests fail; 1 by default. */
   times?: number | 'forever'
-  /** How many requests pass before. */
+  /** How many requests pass before the first fault. */
   skip?: number
   tookEffect?: boolean
-  /** The reply waits for a step `release`, also one that is as it should be. */
+  /** The reply waits for a step `release`, even a reply without a fault. */
   hold?: string
-  /** Until then, the server has not carried it out. */
+  /** The server executes the request only after the `release`. */
   before?: true
   /** An error of the server. */
   code?: string

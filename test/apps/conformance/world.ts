@@ -22,7 +22,7 @@ type WorldDeps = {
   pool: Driver[] | undefined
 }
 
-/** The processes of one scenario, and what it has saved. */
+/** The processes of one scenario, and the values that it has saved. */
 export function createWorld({ scenario, command, folder, server, pool }: WorldDeps) {
   const storage = join(folder, 'storage')
   const drivers = new Map<string, Driver>()
@@ -57,7 +57,7 @@ export function createWorld({ scenario, command, folder, server, pool }: WorldDe
     return driver
   }
 
-  async function order(driver: Driver, message: JsonRecord) {
+  async function send(driver: Driver, message: JsonRecord) {
     const { error } = await driver.ask(message)
     if (error) throw new Error(`${message['do']} failed: ${JSON.stringify(error)}`)
   }
@@ -78,13 +78,13 @@ export function createWorld({ scenario, command, folder, server, pool }: WorldDe
     }
     if ('wait' in step) {
       const answer = started.get(step.wait)
-      if (!answer) throw new Error(`nothing is started as ${step.wait}`)
+      if (!answer) throw new Error(`no started call is named ${step.wait}`)
       return check(step, await within(answer, `${step.wait} does not end`))
     }
     if ('cancel' in step) {
       const { driver, id } = ids.get(step.cancel) ?? {}
-      if (!driver) throw new Error(`nothing is started as ${step.cancel}`)
-      return order(driver, { do: 'cancel', call: id })
+      if (!driver) throw new Error(`no started call is named ${step.cancel}`)
+      return send(driver, { do: 'cancel', call: id })
     }
     if ('timer' in step) {
       const due = await driver.takeTimer(step.timer)
@@ -94,7 +94,7 @@ export function createWorld({ scenario, command, folder, server, pool }: WorldDe
     if ('setClock' in step) {
       clockOffset = step.setClock
       const now = server.now() + clockOffset
-      for (const one of drivers.values()) await order(one, { do: 'setClock', now })
+      for (const one of drivers.values()) await send(one, { do: 'setClock', now })
       return
     }
     if ('restart' in step) {
@@ -103,12 +103,12 @@ export function createWorld({ scenario, command, folder, server, pool }: WorldDe
       await open(name)
       return
     }
-    if ('dieAtWrite' in step) return order(driver, { do: 'dieAtWrite', n: 1, ...step.dieAtWrite })
+    if ('dieAtWrite' in step) return send(driver, { do: 'dieAtWrite', n: 1, ...step.dieAtWrite })
     if ('dies' in step) {
       const code = await within(driver.exited, 'the process does not end')
       return expectMatch(code, EXIT_AT_WRITE, 'exit code')
     }
-    if ('failStorage' in step) return order(driver, { do: 'failStorage', on: step.failStorage })
+    if ('failStorage' in step) return send(driver, { do: 'failStorage', on: step.failStorage })
     if ('stored' in step) {
       const isStored = async () => differences(parse(await readStored(step.stored)), fill(step.is))
       return eventually(isStored, `stored ${step.stored}`)
@@ -130,8 +130,8 @@ export function createWorld({ scenario, command, folder, server, pool }: WorldDe
     }
     if ('sent' in step) return checkSent(step.sent)
     if ('counts' in step) return checkCounts(step.counts)
-    if ('listen' in step) return order(driver, { do: 'listen', to: step.listen })
-    if ('unlisten' in step) return order(driver, { do: 'unlisten', to: step.unlisten })
+    if ('listen' in step) return send(driver, { do: 'listen', to: step.listen })
+    if ('unlisten' in step) return send(driver, { do: 'unlisten', to: step.unlisten })
     if ('event' in step) {
       const found = await driver.takeEvent(step.event.event)
       return expectMatch(found, fill(step.event), 'event')
@@ -158,7 +158,7 @@ export function createWorld({ scenario, command, folder, server, pool }: WorldDe
   async function advance(ms: number) {
     server.advance(ms)
     for (const driver of drivers.values())
-      if (driver.isAlive()) await order(driver, { do: 'advance', ms })
+      if (driver.isAlive()) await send(driver, { do: 'advance', ms })
   }
 
   function check(step: { gives?: Json; fails?: JsonRecord; save?: string }, answer: Answer) {
@@ -185,7 +185,7 @@ export function createWorld({ scenario, command, folder, server, pool }: WorldDe
     }, 'sent')
     const actual = server.requests.slice(seen)
     seen = server.requests.length
-    expectMatch(actual.map(withAllHeaders(expected as SentMatch[])), expected, 'sent')
+    expectMatch(actual.map(withNamedHeaders(expected as SentMatch[])), expected, 'sent')
   }
 
   async function checkCounts(wanted: Record<string, number>) {
@@ -233,7 +233,7 @@ export function createWorld({ scenario, command, folder, server, pool }: WorldDe
     return { ...args, files: await Promise.all((args['files'] as JsonRecord[]).map(write)) }
   }
 
-  /** Replaces `$name.member` by what was saved. */
+  /** Replaces `$name.member` with the saved value. */
   function fill(value: Json): Json {
     if (typeof value === 'string') return fillText(value)
     if (Array.isArray(value)) return value.map(fill)
@@ -244,7 +244,7 @@ export function createWorld({ scenario, command, folder, server, pool }: WorldDe
   function fillText(text: string): Json {
     const find = (path: string): Json => {
       const [name = '', ...members] = path.split('.')
-      if (!(name in saved)) throw new Error(`nothing is saved as ${name}`)
+      if (!(name in saved)) throw new Error(`no saved value is named ${name}`)
       return members.reduce<Json>((at, member) => (at as JsonRecord | null)?.[member], saved[name])
     }
     const whole = /^\$(\w+(?:\.\w+)*)$/.exec(text)
@@ -253,8 +253,8 @@ export function createWorld({ scenario, command, folder, server, pool }: WorldDe
   }
 }
 
-/** Keeps only the headers that the scenario names, so that a failure can be read. */
-function withAllHeaders(expected: SentMatch[]) {
+/** Keeps only the headers that the scenario names, so that a failure is readable. */
+function withNamedHeaders(expected: SentMatch[]) {
   return ({ request, query, headers, body, files }: Received, at: number) => {
     const named = Object.keys(expected[at]?.headers ?? {})
     const own = Object.fromEntries(named.map((name) => [name, headers[name]]))

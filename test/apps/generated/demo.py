@@ -30,5 +30,5 @@ files = [open(path, "rb") for path in paths]
 stored = AttachmentsApi(client).upload_attachments(type="supportTicket", file=files)
 print([each.file_name for each in stored.response])
 subscription = BillingApi(client).read_subscription(environment="sandbox").response
-# This generator gives a model that may be null as a dict.
+# This generator returns a nullable model as a dict.
 print(subscription.plan["code"])

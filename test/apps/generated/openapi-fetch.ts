@@ -41,7 +41,7 @@ tokens = refreshed.data.response
 const sessions = await client.GET('/api/auth/sessions/v1')
 console.log(sessions.data?.response.find(({ current }) => current)?.device)
 
-// The types of this generator hold the text of a file, so a serializer adds the files themselves.
+// This generator types a file as text, so a serializer adds the files themselves.
 const files = [new File(['one'], 'one.txt'), new File(['two'], 'two.txt')]
 const stored = await client.POST('/api/user/attachments/v1', {
   params: { query: { type: 'supportTicket' }, header: { 'Idempotency-Key': crypto.randomUUID() } },

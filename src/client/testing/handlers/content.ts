@@ -64,7 +64,7 @@ export function createContent({ newId, recordChange, clock }: State, seed: Conte
   } satisfies Partial<Handlers>
   return { handlers, readPlans: () => plans, change }
 
-  /** Publishes other content; what is missing stays. */
+  /** Publishes content; absent kinds stay as they are. */
   function change(content: Content) {
     if (content.settings) {
       settings = mergeSettings(settings, content.settings)

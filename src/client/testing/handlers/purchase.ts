@@ -3,7 +3,7 @@ import type { Entitlement, SubscriptionLine } from '../../models.ts'
 import { type Purchase, toIso } from '../state.ts'
 import type { SubscriptionGrant, SubscriptionState } from '../types.ts'
 
-/** A purchase and what it gives now. */
+/** A purchase, and the access that it gives now. */
 export type Access = { purchase: Purchase; active: boolean; status: string; end: number }
 
 const PERIOD_MS = 30 * DAY_MS
@@ -11,7 +11,7 @@ const GRACE_MS = 16 * DAY_MS
 /** States whose period has usually ended. */
 const ENDED = /expired|refunded|paused|grace/
 
-/** What the store has said about a purchase in each state. `end`: when its period ends. */
+/** What the store reports about a purchase in each state. `end`: when its period ends. */
 const STATES: Record<SubscriptionState, (now: number, end: number) => Partial<SubscriptionLine>> = {
   active: () => ({ willRenew: true }),
   trial: () => ({ willRenew: true, periodType: 'TRIAL' }),
@@ -32,7 +32,7 @@ function failPayment(now: number, end: number): Partial<SubscriptionLine> {
   return { cancelReason: 'BILLING_ERROR', billingIssueDetectedAt: formatTime(Math.min(now, end)) }
 }
 
-/** The purchase that a test describes. `productId`: the product of the plan. */
+/** Creates the purchase that a test grants. `productId`: the plan's product. */
 export function toPurchase(
   grant: SubscriptionGrant,
   { productId, transactionId, now }: { productId: string; transactionId: string; now: number },
@@ -55,7 +55,7 @@ export function toPurchase(
   }
 }
 
-/** What a purchase gives at `now`, as the real server decides it. */
+/** Returns the access that a purchase gives at `now`, by the real server's rules. */
 export function assess(purchase: Purchase, now: number): Access {
   const { expiresAt, graceExpiresAt, endedAt } = purchase
   const end = Math.min(Math.max(expiresAt, graceExpiresAt), endedAt)
@@ -71,7 +71,7 @@ function findStatus({ details, graceExpiresAt }: Purchase, active: boolean, now:
   return details.periodType === 'TRIAL' ? 'trialing' : 'active'
 }
 
-/** Active ones first, then by the later end. */
+/** Sorts active purchases first, then by the later end. */
 export function compareAccess(a: Access, b: Access): number {
   return Number(b.active) - Number(a.active) || b.end - a.end || 0
 }

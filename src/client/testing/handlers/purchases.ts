@@ -100,7 +100,7 @@ export function createPurchases(state: State, readPlans: () => PricingPlan[]) {
     return { startedAt, firstStartedAt: startedAt, endsAt, renews }
   }
 
-  /** Runs `work`, which moves the clock, and tells the apps whose access it has changed. */
+  /** Runs `work`, which moves the clock, and notifies the apps whose access has changed. */
   function reportTimeChanges(work: () => void) {
     const readStates = () =>
       [...users.values()].map((user) => {

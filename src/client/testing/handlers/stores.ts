@@ -6,7 +6,7 @@ import { type Purchase, type State, toIso, type User } from '../state.ts'
 import type { SubscriptionGrant } from '../types.ts'
 import type { Purchases } from './purchases.ts'
 
-/** Purchases that apps submit: of the app stores, and by card. */
+/** Handles the purchases that apps submit, from the app stores and by card. */
 export function createStores(
   { clock, find, users, recordChange, url }: State,
   { create, read }: Purchases,
@@ -17,13 +17,13 @@ export function createStores(
     submitPurchases({ purchases, takeOver = false, environment }, { userId }) {
       if (!Array.isArray(purchases) || purchases.length === 0)
         throw invalidField('purchases', 'must have 1 to 20 purchases')
-      const results = purchases.map((one) => {
-        return submit(find(userId), toToken(one), takeOver)
+      const results = purchases.map((purchase) => {
+        return submit(find(userId), toToken(purchase), takeOver)
       })
       return { results, subscription: read(find(userId), environment) }
     },
     startCheckout({ plan: code }) {
-      const plan = readPlans().find((one) => one.code === code)
+      const plan = readPlans().find((offer) => offer.code === code)
       if (!plan?.source.includes('stripe'))
         throw new AppError('not_for_sale', 'This plan is not sold by card now.')
       const [entitlement = code] = plan.entitlementIds ?? []
@@ -42,7 +42,7 @@ export function createStores(
   } satisfies Partial<Handlers>
   return { handlers, issuePurchase }
 
-  /** The `signedTransaction` or `purchaseToken` of a purchase for `submitPurchases`. */
+  /** Creates a purchase, and returns its `signedTransaction` or `purchaseToken` for `submitPurchases`. */
   function issuePurchase(wanted: SubscriptionGrant): string {
     const token = `fake-purchase-${issued.size + 1}`
     issued.set(token, create(wanted))
@@ -66,7 +66,7 @@ export function createStores(
         const canTakeOverAt = toIso(Math.max(from, clock.now))
         return { outcome: 'refused', code: 'purchase_of_another', canTakeOverAt, ...result }
       }
-      owner.purchases = owner.purchases.filter((one) => one !== purchase)
+      owner.purchases = owner.purchases.filter((other) => other !== purchase)
       recordChange(owner.id, 'subscription')
     }
     user.purchases.push(purchase)
@@ -75,7 +75,7 @@ export function createStores(
   }
 }
 
-function toToken(one: SubmittedPurchase): string {
-  if ('purchaseToken' in one) return one.purchaseToken
-  return 'sessionId' in one ? one.sessionId : one.signedTransaction
+function toToken(purchase: SubmittedPurchase): string {
+  if ('purchaseToken' in purchase) return purchase.purchaseToken
+  return 'sessionId' in purchase ? purchase.sessionId : purchase.signedTransaction
 }

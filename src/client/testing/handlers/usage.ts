@@ -6,7 +6,7 @@ import type { UserReference } from '../types.ts'
 import type { Purchases } from './purchases.ts'
 
 export function createUsage({ find, clock, resolve, mergers }: State, purchases: Purchases) {
-  /** How much of the limits users have used, by their names and the starts of the periods. */
+  /** The usage of each user, by the limit's name and the start of the period. */
   const used = new WeakMap<User, Map<string, number>>()
   mergers.push((guest, user) => {
     for (const [key, amount] of used.get(guest) ?? [])
@@ -25,7 +25,7 @@ export function createUsage({ find, clock, resolve, mergers }: State, purchases:
   } satisfies Partial<Handlers>
   return { handlers, setUsage }
 
-  /** Sets what the user has used in the current periods, by the names of the limits. */
+  /** Sets the user's usage in the current periods, by the names of the limits. */
   function setUsage(reference: UserReference, amounts: Record<string, number>) {
     const user = resolve(reference)
     const periods = new Map(listLimits(user).map(({ name, period }) => [name, period]))
@@ -46,7 +46,7 @@ export function createUsage({ find, clock, resolve, mergers }: State, purchases:
     return plan ? findPlanLimits(plan as Parameters<typeof findPlanLimits>[0]) : []
   }
 
-  /** The current period of a limit: the key of what is used in it, and when the next one begins. */
+  /** The current period of a limit: the key of its usage, and when the next period begins. */
   function findPeriod(user: User, name: string, period: LimitPeriod) {
     const renewal = purchases.findRenewal(user)
     const { startsAt, endsAt } = periodAt(period, new Date(clock.now), renewal)

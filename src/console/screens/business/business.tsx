@@ -11,7 +11,7 @@ import { DEFAULT_FIGURE, FIGURES, type Figure } from './figures.ts'
 import { type Business, createMoneyFormat, dayName, monthName, percent } from './labels.ts'
 import { Breakdowns, Cohorts, Payments } from './tables.tsx'
 
-/** What the business earns: the figures of a month, beside those of the month before. */
+/** The business figures of a month, beside those of the month before. */
 export function Screen() {
   const { search } = readFilters(['month', 'currency', 'environment'])
   const figures = useRemote<Business>(`business${search}`)
@@ -70,7 +70,7 @@ function Choices({ business }: { business: Business }) {
   )
 }
 
-/** What the figures leave out. */
+/** Notes on payments and events that the figures leave out. */
 function Notes({ business }: { business: Business }) {
   const { progress, unconverted, ratesSince, currency, until, months } = business
   const { counting, behindSince } = progress
@@ -205,7 +205,7 @@ function Card({
   )
 }
 
-/** `+8% · `, in the colour of what it means for the business. */
+/** `+8% · `, coloured by whether the change is good or bad for the business. */
 function Change({ now, before, isBad }: { now: number; before: number; isBad: boolean }) {
   if (now === before) return <>No change · </>
   if (before <= 0) return null
@@ -225,7 +225,7 @@ function formatAbsolute(value: number): string {
   return number(Math.abs(value))
 }
 
-/** Newest first. */
+/** The months since `first`, newest first. */
 function monthsSince(first: string): string[] {
   const months: string[] = []
   const today = new Date()

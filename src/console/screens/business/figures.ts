@@ -8,15 +8,15 @@ export type Figure = {
   help: string
   measure: (month: MonthFigures) => number
   isAmount?: true
-  /** As of the end of the month; the others count what happens in it. */
+  /** The value at the end of the month; other figures count the month's events. */
   isBalance?: true
-  /** Whether more is worse. */
+  /** Whether an increase is bad. */
   isBad?: true
   note?: (now: MonthFigures, last: MonthFigures, money: (amount: number) => string) => string
 }
 
 export const DEFAULT_FIGURE = 'revenue'
-/** By their name in the address. */
+/** The figures by their name in the address. */
 export const FIGURES: Record<string, Figure> = {
   active: {
     name: 'Active subscriptions',

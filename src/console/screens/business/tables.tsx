@@ -9,7 +9,7 @@ type Payment = Business['payments'][number]
 type Props = { business: Business }
 type Measure = 'active' | 'new' | 'churned' | 'revenue'
 
-/** The measure of the shares for a figure; revenue for the others. */
+/** The measure that the breakdowns show for a figure; revenue for all other figures. */
 const MEASURES: Record<string, Measure> = { active: 'active', new: 'new', churned: 'churned' }
 const COUNTS = ['active', 'new', 'churned'] as const
 
@@ -17,7 +17,7 @@ const ROWS_SHOWN = 10
 /** Shades are steps of a tenth; the number beside them says the same. */
 const SHADES = 10
 
-/** The payments of the month, in the currencies that customers have paid with. */
+/** The payments of the month, in the currencies in which customers paid. */
 export function Payments({ business: { payments, month } }: Props) {
   const amount = (name: string, amountOf: (payment: Payment) => number): Column<Payment> => {
     const cell = (row: Payment) => createMoneyFormat(row.currency)(amountOf(row))

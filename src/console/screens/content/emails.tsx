@@ -19,7 +19,7 @@ type BuiltIn = typeof builtInEmails
 type Kind = keyof BuiltIn['kinds']
 type Rendered = ReplyOf<PublishedEmails['preview']>
 type Texts = Record<string, unknown>
-/** The frame, and the texts of the e-mails that have others than the built-in ones. */
+/** The frame, and the texts of the e-mails that do not use the built-in ones. */
 type Content = Record<string, Texts>
 type Choice = { kind: Kind; language: string }
 type ChoiceProps = {
@@ -123,7 +123,7 @@ function Choices(chosen: ChoiceProps) {
   )
 }
 
-/** What users get, from the unsaved changes and with sample values. */
+/** The e-mail that users get, with the unsaved changes and sample values. */
 function Preview(chosen: ChoiceProps) {
   const { content, choice } = chosen
   const [view, setView] = useState('Light')
@@ -187,7 +187,7 @@ function Preview(chosen: ChoiceProps) {
   )
 }
 
-/** The texts with the built-in one of a language. */
+/** Replaces the texts in a language with the built-in ones. */
 function withBuiltIn(own: Texts = {}, builtIn: Texts, language: string): Texts {
   const entries = Object.keys(builtIn).map((field) => {
     const { [language]: text } = toTexts(builtIn[field])
@@ -196,7 +196,7 @@ function withBuiltIn(own: Texts = {}, builtIn: Texts, language: string): Texts {
   return Object.fromEntries(entries)
 }
 
-/** Of all texts, and the chosen one. */
+/** The languages of all texts, and the chosen one. */
 function listLanguages({ content, builtIn, choice }: ChoiceProps): string[] {
   const all = [...Object.values(builtIn.texts), ...Object.values(content)]
   const texts = all.flatMap((one) => Object.values(one)).filter((one) => typeof one === 'object')

@@ -4,7 +4,7 @@ import { inEnglish } from '../../format.ts'
 
 type Faqs = Record<string, unknown>[]
 
-/** The texts in other languages than English. */
+/** The translations of an English text. */
 function formatTranslations(text: unknown): string {
   if (typeof text !== 'object' || text === null) return ''
   const others = Object.entries(text).filter(([language]) => language !== 'en')

@@ -27,7 +27,7 @@ const GROUPS: FieldGroups = [
   ['Limits', /limit/i, false],
 ]
 
-/** The code of a published plan never changes: purchases and rules name it. */
+/** The code of a published plan never changes: purchases and rules refer to it. */
 function listHidden(plan: Record<string, unknown>): string[] {
   return ['_id', 'limits', 'limitPeriods', ...(plan['_id'] ? ['code'] : [])]
 }
@@ -38,7 +38,7 @@ function readCode({ code }: Plan): string {
   return String(code ?? '')
 }
 
-/** `$9.99`; a price that is being typed as it is. */
+/** `$9.99`; an incomplete price stays as typed. */
 function formatPrice({ price, currency }: Plan): string {
   const code = String(currency ?? '')
   const isComplete = typeof price === 'number' && /^[a-z]{3}$/i.test(code)

@@ -62,7 +62,7 @@ async function findWarnings(content: StoredSettings): Promise<string[]> {
   return warnings.map((warning) => warning.replace(/^[\w.]+(?=, rule \d)/, words))
 }
 
-/** Without empty lists, which the server does not store either. */
+/** Replaces the rules, without empty lists, which the server does not store either. */
 function withRules({ rules: _old, ...settings }: StoredSettings, rules: RulesByKey) {
   const entries = Object.entries(rules).filter(([, list]) => list.length > 0)
   const kept = entries.length > 0 ? { rules: Object.fromEntries(entries) } : {}

@@ -32,9 +32,9 @@ type BillingEvent = ReplyOf<EventSearch['find']>['events'][number] & {
   isRefund: boolean
   /** The transaction id of the purchase that the event belongs to. */
   purchase: string | null
-  /** What was paid or paid back; null for no payment, or if another event reports it. */
+  /** The amount paid or refunded; null for no payment, or if another event reports it. */
   price: HistoryEvent['price']
-  /** What the event changed; null if that is not known. */
+  /** What the event changed; null if unknown. */
   changes: HistoryEvent['changes'] | null
   access: string | null
   user: AccountSummary | null
@@ -81,7 +81,7 @@ export function EventScreen({ id }: { id: string }) {
   )
 }
 
-/** Who the event is about, and whether it has changed the access. */
+/** The event's user and effect on access. */
 function Summary({ event }: { event: BillingEvent }) {
   const { type, eventAt, error, access, user, price } = event
   const name = eventName(event)
@@ -145,7 +145,7 @@ function listFacts(event: BillingEvent): Facts {
   ]
 }
 
-/** What the sender calls the event and its user. */
+/** The sender's identifiers for the event and its user. */
 function listCodes({ type, eventId, appUserId }: BillingEvent): Fact[] {
   const user = appUserId && <a href={linkTo('people', { q: appUserId })}>{appUserId}</a>
   return [

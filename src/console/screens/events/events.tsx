@@ -166,7 +166,7 @@ function EventState({ outcome, conflicting, clockIsOff, duplicates }: FoundEvent
 type EventCount = { count: number; isComplete: boolean }
 type ReplayProgress = { done: number; failed: number }
 
-/** Replays all events that match the filters, after saying how many they are. */
+/** Replays all events that match the filters, after showing how many there are. */
 function ReplayAll({ filter, onDone }: { filter: Filter; onDone: () => Promise<void> }) {
   const [matches, setMatches] = useState<EventCount | null>(null)
   const [progress, setProgress] = useState<ReplayProgress | null>(null)

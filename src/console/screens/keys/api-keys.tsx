@@ -140,7 +140,7 @@ export function Screen() {
   )
 }
 
-/** A key with the same rights. Both work until the old one is revoked, so that servers can change over. */
+/** A key with the same rights. Both keys work until the old one is revoked, so that servers can switch. */
 function replacementFor(key: Key) {
   const { name, scopes, networks, requestsPerMinute, createdAt, expiresAt } = key
   const lifetime = expiresAt === null ? null : Date.parse(expiresAt) - Date.parse(createdAt)

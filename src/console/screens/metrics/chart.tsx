@@ -12,7 +12,7 @@ export type ChartKind<Point> = {
   format: (value: number) => string
   /** For the axis, where there is little space. */
   formatShort?: (value: number) => string
-  /** Whether the values count something. */
+  /** Whether the values are counts. */
   isCount?: boolean
 }
 
@@ -116,7 +116,7 @@ export function Chart<Point>(props: ChartProps<Point>) {
   )
 }
 
-/** Whether the page is dark. A canvas keeps its colours when the scheme changes, so it must be drawn again. */
+/** Whether the page is dark. A canvas keeps its colours when the scheme changes, so it must be redrawn. */
 function useScheme(): boolean {
   const [isDark, setDark] = useState(() => DARK.matches)
   useEffect(() => {

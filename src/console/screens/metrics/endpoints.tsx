@@ -57,7 +57,7 @@ const CHARTS: ChartKind<EndpointPoint>[] = [
   },
 ]
 
-/** A row per endpoint, with the charts of the chosen one below its row. */
+/** A row per endpoint, with the chosen endpoint's charts below its row. */
 export function Endpoints() {
   const { search } = readFilters(['hours'])
   const summary = useRemote<MetricsSummary>(`metrics/endpoints${search}`)

@@ -25,7 +25,7 @@ export function rate(perMinute: number): string {
   return perMinute < 100 ? SHORT.format(perMinute) : number(Math.round(perMinute))
 }
 
-/** What the server counts in the last bucket of its times, which has no upper end. */
+/** The value of the server's last bucket of durations, which has no upper bound. */
 const LAST_BUCKET_S = 1_410_790
 const BUCKET_GROWTH = 2 ** 0.25
 
@@ -58,7 +58,7 @@ export function EndpointLink({ name }: { name: string }) {
   )
 }
 
-/** Whether requests of the console are listed too; in the address as `console=on`. */
+/** Whether the console's requests are listed too: `console=on` in the address. */
 export function ConsoleChoice() {
   return (
     <Checkbox

@@ -3,7 +3,7 @@ import uPlot from 'uplot'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import { LOCALE, startOfDay, timeZone } from '../../format.ts'
 
-/** What a line shows. A colour means the same everywhere: failures are `bad`, and `warn` is for refusals. */
+/** The colour of a line. It means the same in every chart: `bad` for failures, `warn` for refusals. */
 type Tone = 'accent' | 'second' | 'good' | 'warn' | 'bad'
 /** `day` and `week`: the same time a day or a week before. */
 export type Age = 'current' | 'day' | 'week'
@@ -11,7 +11,7 @@ export type Look = {
   tone: Tone
   isWide?: boolean
   isBar?: boolean
-  /** Whether times without a value are bridged. */
+  /** Whether the line bridges times without a value. */
   spansGaps?: boolean
 }
 export type Line = Look & { name: string; label: string; age: Age; values: (number | null)[] }
@@ -19,14 +19,14 @@ export type Line = Look & { name: string; label: string; age: Age; values: (numb
 type Drawing = {
   width: number
   height: number
-  /** In seconds since 1970; with `labels`, the steps that these name. */
+  /** In seconds since 1970; with `labels`, the positions of the labels. */
   times: number[]
   labels?: string[] | undefined
   lines: Line[]
   /** Times at which the server started, in seconds. */
   marks: { at: number; label: string }[]
   format: (value: number) => string
-  /** Whether the values count something, so that the axis has no fractions. */
+  /** Whether the values are counts, so that the axis has no fractions. */
   isCount: boolean
   /** Called with the index of the time under the pointer. */
   onPoint: (at: number) => void
@@ -37,9 +37,9 @@ const AXIS_WIDTH = 70
 const TICK_WIDTH = 80
 /** Half of the last label extends beyond the plot. */
 const RIGHT_PADDING = 28
-/** So that the highest value does not touch the edge. */
+/** Keeps the highest value from touching the edge. */
 const HEADROOM = 1.05
-/** Two thirds of their step, at most 40 pixels. */
+/** Bars take two thirds of their step, at most 40 pixels. */
 const BARS = uPlot.paths.bars?.({ size: [2 / 3, 40] })
 const WHOLE_STEPS = Array.from({ length: 10 }, (_, power) =>
   [1, 2, 5].map((step) => step * 10 ** power),

@@ -1,4 +1,4 @@
-// uPlot formats numbers in this language as it loads, and fails if the browser has no tag there, but `en-US@posix`.
+// uPlot formats numbers in this language when it loads, and fails if it is not a valid tag, such as `en-US@posix`.
 try {
   Intl.getCanonicalLocales(navigator.language)
 } catch {

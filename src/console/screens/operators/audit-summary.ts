@@ -24,7 +24,7 @@ export function nameAction(action: string): string {
 
 const MAX_SUMMARY_LENGTH = 80
 
-/** A single short change, such as `Hard paywall: no → yes`; the names of several. */
+/** A single short change, such as `Hard paywall: no → yes`; for several changes, their names. */
 export function summarizeChanges(changes: Difference[]): string {
   const names = changes.map(({ path }) => changeLabel(path))
   const [change] = changes

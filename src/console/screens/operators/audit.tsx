@@ -71,7 +71,7 @@ function computeStart(day: string, daysLater = 0): string {
   return new Date(startOfDay(new Date(wanted).toISOString().slice(0, 10))).toISOString()
 }
 
-/** Heads a printed extract. */
+/** The heading of a printed extract. */
 function describeFilter(filter: Record<string, string>): string {
   const parts = Object.entries(filter).map(([name, text]) => `${name} ${text}`)
   return `Extract from the audit log: ${parts.join(', ') || 'all entries'}`

@@ -15,7 +15,7 @@ import { asTimeAgo, Table } from '../../ui/table.tsx'
 const ZONES = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])
 const ZONE_OPTIONS = [...ZONES].map((zone): [string, string] => [zone, zone.replaceAll('_', ' ')])
 
-/** Kept on the device: a phone may be dark while the desktop is light. */
+/** Kept on the device, so that a phone can be dark while the desktop is light. */
 function Appearance() {
   const [{ theme, zone }, setPreferences] = useState(readPreferences)
   const save = (name: 'theme' | 'zone') => (value: string) => {
@@ -29,7 +29,7 @@ function Appearance() {
           label="Theme"
           value={theme}
           options={[
-            ['', 'As the system'],
+            ['', 'System default'],
             ['light', 'Light'],
             ['dark', 'Dark'],
           ]}
@@ -38,7 +38,7 @@ function Appearance() {
         <SelectField
           label="Time zone"
           value={zone}
-          options={[['', 'As the system'], ...ZONE_OPTIONS]}
+          options={[['', 'System default'], ...ZONE_OPTIONS]}
           onChange={save('zone')}
         />
       </div>

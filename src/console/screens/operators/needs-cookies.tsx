@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { Loading } from '../../ui/remote.tsx'
 
-/** Shows `children` if the browser keeps cookies. Otherwise a link or a recovery code would be used up in vain. */
+/** Shows `children` only if the browser keeps cookies. Without cookies, a link or a recovery code would be wasted. */
 export function NeedsCookies({ children }: { children: ComponentChildren }) {
   const [areKept, setKept] = useState<boolean | null>(null)
   // If the server cannot be reached, the form says so.

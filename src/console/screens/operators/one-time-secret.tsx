@@ -10,7 +10,7 @@ type KeepProps = {
   onHide?: () => void
 }
 
-/** Buttons that take a text to a safe place. */
+/** Buttons for keeping a text in a safe place. */
 export function KeepActions({ text, copyLabel, fileName, onHide }: KeepProps) {
   return (
     <div class="actions secret">

@@ -8,7 +8,7 @@ import { Loaded, useRemote } from '../../ui/remote.tsx'
 type AlertList = ReplyOf<Alerts['list']>
 type RuleState = AlertList['rules'][number]
 
-/** What operators are told about, and what is wrong now. */
+/** The alert rules; firing and pending alerts first. */
 export function Screen() {
   const alerts = useRemote<AlertList>('alerts')
   return (

@@ -17,7 +17,7 @@ const STATES: Record<string, [word: string, tone: Tone]> = {
 }
 
 const REFRESH_MS = 30_000
-/** The steps of the charts are longer. */
+/** The charts have longer time steps. */
 const HISTORY_REFRESH_MS = 15 * MINUTE_MS
 
 /** The health of the service. */

@@ -11,18 +11,18 @@ type Step = {
   title: string
   isDone: boolean
   hint: string
-  /** The screen where it is done or seen. */
+  /** The screen of the step. */
   screen?: string
 }
 
-/** What the overview shows of the stores, which a fork may leave out. */
+/** The part of the stores' state that the overview needs. A fork may leave out the stores. */
 type StoresState = { apps: unknown[]; play: { oldestUnacknowledgedAt: string | null } | null }
 export type ReadStores = () => Promise<StoresState>
 
 const NO_STORES: StoresState = { apps: [], play: null }
 const DISMISSED = 'homeport-checklist-dismissed'
 
-/** What the overview needs to know about the setup, and whether the checklist shows. */
+/** The state of the setup, and whether to show the checklist. */
 export function useSetup(readStores?: ReadStores) {
   const [isDismissed, setDismissed] = useState(() => localStorage.getItem(DISMISSED) !== null)
   const operators = useRemote<ReplyOf<Operators['accounts']['list']>>('operators')

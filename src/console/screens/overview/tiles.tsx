@@ -10,9 +10,9 @@ import { type Business, createMoneyFormat, monthName } from '../business/labels.
 import { Bars } from '../metrics/bars.tsx'
 
 export type Overview = Json<OverviewReply>
-/** What the charts show; null until it is loaded. */
+/** The data of the charts; null until it is loaded. */
 export type History = { business: Business | null; traffic: Steps<TrafficPoint> | null }
-/** The charts first, each with what it is about now. */
+/** The tiles with charts first, each with its current value. */
 export function listTiles(
   overview: Overview,
   { business, traffic: history }: History,
@@ -98,7 +98,7 @@ export function listTiles(
   ]
 }
 
-/** Each links to its screen. */
+/** Tiles that link to their screens. */
 export function Tiles({ tiles }: { tiles: TileProps[] }) {
   return (
     <div class="tiles pairs">

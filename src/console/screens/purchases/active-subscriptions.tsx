@@ -8,10 +8,10 @@ import { storeName } from './labels.ts'
 
 type Timeline = ReplyOf<TimelineService['read']>
 
-/** Stores retry a payment that has failed for up to two months. */
+/** Stores retry a failed payment for up to two months. */
 const RETRIED_MS = 61 * DAY_MS
 
-/** Whether the store may keep charging, also after a pause or once a payment that has failed succeeds. */
+/** Whether the store may still charge, even after a pause or a failed payment. */
 function mayBeCharged(line: Timeline['lines'][number]): boolean {
   const { active, willRenew, status, endsAt, replacedBy } = line
   if (replacedBy !== null) return false

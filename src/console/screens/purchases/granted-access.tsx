@@ -12,7 +12,7 @@ const DURATIONS: [value: string, name: string][] = [
   ['7', 'For 7 days'],
   ['30', 'For 30 days'],
   ['365', 'For 365 days'],
-  [ON_A_DATE, 'Until a day'],
+  [ON_A_DATE, 'Until a date'],
   [NEVER, 'No end date'],
 ]
 
@@ -26,7 +26,7 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
   const entitlementId = typed ?? (known.length === 1 ? (known[0] ?? '') : '')
   const isUnknown = facts !== null && entitlementId !== '' && !known.includes(entitlementId)
   const listId = useId()
-  // Sent again after a lost response, the same request gives access once.
+  // A request that is repeated after a lost response must not grant access twice.
   const [{ idempotencyKey, at }, setRequest] = useState({ idempotencyKey: '', at: 0 })
   const until = computeEnd(duration, date, at)
   return (
@@ -52,7 +52,7 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
           <option key={id} value={id} />
         ))}
       </datalist>
-      {/* Its height is reserved: the button must not move away under a finger. */}
+      {/* Reserves its height, so that the button does not move under a finger. */}
       <p role="status" class="holder">
         {isUnknown &&
           `No plan includes ${entitlementId}. It unlocks only what the app itself checks for.`}
@@ -71,16 +71,16 @@ type GrantProps = {
   userId: string
   grantId: string
   entitlementId: string
-  /** When access was to end; null: never. */
+  /** When access was due to end; null: never. */
   until: string | null
   active: boolean
-  /** Whether another grant gives the same now. */
+  /** Whether another grant currently gives the same access. */
   isGivenAgain: boolean
   reason: string
   reload: Reload
 }
 
-/** Revokes granted access; once it is revoked, gives the same access again. */
+/** Revokes granted access, or grants revoked access again. */
 export function RevokeOrRestore(props: GrantProps) {
   const { userId, grantId, entitlementId, until, active, isGivenAgain, reason, reload } = props
   if (active) {

@@ -14,7 +14,7 @@ import { eventName, fieldWords } from './labels.ts'
 
 export type PurchaseHistory = ReplyOf<TimelineService['readHistory']>
 type Purchase = Pick<PurchaseHistory, 'events' | 'isCut' | 'paid'> & {
-  /** Named if there are several. */
+  /** Shown if there are several purchases. */
   name?: string
 }
 export type HistoryEvent = PurchaseHistory['events'][number]

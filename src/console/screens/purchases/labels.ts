@@ -36,13 +36,13 @@ export function endName({ active, access, willRenew }: State & { willRenew: bool
   return willRenew ? 'Renews' : 'Ends'
 }
 
-/** Who has reported the purchase. */
+/** The source that reported the purchase. */
 export function sourceName({ source, store }: Origin & { store: string | null }): string {
   if (source === 'granted') return 'Granted by support'
   return source === 'provider' ? 'Billing provider' : `Direct from ${storeName(store)}`
 }
 
-/** How the purchase got its owner; null if the provider has assigned it, as is usual. */
+/** How the purchase got its owner; null in the usual case, in which the provider assigned it. */
 export function claimName({ source, isClaimed, link }: Origin): string | null {
   if (source === 'granted') return 'no purchase'
   if (link !== null) return `linked by ${link.by}`
@@ -50,7 +50,7 @@ export function claimName({ source, isClaimed, link }: Origin): string | null {
   return source === 'store' ? 'assigned at purchase, not yet claimed' : null
 }
 
-/** What a status is called, and its color. Access that has ended is not a fault, so it is not red. */
+/** The name and colour of each status. Access that has ended is not a fault, so it is not red. */
 export const ACCESS: Record<AccessStatus, [name: string, tone: Tone]> = {
   paying: ['Paying', 'good'],
   trial: ['Trial', 'good'],
@@ -148,7 +148,7 @@ const VALUES: Record<string, Record<string, string>> = {
   },
 }
 
-/** The value of a purchase's field in words; a value without any stays as it is. */
+/** The value of a purchase's field in words; an unknown value stays as it is. */
 export function fieldWords(field: string, value: unknown): unknown {
   return typeof value === 'string' ? (VALUES[field]?.[value] ?? value) : value
 }

@@ -8,7 +8,7 @@ import { describeStatus } from './labels.ts'
 
 export type Reload = () => Promise<void>
 
-/** Why support actions cannot be used here, and what the plans give; null until loaded. */
+/** Why support actions are unavailable here, and the plans' entitlements; null until loaded. */
 export function useSupportDetails(): SupportDetails | null {
   return useRemote<SupportDetails>('billing/support').data
 }

@@ -19,10 +19,10 @@ const LABELS: Record<string, string> = {
   isTemporary: 'Temporary',
   grant: 'Granted',
 }
-/** A time later than this is never reached. */
+/** A time from here on means never. */
 const FOREVER_MS = Date.UTC(10_000, 0)
 
-/** What the server knows about a purchase from Google itself. */
+/** The server's record of a purchase at Google Play. */
 export function GooglePlayRecord({ atGoogle }: Pick<FoundPurchase, 'atGoogle'>) {
   if (atGoogle === null) {
     return (
@@ -68,7 +68,7 @@ function WarningTime({ at }: { at: string }) {
 export function stateFacts(state: State): Fact[] {
   return (
     Object.entries(state)
-      // Its history has the amount as it was paid.
+      // The history shows the amount that was paid.
       .filter(
         ([name, field]) =>
           name !== 'price' && field !== null && !(Array.isArray(field) && field.length === 0),

@@ -9,7 +9,7 @@ import type { Reload } from './parts.tsx'
 
 const TYPING_PAUSE_MS = 250
 
-type HeldPurchase = {
+type OwnedPurchase = {
   plan: string | null
   productId: string | null
   userId: string | null
@@ -20,7 +20,7 @@ type HeldPurchase = {
 export function LinkPurchase({ userId, reload }: { userId: string; reload: Reload }) {
   const [id, setId] = useState('')
   const wanted = id.trim()
-  const found = useHeldPurchases(wanted)
+  const found = usePurchasesById(wanted)
   const purchases = found?.data?.purchases ?? []
   const owners = purchases.filter((one) => one.userId !== null && one.userId !== userId)
   return (
@@ -51,7 +51,7 @@ export function LinkPurchase({ userId, reload }: { userId: string; reload: Reloa
         maxLength={300}
         onChange={setId}
       />
-      {/* Its height is reserved: the button must not move away under a finger. */}
+      {/* Reserves its height, so that the button does not move under a finger. */}
       <p role="status" class="holder">
         {wanted !== '' && found === null && 'Looking it up…'}
         {found?.error ? describeError(found.error) : null}
@@ -69,22 +69,22 @@ export function LinkPurchase({ userId, reload }: { userId: string; reload: Reloa
   )
 }
 
-/** The purchases with an id, once nothing was typed for a moment; null until they are known. */
-function useHeldPurchases(id: string) {
+/** The purchases with an id, looked up after a pause in typing; null until they are known. */
+function usePurchasesById(id: string) {
   const [asked, setAsked] = useState(id)
   useEffect(() => {
     const timer = setTimeout(() => setAsked(id), TYPING_PAUSE_MS)
     return () => clearTimeout(timer)
   }, [id])
   const path = `purchases?id=${encodeURIComponent(asked)}`
-  const found = useRemote<{ purchases: HeldPurchase[] }>(path, async () =>
+  const found = useRemote<{ purchases: OwnedPurchase[] }>(path, async () =>
     asked === '' ? { purchases: [] } : read(path),
   )
   const isKnown = found.path === path && (found.data !== null || found.error !== null)
   return isKnown && asked === id ? found : null
 }
 
-function ownerName({ owner }: HeldPurchase): string {
+function ownerName({ owner }: OwnedPurchase): string {
   return owner === null ? 'no user' : (owner.email ?? 'a guest')
 }
 

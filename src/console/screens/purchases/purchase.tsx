@@ -41,7 +41,7 @@ export function PurchaseScreen({ id }: { id: string }) {
   )
 }
 
-/** Says that nothing was found. A lost notification can be the reason, so operators can ask the store. */
+/** Shown if nothing was found. A notification may have been lost, so operators can query the store. */
 export function NoPurchase({ id, onAsked }: { id: string; onAsked: () => Promise<void> }) {
   const facts = useSupportDetails()
   const store = /^gpa\./i.test(id) ? 'PLAY_STORE' : 'APP_STORE'
@@ -69,7 +69,7 @@ export function NoPurchase({ id, onAsked }: { id: string; onAsked: () => Promise
   )
 }
 
-/** Who has a purchase; null if it belongs to no user. */
+/** The name of a purchase's owner; null if it belongs to no user. */
 export function ownerName({ userId, owner }: FoundPurchase): string | null {
   return userId && (owner?.name || owner?.email || unnamedUser(userId))
 }
@@ -119,7 +119,7 @@ function PurchaseCards({ purchase, reload }: CardProps) {
                   const after = purchases.find((one) => one.purchaseKey === purchase.purchaseKey)
                   return isSame(purchase, after) ? 'Already up to date.' : 'Updated.'
                 }}
-                // Google may have forgotten the purchase, which is stored too.
+                // Google may have deleted the purchase, which the server records.
                 onFailure={reload}
               />
             )}
@@ -199,7 +199,7 @@ function whyRefreshUnavailable(details: SupportDetails, store: string | null) {
 
 type Stored = Pick<FoundPurchase, 'state' | 'atGoogle'>
 
-/** Whether a store's response has changed nothing that this page shows. */
+/** Whether a store's response left everything on this page unchanged. */
 function isSame(before: Stored, after: Stored | undefined): boolean {
   const isAcknowledged = (one?: Stored) => (one?.atGoogle?.unacknowledgedSince ?? null) === null
   return (

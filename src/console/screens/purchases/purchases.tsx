@@ -41,7 +41,7 @@ const FILTER: FilterKind = {
   describe: (value) => FILTERS[value]?.[0] ?? words(value),
 }
 const SEARCHED = 'search_results'
-/** While a search replaces the filter. */
+/** The filter's choices while a search replaces it. */
 const NO_FILTER = { ...FILTER, options: [SEARCHED, ...Object.keys(FILTERS)], shown: SEARCHED }
 
 /** The purchase search, or one purchase. */
@@ -125,7 +125,7 @@ function toRows({ purchases }: PurchasesPage): Row[] {
   return purchases.map((one) => ({ ...one, id: `${one.environment} ${one.transactionId}` }))
 }
 
-/** Purchases that Google reports have another order. */
+/** The lists of purchases at Google have a fixed order. */
 const columnsFor = (isSortable: boolean): Column<Row>[] => [
   { name: 'Owner', cell: (row) => <PurchaseOwner purchase={row} /> },
   {
@@ -163,7 +163,7 @@ const columnsFor = (isSortable: boolean): Column<Row>[] => [
   },
 ]
 
-/** The owner, who distinguishes purchases of the same product, as the link to the purchase. */
+/** The link to the purchase. It shows the owner, which distinguishes purchases of the same product. */
 function PurchaseOwner({ purchase }: { purchase: FoundPurchase }) {
   const claim = purchase.userId === null ? null : claimName(purchase)
   return (

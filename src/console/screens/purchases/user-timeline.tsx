@@ -133,7 +133,7 @@ function Subscriptions({ data, isSandbox, id, reload, UndoLink }: SubscriptionsP
           <PurchaseItem
             key={purchase.transactionId}
             purchase={purchase}
-            isGivenAgain={purchases.some((other) => givesTheSame(other, purchase))}
+            isGivenAgain={purchases.some((other) => givesSameAccess(other, purchase))}
             userId={id}
             reload={reload}
             UndoLink={UndoLink}
@@ -152,7 +152,7 @@ const ONE_TIME_COLUMNS: Column<Purchase>[] = [
   { name: 'Amount', kind: 'number', cell: (purchase) => totalPaid([purchase]) },
 ]
 
-/** Such as coins: they give no access. */
+/** Purchases that give no access, such as coins. */
 function OneTimePurchases({ purchases }: { purchases: Purchase[] }) {
   if (purchases.length === 0) return null
   return (
@@ -169,14 +169,14 @@ function OneTimePurchases({ purchases }: { purchases: Purchase[] }) {
 
 type ItemProps = {
   purchase: Purchase
-  /** Whether another grant gives the same now. */
+  /** Whether another grant currently gives the same access. */
   isGivenAgain: boolean
   userId: string
   reload: Reload
   UndoLink: UndoLink | undefined
 }
 
-function givesTheSame(grant: Purchase, other: Purchase): boolean {
+function givesSameAccess(grant: Purchase, other: Purchase): boolean {
   const isOther = grant !== other && grant.grant !== null && grant.active
   const isSame = `${grant.entitlementIds}` === `${other.entitlementIds}`
   return isOther && isSame && grant.expiresAt === other.expiresAt

@@ -13,7 +13,7 @@ type StoreApp = Stores['apps'][number]
 type Check = ReplyOf<StoresService['status']['check']>[number]
 type Results = { title: string; checks: Check[] }
 
-/** Every app in each environment of its store, and the connection to the store. */
+/** Every app in each environment of its store, with tests of the connection. */
 export function Screen() {
   const stores = useRemote('stores', readStores)
   return (
@@ -89,7 +89,7 @@ function AppCard({ app, hasApiKey }: { app: StoreApp; hasApiKey: boolean }) {
 
 type ConnectionProps = { hasAppStore: boolean; onTested: () => Promise<void> }
 
-/** Buttons that test the connection, and the results of the last one pressed. */
+/** Buttons that test the connection, and the latest results. */
 function Connection({ hasAppStore, onTested }: ConnectionProps) {
   const [results, setResults] = useState<Results | null>(null)
   const [isWaiting, setWaiting] = useState(false)

@@ -4,7 +4,7 @@ import type { Stores } from './read-stores.ts'
 
 type Stripe = NonNullable<Stores['stripe']>
 
-/** A card per environment of Stripe, and what its webhook needs. */
+/** A card per environment of Stripe, and the plans that do not match it. */
 export function StripeCards({ stripe }: { stripe: Stripe }) {
   return (
     <>
@@ -23,7 +23,7 @@ export function StripeCards({ stripe }: { stripe: Stripe }) {
         </Card>
       ))}
       {stripe.priceProblems.length > 0 && (
-        <Card title="Plans that Stripe sells otherwise">
+        <Card title="Plans that do not match Stripe">
           <ul>
             {stripe.priceProblems.map((problem) => (
               <li key={problem}>{problem}</li>

@@ -124,8 +124,8 @@ function NoBackups() {
   return (
     <>
       <p>
-        No backups yet. A backup holds the database, the files and the secrets: with one, you can
-        move to another machine. Make one now, and every night with the setting:
+        No backups yet. A backup contains the database, the files and the secrets, so you can also
+        move to another machine with it. Create one now, and one every night with the setting:
       </p>
       <CopyLine name="command" text={commandLine('backup')} />
       <CopyLine name="setting" text="BACKUP_SCHEDULE=15 2 * * *" />

@@ -10,14 +10,14 @@ import { ConsoleChoice } from '../metrics/labels.tsx'
 
 type Line = Record<string, unknown> & { level: string; time: string }
 
-/** Expanded lines stay expanded as new ones arrive. */
+/** The key keeps an expanded line expanded as new lines arrive. */
 type KeyedLine = { key: number; line: Line }
 
 let nextKey = 0
 const MAX_LINES = 500
 const RETRY_MS = 2_000
 const DRAW_MS = 250
-/** In the operator's time zone. An open line shows the milliseconds. */
+/** In the operator's time zone. An expanded line shows the milliseconds. */
 const CLOCK = new Intl.DateTimeFormat(LOCALE, {
   hour: '2-digit',
   minute: '2-digit',

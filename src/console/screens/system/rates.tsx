@@ -55,7 +55,7 @@ export function Screen() {
                     'Last attempt',
                     data.last ? (
                       <span key="attempt">
-                        {attempt(data.last)}, <TimeAgo at={data.last.at} />
+                        {describeAttempt(data.last)}, <TimeAgo at={data.last.at} />
                       </span>
                     ) : (
                       'None since the server started'
@@ -129,11 +129,11 @@ function matches(code: string, text: string): boolean {
   return `${code} ${currencyName(code)}`.toLowerCase().includes(text.trim().toLowerCase())
 }
 
-function attempt(last: NonNullable<Rates['last']>): string {
+function describeAttempt(last: NonNullable<Rates['last']>): string {
   return 'reason' in last ? `${last.outcome}: ${last.reason}` : last.outcome
 }
 
-/** Who publishes the rates. */
+/** The name of the rates' publisher. */
 function sourceName(provider: string | null): string {
   if (provider === null) return 'Off: the rates are not updated'
   return provider

@@ -23,7 +23,7 @@ const LIMITS: Record<string, string> = {
   storefrontLimit: 'Storefronts',
 }
 
-/** The users who have used most of a limit. */
+/** The users with the highest usage of a limit. */
 export function UsageScreen() {
   const path = `usage${readFilters(['limit']).search}`
   const usage = useRemote<MostUsed & { people: Record<string, string> }>(path)
@@ -79,7 +79,7 @@ export function UsageScreen() {
   )
 }
 
-/** What a user has used of each limit of the plan. */
+/** A user's usage of each limit of the plan. */
 export function UserUsage({ id }: { id: string }) {
   const usage = useRemote<UserUsage>(`usage/${encodeSegment(id)}`)
   return (
@@ -129,7 +129,7 @@ function NoUsage() {
   return (
     <>
       <p>
-        Not used in the current period. Your other servers count usage against the limits of plans,
+        No usage in the current period. Your other servers count usage against the limits of plans,
         with an <a href={linkTo('api-keys')}>API key</a>, as the{' '}
         <a href="/docs/server">server API</a> describes:
       </p>

@@ -127,13 +127,13 @@ function listUsers({ users }: FoundUsers): FoundUser[] {
   return users
 }
 
-/** Most users of many apps have never paid, which needs no emphasis. */
+/** In many apps, most users have never paid, so that status is not emphasized. */
 function AccessBadge({ status }: Pick<FoundUser, 'status'>) {
   const [name, tone] = ACCESS[status]
   return status === 'none' ? <span class="soft">{name}</span> : <Badge tone={tone}>{name}</Badge>
 }
 
-/** A subscriber should have a plan, unless the app asks for entitlements only. */
+/** A subscriber should have a plan, unless the app checks entitlements only. */
 function withoutPlan(status: FoundUser['status']) {
   return SUBSCRIBED.includes(status) ? <Badge tone="warn">no plan</Badge> : null
 }
@@ -156,7 +156,7 @@ function emptyText(text: string, isFiltered: boolean): string {
   return 'No matches. Enter a name, the start of an e-mail address, user id or transaction id, or a full app user id.'
 }
 
-/** How far the server has searched, when a page is short. `to`: the last user that it has compared. */
+/** How far the server has searched, if a page is short. `to`: the last user that it compared. */
 function Scanned({ to, next }: { to: FoundUsers['scannedTo']; next: string }) {
   const isBySeen = next.startsWith('seen ')
   const at = isBySeen ? to?.lastSeenAt : to?.createdAt

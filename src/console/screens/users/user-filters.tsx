@@ -11,7 +11,7 @@ import { useRemote } from '../../ui/remote.tsx'
 import { ACCESS } from '../purchases/labels.ts'
 import { useSupportDetails } from '../purchases/parts.tsx'
 
-/** In the order of the addresses of saved views. */
+/** The order must stay: a saved view is recognized by its address. */
 const KINDS: FilterKinds = {
   status: { options: Object.keys(ACCESS), describe: nameStatus },
   plan: {},
@@ -40,7 +40,7 @@ export const USER_FILTERS = Object.keys(KINDS)
 const PATH = 'people'
 const DAYS = ['1', '7', '30', '90', '365']
 
-/** The filters of the list of users, and the operator's saved views of it. `total`: of users found, if it is known. */
+/** The filters of the user list, and the operator's saved views. `total`: the number of users found, if known. */
 export function UserFilters({ total }: { total: number | null }) {
   const { plans = [], planNames = {} } = useSupportDetails() ?? {}
   const plan: FilterKind = { options: plans, describe: (code) => planNames[code] ?? code }
@@ -79,7 +79,7 @@ type LastSeenProps = {
   onChange: (changes: Record<string, string>) => void
 }
 
-/** One choice for the two filters, of which a list rarely needs both. */
+/** One choice for two filters, because a list rarely needs both. */
 function LastSeen({ filter, onChange }: LastSeenProps) {
   const { seenWithin = '', notSeenFor = '' } = filter
   const value = notSeenFor ? `not-${notSeenFor}` : seenWithin

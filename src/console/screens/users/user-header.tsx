@@ -22,7 +22,7 @@ export type UserDetails = {
   limits: { name: string; until: string }[]
 }
 
-/** Who the user is and what access the user has, above every tab. */
+/** The user's name and access, above every tab. */
 export function UserHeader({ details: { user, account, access, sessions } }: HeaderProps) {
   const { email, profile } = user
   const [status, tone] = ACCESS[access.status]
@@ -59,7 +59,7 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
         )}
         <Details
           items={[
-            // The sentence above them names the plan and the day.
+            // The sentence above already names the plan and the day.
             access.status !== 'granted' &&
               access.store !== null && ['Store', storeName(access.store)],
             (access.isActive || unlocksNothing) && ['Unlocked', unlockedText(access)],
@@ -79,7 +79,7 @@ function unlockedText({ plan, entitlements }: AccessSummary): string {
   return plan === null ? 'Nothing' : `Plan ${plan}`
 }
 
-/** The sessions know the time more exactly, but end when the user signs out. */
+/** Sessions have a more exact time, but end when the user signs out. */
 function lastSeen(stored: string | null, sessions: UserDetails['sessions']): string | null {
   const used = sessions.map(({ lastUsedAt }) => lastUsedAt)
   return [stored ?? '', ...used].toSorted().at(-1) || null

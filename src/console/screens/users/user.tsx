@@ -34,7 +34,7 @@ export type UserTab = {
   Tab: ComponentType<{ id: string; reloadUser: () => Promise<void> }>
 }
 
-/** A user's account, and what features show. */
+/** A user's account, and the tabs of the features. */
 export function UserScreen({ id, tabs }: { id: string; tabs: UserTab[] }) {
   const details = useRemote<UserDetails>(`people/${encodeSegment(id)}`)
   const [, , current = ''] = parts.value
@@ -72,7 +72,7 @@ export function UserScreen({ id, tabs }: { id: string; tabs: UserTab[] }) {
   )
 }
 
-/** Keeps the tabs in place when another one is opened, with the start of its content below them. */
+/** Keeps the tabs in place when another tab is opened, with the start of its content below them. */
 function useScrollToTab(current: string) {
   const panel = useRef<HTMLDivElement>(null)
   const shown = useRef(current)

@@ -29,7 +29,7 @@ function NoEndpoints() {
     <>
       <p>
         No endpoints yet. An endpoint is a URL of your own server: it gets a signed request when a
-        user or their access changes, and again until it answers. Add one below, or on the server:
+        user or their access changes, repeated until it answers. Add one below, or on the server:
       </p>
       <CopyLine name="command" text={commandLine('webhooks add https://example.com/homeport')} />
     </>
@@ -130,7 +130,7 @@ function Events({ types, chosen, onChange }: EventsProps) {
   )
 }
 
-/** Credentials and queries of a URL are not kept. Half a URL would be mistaken for a whole one. */
+/** Drops a URL with credentials or a query, because half a URL would be mistaken for a whole one. */
 function withoutSecrets(endpoint: Values): Values {
   return /[@?#]/.test(`${endpoint['url']}`) ? { ...endpoint, url: '' } : endpoint
 }

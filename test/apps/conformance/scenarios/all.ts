@@ -14,7 +14,7 @@ import { SIGN_IN_SCENARIOS } from './sign-in.ts'
 import { SIGN_OUT_SCENARIOS } from './sign-out.ts'
 import { STORAGE_SCENARIOS } from './storage.ts'
 
-/** What every client does, in every language. */
+/** The behaviour of every client, in every language. */
 export const SCENARIOS: Scenario[] = [
   ...SIGN_IN_SCENARIOS,
   ...OTHER_SIGN_IN_SCENARIOS,

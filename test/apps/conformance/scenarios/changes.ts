@@ -4,7 +4,7 @@ import { ANN, BOB, EXPIRE, REFRESH, SIGN_IN, USERS } from './common.ts'
 const STREAM = 'GET /api/user/changes/v1'
 const LISTEN: Step = { listen: 'change' }
 const change = (kind: string): Step => ({ event: { event: 'change', kind } })
-/** What a listener is called with at the start. */
+/** The changes that a listener receives at the start. */
 const ALL = ['subscription', 'profile', 'data', 'settings'].map(change)
 const RENAME: Step = { call: 'changeProfile', with: { profile: { name: 'Ann' } } }
 const OPEN: Step = { server: 'countConnections', gives: 1 }
@@ -14,7 +14,7 @@ const DELAY = 3_000 * 0.75
 
 export const CHANGE_SCENARIOS: Scenario[] = [
   {
-    name: 'changes: are reported once for every kind, then as they happen',
+    name: 'changes: every kind is reported once at the start, then each change as it happens',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -45,7 +45,7 @@ export const CHANGE_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'changes: an ended connection continues where it stopped, after a delay',
+    name: 'changes: a connection that ended resumes where it stopped, after a delay',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -65,7 +65,7 @@ export const CHANGE_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'changes: a broken connection is opened again',
+    name: 'changes: a broken connection is reopened',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -80,7 +80,7 @@ export const CHANGE_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'changes: each failure waits longer, until one succeeds',
+    name: 'changes: the delay grows with each failure, until a connection succeeds',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -100,7 +100,7 @@ export const CHANGE_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'changes: a silence of 60 s is a lost connection',
+    name: 'changes: a silence of 60 s counts as a lost connection',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -116,7 +116,7 @@ export const CHANGE_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'changes: the connection begins with a sign-in and ends with a sign-out',
+    name: 'changes: the connection opens at sign-in and closes at sign-out',
     server: USERS,
     steps: [
       LISTEN,
@@ -137,7 +137,7 @@ export const CHANGE_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'changes: the end of the session is noticed by the connection',
+    name: 'changes: the connection notices that the session has ended',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -152,12 +152,12 @@ export const CHANGE_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'changes: an expired token is refreshed for the connection',
+    name: 'changes: connecting refreshes an expired token',
     server: USERS,
     steps: [...SIGN_IN, EXPIRE, LISTEN, ...ALL, { sent: [REFRESH, STREAM] }],
   },
   {
-    name: 'changes: are followed again after the storage could not be read',
+    name: 'changes: the connection opens once the storage can be read again',
     server: USERS,
     steps: [
       ...SIGN_IN,

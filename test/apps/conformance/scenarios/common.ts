@@ -30,7 +30,7 @@ export const SIGN_IN: Step[] = [
   { sent: 'any' },
 ]
 
-/** The access token has expired, and the session not yet. */
+/** The access token expires, but not the session. */
 export const EXPIRE: Step = { advance: 16 * MINUTE }
 
 /** The network is down until `repair`. */

@@ -53,7 +53,7 @@ export const CONTENT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'headers: what the app does not name is not sent',
+    name: 'headers: values that the app does not set are not sent',
     options: { platform: 'ios', version: '1.0' },
     steps: [
       { call: 'readPricingPlans' },
@@ -74,7 +74,7 @@ export const CONTENT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'headers: what is public is read without a token',
+    name: 'headers: public content is read without a token',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -115,7 +115,7 @@ export const CONTENT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'profile: null restores a default, and what is left out stays',
+    name: 'profile: null restores a default, and omitted fields stay',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -139,7 +139,7 @@ export const CONTENT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'content: what has not changed is not sent again',
+    name: 'content: unchanged content is not sent again',
     server: { plans: [{ code: 'pro', price: 9.99 }] },
     steps: [
       { call: 'readPricingPlans', gives: [{ code: 'pro', price: 9.99 }] },
@@ -156,7 +156,7 @@ export const CONTENT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'content: another language is not confirmed by what is kept of the last one',
+    name: 'content: a response kept in one language is not used for another',
     server: { faqs: [{ question: 'Q', answer: 'A' }] },
     steps: [
       { call: 'readFaqs', with: { lang: 'de' }, gives: [{ question: 'Q', answer: 'A' }] },
@@ -172,14 +172,14 @@ export const CONTENT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'content: a confirmation of something that is not kept is an error',
+    name: 'content: a 304 reply without a kept response is an error',
     steps: [
       { fault: { target: 'readFaqs', reply: { status: 304, body: '' } } },
       { call: 'readFaqs', fails: { code: 'reply_invalid', status: 304 } },
     ],
   },
   {
-    name: 'content: a rate is found in upper and lower case',
+    name: 'content: finds rates by currency codes in upper and lower case',
     server: { rates: { rates: { USD: 1, EUR: 0.9 } } },
     steps: [
       { call: 'readCurrencyRates', save: 'rates' },

@@ -16,7 +16,7 @@ const UPLOADS: Step = {
 
 export const DATA_SCENARIOS: Scenario[] = [
   {
-    name: 'data: is replaced, and changed in part, where null removes a member',
+    name: 'data: can be replaced and patched, and null removes a member',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -46,7 +46,7 @@ export const DATA_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'data: null in a change is sent',
+    name: 'data: a patch is sent with its null members',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -62,7 +62,7 @@ export const DATA_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'data: a change with a condition is refused if another device was first',
+    name: 'data: a conditional change is refused if another device was first',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -94,7 +94,7 @@ export const DATA_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'usage: tells what is left of the plan’s limits',
+    name: 'usage: returns the usage of the plan’s limits',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -148,7 +148,7 @@ export const DATA_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'upload: is not repeated, and the app repeats it with the same key',
+    name: 'upload: is not retried automatically, and the app can retry it with the same key',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -169,7 +169,7 @@ export const DATA_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'upload: is sent again with the same key after its token was refused',
+    name: 'upload: is sent again with the same key after the token was refused',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -194,7 +194,7 @@ export const DATA_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'upload: has its time for each file, counted from the last progress',
+    name: 'upload: the timeout counts per file, from the last progress',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -214,7 +214,7 @@ export const DATA_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'upload: a file that cannot be read says so',
+    name: 'upload: an unreadable file fails with file_unreadable',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -227,7 +227,7 @@ export const DATA_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'upload: the server’s refusals have their codes',
+    name: 'upload: passes on the server’s error codes',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -239,7 +239,7 @@ export const DATA_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'upload: is not sent as another user who has signed in since',
+    name: 'upload: is not sent as a user who has signed in since',
     server: USERS,
     steps: [
       ...SIGN_IN,

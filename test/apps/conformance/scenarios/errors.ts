@@ -16,7 +16,7 @@ const RENAME = { profile: { name: 'Ann' } }
 const FAQS = 'GET /api/user/faqs/v1'
 const SETTINGS = 'GET /api/user/app_settings/v1'
 
-/** Errors that do not go away by asking again at once. */
+/** Errors that an immediate retry does not resolve. */
 const CODES: [code: string, status: number][] = [
   ['validation_failed', 422],
   ['not_found', 404],
@@ -49,7 +49,7 @@ function replyFails(headers: Record<string, string>, retryAfter: number | null):
 
 export const ERROR_SCENARIOS: Scenario[] = [
   {
-    name: 'errors: the code, status, message, details and request id are the server’s',
+    name: 'errors: the code, status, message, details and request id come from the server',
     steps: [
       ...CODES.flatMap(([code, status]): Step[] => [
         {
@@ -82,7 +82,7 @@ export const ERROR_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'errors: replies that are not Homeport’s are no success',
+    name: 'errors: a reply that is not Homeport’s is not a success',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -110,7 +110,7 @@ export const ERROR_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'errors: a read succeeds at its third try, whatever failed before',
+    name: 'errors: a read succeeds at its third attempt, after different failures',
     steps: [
       { fault: { target: 'readFaqs', html: 502 } },
       { fault: { target: 'readFaqs', code: 'unavailable', status: 503 } },
@@ -154,7 +154,7 @@ export const ERROR_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'errors: a change whose connection ends without a byte is not repeated by the platform',
+    name: 'errors: the platform does not repeat a change whose connection closes without a byte',
     server: USERS,
     steps: [
       { fault: { target: 'login', network: 'refused' } },
@@ -166,7 +166,7 @@ export const ERROR_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'errors: no reply within the call’s time is a timeout',
+    name: 'errors: a call without a reply times out',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -185,7 +185,7 @@ export const ERROR_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'errors: a call has 30 s, or what the client is created with',
+    name: 'errors: a call times out after 30 s, or the time that the client was created with',
     steps: [
       { fault: { target: '*', network: 'silent', times: 'forever' } },
       { start: 'a', call: 'forgotPassword', with: { email: ANN.email } },
@@ -198,7 +198,7 @@ export const ERROR_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'errors: the time of a call includes its retries',
+    name: 'errors: the timeout of a call includes its retries',
     steps: [
       OFFLINE,
       { start: 'a', call: 'readFaqs', timeout: 1_000 },
@@ -229,7 +229,7 @@ export const ERROR_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'errors: who gives up on a refresh does not disturb the others who wait for it',
+    name: 'errors: a call that gives up on a refresh does not affect others that wait for it',
     server: USERS,
     steps: [
       ...SIGN_IN,

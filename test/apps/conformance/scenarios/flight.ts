@@ -27,7 +27,7 @@ const READS_NOTHING: Step[] = [
   { wait: 'kept', fails: { code: 'network_error', status: 0 } },
 ]
 
-/** Ann has bought 30 days of access, and has read it. Then she is in flight mode. */
+/** Ann has bought 30 days of access, has read her subscription, and is now in flight mode. */
 const IN_FLIGHT: Step[] = [
   ...SIGN_IN,
   { server: 'grantSubscription', args: [ANN.email] },
@@ -36,9 +36,9 @@ const IN_FLIGHT: Step[] = [
   OFFLINE,
 ]
 
-function edited(what: string, member: string, value?: unknown): Scenario {
+function editScenario(what: string, member: string, value?: unknown): Scenario {
   return {
-    name: `flight: a storage that is edited to have ${what} gives nothing`,
+    name: `flight: a stored subscription edited to have ${what} gives no access`,
     server: USERS,
     steps: [
       ...IN_FLIGHT,
@@ -52,7 +52,7 @@ function edited(what: string, member: string, value?: unknown): Scenario {
 
 export const FLIGHT_SCENARIOS: Scenario[] = [
   {
-    name: 'flight: a subscription gives access exactly until its end, at every start',
+    name: 'flight: a subscription gives access exactly until its end, also after restarts',
     server: USERS,
     steps: [
       ...IN_FLIGHT,
@@ -70,7 +70,7 @@ export const FLIGHT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'flight: what is kept says since when, and is read again',
+    name: 'flight: a kept response has the time it was sent, and is refreshed',
     server: USERS,
     steps: [
       ...IN_FLIGHT,
@@ -91,7 +91,7 @@ export const FLIGHT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'flight: what is not kept is read from the server',
+    name: 'flight: a value that is not kept is read from the server',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -132,7 +132,7 @@ export const FLIGHT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'flight: a clock that is set back gains nothing after a start that was later',
+    name: 'flight: setting the clock back does not restore access that has ended',
     server: USERS,
     steps: [
       ...IN_FLIGHT,
@@ -145,7 +145,7 @@ export const FLIGHT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'flight: a clock that is set back gains nothing while the app runs',
+    name: 'flight: setting the clock back does not prolong access while the app runs',
     server: USERS,
     steps: [
       ...IN_FLIGHT,
@@ -156,7 +156,7 @@ export const FLIGHT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'flight: a clock that is ahead ends access, until the server says what time it is',
+    name: 'flight: a clock that is ahead ends access, until the server sends the time',
     server: USERS,
     steps: [
       ...IN_FLIGHT,
@@ -172,7 +172,7 @@ export const FLIGHT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'flight: what another user has kept gives nothing',
+    name: 'flight: values kept for another user give no access',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -201,10 +201,10 @@ export const FLIGHT_SCENARIOS: Scenario[] = [
     server: USERS,
     steps: [...IN_FLIGHT, { repair: true }, { call: 'deleteProfile' }, { stored: KEPT, is: null }],
   },
-  edited('a later end', 'entitlements.0.expiresAt', '2030-01-01T00:00:00.000Z'),
-  edited('another entitlement', 'entitlements.0.id', 'max'),
+  editScenario('a later end', 'entitlements.0.expiresAt', '2030-01-01T00:00:00.000Z'),
+  editScenario('another entitlement', 'entitlements.0.id', 'max'),
   {
-    name: 'flight: a storage that is edited to have no or another signature gives nothing',
+    name: 'flight: a stored subscription without its signature, or with another, gives no access',
     server: USERS,
     steps: [
       ...IN_FLIGHT,
@@ -222,7 +222,7 @@ export const FLIGHT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'flight: a storage that is edited to have other claims gives nothing',
+    name: 'flight: a stored subscription edited to have other claims gives no access',
     server: USERS,
     steps: [
       ...IN_FLIGHT,
@@ -238,7 +238,7 @@ export const FLIGHT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'flight: the key of the proof must be one that the app names',
+    name: 'flight: the proof must be signed with one of the keys that the app trusts',
     options: { signingKeys: ['another', 'gWjt7nmB1udyFpLYVp0SxJnI8lJEvl7q8AFYZRqnGV8'] },
     server: USERS,
     steps: [
@@ -269,7 +269,7 @@ export const FLIGHT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'flight: a storage that fails does not fail a read',
+    name: 'flight: a storage failure does not fail a read',
     server: USERS,
     steps: [
       ...SIGN_IN,

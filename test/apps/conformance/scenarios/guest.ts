@@ -21,7 +21,7 @@ const AS_GUEST = { authorization: 'Bearer $guest.accessToken' }
 
 export const GUEST_SCENARIOS: Scenario[] = [
   {
-    name: 'guest: starts once for two calls at once, and continues after a restart',
+    name: 'guest: two concurrent calls start one guest, who continues after a restart',
     steps: [
       { fault: { target: 'startAsGuest', hold: 'guest' } },
       { start: 'a', call: 'startAsGuest' },
@@ -55,7 +55,7 @@ export const GUEST_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'guest: becomes the account that is registered, with the same id',
+    name: 'guest: becomes the registered account, with the same id',
     steps: [
       ...START,
       { call: 'register', with: ANN, gives: { user: { _id: '$guest.user._id' } } },
@@ -98,7 +98,7 @@ export const GUEST_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'guest: a user who signs in as another one is not taken over',
+    name: 'guest: an account does not take over the data of a signed-in user',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -120,7 +120,7 @@ export const GUEST_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'guest: a proxy that removes the token of the registration leaves the guest signed in',
+    name: 'guest: a proxy that removes the token from the registration leaves the guest signed in',
     steps: [
       ...START,
       { fault: { target: 'register', withoutToken: true } },
@@ -130,7 +130,7 @@ export const GUEST_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'guest: hears that the session has ended before an account is created',
+    name: 'guest: learns that the session has ended before an account is created',
     steps: [
       ...START,
       { server: 'endSessions' },
@@ -142,7 +142,7 @@ export const GUEST_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'guest: a new one starts when the session of the last one has ended',
+    name: 'guest: a new guest starts when the session of the last one has ended',
     steps: [
       ...START,
       { server: 'endSessions' },
@@ -151,7 +151,7 @@ export const GUEST_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'guest: none starts while a user is signed in',
+    name: 'guest: no guest starts while a user is signed in',
     server: USERS,
     steps: [
       ...SIGN_IN,

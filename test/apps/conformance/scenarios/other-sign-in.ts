@@ -102,7 +102,7 @@ export const OTHER_SIGN_IN_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'sign-in: by a passkey, whose JSON is passed on',
+    name: 'sign-in: a passkey signs in, and its JSON is passed on',
     server: USERS,
     steps: [
       { server: 'openSession', args: [ANN.email, PASSWORD], save: 'session' },

@@ -32,7 +32,7 @@ function replies(outcome: string): Step {
 
 export const QUEUE_SCENARIOS: Scenario[] = [
   {
-    name: 'queue: a purchase is stored, submitted, reported, and leaves the queue',
+    name: 'queue: a purchase is stored, submitted, reported and removed',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -63,7 +63,7 @@ export const QUEUE_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'queue: what fails is tried again, with growing delays',
+    name: 'queue: failed submissions are retried with growing delays',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -106,7 +106,7 @@ export const QUEUE_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'queue: a refused purchase is reported and leaves',
+    name: 'queue: a refused purchase is reported and removed',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -132,7 +132,7 @@ export const QUEUE_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'queue: what the store has not decided is asked again after 1, 2, 4 minutes',
+    name: 'queue: an undecided purchase is submitted again after 1, 2 and 4 minutes',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -188,7 +188,7 @@ export const QUEUE_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'queue: the rest is not submitted as another user who has signed in since',
+    name: 'queue: the remaining purchases are not submitted as a user who has signed in since',
     server: USERS,
     steps: [
       ...SIGN_IN,

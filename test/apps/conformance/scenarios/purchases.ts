@@ -3,12 +3,12 @@ import { BOB, MINUTE, SIGN_IN, USERS } from './common.ts'
 
 const SUBMIT = 'POST /api/user/purchases/v1'
 const PURCHASE = { store: 'app_store', signedTransaction: '$token' }
-const OF_GOOGLE = { store: 'play_store', packageName: 'com.example', purchaseToken: 'forged' }
+const GOOGLE_PURCHASE = { store: 'play_store', packageName: 'com.example', purchaseToken: 'forged' }
 const ISSUE: Step = { server: 'issuePurchase', save: 'token' }
 
 export const PURCHASE_SCENARIOS: Scenario[] = [
   {
-    name: 'purchases: a submission says what each purchase is',
+    name: 'purchases: a submission returns a result for each purchase',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -16,7 +16,7 @@ export const PURCHASE_SCENARIOS: Scenario[] = [
       {
         call: 'submitPurchases',
         with: {
-          purchases: [PURCHASE, OF_GOOGLE],
+          purchases: [PURCHASE, GOOGLE_PURCHASE],
         },
         gives: {
           results: [
@@ -35,7 +35,7 @@ export const PURCHASE_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'purchases: another user’s is taken over only if the app asks for it',
+    name: 'purchases: another user’s purchase is taken over only if the app requests it',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -56,7 +56,7 @@ export const PURCHASE_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'purchases: a sale by card opens a page, and the portal',
+    name: 'purchases: buying by card opens the checkout, and the portal',
     server: { ...USERS, plans: [{ code: 'pro', source: 'stripe' }] },
     steps: [
       ...SIGN_IN,

@@ -59,7 +59,7 @@ export const SESSION_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'session: a lost reply to a refresh is forgiven',
+    name: 'session: a refresh succeeds after its replies were lost',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -73,7 +73,7 @@ export const SESSION_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'session: a server that fails is asked four times, and the session is kept',
+    name: 'session: a failing refresh is tried four times, and the session is kept',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -92,7 +92,7 @@ export const SESSION_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'session: a refresh that is limited says when, is not repeated, and ends nothing',
+    name: 'session: a rate-limited refresh passes on Retry-After, and is not repeated',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -104,7 +104,7 @@ export const SESSION_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'session: a page of a proxy does not end it',
+    name: 'session: a proxy’s page does not end the session',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -137,7 +137,7 @@ export const SESSION_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'session: a refused refresh ends it, and says so once',
+    name: 'session: a refused refresh ends the session, and is reported once',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -200,7 +200,7 @@ export const SESSION_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'session: one that an earlier version has stored is used',
+    name: 'session: a session that an earlier version stored is used',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -215,7 +215,7 @@ export const SESSION_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'session: without a network, a call of a signed-in user fails and keeps the session',
+    name: 'session: without a network, a signed-in user’s call fails and the session is kept',
     server: USERS,
     steps: [
       ...SIGN_IN,

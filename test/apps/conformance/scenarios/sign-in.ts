@@ -17,7 +17,7 @@ const VERIFY_CODE = 'POST /api/auth/email_code/v1/verify'
 
 export const SIGN_IN_SCENARIOS: Scenario[] = [
   {
-    name: 'sign-in: by password, and the session is stored as every client reads it',
+    name: 'sign-in: a password signs in, and the session is stored in the common format',
     server: USERS,
     steps: [
       { call: 'isSignedIn', gives: false },
@@ -49,7 +49,7 @@ export const SIGN_IN_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'sign-in: a wrong password says so, and nothing is stored',
+    name: 'sign-in: a wrong password fails with its code, and nothing is stored',
     server: USERS,
     steps: [
       {
@@ -64,7 +64,7 @@ export const SIGN_IN_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'sign-in: invalid input says which fields',
+    name: 'sign-in: the error of invalid input names the fields',
     steps: [
       {
         call: 'register',
@@ -101,7 +101,7 @@ export const SIGN_IN_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'sign-in: by a code from an e-mail',
+    name: 'sign-in: a code from an e-mail signs in',
     steps: [
       { call: 'requestEmailCode', with: { email: ANN.email }, save: 'request' },
       { server: 'lastCode', args: [ANN.email], save: 'code' },
@@ -122,7 +122,7 @@ export const SIGN_IN_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'sign-in: by an id token of Google',
+    name: 'sign-in: a Google id token signs in',
     steps: [
       {
         server: 'issueIdToken',
@@ -159,7 +159,7 @@ export const SIGN_IN_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'sign-in: a success without a session is not one',
+    name: 'sign-in: a successful reply without a session is an error',
     server: USERS,
     steps: [
       { fault: { target: 'login', reply: { body: { code: 'ok', response: { user: {} } } } } },

@@ -17,7 +17,7 @@ const READS_ANN: Step = { call: 'readProfile', gives: { email: ANN.email } }
 
 export const SIGN_OUT_SCENARIOS: Scenario[] = [
   {
-    name: 'session: a sign-out ends it on the server, also with an expired token',
+    name: 'session: a sign-out ends the session on the server, also with an expired token',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -48,7 +48,7 @@ export const SIGN_OUT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'session: a sign-out that takes long does not end the next session',
+    name: 'session: a slow sign-out does not end the next session',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -63,7 +63,7 @@ export const SIGN_OUT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'session: a refresh that ends after a sign-out starts no session',
+    name: 'session: a refresh that completes after a sign-out starts no session',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -98,7 +98,7 @@ export const SIGN_OUT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'session: another device is signed out',
+    name: 'session: other devices can be signed out',
     options: { device: 'Ann’s phone' },
     server: USERS,
     steps: [
@@ -121,7 +121,7 @@ export const SIGN_OUT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'session: a deletion lists what a store still charges for',
+    name: 'session: a deletion lists the subscriptions that a store still charges for',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -177,7 +177,7 @@ export const SIGN_OUT_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'session: a deletion is not confirmed by a session that was refreshed since',
+    name: 'session: a deletion is not confirmed if the session was refreshed since',
     server: USERS,
     steps: [
       ...SIGN_IN,

@@ -1,12 +1,12 @@
 import type { Scenario, Step } from '../types.ts'
 import { ANN, LOGOUT, PROFILE, SESSION, SIGN_IN, USERS } from './common.ts'
 
-/** What cannot be a session. */
+/** Texts that are not a session. */
 const DAMAGED = ['{', '"x"', '{}', '[]', '7', 'null', '', '{"accessToken":"x"}']
 
 export const STORAGE_SCENARIOS: Scenario[] = [
   {
-    name: 'storage: what cannot be understood is a signed-out state',
+    name: 'storage: a damaged session counts as signed out',
     server: USERS,
     steps: [
       ...DAMAGED.flatMap((text): Step[] => [
@@ -21,7 +21,7 @@ export const STORAGE_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'storage: one that cannot be read for a while keeps the session',
+    name: 'storage: a temporary read failure keeps the session',
     server: USERS,
     steps: [
       ...SIGN_IN,
@@ -48,7 +48,7 @@ export const STORAGE_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'storage: a sign-out ends the session on the server if it cannot be removed here',
+    name: 'storage: a sign-out ends the session on the server if the device cannot remove it',
     server: USERS,
     steps: [
       ...SIGN_IN,

@@ -6,12 +6,12 @@ type SecurityDeps = { state: State; sessions: Sessions; tokens: OneTimeTokens }
 
 export type AccountSecurity = ReturnType<typeof createAccountSecurity>
 
-/** What a change of ownership does to an account: it ends sessions, removes what a stranger has set up, moves data. */
+/** Secures accounts whose owner changes: ends sessions, removes a stranger's credentials, moves a guest's data. */
 export function createAccountSecurity({ state, sessions, tokens }: SecurityDeps) {
   const { users, find, recordChange, mergers } = state
   return { secure, removeUntrusted, mergeGuest, deleteUser }
 
-  /** Ends a user's sessions but one, and voids what a thief could have requested. */
+  /** Ends all of a user's sessions but one, and revokes the tokens that a thief could have requested. */
   function secure(userId: string, keptSession: string | null) {
     sessions.endAll(userId, keptSession)
     tokens.revoke(userId)
@@ -19,7 +19,7 @@ export function createAccountSecurity({ state, sessions, tokens }: SecurityDeps)
     if (user.twoFactorSince === null) user.hasSecret = false
   }
 
-  /** Removes what a stranger may have set up before the address was verified. */
+  /** Removes the credentials that a stranger may have set up before the address was verified. */
   function removeUntrusted(user: User) {
     if (user.emailVerifiedAt !== null) return
     const off = { hasSecret: false, twoFactorSince: null, recoveryCodes: [], identities: [] }

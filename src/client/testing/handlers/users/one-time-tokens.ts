@@ -1,7 +1,7 @@
 import { MINUTE_MS } from '../../../../lib/time/durations.ts'
 import type { State } from '../../state.ts'
 
-/** What a link, a code or a challenge is for, and for how many minutes it is valid. */
+/** How many minutes a link, a code or a challenge is valid, by its purpose. */
 const LIFETIME_MINUTES = {
   'verify-email': 24 * 60,
   'reset-password': 30,

@@ -42,7 +42,7 @@ export function createProfiles({ state, purchases, security }: ProfileDeps) {
   } satisfies Partial<Handlers>
 }
 
-/** What changes in the account; null restores the default. Throws `validation_failed` with all invalid fields. */
+/** Returns the account's changes; null restores a default. Throws `validation_failed` with all invalid fields. */
 function readChanges(
   { profile, onboardingCompleted }: ProfileChanges,
   request: FakeRequest,

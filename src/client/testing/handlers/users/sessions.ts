@@ -5,7 +5,7 @@ import { notSignedIn } from '../../failure.ts'
 import { decodeName, type FakeRequest } from '../../requests.ts'
 import type { State, User } from '../../state.ts'
 
-/** A chain of refresh tokens. `firstUsedAt`: by the generation of the token. */
+/** A chain of refresh tokens. `firstUsedAt`: the time of each generation's first use. */
 type StoredSession = {
   id: string
   userId: string

@@ -100,14 +100,14 @@ export function createSignIn({ state, sessions, tokens, security }: SignInDeps) 
   } satisfies Partial<Handlers>
   return { handlers, issueIdToken }
 
-  /** An id token with which `signInSocially` signs this identity in. */
+  /** Returns an id token with which `signInSocially` signs in this identity. */
   function issueIdToken(identity: FakeIdentity): string {
     const idToken = `fake-id-token-${issued.size + 1}`
     issued.set(idToken, identity)
     return idToken
   }
 
-  /** A session, or a challenge if two-factor is on. The challenge remembers the guest whose token was sent. */
+  /** Returns a session, or a challenge if two-factor is on. The challenge remembers the guest whose token was sent. */
   function finish(user: User, request: FakeRequest): SignInResult {
     const { userId: bearerId } = request
     if (user.twoFactorSince !== null) {
@@ -147,7 +147,7 @@ export function createSignIn({ state, sessions, tokens, security }: SignInDeps) 
     return user
   }
 
-  /** The guest becomes the account, signed out everywhere, because a guest has proven nothing; else it is new. */
+  /** Turns the guest into the account, and ends the guest's sessions: a guest has proven nothing. Else adds a user. */
   function upgradeGuestOrAdd(
     login: Partial<User> & Pick<User, 'loginType'>,
     request: FakeRequest,
