@@ -28,16 +28,16 @@ function readLines(page: string): Line[] {
 
 /** The directories of `src/` that the page describes. */
 export function listDescribed(page: string): string[] {
-  return readLines(page).flatMap(({ directories }) => directories.filter(isThere))
+  return readLines(page).flatMap(({ directories }) => directories.filter(isDirectoryInSource))
 }
 
 /** The page without directories that are gone, and with new features, described by their comments. */
 export function updateMap(page: string): string {
   const lines = readLines(page).flatMap(({ text, directories }) => {
     if (directories.length === 0) return [text]
-    const [path = '', ...others] = directories.filter(isThere)
+    const [path = '', ...others] = directories.filter(isDirectoryInSource)
     if (path === '') return []
-    const known = new Set([path, ...others].map((one) => one.split('/').at(-1)))
+    const known = new Set([path, ...others].map((directory) => directory.split('/').at(-1)))
     return [
       text.replace(
         /(?<=^ +(?:[\w-]+\/ )*)([\w-]+)\/ ?/g,
@@ -66,6 +66,6 @@ function describeFeature(path: string): string {
   return `${`    ${path.replace('features/', '')}/`.padEnd(COLUMN)}${sentence}`
 }
 
-function isThere(path: string): boolean {
+function isDirectoryInSource(path: string): boolean {
   return existsSync(join(SOURCE, path))
 }

@@ -75,7 +75,7 @@ function packageJson(name: string) {
     version,
     description: `The Homeport client for apps. ${description}`,
     license,
-    // Left out while they are not set.
+    // Omitted while unset.
     ...{ repository, homepage, bugs },
     type: 'module',
     sideEffects: false,
@@ -97,7 +97,7 @@ function packageJson(name: string) {
  * React Native cannot parse.
  */
 async function bundle(format: 'esm' | 'cjs') {
-  // One at a time: together, each would contain what any of the others uses.
+  // In separate builds: in one build, each module would contain what any of the others uses.
   const built = await Promise.all(MODULES.map((name) => bundleModule(name, format)))
   return built.flat()
 }

@@ -11,7 +11,7 @@ export const MINIMUM = { Chrome: 117, Firefox: 128, Safari: 17.4 }
 /** The sentence on the page, and in `docs/console.md`. */
 export const MINIMUM_TEXT = `Chrome or Edge ${MINIMUM.Chrome}, Firefox ${MINIMUM.Firefox}, Safari ${MINIMUM.Safari}, or later`
 
-/** For browsers of any age. What it looks for came with, or just before, `MINIMUM`. */
+/** Runs in browsers of any age. The features that it checks for came with, or just before, `MINIMUM`. */
 const CHECK = `if (!(window.Map && Map.groupBy && window.CSS && CSS.supports('selector(:has(a))'))) {
   document.getElementById('too-old').removeAttribute('hidden')
 }

@@ -63,14 +63,14 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
     },
   })
   if (!result.success) throw new Error(result.logs.join('\n'))
-  // The executable contains them.
+  // The executable contains the source maps.
   const maps = result.outputs.filter(({ kind }) => kind === 'sourcemap')
   await Promise.all(maps.map(({ path }) => rm(path)))
 }
 
 /**
- * Bun writes a temporary file of the executable's size into the working directory. Those of builds that were killed are
- * removed.
+ * Bun writes a temporary file of the executable's size into the working directory. Removes the files left by builds that
+ * were killed.
  */
 async function buildInDist(options: Bun.BuildConfig) {
   for (const folder of [ROOT, DIST]) {
@@ -118,7 +118,7 @@ function leaveOutUnused(): BunPlugin {
   }
 }
 
-/** `src/platform/http/docs/docs.ts` unpacks them. */
+/** Compresses the files of Swagger UI, which `src/platform/http/docs/docs.ts` unpacks. */
 function compressDocs(): BunPlugin {
   return {
     name: 'compress-docs',
@@ -156,7 +156,7 @@ export function embedNative(platform: string, folderOf: Build['folderOf']): BunP
       build.onResolve({ filter: /^sharp$/ }, () => ({
         path: createRequire(import.meta.url).resolve('sharp'),
       }))
-      // sharp also requires the addons of all other platforms. The one of this machine is installed.
+      // sharp also requires the addons for other platforms. This machine's is installed, and would be bundled.
       build.onResolve({ filter: /^@img\/sharp-[^/]+\/sharp\.node$/ }, ({ path }) =>
         path === `@img/sharp-${platform}/sharp.node`
           ? { path: 'addon', namespace: 'native' }
@@ -175,11 +175,11 @@ export function embedNative(platform: string, folderOf: Build['folderOf']): BunP
         loader: 'js',
       }))
       build.onLoad({ filter: /^sharp$/, namespace: 'native' }, () => ({
-        contents: loader('sharp'),
+        contents: renderLoader('sharp'),
         loader: 'ts',
       }))
       build.onLoad({ filter: /^argon2$/, namespace: 'native' }, () => ({
-        contents: `${loader('argon2')}export const { hash, verify } = addon\n`,
+        contents: `${renderLoader('argon2')}export const { hash, verify } = addon\n`,
         loader: 'ts',
       }))
       build.onLoad({ filter: /\.(node|so|dylib)[\d.]*$/ }, ({ path }) =>
@@ -196,7 +196,7 @@ export function embedNative(platform: string, folderOf: Build['folderOf']): BunP
     return { source, hash, path: join(name, folder, file) }
   }
 
-  function loader(name: string): string {
+  function renderLoader(name: string): string {
     const imports = parts[name]?.map(
       ({ hash }, at) => `import part${at} from '#${hash}' with { type: 'file' }`,
     )
@@ -211,7 +211,7 @@ export const addon: any = loadNative([${list?.join(', ')}])
   }
 }
 
-/** A higher level takes many times as long, for 8 % less. Unpacking takes 30 ms, once. */
+/** A higher level takes many times as long, for 8 % smaller files. Unpacking takes 30 ms, once. */
 function compress(bytes: Uint8Array): Uint8Array {
   return Bun.zstdCompressSync(bytes, { level: 12 })
 }

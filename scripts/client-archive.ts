@@ -5,7 +5,7 @@ import { NATIVE_FILES } from '../src/platform/http/docs/native-clients.ts'
 import type { PackageFiles } from './build-client.ts'
 import { ROOT } from './root.ts'
 
-/** npm gives every file this time. */
+/** The modification time that npm gives every file. */
 const MODIFIED_AT = new Date('1985-10-26T08:15:00.000Z')
 
 /** Packs a package as `npm pack` does: the same bytes for the same files. */
@@ -17,7 +17,7 @@ export async function packPackage(files: PackageFiles): Promise<Uint8Array<Array
   return Bun.gzipSync(new Uint8Array(await packTar(entries)), { level: 9 })
 }
 
-/** Replaces the file at once: a server might be reading it. */
+/** Replaces the file atomically, because a server might be reading it. */
 export async function writeArchive(path: string, bytes: Uint8Array) {
   await mkdir(dirname(path), { recursive: true })
   const temporary = `${path}.${process.pid}.tmp`

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { declareModels } from './client-models.ts'
 import { ROOT } from './root.ts'
 
-/** Its types are the server's: the package gets them written out. */
+/** This module refers to the server's types, which the package declares in full. */
 const MODELS = 'client/models'
 const SERVER_TYPES = /^(server|operations|features|platform)\/|^client\/routes$/
 const COMMENTS = /\/\*.*?\*\//gs
@@ -55,7 +55,7 @@ async function generateDeclarations(folder: string) {
     throw new Error("the client's type declarations could not be generated")
 }
 
-/** Collects a declaration file and those that it imports, with imports as in one folder. */
+/** Collects a declaration file and those that it imports, with import paths for a single folder. */
 async function collect(folder: string, name: string, found: Map<string, string>) {
   if (found.has(name)) return
   const same = [...found.keys()].find((other) => basename(other) === basename(name))

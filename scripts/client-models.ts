@@ -22,7 +22,7 @@ const INPUTS = new Set([
   'SubmittedPurchase',
 ])
 
-/** The names of the models that others contain: in the schemas they are titles. */
+/** The names of the models that other models contain: their schemas have the name as title. */
 const TITLES = new Set(models.flatMap(([name, { title }]) => (title === name ? [name] : [])))
 
 /** `src/client/models.ts`: the types of the models in the source. */
@@ -42,35 +42,36 @@ ${lines.join('')}`
 export function declareModels(): string {
   return models
     .map(
-      ([name, schema]) => `${commentText(schema)}export type ${name} = ${typeText(schema, name)}\n`,
+      ([name, schema]) =>
+        `${renderComment(schema)}export type ${name} = ${renderType(schema, name)}\n`,
     )
     .join('')
 }
 
-/** The type of a schema, in which other models have their names. `own`: the name of the model that contains it. */
-function typeText(schema: TSchema, own: string): string {
+/** The TypeScript type of a schema, with other models by name. `own`: the name of the model that contains it. */
+function renderType(schema: TSchema, own: string): string {
   const { title, type, anyOf, items, properties, patternProperties = {} } = schema
   if (title !== own && TITLES.has(title ?? '')) return title as string
   if ('const' in schema) return JSON.stringify(schema['const'])
-  if (anyOf) return anyOf.map((choice: TSchema) => typeText(choice, own)).join(' | ')
-  if (items) return items.anyOf ? `(${typeText(items, own)})[]` : `${typeText(items, own)}[]`
-  if (properties) return objectText(schema, own)
+  if (anyOf) return anyOf.map((choice: TSchema) => renderType(choice, own)).join(' | ')
+  if (items) return items.anyOf ? `(${renderType(items, own)})[]` : `${renderType(items, own)}[]`
+  if (properties) return renderObject(schema, own)
   const [values] = Object.values<TSchema>(patternProperties)
-  if (values) return `{ [name: string]: ${typeText(values, own)} }`
+  if (values) return `{ [name: string]: ${renderType(values, own)} }`
   return type === 'integer' ? 'number' : (type ?? 'unknown')
 }
 
-function objectText({ properties, required = [] }: TSchema, own: string): string {
+function renderObject({ properties, required = [] }: TSchema, own: string): string {
   const members = Object.entries<TSchema>(properties).map(([name, schema]) => {
     const isOptional = !required.includes(name)
-    const orNothing = isOptional && INPUTS.has(own) ? ' | undefined' : ''
-    return `${commentText(schema)}${name}${isOptional ? '?' : ''}: ${typeText(schema, own)}${orNothing}\n`
+    const orUndefined = isOptional && INPUTS.has(own) ? ' | undefined' : ''
+    return `${renderComment(schema)}${name}${isOptional ? '?' : ''}: ${renderType(schema, own)}${orUndefined}\n`
   })
   return `{\n${members.join('').replace(/^(?=.)/gm, '  ')}}`
 }
 
-/** The description of a schema as sentences, with that of its items, and the format of a time. */
-function commentText({ description, anyOf = [], items, ...schema }: TSchema): string {
+/** A comment with the description of a schema and of its items, and the format of a time. */
+function renderComment({ description, anyOf = [], items, ...schema }: TSchema): string {
   const [choice] = anyOf
   const format = schema['format'] ?? choice?.format
   const texts = [

@@ -31,7 +31,7 @@ type Document = {
   components: { schemas: Record<string, Schema> }
 }
 
-/** Operations of other servers, and those that do not respond with JSON but are files or pages. */
+/** Operations that other servers call, and those that respond with files or pages instead of JSON. */
 const NOT_FOR_APPS = /^(receive|readKeys$|readFile$)/
 
 /** The table of the fake server: the operations that apps call, one per line, with the examples that it returns. */
@@ -56,7 +56,7 @@ function toRow(route: string, operation: Operation, find: Find): Row {
   const { operationId, security = [], responses } = operation
   const token = security.length > 1 ? 'optional' : security.length > 0 ? 'required' : 'none'
   const reply = responses['200']?.content?.['application/json']?.schema
-  const texts = listTexts(operation, find)
+  const texts = listRequiredTexts(operation, find)
   const hasExample = (WITH_EXAMPLE as readonly string[]).includes(operationId)
   return {
     route,
@@ -66,8 +66,8 @@ function toRow(route: string, operation: Operation, find: Find): Row {
   }
 }
 
-/** The texts that a request must have, in its body or its query. */
-function listTexts({ parameters, requestBody }: Operation, find: Find): string[] {
+/** The names of the texts that a request must have, in its body or its query. */
+function listRequiredTexts({ parameters, requestBody }: Operation, find: Find): string[] {
   const body = find(requestBody?.content['application/json']?.schema)
   const { properties = {}, required = [] } = body
   return [
@@ -78,7 +78,7 @@ function listTexts({ parameters, requestBody }: Operation, find: Find): string[]
   ]
 }
 
-/** The example of a schema; of an object, without its optional members. Models that may be null are. */
+/** The example of a schema, without the optional members of objects. Models that may be null become null. */
 function findExample(schema: Schema, find: Find): unknown {
   if (schema.example !== undefined) return schema.example
   const { $ref, allOf, enum: words, items, properties, required = [] } = schema

@@ -41,7 +41,7 @@ fi
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-# After a signal, dash runs that only if the signal is trapped.
+# After a signal, dash runs the EXIT trap only if the signal is trapped too.
 trap 'exit 130' HUP INT TERM
 fetch SHA256SUMS
 fetch SHA256SUMS.sig
@@ -58,8 +58,8 @@ file=${line##* }
 fetch "$file"
 
 if ! (cd "$folder" && echo "$line" | $check >/dev/null 2>&1); then refuse "$file does not match SHA256SUMS."; fi
-# Copied, because SELinux labels what was created in /tmp so that systemd may not run it; then renamed, so that an
-# interruption leaves no part of it under its name.
+# Copied, because SELinux labels files created in /tmp so that systemd may not run them; then renamed, so that an
+# interruption leaves no partial file under the final name.
 new="$prefix/.homeport.$$"
 trap 'rm -rf "$folder" "$new"' EXIT
 cp "$folder/$file" "$new"

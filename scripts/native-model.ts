@@ -1,4 +1,4 @@
-/** The type of a value, apart from whether it may be null. `model`: the name of a model, nested ones with their parents. */
+/** The type of a value, apart from whether it may be null. */
 export type ValueType =
   | { kind: 'text' | 'date' | 'integer' | 'number' | 'boolean' | 'any' | 'object' }
   | { kind: 'list' | 'map'; of: Value }
@@ -12,7 +12,7 @@ export type Member = {
   comment: string
   value: Value
   isOptional: boolean
-  /** Whether it is part of a change: null restores the default, and absent it stays. */
+  /** Whether it is part of a change: null restores the default, and an omitted member stays unchanged. */
   isChange: boolean
   /** The only value that it may have. */
   constant?: string
@@ -24,11 +24,11 @@ export type Model = {
   members: Member[]
   nested: Model[]
   isChange: boolean
-  /** The models of which it is one, in a union. */
+  /** The models of a union. */
   choices?: string[]
 }
 
-/** What a log must not show of a model. */
+/** The models whose content a log must not show. */
 export const SECRETS = new Set([
   'Credentials',
   'EmailCodeAnswer',
@@ -46,10 +46,10 @@ export function nameOf({ name }: Member): string {
   return name.replace(/^_/, '')
 }
 
-/** The type of a member, which may be absent or null; `typeText` writes that of a value. */
-export function typeOf(member: Member, typeText: (value: Value) => string): string {
+/** The type of a member, which may be absent or null; `renderType` renders that of a value. */
+export function typeOf(member: Member, renderType: (value: Value) => string): string {
   const { value, isOptional, isChange } = member
-  const type = typeText({ ...value, isNullable: false })
+  const type = renderType({ ...value, isNullable: false })
   if (isChange) return `Nullable<${type}>?`
   return isOptional || value.isNullable ? `${type}?` : type
 }

@@ -40,7 +40,7 @@ import java.time.format.DateTimeFormatter
 import org.json.JSONArray
 import org.json.JSONObject
 
-/** A member of a change: \`Nullable(null)\` restores the default, and a member that is left out stays. */
+/** A member of a change: \`Nullable(null)\` restores the default, and an omitted member stays unchanged. */
 data class Nullable<out T>(val value: T?)
 
 private val TIME = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'").withZone(ZoneOffset.UTC)
@@ -67,10 +67,11 @@ export function kotlinModels(models: Model[]): string {
 
 function declare(model: Model, union?: string): string {
   const { name, members, nested, choices } = model
-  const comment = commentText(model)
+  const comment = renderComment(model)
   if (choices) return `${comment}sealed interface ${name} {\n    fun toJson(): JSONObject\n}\n`
   const fields = members.map(
-    (one) => `${commentText(one)}val ${nameOf(one)}: ${typeOf(one, typeText)}${initial(one)},\n`,
+    (one) =>
+      `${renderComment(one)}val ${nameOf(one)}: ${typeOf(one, renderType)}${renderInitializer(one)},\n`,
   )
   const puts = members.map((one) => `.put("${one.name}", ${encodeMember(one)})\n`)
   const reads = members
@@ -87,15 +88,15 @@ function declare(model: Model, union?: string): string {
   return `${comment}data class ${name}(\n${indent(fields.join(''))})${parent} {\n${indent(body)}}\n`
 }
 
-function initial({ constant, value, isOptional }: Member): string {
+function renderInitializer({ constant, value, isOptional }: Member): string {
   if (constant !== undefined) return ` = "${constant}"`
   return isOptional || value.isNullable ? ' = null' : ''
 }
 
-function typeText(value: Value): string {
+function renderType(value: Value): string {
   const suffix = value.isNullable ? '?' : ''
-  if (value.kind === 'list') return `List<${typeText(value.of)}>${suffix}`
-  if (value.kind === 'map') return `Map<String, ${typeText(value.of)}>${suffix}`
+  if (value.kind === 'list') return `List<${renderType(value.of)}>${suffix}`
+  if (value.kind === 'map') return `Map<String, ${renderType(value.of)}>${suffix}`
   return (value.kind === 'model' ? value.name : TYPES[value.kind]) + suffix
 }
 
@@ -157,6 +158,6 @@ function decode(from: string, key: string, value: Value): string {
   }
 }
 
-function commentText({ comment }: { comment: string }): string {
+function renderComment({ comment }: { comment: string }): string {
   return comment && `/** ${comment} */\n`
 }

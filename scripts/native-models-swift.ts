@@ -60,7 +60,7 @@ public enum JSONValue: Codable, Equatable, Sendable {
     }
 }
 
-/// A member of a change: \`null\` restores the default, and a member that is left out stays.
+/// A member of a change: \`null\` restores the default, and an omitted member stays unchanged.
 public enum Nullable<Value: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
     case null
     case value(Value)
@@ -80,7 +80,7 @@ public enum Nullable<Value: Codable & Equatable & Sendable>: Codable, Equatable,
 }
 
 extension KeyedDecodingContainer {
-    /// Without it, \`null\` would be read as a member that is left out.
+    /// Without this, \`null\` would decode as an omitted member.
     public func decodeIfPresent<Value>(_ type: Nullable<Value>.Type, forKey key: Key) throws -> Nullable<Value>? {
         contains(key) ? try decode(type, forKey: key) : nil
     }
@@ -93,11 +93,11 @@ export function swiftModels(models: Model[]): string {
 
 function declare(model: Model): string {
   const { name, members, nested, choices } = model
-  const comment = commentText(model)
+  const comment = renderComment(model)
   if (choices) return `${comment}${declareUnion(name, choices)}`
   const fields = members.map(
     (one) =>
-      `${commentText(one)}public var ${nameOf(one)}: ${typeOf(one, typeText)}${initial(one)}\n`,
+      `${renderComment(one)}public var ${nameOf(one)}: ${typeOf(one, renderType)}${renderInitializer(one)}\n`,
   )
   const parts = [
     fields.join(''),
@@ -132,7 +132,7 @@ function declareUnion(name: string, choices: string[]): string {
   return `public enum ${name}: Codable, Equatable, Sendable {\n${indent(body)}}\n`
 }
 
-/** Only where a member has another name in the JSON. */
+/** Empty unless a member has another name in the JSON. */
 function declareKeys(members: Member[]): string {
   if (members.every((one) => nameOf(one) === one.name)) return ''
   const cases = members.map((one) => {
@@ -146,7 +146,7 @@ function declareInit(members: Member[]): string {
   const free = members.filter(({ constant }) => constant === undefined)
   const parameters = free.map(
     (one) =>
-      `${nameOf(one)}: ${typeOf(one, typeText)}${typeOf(one, typeText).endsWith('?') ? ' = nil' : ''}`,
+      `${nameOf(one)}: ${typeOf(one, renderType)}${typeOf(one, renderType).endsWith('?') ? ' = nil' : ''}`,
   )
   const assignments = free.map((one) => `self.${nameOf(one)} = ${nameOf(one)}\n`)
   const line = parameters.join(', ')
@@ -154,18 +154,18 @@ function declareInit(members: Member[]): string {
   return `public init(${list}) {\n${indent(assignments.join(''))}}\n`
 }
 
-function initial({ constant }: Member): string {
+function renderInitializer({ constant }: Member): string {
   return constant === undefined ? '' : ` = "${constant}"`
 }
 
-function typeText(value: Value): string {
+function renderType(value: Value): string {
   const suffix = value.isNullable ? '?' : ''
-  if (value.kind === 'list') return `[${typeText(value.of)}]${suffix}`
-  if (value.kind === 'map') return `[String: ${typeText(value.of)}]${suffix}`
+  if (value.kind === 'list') return `[${renderType(value.of)}]${suffix}`
+  if (value.kind === 'map') return `[String: ${renderType(value.of)}]${suffix}`
   return (value.kind === 'model' ? value.name : TYPES[value.kind]) + suffix
 }
 
-function commentText({ comment, isChange }: Pick<Member, 'comment' | 'isChange'>): string {
+function renderComment({ comment, isChange }: Pick<Member, 'comment' | 'isChange'>): string {
   return comment && `/// ${isChange ? comment : comment.replace(/\bnull\b/g, 'nil')}\n`
 }
 

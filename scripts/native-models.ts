@@ -9,7 +9,7 @@ import { swiftModels } from './native-models-swift.ts'
 const PASSED_ON = /^Passkey(?=[ACR])|Export$/
 
 /** The first lines of a generated file. */
-const HEADER = `// The models of Homeport ${manifest.version}, generated from the server's. Later servers only add members to them.`
+const HEADER = `// The models of Homeport ${manifest.version}, generated from the server's schemas. Later servers only add members.`
 
 /** The models in Swift and Kotlin, by path. */
 export function nativeModels(): Record<string, string> {
@@ -49,7 +49,7 @@ function toModel(name: string, schema: TSchema, isChange: boolean): Model {
   }
 }
 
-/** Where a value is: nested objects become models of their own there. */
+/** The place of a value. Nested objects there become models of their own. */
 type Place = { name: string; member: string; nested: Model[]; isChange: boolean }
 
 function toValue(schema: TSchema, place: Place): Value {

@@ -73,8 +73,8 @@ function actionsPage(): string {
     })
   return `# What operators can change
 
-Each action has one name in the audit log, however it is called: as a command, in the console, or by the [server API](server-api.md) with an API key of the
-scope. "Proof" means a passkey or a code used in the last ten minutes. Commands run as the user who runs the server, who may do all of them.
+Each action has one name in the audit log, whether it is run as a command, in the console, or through the [server API](server-api.md) with an API key that has
+the scope. "Proof" means a passkey or a code used in the last ten minutes. Commands run as the user who runs the server, who may do all of them.
 
 | Action | | Command | Server API | In the console |
 | --- | --- | --- | --- | --- |
@@ -158,6 +158,6 @@ function quote(text: string): string {
 if (import.meta.main) {
   for (const [path, text] of Object.entries(await references())) {
     await Bun.write(join(ROOT, path), text)
-    console.log(`${path} is written.`)
+    console.log(`Wrote ${path}.`)
   }
 }

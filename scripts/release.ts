@@ -85,8 +85,8 @@ function readClientScope(): string {
 }
 
 /** Downloads a package for another platform, and unpacks it when it matches the lockfile. */
-async function fetchPackage({ name, version: wanted, integrity }: LockedPackage) {
-  const url = `${REGISTRY}/${name}/-/${name.split('/').at(-1)}-${wanted}.tgz`
+async function fetchPackage({ name, version: packageVersion, integrity }: LockedPackage) {
+  const url = `${REGISTRY}/${name}/-/${name.split('/').at(-1)}-${packageVersion}.tgz`
   const bytes = await (await fetch(url)).bytes()
   const found = `sha512-${new Bun.CryptoHasher('sha512').update(bytes).digest('base64')}`
   if (found !== integrity) throw new Error(`${url} does not match bun.lock`)

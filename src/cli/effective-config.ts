@@ -11,7 +11,7 @@ export const configCommand = dataCommand({
   print: () => '',
 })
 
-/** The running server's configuration, or ours without one. Our backup location and key override the server's. */
+/** The running server's configuration, or our own if none is running. Our backup location and key take precedence. */
 export async function effectiveConfig(localConfig: Config): Promise<Config> {
   const reply = await sendToServer(localConfig, configCommand, null, 'work', STATE_TIMEOUT_MS)
   if (!reply) return localConfig

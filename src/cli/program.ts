@@ -33,17 +33,19 @@ export function expandHelp(argv: string[], commands: Command[]): string[] {
   return isGroup && second === 'help' ? [first, ...argv.slice(2), '--help'] : argv
 }
 
-/** Throws `UsageError`: commander would take the command for an argument of the default one. */
+/** Throws `UsageError` for an unknown command, which commander would treat as an argument of the default command. */
 export function requireKnownCommand([first = '', second]: string[], commands: Command[]) {
   if (first === '' || first.startsWith('-')) return
   const found = commands.filter(({ name }) => name.split(' ')[0] === first)
-  const leaves = found.flatMap(({ name }) => name.split(' ')[1] ?? [])
+  const subcommands = found.flatMap(({ name }) => name.split(' ')[1] ?? [])
   if (found.length === 0) {
     throw new UsageError(`There is no command ${first}: "homeport help" lists them.`)
   }
-  const isLeaf = second === undefined || second.startsWith('-') || leaves.includes(second)
-  if (leaves.length > 0 && !isLeaf) {
-    throw new UsageError(`There is no command ${first} ${second}: use one of ${leaves.join(', ')}.`)
+  const isKnown = second === undefined || second.startsWith('-') || subcommands.includes(second)
+  if (subcommands.length > 0 && !isKnown) {
+    throw new UsageError(
+      `There is no command ${first} ${second}: use one of ${subcommands.join(', ')}.`,
+    )
   }
 }
 
@@ -56,33 +58,33 @@ function registerCommand(program: Commander, command: Command, commands: Command
       program.commands.find((group) => group.name() === first) ??
       program
         .command(first)
-        .description(`Commands: ${listLeaves(first, commands).join(', ')}`)
+        .description(`Commands: ${listSubcommands(first, commands).join(', ')}`)
         .helpCommand(false)
         .exitOverride()
   }
-  const leaf = parent
+  const builder = parent
     .command(`${second ?? first} ${command.arguments ?? ''}`.trim(), {
       isDefault: command.name === 'serve',
     })
     .description(command.summary)
     .option('--json', 'print machine-readable output')
     .exitOverride()
-  for (const [flags, meaning, kind] of command.options ?? []) {
-    const option = new Option(flags, meaning)
-    leaf.addOption(kind === 'list' ? option.argParser(appendToList) : option)
+  for (const [flags, description, kind] of command.options ?? []) {
+    const option = new Option(flags, description)
+    builder.addOption(kind === 'list' ? option.argParser(appendToList) : option)
   }
   const yes = new Option('--yes', 'skip the confirmation')
-  const hasYes = leaf.options.some(({ long }) => long === yes.long)
-  // Every command accepts it, but help shows it only for commands that ask for confirmation.
-  if (!hasYes) leaf.addOption(yes.hideHelp(!('risk' in command)))
-  return leaf
+  const hasYes = builder.options.some(({ long }) => long === yes.long)
+  // Every command accepts --yes, but help shows it only for commands that ask for confirmation.
+  if (!hasYes) builder.addOption(yes.hideHelp(!('risk' in command)))
+  return builder
 }
 
 function appendToList(value: string, earlier: string | undefined): string {
   return earlier === undefined ? value : `${earlier},${value}`
 }
 
-function listLeaves(group: string, commands: Command[]): string[] {
+function listSubcommands(group: string, commands: Command[]): string[] {
   const names = commands.map(({ name }) => name.split(' '))
-  return names.flatMap(([first, leaf]) => (first === group && leaf ? [leaf] : []))
+  return names.flatMap(([first, second]) => (first === group && second ? [second] : []))
 }

@@ -88,7 +88,7 @@ async function runCommand(
   return command.isFailure?.(outcome) ? EXIT.failed : EXIT.done
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it matches control characters to remove them
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g
 
 /** Names that users choose must not control the operator's terminal. */
@@ -116,7 +116,7 @@ async function perform(
   return await performHere(data, command, part, input)
 }
 
-/** Like `perform` for each step; without a server, the data stays open until the last. */
+/** Like `perform` for each step; without a server, the data stays open until the last step. */
 async function performAll(
   command: ServiceCommand,
   config: Config,
@@ -125,8 +125,8 @@ async function performAll(
   await using stack = new AsyncDisposableStack()
   let data: OpenedData | null = null
   return await performSteps(steps, async (input) => {
-    const answer = data ? null : await sendToServer(config, command, input, 'work')
-    if (answer) return answer.outcome
+    const reply = data ? null : await sendToServer(config, command, input, 'work')
+    if (reply) return reply.outcome
     data ??= stack.use(await openOwnData(config))
     return performHere(data, command, 'work', input)
   })
@@ -153,7 +153,7 @@ async function performHere(
   return JSON.parse(JSON.stringify(outcome ?? null))
 }
 
-/** A command reads the `.env` of the server whose data it uses: the one here may belong to another project. */
+/** Reads the `.env` of the server whose data the command uses: the working directory's may belong to another project. */
 function loadConfigWith({ port, host, dataDir }: Options, isServer = false): Config {
   const flags = { PORT: port, HOST: host, DATA_DIR: dataDir }
   const givenFlags = Object.entries(flags).filter(([, value]) => typeof value === 'string')
@@ -161,12 +161,12 @@ function loadConfigWith({ port, host, dataDir }: Options, isServer = false): Con
   const dotEnv = readDotEnv()
   if (isServer) return readConfig(chosen, undefined, {}, dotEnv)
   const given = chosen['DATA_DIR'] ?? readVariable('DATA_DIR')
-  const place = resolve((given ?? dotEnv.variables['DATA_DIR'] ?? DEFAULT_DATA_DIR).trim())
-  const file = readServiceRecord(place)?.environmentFile ?? null
+  const folder = resolve((given ?? dotEnv.variables['DATA_DIR'] ?? DEFAULT_DATA_DIR).trim())
+  const file = readServiceRecord(folder)?.environmentFile ?? null
   const isOwn = file === null ? given === null : file === dotEnv.path
   return isOwn
     ? readConfig(chosen, undefined, {}, dotEnv)
-    : readConfig(chosen, undefined, serviceVariables(place))
+    : readConfig(chosen, undefined, serviceVariables(folder))
 }
 
 async function reportError(thrown: unknown): Promise<number> {

@@ -37,7 +37,7 @@ export function writeOutcome(json: unknown, outcome: unknown, text: string) {
   writeOutput(json ? JSON.stringify(outcome) : text)
 }
 
-/** Writes a line to the standard output. Throws if that fails, unless the reader has gone away: it wants no more. */
+/** Writes a line to the standard output. Throws if that fails, unless the reader has closed the pipe. */
 export function writeOutput(line: string) {
   const bytes = Buffer.from(`${line}\n`)
   for (let written = 0; written < bytes.length; ) {
@@ -48,7 +48,7 @@ export function writeOutput(line: string) {
       if (code === 'EPIPE') return
       // The reader of a pipe is slow.
       if (code === 'EAGAIN') Bun.sleepSync(5)
-      else throw new CommandError(`The output cannot be written (${code}). Any changes were made.`)
+      else throw new CommandError(`The output cannot be written (${code}). Any changes were saved.`)
     }
   }
 }

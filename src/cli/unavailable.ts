@@ -1,6 +1,6 @@
 import { AppError } from '../lib/errors.ts'
 
-/** The message of an error for the operator: with what an unavailable server responded, and what to do. */
+/** The error's message for the operator. For an unavailable server, it includes the cause and what to do. */
 export function describeForOperator(error: Error): string {
   if (!(error instanceof AppError) || error.code !== 'unavailable') return error.message
   const reason = error.cause instanceof Error ? error.cause.message : ''

@@ -23,7 +23,7 @@ import { benchStreams } from './streams.ts'
 
 const FEATURES = join(import.meta.dir, '..', 'features')
 
-/** The benchmark of a feature, with a folder and what makes a data directory in it and returns an access token. */
+/** A feature's benchmark. `make` creates a data directory in `folder` and returns an access token. */
 type FeatureBench = { bench: (folder: string, make: typeof makeData) => Promise<void> }
 
 type Case = {

@@ -14,9 +14,10 @@ export async function compare(name: string, goal: number, ours: Load, theirs: Lo
     // The first round is a warm-up for both.
     if (round > 0) results.push(measured)
   }
-  const ratio = median(results.map((one) => one.ours.perSecond / one.theirs.perSecond))
-  const figures = [results.map((one) => one.ours), results.map((one) => one.theirs)].map(describe)
-  console.log(`${name}: ${ratio.toFixed(2)} (goal ${goal}) — ${figures.join(' against ')}`)
+  const ratio = median(results.map(({ ours, theirs }) => ours.perSecond / theirs.perSecond))
+  const figures = describe(results.map((result) => result.ours))
+  const rivalFigures = describe(results.map((result) => result.theirs))
+  console.log(`${name}: ${ratio.toFixed(2)} (goal ${goal}) — ${figures} against ${rivalFigures}`)
 }
 
 /** Loads a server several times and prints the medians. */
@@ -27,7 +28,7 @@ export async function measure(name: string, options: Load) {
     // The first round is a warm-up.
     if (round > 0) results.push(result)
   }
-  const p50 = median(results.map((one) => one.p50))
+  const p50 = median(results.map((result) => result.p50))
   console.log(`${name}: ${describe(results)}, p50 ${p50.toFixed(2)} ms`)
 }
 
@@ -52,7 +53,7 @@ export function http(method: string, path: string, token?: string, body?: string
 }
 
 function describe(results: LoadResult[]): string {
-  const perSecond = Math.round(median(results.map((one) => one.perSecond)))
-  const p99 = median(results.map((one) => one.p99))
+  const perSecond = Math.round(median(results.map((result) => result.perSecond)))
+  const p99 = median(results.map((result) => result.p99))
   return `${perSecond}/s, p99 ${p99.toFixed(2)} ms`
 }

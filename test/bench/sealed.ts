@@ -20,7 +20,7 @@ export async function benchSealed(folder: string, dataDir: string, token: string
   const server = await startHomeport(dataDir, PORT)
   const jwk = await readKeyForPayloads(`http://127.0.0.1:${PORT}`)
   const key = { kid: jwk.kid, key: await importJWK(jwk, 'ECDH-ES') }
-  // Each has another name: a change to the same value would not be written.
+  // Each patch sets another name, because an unchanged value would not be written.
   const patch = (id: string) => JSON.stringify({ profile: { name: `Ann ${id}` } }).padEnd(1_024)
   const common = { port: PORT, connections: 32, seconds: SECONDS }
 

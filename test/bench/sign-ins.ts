@@ -13,7 +13,7 @@ const WRONG = { ...RIGHT, password: 'a wrong password' }
 
 type Session = { refreshToken: string }
 
-/** Sign-ins at once, and refreshes beside a flood of wrong passwords. */
+/** Concurrent sign-ins, and refreshes during a flood of wrong passwords. */
 export async function benchSignIns(dataDir: string) {
   const server = await startHomeport(dataDir, PORT)
   const longest: number[] = []
@@ -43,7 +43,7 @@ export async function benchSignIns(dataDir: string) {
   )
   await server.stop()
 
-  /** The median time of refreshes that follow each other, in ms. */
+  /** The median time of consecutive refreshes, in ms. */
   async function timeRefreshes(): Promise<number> {
     const times: number[] = []
     for (const end = performance.now() + SECONDS * 1000; performance.now() < end; ) {
@@ -56,7 +56,7 @@ export async function benchSignIns(dataDir: string) {
   }
 }
 
-/** In ms. */
+/** The duration of a sign-in, in ms. */
 async function timeSignIn(): Promise<number> {
   const start = performance.now()
   await post('login', RIGHT)

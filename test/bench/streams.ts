@@ -13,7 +13,7 @@ const MAX_P99_RATIO = 1.2
 /** Heartbeats are sent every 25 s. */
 const SETTLE_MS = 30_000
 
-/** Open streams of changes: their memory, their effect on other requests, and how fast all of them learn of a change. */
+/** Open streams of changes: their memory, their effect on other requests, and how fast a change reaches all of them. */
 export async function benchStreams(folders: readonly [string, string], tokens: readonly string[]) {
   const [busy, idle] = [
     await startHomeport(folders[0], PORTS[0]),
@@ -88,10 +88,10 @@ async function openStreams(tokens: string[]) {
       hostname: '127.0.0.1',
       port: PORTS[0],
       socket: {
-        data(one, chunk) {
+        data(source, chunk) {
           const text = chunk.toString()
           if (text.includes('event: ready')) resolve()
-          if (text.includes(awaited)) missing.delete(one)
+          if (text.includes(awaited)) missing.delete(source)
         },
         close: () => reject(new Error('a stream was closed')),
       },

@@ -33,7 +33,7 @@ test('an endless response from a certificate authority is read only up to a limi
   await rm(folder, { recursive: true })
 })
 
-test('an unreachable certificate authority is named', async () => {
+test('the error names an unreachable certificate authority', async () => {
   const { acmeSettings } = axios.defaults as { acmeSettings?: object }
   Object.assign(axios.defaults, { acmeSettings: { ...acmeSettings, retryDefaultDelay: 0 } })
   const folder = await mkdtemp(join(tmpdir(), 'homeport-acme-'))

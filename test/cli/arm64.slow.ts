@@ -24,7 +24,7 @@ await chmod(emulator, 0o755)
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 // The server starts itself again to process images, so the kernel must know the emulator. A user
-// namespace keeps that from all other processes (Linux 6.7 and later).
+// namespace hides this from all other processes (Linux 6.7 and later).
 const MAGIC = String.raw`\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00`
 const MASK = String.raw`\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff`
 const SCRIPT = `mount -t binfmt_misc none /proc/sys/fs/binfmt_misc &&

@@ -93,14 +93,14 @@ test('an upload survives damaged parts and a lost response', async () => {
   expect(s3.uploads.size).toBe(0)
 }, 30_000)
 
-test('a store that encrypts with its own keys takes backups', async () => {
+test('writes backups to a store that encrypts with its own keys', async () => {
   await using store = await startBackupBucket()
   store.s3.faults.kms = 'not-a-hash'
   const path = await store.make(NAME)
   await restoreTo(store, path, join(store.folder, 'restored'))
 })
 
-test('a download that is cut off continues', async () => {
+test('a download that is cut off resumes', async () => {
   await using store = await startBackupBucket()
   await addAttachment(store, 9)
   const path = await store.make(NAME)
@@ -121,7 +121,7 @@ test('the next backup removes the parts of an interrupted upload, but not those 
   expect(left).toEqual(['prod/homeport-mine.tar', 'prod/other.bin'])
 })
 
-test('the console lists and downloads backups of a store', async () => {
+test('the console lists and downloads backups in a store', async () => {
   await using store = await startBackupBucket()
   await store.make(NAME)
   const backups = createConsoleBackups(store.config)

@@ -11,7 +11,7 @@ import { createLogLines } from '../support/log-lines.ts'
 
 const SCHEDULED = { BACKUP_SCHEDULE: '15 2 * * *' }
 
-test('doctor warns of unencrypted backups in a store, and not about the disk', async () => {
+test('doctor warns about unencrypted backups in a store, but not about the disk', async () => {
   await using store = await startBackupBucket()
   expect(await checkBackup(store.config, null)).toMatchObject({ state: 'warning', detail: 'none' })
   await store.make('homeport-20261126T020000Z.tar')
@@ -47,7 +47,7 @@ test.each([
     /s3:\/\/backups\/prod (cannot be used|does not respond)/,
   ],
 ])(
-  'with %s, doctor, the state and the log say so',
+  'doctor, the backup state and the log report %s',
   async (_, faults, changed, reason) => {
     await using store = await startBackupBucket()
     Object.assign(store.s3.faults, faults)
@@ -73,7 +73,7 @@ test.each([
   30_000,
 )
 
-test('a store that answers every request with 200 takes no backup, and its owner cannot be read', async () => {
+test('refuses a store that answers every request with 200, whose owner cannot be read', async () => {
   await using server = Bun.serve({ port: 0, fetch: () => new Response('') })
   const place = `s3://backups/prod?endpoint=${server.url.origin}`
   const config = readConfig({}, { BACKUP_DIR: place, FILES_URL: place, ...KEYS })
@@ -101,7 +101,7 @@ test('several instances report a missed backup if they share a store', async () 
   expect(fault).toContain('was not written')
 })
 
-test('backups may have their own credentials', () => {
+test('backups can have their own credentials', () => {
   const place = { BACKUP_DIR: 's3://bucket/a/b?endpoint=https://s3.example.com&region=eu' }
   const own = { BACKUP_S3_ACCESS_KEY_ID: 'other', BACKUP_S3_SECRET_ACCESS_KEY: 'word' }
   const read = (environment: Record<string, string>) => readConfig({}, { ...place, ...environment })

@@ -46,7 +46,7 @@ onSqlite(DATA_DIRECTORY)(
 )
 
 onSqlite('a missed backup is not written with several instances')(
-  'a missed scheduled backup is stored at the start, and only BACKUP_KEEP are kept',
+  'stores a missed scheduled backup at startup, and keeps only BACKUP_KEEP backups',
   async () => {
     await using store = await startBackupBucket()
     await using homeport = await installExecutable()
@@ -69,7 +69,7 @@ onSqlite('a missed backup is not written with several instances')(
 )
 
 onSqlite(DATA_DIRECTORY)(
-  'a killed backup leaves nothing that is listed, and the next removes its parts',
+  'a killed backup is not listed, and the next backup removes its parts',
   async () => {
     await using store = await startBackupBucket()
     await using homeport = await installExecutable()

@@ -105,7 +105,7 @@ onSqlite('only SQLite is copied by a process')(
     const { backup, copier } = await haltBackup(homeport.folder)
     backup.kill('SIGTERM')
     await backup.exited
-    // A killed process ends only when it is scheduled again, on a busy machine after its parent.
+    // A killed process ends only when it is scheduled again, which may be after its parent has ended.
     await until(async () => !(await isCopier(copier)), 'the process does not end')
   },
   20_000,
@@ -120,7 +120,7 @@ onSqlite('only SQLite is copied by a process')(
     process.kill(copier, 'SIGKILL')
     expect([await backup.exited, await backup.stderr.text()]).toEqual([
       1,
-      expect.stringContaining('ended by SIGKILL'),
+      expect.stringContaining('killed by SIGKILL'),
     ])
     expect((await homeport.run(['backup', '--yes'])).exitCode).toBe(0)
   },
@@ -135,7 +135,7 @@ async function haltBackup(folder: string) {
       env: {},
       stdio: ['ignore', 'ignore', 'pipe'],
     })
-    const copier = await stopCopier(backup)
+    const copier = await haltCopier(backup)
     if (copier !== null) return { backup, copier }
     await backup.exited
   }
@@ -146,11 +146,11 @@ async function isCopier(pid: number): Promise<boolean> {
   return command.includes('copy-database')
 }
 
-/** Halts the process that copies the database for a backup; null when it has finished before. */
-async function stopCopier(backup: Subprocess): Promise<number | null> {
+/** Halts the process that copies the database for a backup; null if it has already finished. */
+async function haltCopier(backup: Subprocess): Promise<number | null> {
   while (backup.exitCode === null) {
     const [copier] = await childrenOf(backup.pid).catch(() => [])
-    // Until it runs its program, its parent waits for it.
+    // Until the child runs its program, the parent waits for it.
     if (!copier || !(await isCopier(copier))) continue
     try {
       process.kill(copier, 'SIGSTOP')

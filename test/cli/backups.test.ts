@@ -33,7 +33,7 @@ test('a server that only knows the recipient of its backups does not report them
   await rm(folder, { recursive: true })
 })
 
-test('of the unfinished backups in a shared folder, only old ones are removed', async () => {
+test('removes only old unfinished backups from a shared folder', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-backups-'))
   const [running, killed] = ['homeport-20261127T020000Z', 'homeport-20261125T020000Z'].map(
     (name) => `${name}.tar.homeport-partial`,

@@ -10,7 +10,7 @@ beforeAll(buildExecutable, 300_000)
 
 type Installed = Awaited<ReturnType<typeof installExecutable>>
 
-/** Starts the server on a terminal, as typed in its folder. */
+/** Starts the server on a terminal, as if typed in its folder. */
 function startOnTerminal(
   homeport: Installed,
   args: string,
@@ -22,11 +22,11 @@ function startOnTerminal(
     `unset WEBHOOK_TOKEN; exec script -qefc './homeport ${args}' /dev/null`,
     'sh',
   ]
-  return homeport.start({ ...withPath(homeport), ...environment }, wrapper)
+  return homeport.start({ ...browserPath(homeport), ...environment }, wrapper)
 }
 
-/** A PATH whose browser only notes the page that it is to open. */
-function withPath({ folder }: Installed) {
+/** A PATH with a browser that only records the page that it should open. */
+function browserPath({ folder }: Installed) {
   return { PATH: `${folder}:${process.env['PATH']}` }
 }
 
@@ -48,7 +48,7 @@ function readLog({ folder }: Installed) {
   return Bun.file(join(folder, 'log')).text()
 }
 
-test('on a terminal, the start ends with addresses and a link that creates the first operator', async () => {
+test('on a terminal, startup prints addresses and a link that creates the first operator', async () => {
   await using homeport = await installExecutable()
   await installBrowser(homeport)
   const server = await startOnTerminal(homeport, 'serve --open')
@@ -58,7 +58,7 @@ test('on a terminal, the start ends with addresses and a link that creates the f
   expect(shown).toContain(`API reference  ${url}/docs`)
   expect(shown).toContain(`Data folder    ${homeport.folder}/data`)
   expect(shown).toContain('5 things to set before production: ./homeport doctor')
-  // A temporary PostgreSQL server is warned about in any case: it does not sync.
+  // The server always warns about a temporary PostgreSQL server, which does not sync.
   expect(shown.replace(/^.*has fsync.*$/m, '')).not.toMatch(/WARN|"level"/)
   const [link = '', token = ''] = /http\S+\/console#setup=(\S+)/.exec(shown) ?? []
   expect(link).toStartWith(`${url}/console#`)
@@ -85,7 +85,7 @@ test('on a terminal, the start ends with addresses and a link that creates the f
   expect(again).toMatch(/Console {8}http:\/\/localhost:\d+\/console\r\n/)
 }, 60_000)
 
-test('adding an operator ends the link', async () => {
+test('adding an operator invalidates the link', async () => {
   await using homeport = await installExecutable()
   const server = await startOnTerminal(homeport, 'serve')
   await homeport.waitForLogLine('before production')
@@ -98,7 +98,7 @@ test('adding an operator ends the link', async () => {
 test('the link is never in a log, and --open needs no terminal', async () => {
   await using homeport = await installExecutable()
   await installBrowser(homeport)
-  const piped = await homeport.start(withPath(homeport), [], ['serve', '--open'])
+  const piped = await homeport.start(browserPath(homeport), [], ['serve', '--open'])
   expect(await openedPage(homeport)).toContain(`http://localhost:${piped.port}/console#setup=`)
   await piped.stop()
   expect(await readLog(homeport)).not.toContain('setup=')
@@ -112,7 +112,7 @@ test('the link is never in a log, and --open needs no terminal', async () => {
   expect(log).not.toMatch(/setup=|API reference/)
 }, 60_000)
 
-test('the command to type has the data folder if it is not the default', async () => {
+test('the suggested command names the data folder if it is not the default', async () => {
   await using homeport = await installExecutable()
   await startOnTerminal(homeport, 'serve --data-dir "other folder"')
   await homeport.waitForLogLine('before production')

@@ -22,7 +22,7 @@ for (const [state, validity, sentence] of [
   ['a future', { notBefore: fromNow(1), notAfter: fromNow(9) }, /is not valid before \d{4}-/],
   ['a valid', { notBefore: fromNow(-1), notAfter: fromNow(99) }, null],
 ] as const) {
-  test(`${state} certificate is reported by the log, by /ready and by doctor`, async () => {
+  test(`the log, /ready and doctor report the state of ${state} certificate`, async () => {
     const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
     const certificate = await selfSigned('api.example.com', validity)
     await Promise.all([Bun.write(cert, certificate.cert), Bun.write(key, certificate.key)])

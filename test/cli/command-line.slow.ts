@@ -99,7 +99,7 @@ test('health prints JSON with --json when no server is running', async () => {
 })
 
 test.skipIf(process.getuid?.() !== 0).each(['health', 'restart'])(
-  '%s says to root whose server it is, not that none is running',
+  '%s tells root who owns the data, not that no server is running',
   async (command) => {
     const dataDir = await mkdtemp(join(tmpdir(), 'homeport-owned-'))
     await chown(dataDir, 65_534, 65_534)
@@ -124,7 +124,7 @@ test('a command unknown to the running server asks the operator to restart it', 
   await rm(dataDir, { recursive: true })
 })
 
-test('the map lists every directory of src', async () => {
+test('the architecture map lists every directory of src', async () => {
   const map = await Bun.file(join(ROOT, 'docs/architecture.md')).text()
   const files = new Bun.Glob('src/**/*.{ts,tsx}').scan(ROOT)
   const folders = new Set((await Array.fromAsync(files)).map((path) => basename(dirname(path))))

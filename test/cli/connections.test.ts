@@ -21,7 +21,7 @@ test.each(['100-continue', '100-Continue', '100-CONTINUE'])(
   },
 )
 
-test('a connection stays open beyond the idle timeout, or its end is announced', async () => {
+test('a connection stays open beyond the idle timeout, unless its response announced that it closes', async () => {
   await using served = await serveBehindSocket({ idleTimeout: 1 })
   const authorization = `Authorization: Bearer ${served.token}\r\n`
   const json = '{"profile":{"name":"Ann"}}'

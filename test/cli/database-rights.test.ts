@@ -6,23 +6,28 @@ import { createTestDatabase, isOnPostgres } from '../support/databases.ts'
 
 const onPostgres = test.skipIf(!isOnPostgres)
 
-onPostgres('a start and doctor name the statement that gives a role its rights', async () => {
-  await using setup = await openAsRole()
-  const { run, role, refusal } = setup
-  await run(`REVOKE ALL ON SCHEMA public FROM PUBLIC`)
-  expect(await refusal()).toContain(`"GRANT USAGE, CREATE ON SCHEMA … TO ${role}"`)
-  await run(`GRANT USAGE ON SCHEMA public TO ${role}`)
-  const grant = `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`
-  expect(await refusal()).toContain(`belong to postgres, and the role ${role} may not change them`)
-  expect(await refusal()).toContain(`connect as postgres, or run "${grant}" as postgres`)
-  await run(`GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`)
-  expect(await refusal()).toContain(grant)
-  expect(await refusal({ readOnly: true })).toBeNull()
-  await run(grant)
-  expect(await refusal()).toBeNull()
-})
+onPostgres(
+  'the server and doctor name the statement that grants a role its privileges',
+  async () => {
+    await using setup = await openAsRole()
+    const { run, role, refusal } = setup
+    await run(`REVOKE ALL ON SCHEMA public FROM PUBLIC`)
+    expect(await refusal()).toContain(`"GRANT USAGE, CREATE ON SCHEMA … TO ${role}"`)
+    await run(`GRANT USAGE ON SCHEMA public TO ${role}`)
+    const grant = `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`
+    expect(await refusal()).toContain(
+      `belong to postgres, and the role ${role} may not change them`,
+    )
+    expect(await refusal()).toContain(`connect as postgres, or run "${grant}" as postgres`)
+    await run(`GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`)
+    expect(await refusal()).toContain(grant)
+    expect(await refusal({ readOnly: true })).toBeNull()
+    await run(grant)
+    expect(await refusal()).toBeNull()
+  },
+)
 
-onPostgres('a pending migration needs the owner of the tables', async () => {
+onPostgres('a pending migration requires the owner of the tables', async () => {
   await using setup = await openAsRole()
   const { run, role, refusal } = setup
   await run(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`)
@@ -35,7 +40,7 @@ LOOP EXECUTE format('ALTER TABLE %I OWNER TO ${role}', name); END LOOP; END $$`,
   expect(await refusal()).toContain(`"GRANT USAGE, CREATE ON SCHEMA public TO ${role}"`)
 })
 
-onPostgres('tables of other programs need no rights', async () => {
+onPostgres('requires no privileges on tables of other programs', async () => {
   await using setup = await openAsRole()
   const { run, role, refusal } = setup
   await run(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`)
@@ -43,7 +48,7 @@ onPostgres('tables of other programs need no rights', async () => {
   expect(await refusal()).toBeNull()
 })
 
-onPostgres('an empty database, a missing schema and a read-only role are explained', async () => {
+onPostgres('explains an empty database, a missing schema and a read-only role', async () => {
   await using setup = await openAsRole({ isEmpty: true })
   const { run, role, refusal } = setup
   expect(await refusal()).toContain(`"GRANT USAGE, CREATE ON SCHEMA public TO ${role}"`)
@@ -61,7 +66,7 @@ onPostgres('an empty database, a missing schema and a read-only role are explain
   expect(await refusal()).toContain('raise max_connections of the server, or the limit of the role')
 })
 
-/** A database owned by `postgres`, and what a start as another role reports. */
+/** A database owned by `postgres`, and the error that another role gets at startup. */
 async function openAsRole(options: { isEmpty?: boolean } = {}) {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createTestDatabase(options))
@@ -77,7 +82,7 @@ async function openAsRole(options: { isEmpty?: boolean } = {}) {
   const disposal = stack.move()
   return { run, role, refusal, [Symbol.asyncDispose]: () => disposal.disposeAsync() }
 
-  /** The message of the refused start; null if it is not. For missing rights, doctor says the same. */
+  /** The error message at startup; null if there is none. For missing privileges, doctor reports the same. */
   async function refusal(extras: { readOnly?: boolean } = {}): Promise<string | null> {
     const config = readConfig({}, { ...database.environment, DATABASE_URL: url.href })
     const opened = await connectPostgres(url.href, config, {
@@ -87,8 +92,9 @@ async function openAsRole(options: { isEmpty?: boolean } = {}) {
     }).catch((error: Error) => error)
     if (opened instanceof Error) {
       const status = await postgresStatus(config).catch(() => null)
-      const isAboutRights = opened.message.includes('GRANT') || opened.message.includes('belong to')
-      if (isAboutRights) expect(opened.message).toContain(status?.missingRights ?? 'no status')
+      const isAboutPrivileges = /GRANT|belong to/.test(opened.message)
+      if (isAboutPrivileges)
+        expect(opened.message).toContain(status?.missingPrivileges ?? 'no status')
       return opened.message
     }
     await opened.close()

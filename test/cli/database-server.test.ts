@@ -45,7 +45,7 @@ onPostgres(
 )
 
 onPostgres(
-  'warns about settings with which a crash of the server loses changes',
+  'warns about settings that lose changes if the database server crashes',
   async () => {
     await using homeport = await installExecutable()
     await homeport.run(['init'])
@@ -135,7 +135,7 @@ onPostgres(
     expect((await homeport.run(['health'])).exitCode).toBe(1)
     const isReported = async () => {
       const { stdout } = await homeport.run(['doctor'])
-      // The first failure may be the end of the connections.
+      // The first reported failure may be the lost connections.
       return /✗ server .* database \(.*read-only/.test(stdout) && stdout
     }
     const stdout = await until(isReported, 'doctor does not report a read-only server')

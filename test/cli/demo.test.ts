@@ -88,7 +88,7 @@ test('demo data fills the screens of the console', async () => {
   expect(new Set(deliveries.map(({ state }) => state))).toEqual(new Set(['delivered', 'failed']))
 })
 
-test('the named users of the demo are in one typical state each', async () => {
+test('each named user of the demo is in one typical state', async () => {
   await using app = await createTestApp()
   const { services } = app
   const { db, accounts } = services

@@ -51,7 +51,7 @@ onSqlite('the expected checks are specific to SQLite')(
       webhooks: 'ok',
       passkeys: 'ok',
       settings: 'ok',
-      // Those of a new installation.
+      // The settings and plans of a new installation.
       examples: 'warning',
       mail: 'ok',
       rates: 'ok',

@@ -33,7 +33,7 @@ test(`kill -9 at any moment loses no acknowledged user, file or event ${fault(1)
         }
       }
     })
-    // Also on a slow machine, some files are stored before the kill.
+    // Even on a slow machine, some files must be stored before the kill.
     const areStored = () => files.length >= 2 * (round + 1)
     await until(areStored, 'no files are stored', { deadlineMs: 30_000 })
     await simulateDelay(Math.random() * 350)

@@ -104,7 +104,7 @@ test('a restart with a file that is not a program fails, and the old process kee
   expect(await server.stop()).toBe(0)
 }, 30_000)
 
-test('an upgrade ends a new process that is not serving in time, and the old one keeps serving', async () => {
+test('an upgrade kills a new process that is not serving in time, and the old one keeps serving', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const file = join(homeport.folder, 'homeport')

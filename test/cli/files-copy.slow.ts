@@ -12,7 +12,7 @@ const ACCOUNT = { bucket: 'homeport', accessKeyId: 'id', secretAccessKey: 'secre
 const KEYS = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' }
 
 onSqlite('on a database server the data directory holds no data')(
-  'files are copied only to and from data, and leave a backup that can be restored',
+  'copies files only for an existing data directory, which can then be backed up',
   async () => {
     await using homeport = await installExecutable()
     await using s3 = await startS3(ACCOUNT)

@@ -95,7 +95,7 @@ test('the install script fails without a release key', async () => {
   expect([exitCode, errorOutput]).toEqual([1, expect.stringContaining('contains no release key')])
 })
 
-/** A PATH that has only the tools of the script, without those named. */
+/** A PATH with only the tools that the script needs, without the `missing` ones. */
 async function pathWithout(folder: string, ...missing: string[]) {
   const bin = join(folder, 'bin')
   const tools = ['sh', 'uname', 'curl', 'openssl', 'mktemp', 'rm', 'grep', 'ldd', 'sha256sum']

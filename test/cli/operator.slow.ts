@@ -11,7 +11,7 @@ import { simulateDelay } from '../support/until.ts'
 
 beforeAll(buildExecutable, 300_000)
 
-test('commands run inside the server process, or in their own if no server is running', async () => {
+test('commands run inside the server process, or in their own process if no server is running', async () => {
   await using homeport = await installExecutable()
   const { run } = homeport
   expect(await run(['init'])).toMatchObject({ exitCode: 0 })
@@ -241,7 +241,7 @@ test('everything in the data directory is readable only by its owner', async () 
 }, 30_000)
 
 onSqlite('PostgreSQL has no such lock')(
-  'another program that has locked the database is named, and no restore advised',
+  'reports that another program has locked the database, without advising a restore',
   async () => {
     await using homeport = await installExecutable()
     await homeport.run(['init'])
@@ -256,7 +256,7 @@ onSqlite('PostgreSQL has no such lock')(
 )
 
 onSqlite('PostgreSQL has no such lock')(
-  'a server starts although a process of the one before still closes the database',
+  'a server starts while the previous server is still closing the database',
   async () => {
     await using homeport = await installExecutable()
     await homeport.run(['init'])
@@ -272,7 +272,7 @@ onSqlite('PostgreSQL has no such lock')(
 )
 
 onSqlite('the data is on PostgreSQL already')(
-  'data that was moved to a database server is neither backed up nor restored over',
+  'data that was moved to a database server is neither backed up nor replaced by a restore',
   async () => {
     await using homeport = await installExecutable()
     await homeport.run(['init'])

@@ -19,7 +19,7 @@ test('only the user and its group may connect, and a later process takes the pat
   await second.stop(true)
 })
 
-test('a socket that a killed server left behind is replaced, but not that of another server', async () => {
+test('replaces a socket that a killed server left behind, but not the socket of a running server', async () => {
   await using folder = await createFolder()
   await requireUnusedSocket(folder.path)
   const server = listenForProxy(folder.path, (unix) => serve(unix, 'running'))
@@ -36,7 +36,7 @@ test('explains why a path cannot be used', async () => {
     expect(() => listenForProxy(path, (unix) => serve(unix, ''))).toThrow('the folder must exist')
 })
 
-test('the peers of a socket are the proxy, whose X-Forwarded-For names the client', async () => {
+test('trusts X-Forwarded-For over a socket, because only the proxy can connect', async () => {
   await using folder = await createFolder()
   const environment = { GUESTS_PER_IP: '1', COUNTRY_HEADER: 'CF-IPCountry' }
   for (const [host, statuses] of [
@@ -65,7 +65,7 @@ test('the peers of a socket are the proxy, whose X-Forwarded-For names the clien
   }
 })
 
-test('metrics without a token are refused to the proxy', async () => {
+test('refuses metrics to the proxy without a token', async () => {
   await using folder = await createFolder()
   await using app = await createTestApp({ HOST: `unix:${folder.path}` })
   const server = listenForProxy(
@@ -76,7 +76,7 @@ test('metrics without a token are refused to the proxy', async () => {
   await server.stop(true)
 })
 
-test('a socket for a proxy excludes TLS and a port for the console', () => {
+test('refuses TLS or a console port together with a socket for a proxy', () => {
   const HOST = 'unix:/run/homeport.sock'
   expect(readConfig({}, { HOST }).socketPath).toBe('/run/homeport.sock')
   expect(readConfig({}, { HOST: '::1' }).socketPath).toBeNull()

@@ -41,7 +41,7 @@ for (const [how, version, header] of [
   }, 30_000)
 }
 
-test('a refusal arrives while the body is still being sent, and announces the end of the connection', async () => {
+test('a refusal arrives while the body is still being sent, and announces that the connection closes', async () => {
   await using served = await serveBehindSocket()
   const client = await openClient(served.port)
   client.write(`POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: ${6 * MIB}\r\n\r\nx`)
@@ -70,7 +70,7 @@ test('a refused request whose body has arrived leaves its connection open as lon
 }, 20_000)
 
 test.skipIf(Bun.which('nginx') === null)(
-  'nginx passes on a refusal with its defaults and as documented',
+  'nginx passes on a refusal with its default and the documented settings',
   async () => {
     await using served = await serveBehindSocket()
     const documented = 'proxy_request_buffering off; proxy_http_version 1.1; '
@@ -97,7 +97,7 @@ test.skipIf(Bun.which('nginx') === null)(
   30_000,
 )
 
-/** A client whose `reply` resolves with what came since the last one, once that has a head and a body. */
+/** A client whose `reply` resolves with the next response, once its head and body have arrived. */
 async function openClient(port: number) {
   const { socket, closed, received, write } = await openConnection(port)
   let before = 0
@@ -145,12 +145,12 @@ async function startNginx(target: number, settings: string) {
   const nginx = Bun.spawn(['nginx', '-p', folder, '-c', join(folder, 'nginx.conf')], {
     stderr: 'ignore',
   })
-  const answers = () =>
+  const isAnswering = () =>
     fetch(`http://127.0.0.1:${port}/health`).then(
       ({ ok }) => ok,
       () => false,
     )
-  await until(answers, 'nginx answers')
+  await until(isAnswering, 'nginx does not answer')
   return {
     port,
     async [Symbol.asyncDispose]() {

@@ -36,7 +36,7 @@ test('a restart under load neither refuses nor loses a request', async () => {
   expect(acknowledged.length).toBeGreaterThan(200)
   expect(new Set([server.process.pid, ...pids]).size).toBe(4)
   expect(await findLostEvents(homeport, acknowledged)).toEqual([])
-  // On the connection that "start" left open, for which the first process would wait.
+  // Uses the connection that "start" left open, for which the first process would wait.
   await deliver(server, 'E1')
   process.kill(pids.at(-1) as number, 'SIGTERM')
   expect(await server.process.exited).toBe(0)
@@ -82,7 +82,7 @@ test('a restart under load loses no request of a client with keep-alive connecti
 }, 30_000)
 
 test.skipIf(!isOnPostgres)(
-  'while a restart waits to migrate a database server, the running server answers',
+  'the running server answers while a restart waits to migrate the database server',
   async () => {
     await using homeport = await installExecutable()
     const server = await homeport.start()
@@ -157,7 +157,7 @@ test('a restart whose new executable cannot start leaves the old server running'
 
 test('notifies systemd of its main PID, readiness and watchdog pings, and of the new PID on a restart', async () => {
   await using homeport = await installExecutable()
-  // Stands in for systemd's own program and accepts the same arguments.
+  // Replaces systemd's own program and accepts the same arguments.
   const messageLog = join(homeport.folder, 'messageLog')
   const program = join(homeport.folder, 'systemd-notify')
   // Its first call fails, as on a machine that is short of processes.

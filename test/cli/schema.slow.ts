@@ -109,7 +109,7 @@ onSqlite('snapshots are files')(
     expect(await Bun.file(aside).text()).toContain('7.7.7')
     expect(readKindsToReload(path)).toHaveLength(4)
 
-    // As if the last return had been killed before the copy took its place.
+    // As if the last rollback had been killed before the copy took its place.
     await rename(path, `${aside}-2`)
     expect((await run(['migrate', '--back-to-snapshot', '--yes'])).exitCode).toBe(0)
     expect(countAppliedMigrations(path)).toBe(OLD)

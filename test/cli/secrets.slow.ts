@@ -69,7 +69,7 @@ onSqlite('PostgreSQL has no secret files')(
   60_000,
 )
 
-test('starts again on a volume that Kubernetes has given to a group of the server', async () => {
+test('starts again on a volume that Kubernetes has made writable for a group', async () => {
   await using homeport = await installExecutable()
   await (await homeport.start()).stop()
   const data = join(homeport.folder, 'data')

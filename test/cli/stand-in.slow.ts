@@ -13,7 +13,7 @@ test(`without systemd, the first process stays until the newest server ends ${fa
   await using homeport = await installExecutable()
   const server = await homeport.start({ KEEP_ALIVE_SECONDS })
   const pids = await restartTwice(homeport)
-  // The process in between has ended; the first one is what the manager follows.
+  // The process in between has ended, but the service manager follows the first one.
   await until(() => !isAlive(pids[0]), 'a replaced process stays', { deadlineMs: 20_000 })
   expect(server.process.exitCode).toBeNull()
   expect(await isReady(server)).toBe(true)
@@ -25,7 +25,7 @@ test('the first process ends with the exit code of the newest server', async () 
   await using homeport = await installExecutable()
   const server = await homeport.start({ KEEP_ALIVE_SECONDS })
   const pids = await restartTwice(homeport)
-  // Before that, it would serve again.
+  // Until that process has ended, it would resume serving.
   await until(() => !isAlive(pids[0]), 'a replaced process stays', { deadlineMs: 20_000 })
   process.kill(pids[1], 'SIGKILL')
   expect(await server.process.exited).toBe(137)
@@ -36,12 +36,12 @@ test('a server whose first process was killed stops, and frees the data', async 
   const server = await homeport.start({ KEEP_ALIVE_SECONDS })
   const pids = await restartTwice(homeport)
   server.process.kill('SIGKILL')
-  await until(() => !isAlive(pids[1]), 'the server goes on without its first process')
+  await until(() => !isAlive(pids[1]), 'the server keeps running without its first process')
   const next = await homeport.start()
   expect(await next.stop()).toBe(0)
 }, 60_000)
 
-test('a failed second restart leaves the server as it was', async () => {
+test('a failed second restart leaves the old server running', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ KEEP_ALIVE_SECONDS })
   const file = join(homeport.folder, 'homeport')

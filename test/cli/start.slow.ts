@@ -68,7 +68,7 @@ test('status and health report the same as /ready, and exit 1 without a server',
 
 test('status exits 1 if there is no space for files', async () => {
   await using homeport = await installExecutable()
-  // It never becomes ready. A command that ran before it has started would hold the lock of the data.
+  // The server never becomes ready. A command that ran before it has started would hold the data lock.
   await homeport.launch({ PORT: '0', MIN_FREE_BYTES: String(2 ** 52) })
   await homeport.waitForLogLine('"listening"')
   const status = await homeport.run(['status', '--json'])
@@ -165,7 +165,7 @@ test('commands ignore the .env of another project, and other files that framewor
   expect((await run('backup')).stdout).toContain('NOT encrypted')
 }, 30_000)
 
-test('commands read the .env with which the server of their data was started', async () => {
+test('commands read the .env of the server that uses their data', async () => {
   await using homeport = await installExecutable()
   const variables = 'DATA_DIR=elsewhere\nBACKUP_KEY="correct horse#battery"\n'
   await Bun.write(join(homeport.folder, '.env'), variables)
@@ -199,7 +199,7 @@ async function runIn(
   return { stdout, stderr, exitCode }
 }
 
-/** Runs a command as a user without rights, for at most five seconds. */
+/** Runs a command as a user without privileges, for at most five seconds. */
 function spawnAsNobody({ folder }: { folder: string }, args: string[]) {
   return Bun.spawn([join(folder, 'homeport'), ...args], {
     cwd: folder,
@@ -258,7 +258,7 @@ test('the server opens a new log file when the current one is moved, and SIGHUP 
   expect(await server.stop()).toBe(0)
 }, 30_000)
 
-test('a server whose output nobody reads keeps answering, counts the lost lines, and stops', async () => {
+test('a server whose output is never read keeps answering, counts the lost lines, and can be stopped', async () => {
   await using homeport = await installExecutable()
   const pipe = join(homeport.folder, 'pipe')
   await Bun.$`mkfifo ${pipe}`

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 
 const MIB = 1024 * 1024
 
-test.concurrent('a body may arrive with pauses that are longer than the idle timeout', async () => {
+test.concurrent('a body can arrive with pauses longer than the idle timeout', async () => {
   await using served = await serve()
   const json = JSON.stringify({ profile: { name: 'Ann' } })
   const length = (body: string) => `Content-Length: ${body.length}\r\n`
@@ -53,8 +53,8 @@ for (const scheme of ['http', 'https'] as const) {
         expected: `206 ${last} ${last}`,
       },
     ].map(({ output, options, expected }) => {
-      const told = '%{http_code} %{size_download} %header{content-length}'
-      const fixed = ['-sk', '--limit-rate', '4M', '-o', output, '-w', told]
+      const format = '%{http_code} %{size_download} %header{content-length}'
+      const fixed = ['-sk', '--limit-rate', '4M', '-o', output, '-w', format]
       return {
         output,
         expected,
@@ -72,7 +72,7 @@ for (const scheme of ['http', 'https'] as const) {
   }, 90_000)
 }
 
-test.concurrent('a connection is watched once for all of its files, until it ends', async () => {
+test.concurrent('a connection that downloads many files is watched only once, until it closes', async () => {
   await using served = await serve()
   const { pathname, search } = new URL(await served.upload(1024))
   const client = await openConnection(served.port)
@@ -108,7 +108,7 @@ async function serve(isTls = false) {
       const { response } = (await reply.json()) as { response: { url: string }[] }
       return response[0]?.url.replace(/^https?:\/\/[^/]+/, base) ?? ''
     },
-    /** Resolves when the runtime has closed two connections in succession that sent nothing. */
+    /** Resolves when the runtime has closed two silent connections in succession. */
     async idleTimeout() {
       for (let times = 0; times < 2; times++) {
         const { socket } = await openConnection(port, isTls)

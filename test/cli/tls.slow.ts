@@ -138,7 +138,7 @@ test('a stored certificate of another authority or for other domains is replaced
   await rm(folder, { recursive: true })
 }, 20_000)
 
-test('a console port that is in use is reported at the start, even with certificates', async () => {
+test('a console port that is in use is reported at startup, even with TLS_DOMAINS', async () => {
   await using homeport = await installExecutable()
   using other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
   const { process } = await homeport.launch({
@@ -152,23 +152,23 @@ test('a console port that is in use is reported at the start, even with certific
 
 test('an authority with an endless response is retried after a deadline', async () => {
   await using authority = await startAuthority(endlessReply, 300)
-  await until(() => authority.tries() >= 2, 'the authority is not asked again')
+  await until(() => authority.tries() >= 2, 'the authority gets no second request')
   expect(authority.renewal.isFailing()).toBe(true)
 })
 
 test('retries at its own pace if an authority limits requests for hours', async () => {
   const limited = () => new Response('', { status: 429, headers: { 'retry-after': '7200' } })
   await using authority = await startAuthority(limited, 60_000)
-  await until(() => authority.tries() >= 2, 'the authority is not asked again')
+  await until(() => authority.tries() >= 2, 'the authority gets no second request')
 })
 
 test('the server stops at once while it waits for an authority', async () => {
   await using authority = await startAuthority(endlessReply, 60_000)
-  await until(() => authority.tries() >= 1, 'the authority is not asked')
+  await until(() => authority.tries() >= 1, 'the authority gets no request')
   await authority.renewal.stop()
 })
 
-/** An authority with one response to everything, and a renewal that gives up after `deadline` ms. */
+/** An authority with the same response to every request, and a renewal that gives up after `deadline` ms. */
 async function startAuthority(reply: () => Response, deadline: number) {
   let tries = 0
   const authority = Bun.serve({

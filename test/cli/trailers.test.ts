@@ -49,7 +49,7 @@ function repliesIn(bytes: string): string[] {
   return [...bytes.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status = '']) => status)
 }
 
-/** A server whose responses go through our socket. `handle`: instead of reading the body. */
+/** A server whose responses go through our socket. `handle` replaces reading the body. */
 function serve(handle?: () => Response) {
   const socket = createServingSocket('app', 5)
   const bodies: string[] = []

@@ -44,7 +44,7 @@ test('an upgrade from a URL is verified by its signature and takes over under lo
   expect(await findLostEvents(homeport, acknowledged)).toEqual([])
 }, 60_000)
 
-onSqlite('on PostgreSQL only the start of the new version checks it')(
+onSqlite('on PostgreSQL only the new version itself checks it, at startup')(
   'refuses an unsuitable version and changes nothing',
   async () => {
     await using homeport = await installExecutable()

@@ -230,7 +230,7 @@ test(`100 interrupted and 100 killed uploads leave no row without a file ${fault
   await server.stop()
 }, 180_000)
 
-test(`a phone that sends 12 KB per second uploads 2 MB ${fault(43)}`, async () => {
+test(`a phone that sends 12 KB per second can upload 2 MB ${fault(43)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken: token } = await register(server, 'ann@example.com')

@@ -14,7 +14,7 @@ const HOUR = 3_600_000
 test(`the cost of a late event depends on later events, not on the purchase's history ${fault(82)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
-  const id = await findIdByEmail(server)
+  const id = await readUserId(server)
   let sent = 0
   for (const size of [1_000, 10_000, 20_000]) {
     await deliverAll(
@@ -42,7 +42,7 @@ test(`the cost of a late event depends on later events, not on the purchase's hi
 test(`the first of 20,000 events arrives last, and no request waits for it ${fault(82)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
-  const id = await findIdByEmail(server)
+  const id = await readUserId(server)
   await deliverAll(
     server,
     Array.from({ length: 20_000 }, (_, at) => renewal(id, '1', at + 1)),
@@ -63,7 +63,7 @@ test(`a customer with 5,000 purchases is read and transferred without delaying o
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken } = await register(server, 'ann@example.com')
-  const id = await findIdByEmail(server, accessToken)
+  const id = await readUserId(server, accessToken)
   await deliverAll(
     server,
     Array.from({ length: 5_000 }, (_, at) => renewal(id, `${at}`, at)),
@@ -130,7 +130,7 @@ async function health({ url }: Server) {
   await (await fetch(`${url}/health`)).bytes()
 }
 
-async function findIdByEmail(server: Server, token?: string): Promise<string> {
+async function readUserId(server: Server, token?: string): Promise<string> {
   const accessToken = token ?? (await register(server, 'ann@example.com')).accessToken
   const headers = { authorization: `Bearer ${accessToken}` }
   const { body } = await requesterFor(server)('GET', '/api/user/profile/v1', { headers })

@@ -35,7 +35,7 @@ test.skipIf(!canUnshare)(
       2,
       expect.stringContaining('docker compose up -d'),
     ])
-    // Longer than the replaced processes stay.
+    // Longer than the replaced processes keep running.
     await Bun.sleep(12_000)
     expect((await fetch(`${server.url}/ready`, { keepalive: false })).status).toBe(200)
     process.kill(Number(first), 'SIGTERM')

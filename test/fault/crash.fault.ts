@@ -28,7 +28,7 @@ beforeAll(buildExecutable, 300_000)
 afterAll(async () => {
   Bun.spawnSync(['umount', join(FOLDER, 'mounted')])
   await rm(FOLDER, { recursive: true, force: true })
-  // The system may still be ending a killed process.
+  // The system may still be terminating a killed process.
   for (let tries = 0; group && existsSync(group.folder) && tries < 100; tries++) {
     await rmdir(group.folder).catch(() => Bun.sleep(20))
   }

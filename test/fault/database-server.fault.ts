@@ -32,7 +32,7 @@ test.each(['stopped', 'frozen'] as const)(
   60_000,
 )
 
-test('the start waits for a PostgreSQL server that is not up yet', async () => {
+test('startup waits for a PostgreSQL server that is not running yet', async () => {
   await using database = await startPostgres()
   await using homeport = await installExecutable()
   await database.stop('SIGQUIT')

@@ -81,7 +81,7 @@ test(`resetting the password of a known and of an unknown address takes the same
   await server.stop()
 }, 120_000)
 
-test(`2,000 wrong webhook tokens take the same time however many characters match ${fault(84)}`, async () => {
+test(`2,000 wrong webhook tokens take the same time no matter how many characters match ${fault(84)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(UNLIMITED)
   const tokens = { near: `${WEBHOOK_TOKEN.slice(0, -1)}x`, far: 'x'.repeat(WEBHOOK_TOKEN.length) }

@@ -17,7 +17,7 @@ afterAll(async () => {
 })
 
 onMount(
-  'on a noexec mount, log, doctor and response say what to do',
+  'on a noexec mount, the log, doctor and the response say what to do',
   async () => {
     await using homeport = await installExecutable()
     const environment = { DATA_DIR: join(folder, 'data') }

@@ -55,7 +55,7 @@ test('a flood of sealed requests from one address stores at most 3,000 rows', as
   expect(await db.read.$count(db.tables.sealedRequests)).toBe(3_000)
 }, 60_000)
 
-test(`refusing a message takes the same time whatever is wrong inside it ${fault(130)}`, async () => {
+test(`refusing a message takes the same time no matter what is wrong inside it ${fault(130)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { seal } = await sealerFor(server)

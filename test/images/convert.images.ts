@@ -16,7 +16,7 @@ const reason = missingPackages()
 if (reason) console.log(`skipped: ${reason}`)
 
 test.skipIf(reason !== null)(
-  'each input, target and compression gives the picture that other decoders see',
+  'each input, target and compression gives the same picture as other decoders',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'homeport-images-'))
     using _folder = { [Symbol.dispose]: () => rmSync(folder, { recursive: true }) }
@@ -80,7 +80,7 @@ async function decodeInput(folder: string, { format, bytes }: Input): Promise<De
   return decode(folder, Buffer.from(await Bun.file(`${folder}/a.png`).bytes()), 'png')
 }
 
-/** Upright, in sRGB and on white. */
+/** Decodes an image upright, in sRGB and on white. */
 async function decode(folder: string, bytes: Buffer, format: string): Promise<Decoded> {
   const [path, profile] = [`${folder}/decoded.${format}`, `${folder}/srgb.icc`]
   await Bun.write(path, bytes)

@@ -30,9 +30,9 @@ const COLUMNS = 3
 const [PATCH_WIDTH, PATCH_HEIGHT] = [128, 96]
 const SIZE = { width: COLUMNS * PATCH_WIDTH, height: COLUMNS * PATCH_HEIGHT }
 
-/** Images of six patches, in each format and in the ways that cameras and programs write it. */
+/** Images of nine patches, in each format and in the ways that cameras and programs write it. */
 export async function makeCorpus(folder: string): Promise<Input[]> {
-  const plain = await patches()
+  const plain = await createPatches()
   const exif = { IFD0: { Make: CANARY } }
   const tagged = (image: Sharp) => image.withExif(exif)
   const transparent = await sharp(plain).ensureAlpha(0.5).png().toBuffer()
@@ -76,7 +76,7 @@ export async function makeCorpus(folder: string): Promise<Input[]> {
   for (const [name, profile] of PROFILES) {
     const path = `${folder}/profile.icc`
     await Bun.write(path, profile)
-    // Without a profile, ImageMagick attaches it and leaves the pixels.
+    // If the image has no profile, ImageMagick attaches this one and leaves the pixels unchanged.
     for (const format of ['jpeg', 'png', 'webp'] as const) {
       const lossless = format === 'webp' ? ['-define', 'webp:lossless=true'] : ['-quality', '92']
       await Bun.write(`${folder}/in.png`, plain)
@@ -134,7 +134,7 @@ async function addHeics(
   for (const [name, shape] of shapes) await add('heic', name, heicOf({ source, exif, ...shape }))
 }
 
-function patches(): Promise<Buffer> {
+function createPatches(): Promise<Buffer> {
   const overlays = PATCHES.map((background, at) => ({
     input: {
       create: { width: PATCH_WIDTH, height: PATCH_HEIGHT, channels: 3 as const, background },

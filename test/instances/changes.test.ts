@@ -73,7 +73,7 @@ testInstances(
 )
 
 testInstances(
-  'a stream that opens later does not hide a change from those that are open',
+  'a stream that opens later does not hide a change from streams that are already open',
   async () => {
     await using instances = await createTestInstances()
     const { here, there } = instances
@@ -109,7 +109,7 @@ async function open(app: TestApp, token: string, lastEventId: string | null = nu
 }
 
 testInstances(
-  'an app that connects just after a publication learns of it once its instance returns the new value',
+  'an app that connects just after a publication is notified once its instance returns the new value',
   async () => {
     await using instances = await createTestInstances()
     const { here, there } = instances

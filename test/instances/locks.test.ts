@@ -10,7 +10,7 @@ testInstances('a locked row delays only the changes that need it', async () => {
   const open = await openChange(here)
   const finished: string[] = []
   const changes = times(40).map(() => publish(there).then(() => finished.push('a locked change')))
-  // By now they have been tried several times.
+  // By now the changes have been tried several times.
   await simulateDelay(1_000)
   for (const n of times(10)) {
     const { status } = await there.ask('PATCH', '/api/user/profile/v1', {

@@ -31,7 +31,7 @@ export async function startAppServer(world: World, client: Client, users: Users)
   const scope = 'usage:write'
   const { stdout } = await world.run(['api-keys', 'create', 'soak', '--scope', scope, '--json'])
   const token = JSON.parse(stdout).secret as string
-  return { webhooks, use, readUsage, receiveRest, [Symbol.dispose]: receiver[Symbol.dispose] }
+  return { webhooks, use, readUsage, waitForWebhooks, [Symbol.dispose]: receiver[Symbol.dispose] }
 
   async function use(user: User) {
     const json = { userId: user.id, limit: LIMIT, amount: 1, idempotencyKey: crypto.randomUUID() }
@@ -49,7 +49,7 @@ export async function startAppServer(world: World, client: Client, users: Users)
   }
 
   /** Waits until every expected webhook has arrived. */
-  async function receiveRest() {
+  async function waitForWebhooks() {
     const startedAt = performance.now()
     const isMissing = () => users.expectedWebhooks.difference(webhooks).size > 0
     while (isMissing() && performance.now() - startedAt < DELIVERY_TIMEOUT) await Bun.sleep(500)

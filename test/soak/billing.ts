@@ -77,7 +77,7 @@ export function createBilling(client: Client, users: Users) {
     // The client gave up, and `post` has reported that.
     if (code === undefined) return
     if (code === 'duplicate' && !isRepeated)
-      problems.push(`${event.id} is new, but was called a duplicate`)
+      problems.push(`${event.id} is new, but was reported as a duplicate`)
     if (events.has(event.id)) problems.push(`${event.id} was sent twice by this program`)
     events.add(event.id)
     users.expectedWebhooks.add(`subscription.changed ${event.app_user_id}`)

@@ -14,7 +14,7 @@ export type Comparisons = Awaited<ReturnType<typeof verifyAcknowledged>>
  */
 export async function verifyAcknowledged(world: World, allUsers: User[], parts: Parts) {
   const { client, users, billing, appServer } = parts
-  await appServer.receiveRest()
+  await appServer.waitForWebhooks()
   const column = async (sql: string) => (await world.query(sql)).map(([value]) => String(value))
   const acknowledgedFiles = allUsers.flatMap(({ files }) => [...files.keys()])
   const rows = await column('SELECT key FROM attachments')

@@ -1,9 +1,9 @@
 import type { AppServer } from './app-server.ts'
 import type { Billing } from './billing.ts'
 import type { Client } from './client.ts'
+import type { ConsoleOperator } from './console-operator.ts'
 import type { Files } from './files.ts'
 import type { Streams } from './streams.ts'
-import type { SupportPerson } from './support-person.ts'
 import type { User, Users } from './users.ts'
 
 export type Load = Awaited<ReturnType<typeof startLoad>>
@@ -15,7 +15,7 @@ type Parts = {
   files: Files
   appServer: AppServer
   streams: Streams
-  supportPerson: SupportPerson
+  consoleOperator: ConsoleOperator
 }
 
 type Action = { kind: string; share: number; run: (user: User) => Promise<unknown> }
@@ -32,7 +32,7 @@ export async function startLoad(
   parts: Parts,
   { rate, users: count }: { rate: number; users: number },
 ) {
-  const { client, users, billing, files, appServer, streams, supportPerson } = parts
+  const { client, users, billing, files, appServer, streams, consoleOperator } = parts
   const { problems } = client
   const actions: Action[] = [
     { kind: 'settings', share: 26, run: readSettings },
@@ -52,8 +52,8 @@ export async function startLoad(
     { kind: 'file deleted', share: 2.8, run: files.remove },
     { kind: 'use of a limit', share: 5, run: appServer.use },
     { kind: 'usage', share: 2, run: appServer.readUsage },
-    { kind: 'change heard', share: 2, run: streams.renameAndHear },
-    { kind: 'console', share: 2, run: supportPerson.readScreen },
+    { kind: 'change received', share: 2, run: streams.renameAndWaitForEvent },
+    { kind: 'console', share: 2, run: consoleOperator.readScreen },
   ]
   const totalShare = actions.reduce((sum, { share }) => sum + share, 0)
   const times = new Map<string, number[]>(actions.map(({ kind }) => [kind, []]))

@@ -3,13 +3,13 @@ import { residentMemory } from '../bench/servers.ts'
 import { startAppServer } from './app-server.ts'
 import { createBilling } from './billing.ts'
 import { createClient } from './client.ts'
+import { startConsoleOperator } from './console-operator.ts'
 import { type Fault, faultsOf } from './faults.ts'
 import { createFiles } from './files.ts'
 import { verifyAcknowledged } from './ledger.ts'
 import { startLoad } from './load.ts'
 import type { Sample } from './slopes.ts'
 import { createStreams } from './streams.ts'
-import { startSupportPerson } from './support-person.ts'
 import { createUsers } from './users.ts'
 import { type Engine, openWorld, type World } from './world.ts'
 
@@ -49,10 +49,10 @@ export async function runSoak(options: SoakOptions) {
   const files = await createFiles(client, users)
   using appServer = await startAppServer(world, client, users)
   const streams = createStreams(client, users)
-  const supportPerson = await startSupportPerson(world, client)
+  const consoleOperator = await startConsoleOperator(world, client)
   const { faults, missing } = faultsOf(world, billing)
   for (const text of missing) logProgress(`skipped: ${text}`)
-  const parts = { client, users, billing, files, appServer, streams, supportPerson }
+  const parts = { client, users, billing, files, appServer, streams, consoleOperator }
   const load = await startLoad(parts, { rate, users: count })
   const startedAt = performance.now()
   const sampling = startSampling(world, startedAt)

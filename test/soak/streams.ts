@@ -6,25 +6,25 @@ export type Streams = ReturnType<typeof createStreams>
 
 type Stream = Awaited<ReturnType<typeof openStream>>
 
-/** How long an app may miss a change, in ms. */
+/** How long a change may take to reach an app, in ms. */
 const TIMEOUT = 120_000
-/** How many apps stay connected; the one connected longest leaves when another comes. */
+/** The maximum number of connected apps; the one connected longest is disconnected when another connects. */
 const MAX_OPEN = 50
 
 /** Apps that keep their stream of changes open and continue it when it ends. */
 export function createStreams(client: Client, users: Users) {
   const open = new Map<User, Stream>()
-  return { renameAndHear, closeAll }
+  return { renameAndWaitForEvent, closeAll }
 
-  /** Renames the user, and waits until the stream says that the profile has changed. */
-  async function renameAndHear(user: User) {
+  /** Renames the user, and waits until the stream reports that the profile has changed. */
+  async function renameAndWaitForEvent(user: User) {
     const startedAt = performance.now()
     let stream = await reopen(user)
     let count = stream?.events.length ?? 0
     await users.rename(user)
-    while (!(await hears(stream, count))) {
+    while (!(await hasProfileEvent(stream, count))) {
       if (performance.now() - startedAt > TIMEOUT) {
-        client.problems.push(`${user.email} was not told of a new name: ${stream?.names()}`)
+        client.problems.push(`${user.email} did not receive its new name: ${stream?.names()}`)
         return
       }
       await Bun.sleep(500)
@@ -61,8 +61,8 @@ export function createStreams(client: Client, users: Users) {
     open.delete(user)
   }
 
-  /** Whether there is an event about the profile after the first `count` ones. */
-  async function hears(stream: Stream | null, count: number): Promise<boolean> {
+  /** Whether there is a profile event after the first `count` events. */
+  async function hasProfileEvent(stream: Stream | null, count: number): Promise<boolean> {
     const event = await stream?.next('profile', count).catch(() => null)
     return event != null
   }

@@ -10,9 +10,9 @@ export type User = {
   name: string
   /** The subscription state that the billing provider has sent. */
   purchase: { events: number; expiresAt: number | null; willRenew: boolean }
-  /** Uses of the limit. */
+  /** The number of uses of the limit. */
   used: number
-  /** By key: the SHA-256 of the bytes, or null if the server converts them. */
+  /** The uploaded files by key, with the SHA-256 of the bytes, or null if the server converts them. */
   files: Map<string, string | null>
 }
 
@@ -22,7 +22,7 @@ const PROFILE = '/api/user/profile/v1'
 
 /**
  * Users who register, sign in, change their names and delete their accounts. `emails` holds the addresses of existing
- * users; `expectedWebhooks` what the app's server must learn of all users: the type and the user's id.
+ * users; `expectedWebhooks` holds the webhooks that the app's server must receive: the type and the user's id.
  */
 export function createUsers(client: Client) {
   const { problems, askWithRetries } = client

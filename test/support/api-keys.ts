@@ -1,17 +1,17 @@
 import { SCOPES, type Scope } from '../../src/lib/scopes.ts'
 import type { Ask, TestApp } from './app.ts'
 
-/** Asks the server API with a new key. */
+/** Creates a client of the server API with a new key. */
 export async function serverClient(app: TestApp, scopes: readonly Scope[] = SCOPES) {
   const { secret } = await createKey(app, { scopes: [...scopes] })
   return (method: string, path: string, options: Ask = {}) =>
     app.ask(method, `/api/server/${path}`, { token: secret, ...options })
 }
 
-/** Creates a key with every scope, unless `wanted` says otherwise. */
+/** Creates a key with every scope, unless `changes` says otherwise. */
 export function createKey(
   { services }: TestApp,
-  wanted: Partial<Parameters<TestApp['services']['apiKeys']['create']>[0]> = {},
+  changes: Partial<Parameters<TestApp['services']['apiKeys']['create']>[0]> = {},
 ) {
   return services.apiKeys.create({
     name: `key ${crypto.randomUUID()}`,
@@ -19,6 +19,6 @@ export function createKey(
     networks: [],
     expiresInMs: null,
     requestsPerMinute: null,
-    ...wanted,
+    ...changes,
   })
 }

@@ -34,7 +34,7 @@ type TestAppOptions = FeatureOverrides & {
   passwordCost?: PasswordCost
   passwordQueueLimit?: number
   mode?: Mode
-  /** Those of the console. */
+  /** The backups that the console shows. */
   backups?: Backups
   /** The database and clock shared with another instance; the caller disposes of them. */
   shared?: { database: TestDatabase; clock: Clock }
@@ -141,7 +141,7 @@ export async function createTestApp(
       },
       ...(body === undefined ? {} : { body }),
     })
-    // A test that sets the env header sends the request unchanged.
+    // A request with an explicit env header is sent unchanged.
     const isSealed = mode === 'sealed' && options.headers?.['env'] === undefined
     const { status, headers, text } = await (isSealed ? send(request) : sendPlain(request))
     const isJson = headers.get('content-type')?.startsWith('application/json')

@@ -12,7 +12,7 @@ import { serveApp } from './served.ts'
 /** A server that clients talk to in a test. */
 export type World = Served & {
   clock: Clock
-  /** Of the real server. */
+  /** The services of the real server. */
   services?: TestApp['services']
   /** The fake server. */
   server?: FakeServer
@@ -57,7 +57,7 @@ export const SERVERS: Backend[] = [REAL, SEALING]
 /** The real server and the fake one, which must not behave differently. */
 export const BACKENDS: Backend[] = [REAL, FAKE]
 
-/** Like `BACKENDS`, and the real server with sealed payloads. */
+/** Like `BACKENDS`, plus the real server with sealed payloads. */
 export const BACKENDS_AND_SEALED: Backend[] = [...SERVERS, FAKE]
 
 export async function openReal(...options: Parameters<typeof createTestApp>): Promise<World> {

@@ -53,14 +53,15 @@ export async function startBackupBucket() {
     return bucketPath(bucket, name)
   }
 
-  /** The files of a folder that backups contain, with the hashes of their contents. */
+  /** The files in a folder that belong in a backup, with the hashes of their contents. */
   async function filesIn(path: string): Promise<Record<string, string>> {
     const names = await readdir(path, { recursive: true, withFileTypes: true })
-    const paths = names.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name))
-    const ours = paths.filter((one) => /\/(homeport\.db|secrets\/\S+|files\/\S+)$/.test(one))
-    const hashes = ours.map(async (one) => [
-      one.slice(path.length + 1),
-      Bun.hash(await Bun.file(one).bytes()).toString(),
+    const files = names.filter((entry) => entry.isFile())
+    const paths = files.map(({ parentPath, name }) => join(parentPath, name))
+    const ours = paths.filter((file) => /\/(homeport\.db|secrets\/\S+|files\/\S+)$/.test(file))
+    const hashes = ours.map(async (file) => [
+      file.slice(path.length + 1),
+      Bun.hash(await Bun.file(file).bytes()).toString(),
     ])
     return Object.fromEntries((await Promise.all(hashes)).toSorted())
   }

@@ -115,8 +115,8 @@ function ownerGroup(
 }
 
 /**
- * The last purchase event, or else the first event, determines the entitlements. One about a period that had ended when the
- * current one began does not count.
+ * The last purchase event, or else the first event, determines the entitlements. An event about a period that had ended
+ * when the current one began does not count.
  */
 function lastPurchaseEvent(events: LoggedEvent[]): LoggedEvent {
   let current = events[0] as LoggedEvent
@@ -140,7 +140,7 @@ function eventsSincePurchase(events: LoggedEvent[]): LoggedEvent[] {
     .filter((event) => event === current || !isAboutEndedPeriod(event, current))
 }
 
-/** Without those about an earlier period, which began more than an hour before the current one. */
+/** Excludes events about an earlier period, which began more than an hour before the current one. */
 function eventsOfCurrentPeriod(events: LoggedEvent[]): LoggedEvent[] {
   const start = lastPurchaseEvent(events).purchasedAt
   return eventsSincePurchase(events).filter(

@@ -17,9 +17,9 @@ afterAll(() => {
 })
 
 /** E-mails are sent after the response. */
-const OF_MAILS = /"outbox" (where|set)|outbox.*limit|"mail_disabled"/
+const MAIL_QUERIES = /"outbox" (where|set)|outbox.*limit|"mail_disabled"/
 
-/** A request, which is sent for the time `count`. */
+/** Sends a request; `count` is how often it has been sent, including this time. */
 export type Ask = (count: number) => Promise<unknown>
 
 /** The requests that a feature answers often, by name. */
@@ -30,7 +30,7 @@ export type Frequent = (context: {
   server: Awaited<ReturnType<typeof serverClient>>
 }) => Record<string, Ask>
 
-/** The texts that a request still builds, by its name. */
+/** The query texts that each request still builds after the first times, by the request's name. */
 export async function countBuilt(asks: Record<string, Ask>) {
   const counts: Record<string, string[]> = {}
   for (const [name, ask] of Object.entries(asks)) {
@@ -40,7 +40,7 @@ export async function countBuilt(asks: Record<string, Ask>) {
     for (let count = 4; count <= 6; count++) {
       built.length = 0
       await ask(count)
-      texts.push(built.filter((text) => !OF_MAILS.test(text)))
+      texts.push(built.filter((text) => !MAIL_QUERIES.test(text)))
     }
     if (!texts.some(({ length }) => length === 0)) counts[name] = texts[0] ?? []
   }

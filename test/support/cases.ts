@@ -1,6 +1,6 @@
 import { isOnPostgres } from './databases.ts'
 
-/** The cases that a quick run on PostgreSQL keeps: only the queries differ there, not the rules. */
+/** The share of cases in a quick run on PostgreSQL, where only the queries differ, not the rules. */
 const POSTGRES_SHARE = 1 / 3
 
 /** How many cases a test runs: a few, or all in the slow runs of the files `all-cases.fault.ts`. */

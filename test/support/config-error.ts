@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 import { ConfigError, readConfig } from '../../src/config/config.ts'
 
-/** The message with which variables are refused. */
+/** The error message for invalid variables. */
 export function configErrorFor(environment: Record<string, string>): string {
   try {
     readConfig({}, environment)

@@ -82,7 +82,7 @@ export async function screensOf({ ask, console, open }: ConsoleContext): Promise
     { name: 'no purchases', path: '/console/purchases?id=nothing' },
     { name: 'doubled purchases', path: '/console/purchases?filter=doubled' },
     {
-      name: 'gift of a purchase',
+      name: 'transfer of a purchase',
       path: '/console/purchases/demo-0',
       prepare: press('Transfer to another user'),
     },

@@ -28,7 +28,7 @@ export async function writeRule(page: Page) {
   await page.locator('.explained').waitFor()
 }
 
-/** A rule by country warns that the server knows no countries. */
+/** The review of a country rule warns that the server does not know countries. */
 export async function reviewRule(page: Page) {
   await writeRule(page)
   await press('Review and publish')(page)
@@ -147,14 +147,14 @@ export async function showGooglePlayRecord(page: Page) {
     unacknowledgedSince: TWO_DAYS_AGO,
     goneAt: null,
   }
-  const told = {
+  const reported = {
     provided: { productId: 'pro_year', expiresAt: Date.parse(TWO_DAYS_AGO) },
     refundedOrders: { 'GPA.3300-1111-2222-00001..0': Date.parse(TWO_DAYS_AGO) },
   }
   await page.route('**/console/api/purchases?*', async (route) => {
     const reply = await (await route.fetch()).json()
     const [purchase] = reply.response.purchases
-    const state = { ...purchase.state, ...told }
+    const state = { ...purchase.state, ...reported }
     const sold = { ...purchase, store: 'PLAY_STORE', atGoogle, state }
     await route.fulfill(apiReply({ purchases: [sold], next: null }))
   })

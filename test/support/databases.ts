@@ -24,7 +24,7 @@ export function sqliteClientOf({ services }: { services: { db: object } }): Data
   return (services.db as { client: Database }).client
 }
 
-/** Lets the database grow no further until the returned function is called. Changes within its pages still succeed. */
+/** Stops the database from growing until the returned function is called. Changes within existing pages still succeed. */
 export function fillDatabase(app: Parameters<typeof sqliteClientOf>[0]): () => void {
   const client = sqliteClientOf(app)
   client.run('CREATE TABLE filler (content BLOB)')
@@ -87,12 +87,12 @@ async function makeTemplate(): Promise<string> {
 
 async function createDatabase(from: string): Promise<string> {
   const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
-  await run(`CREATE DATABASE ${name} TEMPLATE ${from}${await copyingFiles()}`)
+  await run(`CREATE DATABASE ${name} TEMPLATE ${from}${await findCopyOption()}`)
   return name
 }
 
-/** The option to copy the files, which takes half as long as writing them to the log; servers have it since version 15. */
-async function copyingFiles(): Promise<string> {
+/** The option to copy files, which takes half as long as writing them to the log; available since version 15. */
+async function findCopyOption(): Promise<string> {
   copyOption ??= run('SHOW server_version_num').then(([row]) =>
     Number(row?.['server_version_num']) >= 150_000 ? ' STRATEGY FILE_COPY' : '',
   )

@@ -7,7 +7,7 @@ import type { Answer, TestApp } from './app.ts'
 export function expectFailure(answer: Answer, status: number) {
   expect([answer.status, answer.text]).toEqual([status, answer.text])
   expect(answer.headers.get('content-type')).toStartWith('application/json')
-  // As the OpenAPI document says of each failure.
+  // The OpenAPI document lists this header for every failure.
   expect(answer.headers.get('content-language')).toBeString()
   expect([...Value.Errors(Failure, answer.json)]).toEqual([])
 }

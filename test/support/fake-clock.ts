@@ -16,7 +16,7 @@ export function fakeClock(folder: string) {
   return { environment, set, [Symbol.asyncDispose]: () => set('+0') }
 
   async function set(offset: string) {
-    // The library ends a program that reads a half-written file.
+    // The library aborts a program that reads a half-written file.
     await writeFile(`${file}.new`, `${offset}\n`)
     await rename(`${file}.new`, file)
   }

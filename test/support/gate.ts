@@ -1,4 +1,4 @@
-/** Holds work back: what passes while it is closed waits until `open`. */
+/** Holds work back: while the gate is closed, `pass` waits until `open`. */
 export function createGate() {
   let held: Promise<void> | null = null
   let release = () => {}
@@ -17,7 +17,7 @@ export function createGate() {
     release = resolve
   }
 
-  /** From now on work passes; what waits goes on waiting, as that of a process that has died. */
+  /** Lets new work pass; waiting work keeps waiting, like the work of a process that has died. */
   function leaveOpen() {
     held = null
   }

@@ -17,7 +17,7 @@ export const PLANS = [
   },
 ]
 
-/** A user without purchases, on the first day, and an operator. */
+/** A user without purchases on day 1, and an operator. */
 export async function createWorld() {
   const app = await createTestApp()
   app.clock.now = new Date(T0 + DAY)
@@ -31,7 +31,7 @@ export async function createWorld() {
     email: user.email as string,
     operator,
     read: async () => (await app.ask('GET', '/api/user/subscription/v1', { token })).json.response,
-    /** Once the access token has expired. */
+    /** Reads the subscription even after the access token has expired. */
     readLater: async () =>
       (await app.services.subscription.read(userId, 'production', [])).subscription,
     sentence: () => app.services.timeline.explain(userId, 'production'),

@@ -39,17 +39,17 @@ function send(id) {
     authorization: `Bearer ${token}`,
   }
   const done = new Promise((resolve) => {
-    const asked = request(`${url}/api/webhooks/billing/v1`, { method: 'POST', agent, headers })
+    const outgoing = request(`${url}/api/webhooks/billing/v1`, { method: 'POST', agent, headers })
     const refuse = (reason) => {
       outcome.refused.push(`${id} ${Math.round(performance.now() - started)} ms: ${reason}`)
       resolve()
     }
-    asked.on('socket', (socket) => {
+    outgoing.on('socket', (socket) => {
       if (!known.has(socket)) outcome.connections++
       known.add(socket)
     })
-    asked.on('error', (error) => refuse(`${error.code} ${error.message}`))
-    asked.on('response', (reply) => {
+    outgoing.on('error', (error) => refuse(`${error.code} ${error.message}`))
+    outgoing.on('response', (reply) => {
       reply.resume()
       reply.on('error', (error) => refuse(error.code))
       reply.on('end', () => {
@@ -58,7 +58,7 @@ function send(id) {
         resolve()
       })
     })
-    asked.end(body)
+    outgoing.end(body)
   })
   pending.add(done)
   void done.then(() => pending.delete(done))

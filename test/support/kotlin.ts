@@ -6,10 +6,10 @@ const NATIVE = join(import.meta.dir, '../../src/client/native')
 const DRIVER = join(import.meta.dir, '../apps/conformance/Driver.kt')
 /** Android's own implementation, from Debian's libandroid-json-org-java. */
 export const JSON_LIBRARY = '/usr/share/java/json-android.jar'
-/** What the client promises to run on. */
+/** The oldest JVM that the client supports. */
 const TARGET = ['-jvm-target', '11']
 
-/** What compiling Kotlin needs and this machine lacks. */
+/** The requirements for compiling Kotlin that this machine lacks. */
 export function missingForKotlin(): string[] {
   const tools = ['java', 'npm'].filter((name) => Bun.which(name) === null)
   const libraries = existsSync(JSON_LIBRARY) ? [] : ['libandroid-json-org-java']

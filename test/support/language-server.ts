@@ -59,7 +59,7 @@ export async function startLanguageServer(compiler: string, folder: string) {
 
   function receive({ id, method, result }: { id?: number; method?: string; result?: unknown }) {
     if (id === undefined) return
-    // The server has questions too, such as its settings.
+    // The server sends requests too, such as for its settings.
     if (method === undefined) pending.get(id)?.(result)
     else send({ id, result: null })
   }

@@ -22,8 +22,8 @@ const leftOut = Object.keys(OPTIONAL).filter(
   (feature) => !existsSync(join(import.meta.dir, '../../src/features', feature)),
 )
 
-/** Whether this is a fork without one of them: only then may what such a feature had be missing. */
+/** Whether this is a fork without one of these features: only then may their parts be missing. */
 export const isFeatureLeftOut = leftOut.length > 0
 
-/** The routes that such a fork lacks although it has others with their tags. */
+/** The routes that such a fork lacks although it has other routes with the same tags. */
 export const ROUTES_LEFT_OUT = leftOut.flatMap((feature) => OPTIONAL[feature])

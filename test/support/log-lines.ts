@@ -15,8 +15,8 @@ export function createLogLines() {
   }
 
   /**
-   * Resolves with the line that is the `times`th to match a pattern, or to have these fields, once it is written: the
-   * line of a request follows its response, and the request has been measured then, too.
+   * Resolves with the `times`th line that matches a pattern or has these fields, once it is written. A request's line
+   * follows its response; by then, the request has been measured too.
    */
   async function logged(wanted: RegExp | Fields, times = 1): Promise<Fields> {
     const late = Promise.withResolvers<never>()

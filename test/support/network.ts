@@ -4,7 +4,7 @@ import { type Clock, PASSWORD } from './app.ts'
 
 const BASE = 'http://localhost'
 
-/** What answers requests. */
+/** An application that answers requests, and its clock. */
 export type Served = {
   app: { handle: (request: Request) => Response | Promise<Response> }
   clock: Clock

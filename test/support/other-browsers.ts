@@ -26,12 +26,12 @@ export const OTHER_BROWSERS: Installed[] = [
   {
     name: 'WebKit',
     isInstalled:
-      MINI_BROWSER !== '' && ['WebKitWebDriver', 'Xvfb'].every((one) => Bun.which(one) !== null),
+      MINI_BROWSER !== '' && ['WebKitWebDriver', 'Xvfb'].every((name) => Bun.which(name) !== null),
     open: openWebKit,
   },
 ]
 
-/** Over WebDriver BiDi (https://w3c.github.io/webdriver-bidi). */
+/** Drives Firefox over WebDriver BiDi (https://w3c.github.io/webdriver-bidi). */
 async function openFirefox(): Promise<OtherBrowser> {
   await using stack = new AsyncDisposableStack()
   const folder = await createFolder(stack)
@@ -68,7 +68,7 @@ async function openFirefox(): Promise<OtherBrowser> {
   }
 }
 
-/** Over WebDriver (https://www.w3.org/TR/webdriver2), on a screen of its own. */
+/** Drives WebKit over WebDriver (https://www.w3.org/TR/webdriver2), on its own screen. */
 async function openWebKit(): Promise<OtherBrowser> {
   await using stack = new AsyncDisposableStack()
   const screen = ['-displayfd', '1', '-screen', '0', '1280x1000x24', '-nolisten', 'tcp']

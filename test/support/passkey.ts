@@ -22,7 +22,7 @@ const HAS_KEY = 0x40
 
 /**
  * A software authenticator (WebAuthn level 3, §6) that holds one ES256 passkey for a page at
- * `origin`. `idLength`: of its id, in bytes.
+ * `origin`. `idLength` is the length of its id in bytes.
  */
 export function createPasskey(origin = 'http://localhost', idLength = 32) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

@@ -6,11 +6,11 @@ import { memoryFolder } from './memory-folder.ts'
 
 process.env['TMPDIR'] = memoryFolder()
 
-// Elysia requests a collection for each app. With the heap of all tests, that took a sixth of their time.
+// Elysia requests a garbage collection for each app. With the heap of all tests, that took a sixth of their time.
 const collect = Bun.gc
 Bun.gc = (force) => (force ? collect(true) : 0)
 
-// While it waits for a promise, `expect(…).rejects` runs immediates only when a timer fires: a change took 230 ms.
+// While it waits for a promise, `expect(…).rejects` runs immediates only when a timer fires: a write took 230 ms.
 setInterval(() => {}, 2).unref()
 
 // In a fresh clone the console is not built yet when single test files are run.

@@ -2,7 +2,7 @@ import type { installExecutable } from './executable.ts'
 
 type Homeport = Awaited<ReturnType<typeof installExecutable>>
 
-/** Gives every plan the limit `name`, which never resets, by commands that `run` runs. */
+/** Gives every plan the limit `name`, which never resets, through commands that `run` executes. */
 export async function publishLimit(
   run: (args: string[], input?: string) => ReturnType<Homeport['run']>,
   name: string,

@@ -6,7 +6,7 @@ import { assessPurchases } from '../../src/features/billing/purchases/access.ts'
 import type { Purchase } from '../../src/features/billing/purchases/purchase.ts'
 import type { TestApp } from './app.ts'
 
-/** What Homeport knows of a purchase. */
+/** The state of a purchase as Homeport knows it. */
 export function stateOf(purchase: Purchase, now: number) {
   const { expiresAt, graceExpiresAt, willRenew, productId, pendingProductId } = purchase
   const [assessed] = assessPurchases([purchase], now)

@@ -8,31 +8,31 @@ type TestedQueue = {
   stop: (graceMs: number) => Promise<void>
 }
 
-/** A queue on two instances that share a database, and the other side that its attempts reach. */
+/** A queue on two instances that share a database, and the peer that its attempts reach. */
 export type QueueWorld = {
   app: Pick<TestApp, 'clock' | 'expectErrors'>
   here: TestedQueue
   there: TestedQueue
-  /** Attempts wait while it is closed. */
+  /** Attempts wait while the gate is closed. */
   gate: ReturnType<typeof createGate>
-  /** Adds an item for each key, in one change, and returns their names. They are due. */
+  /** Adds a due item for each key, in one change, and returns the names of the items. */
   add: (keys: string[]) => Promise<string[]>
   /** The names of the items that were attempted, in order. */
   attempts: () => string[]
-  /** Lets the next attempt fail. */
+  /** Makes the next attempt fail. */
   failNext: () => void
   /** Changes an item, as an operator or a notification does. */
   change: (name: string) => Promise<unknown>
   [Symbol.asyncDispose]: () => Promise<void>
 }
 
-/** What uses a queue. Each has a `queue.consumers.ts` beside its tests. */
+/** A feature's use of a queue, declared in `queue.consumers.ts` beside the feature's tests. */
 export type Consumer = {
   name: string
   open: () => Promise<QueueWorld>
   leaseMs: number
   slots: number
-  /** Whether items with one key leave slots to those with another. */
+  /** Whether items with one key leave slots free for items with another. */
   hasKeys: boolean
 }
 

@@ -12,9 +12,9 @@ export function startReceiver(reply: Reply = () => new Response(null, { status: 
     async fetch(request) {
       const headers = Object.fromEntries(request.headers)
       const path = new URL(request.url).pathname
-      const one = { path, headers, body: await request.text(), at: performance.now() }
-      received.push(one)
-      return replies.reply(one)
+      const recorded = { path, headers, body: await request.text(), at: performance.now() }
+      received.push(recorded)
+      return replies.reply(recorded)
     },
   })
   return Object.assign(replies, {

@@ -23,7 +23,7 @@ export function openWorld() {
   return { server, client, ann, bob, signIn, countReads }
 }
 
-/** Renders a hook: with react-dom where there is a document, else as React Native renders, without one. */
+/** Renders a hook: with react-dom if there is a document, otherwise without one, as React Native does. */
 export async function renderHook<T>(
   useHook: () => T,
   { client, live = true }: { client: Client | null; live?: boolean },
@@ -52,7 +52,7 @@ export async function renderHook<T>(
     until: (isExpected: (value: T) => boolean) =>
       untilRendered(
         () => isExpected(seen.at(-1) as T),
-        `the hook does not return what is expected: ${isExpected}`,
+        `the hook does not return the expected value: ${isExpected}`,
       ),
     setLive: draw,
     unmount: () => act(async () => root.unmount()),
@@ -84,7 +84,7 @@ async function createRoot(): Promise<Root> {
   }
 }
 
-/** React says at each use that the renderer is deprecated, but it has no other one without a document. */
+/** React warns at each use that the renderer is deprecated, but offers no other one without a document. */
 function withoutNotice<T>(work: () => T): T {
   const { error } = console
   console.error = () => {}

@@ -24,7 +24,7 @@ export function signIn(server: Server, email: string) {
   return postJson(server, '/api/auth/login/v1', { email, password: PASSWORD })
 }
 
-/** Delivers an event about no purchase, with a `note`, which makes it larger. */
+/** Delivers an event that concerns no purchase. A `note` makes it larger. */
 export async function deliver(server: Server, id: string, note = '') {
   const type = 'SUBSCRIBER_ALIAS'
   const event = { id, type, app_user_id: 'ann', event_timestamp_ms: 1_783_000_000_000, note }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 
 type Upload = { key: string; initiated: Date; parts: Map<number, Buffer> }
 
-/** The uploads in parts of a store, each by its id. */
+/** The multipart uploads of a store, by id. */
 export function createMultipartUploads() {
   const uploads = new Map<string, Upload>()
   return { uploads, begin, complete, list }

@@ -35,13 +35,13 @@ const NO_FAULTS = {
   refuses: null as null | string,
   /** Uploads get 200 but are not stored. */
   forgets: false,
-  /** The completion of an upload in parts reports an error, stores nothing, or loses its response. */
+  /** The completion of a multipart upload reports an error, stores nothing, or loses its response. */
   completion: null as null | 'fails' | 'forgets' | 'cut',
   /** The ETag of objects in a bucket that encrypts with KMS. */
   kms: null as null | string,
   /** Sends downloads without their length, and as if uploaded in chunks. */
   isChunked: false,
-  /** Keys that begin with this may not be deleted, as with a lock. */
+  /** Keys that begin with this cannot be deleted, as with an object lock. */
   locked: null as null | string,
   /** Sends endless responses with this status and these headers. */
   endless: null as null | { status: number; headers: Record<string, string> },
@@ -79,7 +79,7 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     [Symbol.asyncDispose]: stop,
   }
 
-  /** The sorted keys of all objects but those that name the store's users. */
+  /** The sorted keys of all objects except those that name the store's users. */
   function stored(): string[] {
     return [...objects.keys()]
       .filter((key) => !/(homeport-\w+\.json|\/probe)$/.test(key))
@@ -105,9 +105,9 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     if (refusal) return refuse(response, 403, refusal)
     if (bucket !== account.bucket) return refuse(response, 404, 'NoSuchBucket')
     if (method === 'LIST') {
-      const isOfUploads = searchParams.has('uploads')
+      const listsUploads = searchParams.has('uploads')
       const prefix = searchParams.get('prefix') ?? ''
-      return reply(response, 200, isOfUploads ? multipart.list(prefix) : list(searchParams))
+      return reply(response, 200, listsUploads ? multipart.list(prefix) : list(searchParams))
     }
     const uploadId = searchParams.get('uploadId')
     if (method === 'PUT') return put(request, response, key, searchParams)
@@ -126,7 +126,7 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     })
   }
 
-  /** Begins or completes an upload in parts. */
+  /** Begins or completes a multipart upload. */
   async function post(
     request: IncomingMessage,
     response: ServerResponse,

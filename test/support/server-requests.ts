@@ -6,7 +6,7 @@ type Request = Ask & { path?: string }
 /** A good request to each route of a feature's server API, by method and path. */
 export type ServerRequests = Record<string, (context: Context) => Request | Promise<Request>>
 
-/** Those of all features, in the `server.requests.ts` beside their tests. */
+/** Loads the requests of all features from the `server.requests.ts` beside their tests. */
 export async function loadServerRequests(): Promise<ServerRequests> {
   const found = new Bun.Glob('../features/*/server.requests.ts').scanSync(import.meta.dir)
   const modules = await Promise.all([...found].map((path) => import(`./${path}`)))

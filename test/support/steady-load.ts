@@ -37,7 +37,7 @@ export function deliverSteadily(server: Server, rate: number) {
   }
 }
 
-/** Those of the acknowledged events that the server or its data does not have. */
+/** The acknowledged events that are missing from the server or its data. */
 export async function findLostEvents(
   homeport: Awaited<ReturnType<typeof installExecutable>>,
   acknowledged: string[],

@@ -19,7 +19,7 @@ export type Turn = { wait: number; isAtEnd: boolean; choice: number }
 /** Sends the store's message about a change. */
 type SendMessage = () => Promise<unknown>
 
-/** What happens next, and when (ms). `type` is the billing provider's event; null if it sends none. */
+/** The next change, and its time (ms). `type` is the billing provider's event; null if it sends none. */
 export type Change = { at: number; type: string | null; apply: () => SendMessage }
 
 /** The successive purchases of one customer in a store. */
@@ -70,8 +70,8 @@ const randomHistory: fc.Arbitrary<History> = fc.record({
 export const history = fc.noBias(randomHistory)
 
 /**
- * Plays histories at the same time and delivers what is reported; `begin` makes the first purchase of a history, `everyDay`
- * runs the server's jobs.
+ * Plays histories concurrently and delivers the messages about them. `begin` makes the first purchase of a history;
+ * `everyDay` runs the server's jobs.
  */
 export async function playHistories(
   app: TestApp,

@@ -100,7 +100,7 @@ export async function addFromLibrary(device: { id: string; type: string; attachm
 }
 `
 
-/** What a compiler says about that app with the strictest settings. */
+/** The compiler's output for that app with the strictest settings. */
 export async function compileStrictApp(app: string, tsc: string): Promise<string> {
   const folder = join(app, 'strict')
   await mkdir(folder, { recursive: true })

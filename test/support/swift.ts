@@ -2,7 +2,7 @@ import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
-/** Debian with Swift 6.0.3: 2.6 GB, made once in half a minute. `SWIFT_ROOT` names another directory for it. */
+/** A Debian tree with Swift 6.0.3: 2.6 GB, created once in half a minute. `SWIFT_ROOT` names another directory for it. */
 const ROOT = process.env['SWIFT_ROOT'] ?? join(tmpdir(), 'homeport-swift')
 const PACKAGES = 'swiftlang,ca-certificates,libcurl4-openssl-dev,libxml2-dev,libssl-dev'
 const SWIFT_LIBRARIES = 'usr/libexec/swift/lib/swift/linux'
@@ -16,7 +16,7 @@ const OPENSSL_MODULE = `module COpenSSL {
 }
 `
 
-/** What is missing on this machine; null if Swift programs can be compiled. */
+/** The requirement that this machine lacks; null if Swift programs can be compiled. */
 export function missingForSwift(): string | null {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'root on Linux'
   return Bun.which('mmdebstrap') || hasRoot() ? null : 'mmdebstrap'
@@ -75,7 +75,7 @@ export async function compileSwift(
   return command
 }
 
-/** A directory of the tree with the compiler, in which sources are checked but no program is made. */
+/** A directory of the tree with the compiler, in which sources are checked but no program is built. */
 export async function createSwiftCheck() {
   await prepareSwift()
   const folder = `build/${Bun.randomUUIDv7()}`
@@ -88,7 +88,7 @@ export async function createSwiftCheck() {
     [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
   }
 
-  /** Copies sources into it. Returns their names there. */
+  /** Copies sources into the directory. Returns their names there. */
   function add(...sources: string[]): Promise<string[]> {
     const copy = async (source: string) => {
       await copyFile(source, join(path, basename(source)))
@@ -103,7 +103,7 @@ async function addOpenSsl(path: string) {
   await writeFile(join(path, 'openssl/module.modulemap'), OPENSSL_MODULE)
 }
 
-/** Runs the compiler with the tree as its root. It needs `/proc`, which only its own mount namespace has there. */
+/** Runs the compiler with the tree as its root, and `/proc`, which it needs, mounted in its own mount namespace. */
 async function swiftc(folder: string, ...args: string[]) {
   const script = `mount --bind /proc "$0/proc" && exec chroot "$0" /bin/sh -c 'cd "$0" && exec swiftc "$@"' "$@"`
   const environment = ['env', `LD_LIBRARY_PATH=/${SWIFT_LIBRARIES}`]
@@ -118,7 +118,7 @@ function loader(): string[] {
   return [join(system, name), '--library-path', `${join(ROOT, SWIFT_LIBRARIES)}:${system}`]
 }
 
-/** Throws its whole output if it fails. */
+/** Runs a command. Throws its whole output if it fails. */
 async function run(...command: string[]) {
   const program = Bun.spawn(command, { stdout: 'pipe', stderr: 'pipe' })
   const streams = [program.stdout, program.stderr].map((stream) => new Response(stream).text())

@@ -30,8 +30,8 @@ export function yieldToEventLoop(): Promise<void> {
 }
 
 /**
- * Takes time as part of what a test simulates: a slow peer, a crash at some moment, an idle connection. Waits for
- * nothing: that is what `until` is for.
+ * A delay that is part of what a test simulates: a slow peer, a crash at some moment, an idle connection. To wait for
+ * something, use `until`.
  */
 export function simulateDelay(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))

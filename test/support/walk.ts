@@ -4,7 +4,7 @@ import { freePort, installExecutable } from './executable.ts'
 
 const ROOT = join(import.meta.dir, '..', '..')
 const WALK = /```sh walk\n(.*?)```/s
-/** How the manual calls the executable. */
+/** The executable as the manual writes it. */
 export const HOMEPORT = '"$HOMEPORT/dist/homeport"'
 
 type WalkOptions = {
@@ -20,7 +20,7 @@ export async function readWalk(page: string): Promise<string> {
   return WALK.exec(manual)?.[1] ?? ''
 }
 
-/** Runs a walk in an empty folder, with free ports. `text`: what it printed. */
+/** Runs a walk in an empty folder, with free ports. `text` is its output. */
 export async function runWalk(walk: string, { storePort, settingsFile }: WalkOptions) {
   await using homeport = await installExecutable()
   const [port, freeStorePort] = [freePort(), freePort()]

@@ -3,11 +3,11 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { packTar, unpackTar } from 'modern-tar'
 
-/** What an earlier version answered about the data in its archive. */
+/** The responses of an earlier version about the data in its archive. */
 export type Record = {
   commit: string
   schemaVersion: number
-  /** When it answered, in ISO 8601. Tests set their clock by it. */
+  /** The time of the responses, in ISO 8601; tests set their clock by it. */
   at: string
   sessions: { user: string; accessToken: string; refreshToken: string }[]
   /** A user with two-factor authentication. */
@@ -23,7 +23,7 @@ export type Record = {
 const ARCHIVES = join(import.meta.dir, 'data')
 const SUFFIX = '.tar.zst'
 const RECORD = 'record.json'
-/** What the server creates again when it starts. */
+/** Files that the server creates again when it starts. */
 const DISPOSABLE = /^(native|backups|logs|tmp)\/|\.(sock|lock|log)$|-shm$/
 
 /** The names of all archives: the schema version, with a suffix if a version has several. */

@@ -12,9 +12,9 @@ import { isFeatureLeftOut } from '../support/left-out.ts'
 import { type Record, unpack } from './archive.ts'
 import { BASE_URL, codeOf, PASSWORD, sha256, WEBHOOK_TOKEN } from './scenario.ts'
 
-/** Access tokens of the record are still valid, and the two-factor code is a new one. */
+/** Early enough for the record's access tokens, and late enough for a new two-factor code. */
 const LATER_MS = 60_000
-/** Answers that are meant to differ from those of versions up to `until`, with the reason. */
+/** Responses that may differ from those of versions up to `until`, with the reason. */
 const CHANGED: { place: RegExp; until: number; reason: string }[] = [
   {
     place: /attachments\/v1\.\d+\.expiresAt$/,
@@ -41,7 +41,7 @@ export async function openUpgraded(dataDir: string, record: Record, database = O
   return createTestApp({ BASE_URL, WEBHOOK_TOKEN }, { dataDir, shared: { database, clock } })
 }
 
-/** Lists where today's answers differ from the recorded ones, and what no longer works. */
+/** Lists where today's responses differ from the recorded ones, and what no longer works. */
 export async function findDifferences(app: TestApp, record: Record): Promise<string[]> {
   const differences: string[] = []
   const tokens = new Map<string | null, string>([['key', record.apiKey ?? '']])
@@ -71,7 +71,7 @@ export async function findDifferences(app: TestApp, record: Record): Promise<str
   }
   return differences
 
-  /** Fields in the record must be equal; today's answer may have more. */
+  /** Fields in the record must be equal; today's response may have more. */
   function compare(place: string, before: unknown, now: unknown) {
     if (isObject(before) && isObject(now) && Array.isArray(before) === Array.isArray(now)) {
       const keys = Object.keys(before)
@@ -102,7 +102,7 @@ function isObject(value: unknown): value is { [key: string]: unknown } {
   return typeof value === 'object' && value !== null
 }
 
-/** Each answer has new signatures in the URLs of private files. */
+/** Each response has new signatures in the URLs of private files. */
 function withoutSignature(value: unknown): unknown {
   return typeof value === 'string' && value.startsWith(BASE_URL) ? value.split('?')[0] : value
 }
@@ -113,7 +113,7 @@ function isOfFeature(name: string): boolean {
   return !isFeatureLeftOut || dataCommands.some((command) => command.name.split(' ')[0] === noun)
 }
 
-/** Whether a member of an answer may be expected: those of the export belong to features. */
+/** Whether to expect a member of a response: the members of the export belong to features. */
 function isExported(place: string, member: string): boolean {
   return (
     !isFeatureLeftOut || !/export\/v1$/.test(place) || Object.hasOwn(UserExport.properties, member)

@@ -29,7 +29,7 @@ test.each<[string, (paths: Json) => void, string]>([
     (paths) => Object.assign(at(bodyOf(paths), 'properties', 'email') ?? {}, { type: 'number' }),
     `POST ${REGISTER} body.email is number instead of string`,
   ],
-])('a change of %s is found', async (_name, change, found) => {
+])('finds a change of %s', async (_name, change, found) => {
   const now = await readReleased()
   change(at(now, '/docs/json') ?? {})
   expect(findRemovals(await readReleased(), now)).toContain(found)

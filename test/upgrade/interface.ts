@@ -3,7 +3,7 @@ import { createTestApp } from '../support/app.ts'
 import { isFeatureLeftOut, ROUTES_LEFT_OUT } from '../support/left-out.ts'
 
 export type Json = { [name: string]: unknown }
-/** Apps send requests and read responses: a new required field breaks the former, a missing one the latter. */
+/** Apps send requests and read responses: a new required field breaks requests, a missing one breaks responses. */
 type Side = 'request' | 'response'
 
 const FILE = join(import.meta.dir, 'data', 'interface.json.zst')
@@ -27,8 +27,8 @@ export async function readReleased(): Promise<Json> {
 }
 
 /**
- * Where `now` lacks what `before` has, or requires more. A feature that was left out, with all operations of its tags
- * and its other routes, is no removal, and its members of the export are none.
+ * Lists where `now` lacks what `before` has, or requires more. The operations, other routes and export members of a
+ * feature that was left out do not count.
  */
 export function findRemovals(before: Json, now: Json): string[] {
   const [released, todays] = [listTags(before), listTags(now)]
@@ -132,7 +132,7 @@ function contentsOf(part: unknown): [string, { schema?: unknown }][] {
   return Object.entries((isTree(part) ? (part['content'] ?? {}) : {}) as { [type: string]: Json })
 }
 
-/** Replaces the references to components by what they name. No schema of ours contains itself. */
+/** Replaces references to components with the components. None of our schemas contains itself. */
 function resolve(value: unknown, root: Json): unknown {
   if (Array.isArray(value)) return value.map((one) => resolve(one, root))
   if (!isTree(value)) return value
@@ -141,7 +141,7 @@ function resolve(value: unknown, root: Json): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, resolve(one, root)]))
 }
 
-/** What is at a path; undefined for nothing. */
+/** The value at a path; undefined if there is none. */
 export function at(tree: unknown, ...path: string[]): Json | undefined {
   return path.reduce<unknown>((found, name) => (isTree(found) ? found[name] : undefined), tree) as
     | Json

@@ -81,7 +81,7 @@ async function runCommand(args: string[]): Promise<unknown> {
   return text === '' ? null : JSON.parse(text)
 }
 
-/** Runs a program and returns its output. With `mayFail`, a failure is shown and returns an empty text. */
+/** Runs a program and returns its output. With `mayFail`, prints a failure and returns an empty text. */
 async function run(command: string[], cwd: string, mayFail = false): Promise<string> {
   const child = Bun.spawn(command, {
     cwd,

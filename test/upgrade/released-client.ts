@@ -5,8 +5,8 @@ import { plugin } from 'bun'
 import { packTar, unpackTar } from 'modern-tar'
 
 /**
- * Loaded before tests (`bun test --preload`), gives them the packed client of the last release instead of the source:
- * apps stay at their version when the server moves on.
+ * As a preload of tests (`bun test --preload`), this file replaces the client's source with the packed client of the
+ * last release: apps keep their version when the server is upgraded.
  */
 const FILE = join(import.meta.dir, 'data', 'client.zst')
 const BUILT = join(import.meta.dir, '..', '..', 'dist', 'client')

@@ -19,13 +19,13 @@ export type Homeport = {
   url: string
   /** Runs a command and returns its outcome, or null if it fails. */
   run: (args: string[]) => Promise<unknown>
-  /** Says what this version cannot do. */
+  /** Reports what this version cannot do. */
   report: (message: string) => void
 }
 
 /**
- * Adds a fixed set of data to an earlier version and records what it answers. Versions without an
- * endpoint or a command go without its data.
+ * Adds a fixed set of data to an earlier version and records its responses. Versions without an
+ * endpoint or a command lack its data.
  */
 export async function addData(
   { url, run, report }: Homeport,

@@ -10,7 +10,7 @@ import { findDifferences, openUpgraded, signInAgain, unpackArchive } from './com
 
 const [OLDEST = ''] = archives
 const KILLS = 5
-/** A migration of an archive takes less. */
+/** Longer than a migration of an archive takes. */
 const MAX_KILL_DELAY_MS = 30
 const EVERY_MS = { pause: () => simulateDelay(1) }
 

@@ -33,7 +33,7 @@ const CHECKSUM_BYTES = Bun.CryptoHasher.hash('sha256', '', 'hex').length
 
 /**
  * Creates a tar archive: `about`, the files, their SHA-256 sums, the signatures of `keys`, and a SHA-256 of the whole.
- * A file is read when the archive's reader gets to it; one that shrank causes an error.
+ * A file is read when the archive's reader gets to it; a file that has shrunk causes an error.
  */
 export function packArchive(
   about: Omit<ArchiveInfo, 'format' | 'signedBy'>,
@@ -80,8 +80,8 @@ export function packArchive(
 }
 
 /**
- * Reads a whole archive. `onInfo` may throw; `isOwn`: the archive claims a signature of one of `keys`. `onFile` must
- * read all of its file. Throws `ArchiveError` for a changed byte; discard the files passed so far.
+ * Reads a whole archive. `onInfo` may throw; `isOwn`: the archive claims a signature by one of `keys`. `onFile` must
+ * read its whole file. Throws `ArchiveError` if any byte was changed; then discard the files passed so far.
  */
 export async function unpackArchive(
   archive: ReadableStream<Uint8Array>,

@@ -29,11 +29,11 @@ type Outcome = WriteResult & {
   fingerprint: string | null
   seconds: number
   removed: string[]
-  /** Names files that the database refers to but that are missing. */
+  /** Names missing files that the database refers to. */
   problem: string | null
 }
 
-/** How long one hold keeps the files of deleted attachments, and how often we renew it. */
+/** How long one hold keeps the files of deleted attachments, and how often it is renewed. */
 const HOLD_MS = 60_000
 const RENEWAL_MS = 20_000
 /** Requests come first. */

@@ -40,7 +40,7 @@ export function backupName(now: Date, isEncrypted: boolean): string {
   return `homeport-${timeStamp(now)}.tar${isEncrypted ? '.age' : ''}`
 }
 
-/** The backups in a location, newest first. Files with other names are ignored. Throws if a store does not answer. */
+/** The backups in a location, newest first. Files with other names are ignored. Throws if a store does not respond. */
 export async function listBackups(place: BackupPlace): Promise<StoredBackup[]> {
   const found = typeof place === 'string' ? await listFolder(place) : await listBucket(place)
   return found.filter(({ name }) => NAME.test(name)).toSorted((a, b) => (a.name < b.name ? 1 : -1))
@@ -62,7 +62,7 @@ async function listFolder(folder: string): Promise<StoredBackup[]> {
       return stats && { name, path, bytes: stats.size, at: stats.mtime }
     }),
   )
-  // Another process may have removed one in the meantime.
+  // Another process may have removed a backup in the meantime.
   return backups.filter((backup) => backup !== null)
 }
 
@@ -94,7 +94,7 @@ export async function listUnfinished(folder: string): Promise<string[]> {
 
 /** Removes the leftovers of backups that were interrupted at least `ageMs` ago. */
 export async function removeUnfinished(place: BackupPlace, ageMs: number) {
-  // Storing backups does not depend on it: a key may be forbidden to list uploads.
+  // Backups work without this: the key may not be allowed to list uploads.
   if (typeof place !== 'string')
     return abortUploads(place, (name) => NAME.test(name), ageMs).catch(() => {})
   for (const path of await listUnfinished(place)) {

@@ -78,7 +78,7 @@ export function createConsoleBackups(config: Config): Backups {
   }
 
   async function reportSize(onSize: (bytes: number) => void) {
-    // A store does not say how much of an upload it has.
+    // A store does not report how much of an upload it has received.
     const [partial] = typeof place === 'string' ? await listUnfinished(place) : []
     const found = partial && (await stat(partial).catch(() => null))
     if (found) onSize(found.size)

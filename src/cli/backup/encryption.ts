@@ -32,7 +32,7 @@ export async function findEncryption(key: string | null): Promise<string | null>
   return isRecipient(encrypting) ? encrypting : PASSPHRASE
 }
 
-/** Distinguishes passphrases, by a hash as slow to guess as the archive's. A recipient is its own fingerprint. */
+/** Identifies a passphrase by a hash that is as slow to guess as the archive's. A recipient is its own fingerprint. */
 export function computeFingerprint(key: string | null): string | null {
   if (key === null || isRecipient(key)) return key
   return scryptSync(key, 'homeport backup key', 4, SCRYPT).toString('hex')
@@ -67,7 +67,7 @@ async function readHead(stream: ReadableStream<Uint8Array>): Promise<string> {
     if (done) break
     head += Buffer.from(value).toString('latin1')
   }
-  // It is settled only when the other copy ends.
+  // Not awaited: the promise settles only when the other copy ends.
   void reader.cancel()
   return head
 }

@@ -20,7 +20,7 @@ const PROBE_INTERVAL_MS = 30_000
 /** A store may keep each version of the probe, and charges for listing. */
 const STORE_PROBE_INTERVAL_MS = HOUR_MS
 const STORE_LIST_INTERVAL_MS = MINUTE_MS
-/** A disk that is mounted over the network may never answer. */
+/** A network mount may never respond. */
 const FOLDER_TIMEOUT_MS = 2_000
 
 /** Writes a backup at `BACKUP_SCHEDULE`, in a child process, and keeps the newest `BACKUP_KEEP`. */
@@ -88,7 +88,7 @@ export function createBackupState(
   function describeOverdue(newest: { at: Date } | null): string | null {
     const due = missedSince(config, newest)
     if (due === null || Date.now() < due.getTime() + GRACE_MS) return null
-    return `the one due at ${due.toISOString()} was not written`
+    return `the backup due at ${due.toISOString()} was not written`
   }
 }
 

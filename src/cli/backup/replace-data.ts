@@ -34,7 +34,7 @@ export function requireReplaceable(dataDir: string) {
 }
 
 function isMounted(path: string): boolean {
-  // Without the list, a mount of the same disk is missed, and a layer of an overlay file system is taken for a mount.
+  // Without the list, a mount of the same disk goes unnoticed, and a layer of an overlay file system looks like a mount.
   if (!existsSync(MOUNTS)) return lstatSync(path).dev !== statSync(dirname(path)).dev
   const mounts = readFileSync(MOUNTS, 'utf8').split('\n')
   const place = join(realpathSync(dirname(path)), basename(path)).replaceAll(' ', '\\040')
@@ -60,7 +60,7 @@ function unusedName(folder: string, name: string): string {
   }
 }
 
-/** Completes an interrupted restore that was committed. Removes leftovers of uncommitted ones and of backups. */
+/** Completes an interrupted restore that was committed. Removes leftovers of uncommitted restores and of backups. */
 export async function finishRestore(dataDir: string) {
   await rm(restoreFolder(dataDir), { recursive: true, force: true })
   await removeLeftovers(dataDir)
@@ -78,7 +78,7 @@ export async function finishRestore(dataDir: string) {
   }
   for (const folder of [aside, restored, dataDir]) await syncPath(folder)
   await rm(restored, { recursive: true, force: true })
-  // Nothing was replaced.
+  // Succeeds only if nothing was replaced.
   await rmdir(aside).catch(() => {})
 }
 

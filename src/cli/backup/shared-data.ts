@@ -30,7 +30,7 @@ export async function gatherData(config: Config, onProgress: OnProgress) {
   await removeAll()
   cleanup.defer(removeAll)
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  // The database first: each of its files is in the store, and more may be stored during the copy.
+  // Copy the database first: all its attachments are already stored, and more may be added during the copy.
   if (databaseUrl !== null) await copyInto(folder, databaseUrl, config, null)
   else {
     await copyDatabase(join(dataDir, 'homeport.db'), join(folder, 'homeport.db'), onProgress)

@@ -31,7 +31,7 @@ export async function chooseTarget(
     throw new UsageError('--out takes a path: set BACKUP_DIR to write to an object store.')
   if (isUnexpanded(out))
     throw new UsageError(
-      `${out} has "~" or "$", which the shell did not replace: write the whole path.`,
+      `${out} contains "~" or "$", which the shell did not expand: write the full path.`,
     )
   const path = (await isFolder(out))
     ? formatTarget(await unusedName(resolve(out), isEncrypted))
@@ -56,7 +56,7 @@ async function unusedName(place: BackupPlace, isEncrypted: boolean): Promise<Tar
     await Bun.sleep(NAME_RESOLUTION_MS)
   }
   throw new CommandError(
-    `${formatBackupPath(place)} reports every name as taken: check that it is a store that keeps what is stored in it.`,
+    `${formatBackupPath(place)} reports every name as taken: check that BACKUP_DIR names a working object store.`,
   )
 }
 

@@ -109,7 +109,7 @@ export function backupFolder(dataDir: string): string {
 
 /** Copies the database in a child process, and syncs the copy while it grows. */
 export async function copyDatabase(from: string, to: string, onProgress: OnProgress) {
-  // Set before the child starts, which would go on copying for minutes.
+  // Registered before the child starts: without it, the child would go on copying for minutes.
   const stop = () => {
     child.kill('SIGKILL')
     process.exit(EXIT.failed)
@@ -121,7 +121,7 @@ export async function copyDatabase(from: string, to: string, onProgress: OnProgr
   })
   const total = Bun.file(from).size
   const error = child.stderr.text()
-  // A process that a signal ends has no exit code.
+  // A process killed by a signal has no exit code.
   while (child.exitCode === null && child.signalCode === null) {
     await Promise.race([child.exited, Bun.sleep(SYNC_INTERVAL_MS)])
     if (!existsSync(to)) continue
@@ -131,7 +131,7 @@ export async function copyDatabase(from: string, to: string, onProgress: OnProgr
   for (const signal of STOP_SIGNALS) process.off(signal, stop)
   if (child.signalCode !== null) {
     throw new ArchiveError(
-      `The process that copies the database was ended by ${child.signalCode}, perhaps for lack of memory: run this again.`,
+      `The process that copies the database was killed by ${child.signalCode}, perhaps for lack of memory: run this again.`,
     )
   }
   if (child.exitCode !== 0) throw new ArchiveError((await error).trim())

@@ -20,7 +20,7 @@ const PAGE_ROWS = 1_000
 const MAX_PARAMETERS = 30_000
 const MAX_BYTES = 4 * 1024 * 1024
 
-/** Copies tables in the order of their references and keys, so that an interrupted copy resumes. Then compares both. */
+/** Copies tables in the order of references and keys, so that an interrupted copy can resume. Then compares both. */
 export async function copyTables(
   from: Source,
   to: Target,

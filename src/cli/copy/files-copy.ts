@@ -58,13 +58,13 @@ export const filesCopy: LocalCommand = {
 }
 
 const CONCURRENCY = 8
-/** The folders of caches for files that are read from a store, and back from it. */
+/** The cache folders for files read from the source store, and for files read back from the target store. */
 export const SOURCE = 'source'
 const COMPARED = 'compared'
 
 /**
- * Copies the missing files to the file store of `to`, then compares the SHA-256 of every file. `folder`: of the files
- * on disk. Skips files that are deleted during the copy. Throws `CommandError` when a file differs.
+ * Copies the missing files to the file store of `to`, then compares the SHA-256 of every file. `folder` has the local
+ * files. Skips files that are deleted during the copy. Throws `CommandError` when a file differs.
  */
 export async function copyFiles(
   from: Files,
@@ -86,12 +86,12 @@ export async function copyFiles(
     const path = await fetchCopy(from, key, work)
     if (path !== null) await target.keep(path, key)
   })
-  // Files are read from the store, not from this disk.
+  // Read the files back from the store, not from its cache on this disk.
   await removeCopies()
-  const kept = openTarget()
+  const reopened = openTarget()
   await forEachKey(keys, 'Comparing', onProgress, async (key) => {
-    const wanted = await hashStored(from, key)
-    if (wanted !== null && (await hashStored(kept, key)) !== wanted)
+    const expected = await hashStored(from, key)
+    if (expected !== null && (await hashStored(reopened, key)) !== expected)
       throw new CommandError(`The copy of ${key} differs: remove it and copy again.`)
   })
   return { copied: missing.length, there: keys.length - missing.length, keys: new Set(keys) }

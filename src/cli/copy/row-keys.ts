@@ -3,28 +3,28 @@ import { openPools } from '../../platform/db/postgres/open.ts'
 import { openReader, selectRows } from '../../platform/db/sqlite/open.ts'
 import { databasePath } from '../data/open-sqlite.ts'
 
-const FIND = 'SELECT key FROM attachments ORDER BY key'
+const SELECT_KEYS = 'SELECT key FROM attachments ORDER BY key'
 
 /** The keys of all files that the database refers to. */
 export async function readRowKeys(config: Config, path = databasePath(config)): Promise<string[]> {
   if (config.databaseUrl === null || path !== databasePath(config)) {
     using reader = openReader(path)
-    return selectRows(reader, FIND, []).map(([key]) => String(key))
+    return selectRows(reader, SELECT_KEYS, []).map(([key]) => String(key))
   }
   const { reads, changes } = openPools(config.databaseUrl, 1)
   try {
-    return (await reads.read(FIND, [])).map(([key]) => String(key))
+    return (await reads.read(SELECT_KEYS, [])).map(([key]) => String(key))
   } finally {
     await Promise.allSettled([reads.close(), changes.close()])
   }
 }
 
-/** A message about files that the database refers to, before and now, but that are missing; null if there are none. */
+/** A message that names the missing files to which the database still refers; null if there are none. */
 export async function describeMissing(config: Config, missing: string[]): Promise<string | null> {
-  const named = new Set(missing.length === 0 ? [] : await readRowKeys(config))
-  const left = missing.filter((key) => named.has(key))
-  if (left.length === 0) return null
-  const shown = left.slice(0, 20).join(', ')
-  const more = left.length > 20 ? ` and ${left.length - 20} more` : ''
-  return `${left.length} files that the database refers to are missing: ${shown}${more}.`
+  const referenced = new Set(missing.length === 0 ? [] : await readRowKeys(config))
+  const lost = missing.filter((key) => referenced.has(key))
+  if (lost.length === 0) return null
+  const shown = lost.slice(0, 20).join(', ')
+  const more = lost.length > 20 ? ` and ${lost.length - 20} more` : ''
+  return `${lost.length} files that the database refers to are missing: ${shown}${more}.`
 }

@@ -31,7 +31,7 @@ import { CopyMismatch, countAll } from './copy-tables.ts'
 export type Side = {
   db: Pick<OpenDb<Tables>, 'tables' | 'read' | 'write' | 'place'>
   secrets: (name: SecretName) => ReturnType<typeof secretFile>
-  /** Lets a source that the copy has stopped accept changes again. */
+  /** Lets the source accept changes again, which the copy has blocked. */
   allowChangesAgain?: () => Promise<unknown>
 } & AsyncDisposable
 
@@ -148,7 +148,7 @@ export async function openPostgresTarget(
   }
 }
 
-/** Throws `CopyMismatch` if the secrets then differ. */
+/** Copies the secrets. Throws `CopyMismatch` if the target already has different ones. */
 export async function copySecrets(from: Side, to: Side) {
   for (const name of SECRET_NAMES) {
     const text = await from.secrets(name).readOrCreate(() => rejectMissing(name))

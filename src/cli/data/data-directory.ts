@@ -151,7 +151,7 @@ export function listFolderWarnings({ dataDir, backupDir, nativeDir }: Config): s
   ]
 }
 
-/** 0 for a missing folder: code that needs it reports that itself. */
+/** 0 for a missing folder, which the code that needs it reports. */
 function readMode(path: string): number {
   try {
     return statSync(path).mode

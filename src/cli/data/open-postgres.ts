@@ -42,7 +42,7 @@ type ConnectOptions = {
   readOnly?: boolean
   /** Called once if the migration must wait for other transactions. */
   onWait?: () => void
-  /** How long it waits for them at most, in ms. */
+  /** How long the migration waits for them at most, in ms. */
   patience?: number
 }
 
@@ -63,7 +63,7 @@ function connect(config: Config, log: Log, schema: SchemaChange, patience?: numb
     connections: config.databasePool,
     schema,
     onWait: () =>
-      log.warn('the migration waits for a long transaction in the database, such as a backup'),
+      log.warn('the migration is waiting for a long transaction, such as a database backup'),
     ...(patience === undefined ? {} : { patience }),
   })
 }
@@ -96,9 +96,9 @@ export async function connectPostgres(url: string, { secretKey }: Config, option
     if (!readOnly) assertNotMoved(withoutPassword(url), await movedTo(pools.changes.read))
     const migrations = readMigrations('postgres')
     await requirePrivileges(pools.changes.read, migrations, readOnly ? 'read' : 'change')
-    const permit = (applied: number) =>
+    const assertAllowed = (applied: number) =>
       assertSchemaChangeAllowed(schema, applied, migrations.length)
-    const migrated = await migrate(pools.changes, migrations, permit, onWait, patience)
+    const migrated = await migrate(pools.changes, migrations, assertAllowed, onWait, patience)
     const db = createPostgresDb(pools, { url, connections }, buildTables(postgresColumns))
     const sealKey = createHash('sha256')
       .update(secretKey ?? '')
@@ -142,15 +142,15 @@ export async function postgresStatus(config: Config): Promise<{
   skew: number
   isReadOnly: boolean
   unsafe: string | null
-  missingRights: string | null
+  missingPrivileges: string | null
 }> {
   const url = config.databaseUrl ?? ''
   const { reads } = openPools(url, config.databasePool)
   try {
     const migrations = readMigrations('postgres')
-    const missingRights = await describeMissingPrivileges(reads.read, migrations, 'change')
+    const missingPrivileges = await describeMissingPrivileges(reads.read, migrations, 'change')
     const applied = await countAppliedMigrations({ run: reads.read }).catch((error) => {
-      if (missingRights === null) throw error
+      if (missingPrivileges === null) throw error
       return 0
     })
     const skew = await clockSkew(reads, Date.now)
@@ -161,7 +161,7 @@ export async function postgresStatus(config: Config): Promise<{
     const isReadOnly = readOnly === 'on'
     const unsafe = await unsafeSettings(reads)
     const known = migrations.map(({ tag }) => tag)
-    return { applied, skew, isReadOnly, unsafe, missingRights, known }
+    return { applied, skew, isReadOnly, unsafe, missingPrivileges, known }
   } catch (error) {
     throw asCommandError(error, url, 'DATABASE_URL')
   } finally {

@@ -51,8 +51,8 @@ export async function openSqlite(
   const replaced = newSecrets ? await discardDamagedSecrets(folder, applied) : []
   await checkSecrets(folder, newSecrets ? 0 : applied)
   const client = openDatabase(path)
-  // Before the migration: a database with a schema but without its secrets is refused. After the
-  // database was created: so are secrets without one.
+  // Before the migration, because a database with a schema but no secrets is refused. After the
+  // database was created, because secrets without a database are refused too.
   const secrets = await loadSecrets(
     (name) => secretFile(folder, name),
     // A restore replaces the folder of secrets.
@@ -162,7 +162,7 @@ async function assertUsable(config: Config, path: string, refusal: string | null
   }
 }
 
-/** Saves a copy of the database before its schema changes, but keeps none of a migration that fails. */
+/** Saves a copy of the database before its schema changes, and removes it if the migration fails. */
 async function migrateWithSnapshot(config: Config, client: Client, migrations: Migration[]) {
   const folder = join(config.dataDir, 'snapshots')
   const marker = join(folder, 'migrating.txt')
@@ -180,7 +180,7 @@ async function migrateWithSnapshot(config: Config, client: Client, migrations: M
   }
 }
 
-/** Removes the snapshot that the marker names if the migration after it was not carried out, and the marker. */
+/** Removes the marker, and the snapshot that it names if the migration after it did not happen. */
 async function removeUnneeded(folder: string, marker: string, version: number) {
   const name = await readFile(marker, 'utf8').catch(() => null)
   if (name === null) return

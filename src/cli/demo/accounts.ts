@@ -2,34 +2,37 @@ import { eq } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto/hash.ts'
 import { DAY_MS } from '../../lib/time/durations.ts'
 import type { Services } from '../../server/services.ts'
-import type { Person } from './people.ts'
+import type { GeneratedUser } from './generated-users.ts'
 
-/** Sessions end after 60 idle days. */
-const HAS_SESSION_MS = 55 * DAY_MS
+/** Users seen within this time get a session. Sessions end after 60 idle days. */
+const ACTIVE_SESSION_MS = 55 * DAY_MS
 
-/** Adds accounts without passwords, whose hashes would take most of the time, and their devices. */
-export async function addPeople({ users, db, now }: Services, people: Person[]) {
-  const records = people.map((person, line) => ({
+/** Adds accounts and their devices. They have no passwords, because hashing would take most of the time. */
+export async function addGeneratedUsers(
+  { users, db, now }: Services,
+  generatedUsers: GeneratedUser[],
+) {
+  const records = generatedUsers.map((user, line) => ({
     line,
-    id: person.id,
+    id: user.id,
     formerId: null,
-    email: person.email,
+    email: user.email,
     emailVerified: true,
-    name: person.name,
-    locale: person.culture.locale,
-    timezone: person.culture.timezone,
-    currency: person.culture.currency.toLowerCase(),
-    createdAt: person.joinedAt,
+    name: user.name,
+    locale: user.culture.locale,
+    timezone: user.culture.timezone,
+    currency: user.culture.currency.toLowerCase(),
+    createdAt: user.joinedAt,
     passwordHash: null,
     identities:
-      person.provider === null
+      user.provider === null
         ? []
-        : [{ provider: person.provider, subject: sha256(person.email), email: person.email }],
+        : [{ provider: user.provider, subject: sha256(user.email), email: user.email }],
   }))
   await users.importer.importPart({ users: records, dryRun: false, kinds: [] })
   const { users: accounts, sessions } = db.tables
   await db.write(async (tx) => {
-    for (const { id, culture, platform, device, joinedAt, lastSeenAt } of people) {
+    for (const { id, culture, platform, device, joinedAt, lastSeenAt } of generatedUsers) {
       const { country } = culture
       const seen = {
         lastSeenAt: new Date(lastSeenAt),
@@ -38,7 +41,7 @@ export async function addPeople({ users, db, now }: Services, people: Person[]) 
         onboardingCompleted: true,
       }
       const [account] = await tx.update(accounts).set(seen).where(eq(accounts.id, id)).returning()
-      if (!account || now().getTime() - lastSeenAt > HAS_SESSION_MS) continue
+      if (!account || now().getTime() - lastSeenAt > ACTIVE_SESSION_MS) continue
       const from = { name: device, sealed: false, platform, country }
       const { sessionId } = await users.sessions.open(tx, account, from)
       const times = { createdAt: new Date(joinedAt), lastUsedAt: new Date(lastSeenAt) }

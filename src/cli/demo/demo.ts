@@ -4,7 +4,8 @@ import { chunk } from '../../lib/concurrency/chunk.ts'
 import { DAY_MS } from '../../lib/time/durations.ts'
 import { auditChange } from '../../platform/publications/actions.ts'
 import type { Services } from '../../server/services.ts'
-import { addPeople } from './accounts.ts'
+import { addGeneratedUsers } from './accounts.ts'
+import { type GeneratedUser, generateUsers } from './generated-users.ts'
 import {
   addFailedEvent,
   addNamedUsers,
@@ -13,7 +14,6 @@ import {
   NAMED_COUNT,
   SIMULATED_FAILURE,
 } from './named-users.ts'
-import { createPeople, type Person } from './people.ts'
 import { type DemoEvent, listPurchases } from './purchases.ts'
 import { createRandom } from './random.ts'
 import { addSamples } from './samples.ts'
@@ -22,17 +22,17 @@ import { addWebhooks } from './webhooks.ts'
 const USERS = 150
 const EVENTS_PER_CHANGE = 100
 
-/** Fills an empty database by calling the services. Does nothing if it already has users or events. Says what it did. */
+/** Fills an empty database by calling the services. Does nothing if it already has users or events. Returns a report. */
 export async function addDemoData(services: Services): Promise<string> {
   const { db, counting, now } = services
   const { users, billingEvents } = db.tables
   if ((await db.read.$count(users)) + (await db.read.$count(billingEvents)) > 0)
     return 'no demo data was added: the database already has users or events'
   const random = createRandom(2026)
-  const people = await createPeople(USERS - NAMED_COUNT, random, now().getTime())
+  const generatedUsers = await generateUsers(USERS - NAMED_COUNT, random, now().getTime())
   const named = addNamedUsers(services)
-  await addPeople(services, people)
-  const purchases = people.flatMap((person) => listPurchases(person, random, now().getTime()))
+  await addGeneratedUsers(services, generatedUsers)
+  const purchases = generatedUsers.flatMap((user) => listPurchases(user, random, now().getTime()))
   const events = [...purchases, ...listUnlinked(now().getTime()), ...(await named)]
   const failedAt = now().getTime() - DAY_MS
   const inOrder = events.toSorted((a, b) => a.at - b.at)
@@ -48,8 +48,8 @@ export async function addDemoData(services: Services): Promise<string> {
     services,
     purchases.toSorted((a, b) => a.at - b.at),
   )
-  await addSupport(services, people)
-  await addUsage(services, people)
+  await addSupport(services, generatedUsers)
+  await addUsage(services, generatedUsers)
   await addSamples(services)
   await publishSettings(services)
   await counting.run(new AbortController().signal, async () => {})
@@ -57,7 +57,7 @@ export async function addDemoData(services: Services): Promise<string> {
   return `demo data added: ${USERS} users; apps can sign in as the app user ${email} with the password "${password}"`
 }
 
-/** The jobs without the one that would replay the event whose failure is simulated. */
+/** All jobs except the one that would replay the event whose failure is simulated. */
 export async function listDemoJobs({ db, jobs }: Services) {
   const { billingEvents } = db.tables
   const isSimulated = eq(billingEvents.error, SIMULATED_FAILURE)
@@ -74,14 +74,14 @@ async function recordEvents({ db, eventInbox }: Services, events: DemoEvent[]) {
   }
 }
 
-/** As if each had arrived when it happened. */
+/** Sets the time at which each event arrived to the time at which it happened. */
 async function backdateEvents({ db }: Services) {
   const { billingEvents } = db.tables
   const receivedAt = sql`coalesce(${billingEvents.eventAt}, ${billingEvents.receivedAt})` as never
   await db.write(async (tx) => void (await tx.update(billingEvents).set({ receivedAt })))
 }
 
-/** Purchases that belong to no user: one before the sign-in, and a test. */
+/** Purchases that belong to no user: one made before sign-in, and a test purchase. */
 function listUnlinked(now: number): DemoEvent[] {
   const anonymous = '$RCAnonymousID:5d41402abc4b2a76b9719d911017c592'
   return [
@@ -111,26 +111,29 @@ function listUnlinked(now: number): DemoEvent[] {
   })
 }
 
-/** Access that support has given, and a note. */
-async function addSupport({ grants, users, operators, now }: Services, people: Person[]) {
-  const [person] = people.slice(-20)
-  if (!person) return
+/** Adds access granted by support, and a note. */
+async function addSupport(
+  { grants, users, operators, now }: Services,
+  generatedUsers: GeneratedUser[],
+) {
+  const [user] = generatedUsers.slice(-20)
+  if (!user) return
   const until = new Date(now().getTime() + 60 * DAY_MS).toISOString()
   const reason = 'Lost her purchase with her old Apple account'
-  const grant = { userId: person.id, entitlementId: 'pro', until, by: 'dana', reason }
+  const grant = { userId: user.id, entitlementId: 'pro', until, by: 'dana', reason }
   const { id } = await grants.create(grant)
-  await users.notes.add(person.id, 'Asked by e-mail for two months of Pro.', 'dana')
+  await users.notes.add(user.id, 'Asked by e-mail for two months of Pro.', 'dana')
   await operators.audit.record({
     operator: 'dana',
     origin: LOCAL_ORIGIN.ip,
     action: 'access.grant',
-    target: person.id,
+    target: user.id,
     after: { grant: id, entitlementId: 'pro', endsAt: until },
   })
 }
 
-/** Credits that paying users have used this month; some have reached the limit of their plan. */
-async function addUsage({ usage, db }: Services, people: Person[]) {
+/** Records credits that paying users have used this month; some have reached the limit of their plan. */
+async function addUsage({ usage, db }: Services, generatedUsers: GeneratedUser[]) {
   const { accessStates } = db.tables
   const paying = await db.read
     .select({ userId: accessStates.userId })
@@ -138,7 +141,7 @@ async function addUsage({ usage, db }: Services, people: Person[]) {
     .where(eq(accessStates.plan, 'pro_month'))
   const ids = new Set(paying.map(({ userId }) => userId))
   const random = createRandom(5)
-  for (const { id } of people) {
+  for (const { id } of generatedUsers) {
     if (!ids.has(id)) continue
     const amount = Math.ceil(Math.min(100, random.between(2, 120)))
     await usage.consume({ userId: id, limit: 'aiMonthlyCreditLimit', amount })
@@ -146,7 +149,7 @@ async function addUsage({ usage, db }: Services, people: Person[]) {
   }
 }
 
-/** Publishes two changes of the settings, so that the history is not empty. */
+/** Publishes two settings changes, so that the history is not empty. */
 async function publishSettings({ settings, operators }: Services) {
   const edits = [
     { changes: { 'ios.latestVersion': '1.1.0' }, note: 'Version 1.1 is in the store' },

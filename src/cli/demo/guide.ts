@@ -4,14 +4,14 @@ import { DAY_MS } from '../../lib/time/durations.ts'
 import type { Services } from '../../server/services.ts'
 import { ANNS_PURCHASE, DEMO_USER } from './named-users.ts'
 
-/** Tells it from a token of the operator's, which the banner does not show. */
+/** Distinguishes the demo's token from an operator's, which the banner must not show. */
 const TOKEN_PREFIX = 'demo-'
 
 export function newDemoToken(): string {
   return TOKEN_PREFIX + randomBytes(18).toString('base64url')
 }
 
-/** Lines for the banner: whom an app can sign in, and a request that shows a billing event arrive. */
+/** Lines for the banner: the user that apps can sign in as, and a request that sends a billing event. */
 export async function describeDemo(services: Services, address: string): Promise<string[]> {
   const { accounts, config, db, now } = services
   const { email, password } = DEMO_USER
@@ -32,7 +32,7 @@ export async function describeDemo(services: Services, address: string): Promise
     expiration_at_ms: at + 30 * DAY_MS,
     price: 9.99,
   }
-  const shown = config.webhookTokens.find((one) => one.startsWith(TOKEN_PREFIX))
+  const shown = config.webhookTokens.find((token) => token.startsWith(TOKEN_PREFIX))
   const token = shown ?? '$WEBHOOK_TOKEN'
   const headers = `-H "Authorization: Bearer ${token}" -H "Content-Type: application/json"`
   return [

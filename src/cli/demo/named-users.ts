@@ -5,7 +5,7 @@ import type { Services } from '../../server/services.ts'
 import { stagePicture } from './picture.ts'
 import type { DemoEvent } from './purchases.ts'
 
-/** Of Ann, whom the documentation signs in as. */
+/** Ann's credentials, which the documentation uses. */
 export const DEMO_USER = { email: 'ann@example.com', password: 'correct horse battery' }
 export const LOCAL_ORIGIN = {
   ip: '127.0.0.1',
@@ -28,12 +28,12 @@ const NAMED_USERS = [
   { name: 'Farid', locale: 'ar', boughtDaysAgo: null, laterEvents: [] },
   { name: 'Grace', locale: 'en', boughtDaysAgo: 12, laterEvents: ['REFUND'] },
 ]
-/** Grace's purchase, by card. */
+/** The index of Grace, who paid by card. */
 const DISPUTED = NAMED_USERS.length - 1
 const CANCEL_REASONS: Record<string, string> = { CANCELLATION: 'UNSUBSCRIBE', REFUND: 'DISPUTED' }
 export const NAMED_COUNT = NAMED_USERS.length
 
-/** Returns their purchases. */
+/** Adds the named users. Returns the events of their purchases. */
 export async function addNamedUsers(services: Services): Promise<DemoEvent[]> {
   const added = NAMED_USERS.map((user, index) => addNamedUser(services, user, index))
   return (await Promise.all(added)).flat()
@@ -80,7 +80,7 @@ async function addNamedUser(
   if (boughtDaysAgo === null) return []
   const boughtAt = now().getTime() - boughtDaysAgo * DAY_MS
   return ['INITIAL_PURCHASE', ...laterEvents].map((type, step) => {
-    // None is in the future, and no two are at the same time.
+    // No event is in the future, and no two have the same time.
     const latest = now().getTime() - (index / 12) * DAY_MS
     const at = Math.min(boughtAt + step * PERIOD_MS, latest)
     return createEvent(user.id, type, { at, index, startsAt: type === 'RENEWAL' ? at : boughtAt })
@@ -89,7 +89,7 @@ async function addNamedUser(
 
 type EventTimes = { at: number; startsAt: number; index: number }
 
-/** `startsAt`: of the period. */
+/** `startsAt` is the start of the period. */
 function createEvent(userId: string, type: string, { at, startsAt, index }: EventTimes): DemoEvent {
   const fields = {
     app_user_id: userId,

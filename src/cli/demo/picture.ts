@@ -2,7 +2,7 @@ import { encodePng } from '../../lib/files/png.ts'
 import type { Services } from '../../server/services.ts'
 
 export async function stagePicture({ staging }: Services, index: number) {
-  const bytes = gradient(256, index * 40)
+  const bytes = createGradient(256, index * 40)
   const tooLarge = () => new Error('the demo image is too large')
   return await staging.receive(chunks(bytes), bytes.length, tooLarge)
 }
@@ -12,7 +12,7 @@ async function* chunks(bytes: Uint8Array) {
 }
 
 /** A square PNG with a colour gradient. */
-function gradient(side: number, shade: number): Buffer {
+function createGradient(side: number, shade: number): Buffer {
   const rows = Buffer.alloc(side * (1 + side * 3))
   for (let y = 0; y < side; y++) {
     for (let x = 0; x < side; x++)

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../lib/time/durations.ts'
-import type { Culture, Person } from './people.ts'
+import type { Culture, GeneratedUser } from './generated-users.ts'
 import type { Random } from './random.ts'
 
 /** In the billing provider's format. `at` in ms. */
@@ -11,10 +11,10 @@ type Product = 'month' | 'year'
 const PERIOD_MS = { month: 30 * DAY_MS, year: 365 * DAY_MS }
 const TRIAL_MS = 7 * DAY_MS
 const GRACE_MS = 16 * DAY_MS
-/** Of the subscriptions in a period, the share that is cancelled or cannot be charged at its end. */
+/** The shares of subscriptions that are cancelled during a period, or cannot be charged at its end. */
 const CANCELLED = { month: 0.08, year: 0.35 }
 const UNPAID = 0.04
-/** US dollars for one unit: the provider states every price in dollars too. */
+/** The value of one unit in US dollars, because the provider also states every price in dollars. */
 const DOLLARS: Record<string, number> = {
   USD: 1,
   EUR: 1.14,
@@ -25,9 +25,9 @@ const DOLLARS: Record<string, number> = {
   SEK: 0.104,
 }
 
-/** What a person has bought until `now`: nothing, a subscription, coins, or both. */
-export function listPurchases(person: Person, random: Random, now: number): DemoEvent[] {
-  const { id: userId, platform, culture, joinedAt } = person
+/** A user's purchases until `now`: none, a subscription, coins, or both. */
+export function listPurchases(user: GeneratedUser, random: Random, now: number): DemoEvent[] {
+  const { id: userId, platform, culture, joinedAt } = user
   const store = platform === 'ios' ? 'APP_STORE' : 'PLAY_STORE'
   const buyer = { userId, store, culture } as const
   const events: DemoEvent[] = []
@@ -49,7 +49,7 @@ function subscribe(
   now: number,
 ): DemoEvent[] {
   const events: DemoEvent[] = []
-  const original = transactionOf(buyer, random)
+  const original = createTransactionId(buyer, random)
   const isApple = buyer.store === 'APP_STORE'
   const serial = Number(original.slice(-6))
   let period = { start, end: start, kind: 'NORMAL', number: 0 }
@@ -95,7 +95,7 @@ function subscribe(
       type,
       at,
       fields: {
-        ...identify(buyer),
+        ...createBuyerFields(buyer),
         product_id: 'prod_example_pro',
         price_id: `price_example_pro_${product}`,
         entitlement_ids: ['pro'],
@@ -104,7 +104,10 @@ function subscribe(
         transaction_id: period.number === 0 ? original : renewal,
         purchased_at_ms: Math.floor(period.start),
         expiration_at_ms: Math.floor(period.end),
-        ...priced(buyer.culture, period.kind === 'TRIAL' ? 0 : buyer.culture.prices[product]),
+        ...createPriceFields(
+          buyer.culture,
+          period.kind === 'TRIAL' ? 0 : buyer.culture.prices[product],
+        ),
         ...fields,
       },
     })
@@ -112,24 +115,24 @@ function subscribe(
 }
 
 function buyCoins(buyer: Buyer, at: number, random: Random): DemoEvent {
-  const transaction = transactionOf(buyer, random)
+  const transaction = createTransactionId(buyer, random)
   return {
     type: 'NON_RENEWING_PURCHASE',
     at,
     fields: {
-      ...identify(buyer),
+      ...createBuyerFields(buyer),
       product_id: 'coins_500',
       entitlement_ids: [],
       period_type: 'NORMAL',
       original_transaction_id: transaction,
       transaction_id: transaction,
       purchased_at_ms: Math.floor(at),
-      ...priced(buyer.culture, buyer.culture.prices.coins),
+      ...createPriceFields(buyer.culture, buyer.culture.prices.coins),
     },
   }
 }
 
-function identify({ userId, store, culture }: Buyer) {
+function createBuyerFields({ userId, store, culture }: Buyer) {
   return {
     app_user_id: userId,
     environment: 'PRODUCTION',
@@ -138,7 +141,7 @@ function identify({ userId, store, culture }: Buyer) {
   }
 }
 
-function priced({ currency }: Culture, price: number) {
+function createPriceFields({ currency }: Culture, price: number) {
   return {
     currency,
     price: Math.round(price * (DOLLARS[currency] ?? 1) * 100) / 100,
@@ -146,8 +149,8 @@ function priced({ currency }: Culture, price: number) {
   }
 }
 
-/** In the form of the store. */
-function transactionOf({ store }: Buyer, random: Random): string {
+/** A random transaction id in the store's format. */
+function createTransactionId({ store }: Buyer, random: Random): string {
   const digits = String(Math.floor(random.between(10 ** 14, 10 ** 15)))
   if (store === 'APP_STORE') return `2${digits}`
   const [, a, b, c, d] = /^(....)(....)(....)(...)/.exec(digits) ?? []

@@ -3,7 +3,7 @@ import { firstIdAt } from '../../lib/ids.ts'
 
 export type Random = ReturnType<typeof createRandom>
 
-/** The same numbers in every demo (mulberry32). */
+/** Generates the same numbers in every demo (mulberry32). */
 export function createRandom(seed: number) {
   let state = seed
   return { next, between, chance, pick }
@@ -20,8 +20,8 @@ export function createRandom(seed: number) {
     return low + next() * (high - low)
   }
 
-  function chance(share: number): boolean {
-    return next() < share
+  function chance(probability: number): boolean {
+    return next() < probability
   }
 
   function pick<Item>(items: readonly Item[]): Item {
@@ -29,7 +29,7 @@ export function createRandom(seed: number) {
   }
 }
 
-/** A UUIDv7 of a time in the past, so that lists are in the order of their times. */
+/** A UUIDv7 for a time in the past, so that lists sort by time. */
 export function idAt(at: number, name: string): string {
   const hex = sha256(name, 'hex')
   return `${firstIdAt(Math.floor(at))}-7${hex.slice(0, 3)}-8${hex.slice(3, 6)}-${hex.slice(6, 18)}`

@@ -21,14 +21,14 @@ const ENDPOINTS: [name: string, share: number, ms: number][] = [
   ['POST /api/user/attachments/v1', 0.02, 120],
   ['POST /api/auth/login/v1', 0.01, 70],
 ]
-/** More is compared with the week before. */
+/** More than a week, because the console compares a period with the one before it. */
 const HOURS = 15 * 24
 const MINUTES = 2 * 24 * 60
 const REQUESTS_PER_MINUTE = 14
 const ROWS_PER_CHANGE = 500
 const TIMES_PER_SAMPLE = 20
 
-/** The traffic of two weeks: more in the evening than at night, and a little more each day. */
+/** Adds two weeks of traffic: more in the evening than at night, and a little more each day. */
 export async function addSamples({ db, config, now }: Services) {
   const random = createRandom(7)
   const instance = config.instance ?? ''
@@ -100,7 +100,7 @@ function createTallies(expected: number, minutes: number, random: Random): Tally
   return { minutes, tallies: Object.fromEntries(tallies.filter(([, { count }]) => count > 0)) }
 }
 
-/** Most are near `ms`, a few much longer. */
+/** Response times: most near `ms`, a few much longer. */
 function createTimes(count: number, ms: number, random: Random) {
   const histogram = createHistogram()
   for (let at = 0; at < count; at++)

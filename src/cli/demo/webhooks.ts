@@ -6,11 +6,11 @@ import type { DemoEvent } from './purchases.ts'
 import { idAt } from './random.ts'
 
 /** Reserved by RFC 6761: no request can reach it. */
-const URL_OF_EXAMPLE = 'https://hooks.example.invalid/homeport'
+const EXAMPLE_URL = 'https://hooks.example.invalid/homeport'
 const MESSAGES = 24
 const NO_ACCESS = computeAccessState([], 'free')
 
-/** A disabled webhook endpoint, and its deliveries of the latest purchases. One of them failed at first, one for good. */
+/** Adds a disabled webhook endpoint with deliveries for the latest purchases: one needed a retry, one failed for good. */
 export async function addWebhooks({ db, webhooks, now }: Services, purchases: DemoEvent[]) {
   const { webhookEndpoints, webhookMessages, webhookDeliveries, webhookAttempts } = db.tables
   const latest = purchases
@@ -43,7 +43,7 @@ export async function addWebhooks({ db, webhooks, now }: Services, purchases: De
   await db.write(async (tx) => {
     await tx.insert(webhookEndpoints).values({
       id: endpointId,
-      url: URL_OF_EXAMPLE,
+      url: EXAMPLE_URL,
       description: 'Example: updates the CRM',
       events: ['subscription.changed'],
       secret: '',
@@ -56,7 +56,7 @@ export async function addWebhooks({ db, webhooks, now }: Services, purchases: De
     await tx.insert(webhookDeliveries).values(delivered.map(({ delivery }) => delivery))
     await tx.insert(webhookAttempts).values(delivered.flatMap(({ attempts }) => attempts))
   })
-  // Stores a secret that can be read.
+  // Replaces the empty secret with a real one.
   await webhooks.endpoints.rotate(endpointId)
   const noFormer = { formerSecret: null, formerSecretUntil: null }
   const isEndpoint = eq(webhookEndpoints.id, endpointId)

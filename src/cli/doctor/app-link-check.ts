@@ -6,10 +6,10 @@ import { publicUrl } from '../../platform/public-url.ts'
 import { type Finding, failed, ok, toReason, warning } from './check.ts'
 
 const TIMEOUT_MS = 10_000
-/** Apple reads no larger ones. */
+/** Apple does not read larger files. */
 const MAX_FILE_BYTES = 128 * 1024
 
-/** Whether phones and browsers have files to read under `/.well-known`. */
+/** Whether this server has files for phones and browsers under `/.well-known`. */
 export function hasAppLinks(config: Config): boolean {
   return Object.keys(wellKnownFiles(config, [])).length > 0
 }

@@ -83,7 +83,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
     }
     const failing = Object.entries(state?.ready ?? {}).filter(([, part]) => part === 'failing')
     if (failing.length === 0) return ok('is running')
-    // A server of an older version does not report the reasons.
+    // An older server does not report the reasons.
     const faults: Record<string, string> = state?.faults ?? {}
     const names = failing.map(([name]) => (faults[name] ? `${name} (${faults[name]})` : name))
     return failed(
@@ -105,12 +105,12 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
     const [sentence] = listFolderWarnings(config)
     return sentence === undefined
       ? ok('not writable by other users')
-      : failed('are not safe or not usable', sentence)
+      : failed('are unsafe or unusable', sentence)
   }
 
   async function databaseServer() {
     const status = await postgresStatus(config)
-    const { applied, known, skew, isReadOnly, unsafe, missingRights } = status
+    const { applied, known, skew, isReadOnly, unsafe, missingPrivileges } = status
     const place = withoutPassword(config.databaseUrl ?? '')
     if (isReadOnly) {
       return failed(
@@ -118,7 +118,8 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
         'Connect to the primary server, and turn off default_transaction_read_only.',
       )
     }
-    if (missingRights !== null) return failed(`the role lacks rights in ${place}`, missingRights)
+    if (missingPrivileges !== null)
+      return failed(`the role lacks privileges in ${place}`, missingPrivileges)
     if (Math.abs(skew) > SKEW_WARNING_MS) {
       return failed(
         `the clock differs from that of ${place} by ${Math.round(skew / 1000)} s`,
@@ -155,7 +156,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   async function store() {
     const error = await probeStore(config).catch(({ cause }) => cause)
     if (error) return failed('the object store at FILES_URL accepts no files', error.message)
-    // A server of an older version does not report it.
+    // An older server does not report it.
     const problem = state?.storeProblem ?? null
     if (problem !== null) return failed('the object store has several users', problem)
     const exposed = describeInsecureStore(config)
@@ -165,9 +166,9 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   }
 }
 
-/** Checks whether a web page could not use passkeys. */
+/** Checks whether a web page was refused passkeys. */
 export function checkPasskeys({ refusedPasskeys }: Pick<ServerState, 'refusedPasskeys'>): Finding {
-  // A server of an older version does not report it.
+  // An older server does not report it.
   if (!refusedPasskeys) return ok('no web page was refused')
   const { origin, accepted } = refusedPasskeys
   return warning(
@@ -176,12 +177,11 @@ export function checkPasskeys({ refusedPasskeys }: Pick<ServerState, 'refusedPas
   )
 }
 
-/** Checks whether the settings have rules that can never match, and plans durations that cannot be read. */
+/** Checks whether settings have rules that can never match, or plans have durations that cannot be read. */
 export function checkSettings({ settingWarnings }: Pick<ServerState, 'settingWarnings'>): Finding {
-  // A server of an older version does not report them.
+  // An older server does not report them.
   const [first, ...others] = settingWarnings ?? []
-  if (first === undefined)
-    return ok('every rule can match, and every duration of a plan can be read')
+  if (first === undefined) return ok('every rule can match, and every plan duration can be read')
   const count = others.length === 0 ? '' : ` (and ${others.length} more)`
   return warning(
     `${first.replace(/\.$/, '')}${count}`,
@@ -189,9 +189,9 @@ export function checkSettings({ settingWarnings }: Pick<ServerState, 'settingWar
   )
 }
 
-/** Checks whether apps get the settings and plans of a new installation. */
+/** Checks whether apps still get the example settings and plans of a new installation. */
 export function checkExamples({ examples }: Pick<ServerState, 'examples'>): Finding {
-  // A server of an older version does not report them.
+  // An older server does not report them.
   return examples?.length
     ? warning(examples.join(' '), 'Edit them in the console before the app is released.')
     : ok('the settings and plans are your own')

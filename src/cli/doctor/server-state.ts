@@ -111,7 +111,7 @@ export function checkDeliveries(server: ServerState | null): Finding {
 }
 
 export function checkWebhooks({ failedWebhooks }: ServerState): Finding {
-  // A server of an older version does not report them.
+  // An older server does not report them.
   const hosts = (failedWebhooks ?? []).map(({ host }) => host)
   if (hosts.length === 0) return ok('no endpoint is disabled because of failures')
   return warning(

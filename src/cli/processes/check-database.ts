@@ -13,13 +13,14 @@ export function runCheckDatabase([path = '']: string[]): never {
 }
 
 /**
- * Checks in a child process: a second per gigabyte from the cache, a minute from the disk. Resolves only for damage.
+ * Checks the database in a child process. That takes a second per gigabyte from the cache, or a minute from the disk.
+ * Resolves only if the database is damaged.
  */
 export async function waitForDamage(path: string, signal: AbortSignal): Promise<'damage'> {
   const command = programCommand('check-database', path)
   const exitCode = await Promise.try(() => {
     return Bun.spawn(command, { stdio: ['ignore', 'ignore', 'ignore'], signal }).exited
-    // An executable that was replaced right after the start may not be a program.
+    // Spawning fails if the executable has been replaced with something that cannot run.
   }).catch(() => null)
   if (exitCode === DAMAGED) return 'damage'
   return new Promise(() => {})

@@ -25,7 +25,7 @@ const LOCAL_HOSTS = /^(0\.0\.0\.0|::|localhost|127\.[\d.]+|::1)$/
 const SET_UP = 'Creates the first operator: once, within 30 minutes, in a browser on this machine'
 const SIGN_IN = 'Signs in without a passkey, in a browser on this machine'
 
-/** Says where the server listens: on a terminal in a banner, otherwise in the log. */
+/** Announces where the server listens: in a banner on a terminal, otherwise in the log. */
 export async function announce(server: Bun.Server<unknown>, deps: AnnouncementDeps) {
   const { config, services, log, isDemo, opens } = deps
   const { isTls, baseUrl, socketPath, dataDir } = config
@@ -82,14 +82,14 @@ function logAddress(
     )
 }
 
-/** A link for a browser on this machine, as the part after `#`. Null if none is needed, or none could be used. */
+/** A link for a browser on this machine, as the part after `#`. Null if none is needed, or none would work. */
 async function offerLink(config: Config, { operators }: Services, isDemo: boolean) {
   const { isTls, socketPath, host, consoleNetworks } = config
   const isReachable = config.console && !isTls && socketPath === null && LOCAL_HOSTS.test(host)
   if (!isReachable || consoleNetworks.length > 0) return null
   const demoToken = isDemo ? await operators.demo.enable() : null
   if (demoToken !== null) return { token: `demo=${demoToken}`, meaning: SIGN_IN }
-  // A database that stops right after the start must not end the server.
+  // A database that stops right after the start must not stop the server.
   const hasOperator = await operators.accounts.hasAny().catch(() => true)
   if (hasOperator) return null
   const user = currentUser().replace(/^[^\p{L}\p{N}]+/u, '')
@@ -97,7 +97,7 @@ async function offerLink(config: Config, { operators }: Services, isDemo: boolea
   return { token: `setup=${operators.firstLink.offer(name)}`, meaning: SET_UP }
 }
 
-/** Not in the log, because its links are secret. After the lines of the log that are still being written. */
+/** Bypasses the log, because the links are secret, but waits for log lines that are still being written. */
 async function printBanner(lines: string[]) {
   await drainLogs()
   createLogOutput(1, (text) => text).write(`\n${lines.join('\n')}\n`)

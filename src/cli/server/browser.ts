@@ -3,7 +3,7 @@ const COMMANDS: Record<string, string[]> = {
   win32: ['cmd', '/c', 'start', ''],
 }
 
-/** Opens a page in the default browser. A machine without one is no error. */
+/** Opens a page in the default browser. Does nothing on a machine without one. */
 export function openInBrowser(url: string) {
   const command = COMMANDS[process.platform] ?? ['xdg-open']
   try {

@@ -79,8 +79,8 @@ export async function isServing(config: Config): Promise<boolean> {
 export const STATE_TIMEOUT_MS = MINUTE_MS
 
 /**
- * Executes a command in the server that uses the data, or describes its risk. Null if no server answers. `timeout` is in
- * ms. There is none by default, because a rebuild or a restart with a migration can take a long time.
+ * Executes a command in the server that uses the data, or describes its risk. Null if no server is running. `timeout`
+ * is in ms. There is none by default, because a rebuild or a restart with a migration can take a long time.
  */
 export async function sendToServer(
   config: Config,
@@ -150,7 +150,7 @@ function toErrorReply(error: unknown, log: Log) {
 /** The operating system's limit for the path of a Unix socket. */
 const MAX_PATH_BYTES = 107
 
-/** Shortened when the path is too long. It is valid until the result is disposed of. */
+/** The path of a socket in the data directory, shortened when it is too long. Valid until the result is disposed of. */
 export function openSocketPath({ dataDir }: Config, name: string): { path: string } & Disposable {
   const path = join(dataDir, name)
   if (Buffer.byteLength(path) <= MAX_PATH_BYTES) return { path, [Symbol.dispose]() {} }

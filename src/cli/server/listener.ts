@@ -155,11 +155,11 @@ export function createListener(config: Config, log: Log) {
     const forwardedStops = forwarded?.stop()
     for (const socket of sockets) socket.forwardTo(forward)
     const isDone = () => isStopped || [...sockets].every((socket) => socket.inFlight() <= 0)
-    await until(isDone, FINISH_TIMEOUT_MS)
+    await waitUntil(isDone, FINISH_TIMEOUT_MS)
     if (!isDone()) {
       log.warn('requests in flight were cut off')
       for (const socket of sockets) socket.cut()
-      await until(isDone, CUT_TIMEOUT_MS)
+      await waitUntil(isDone, CUT_TIMEOUT_MS)
     }
     await Promise.race([forwardedStops, Bun.sleep(CUT_TIMEOUT_MS)])
     await drainReplies()
@@ -176,16 +176,16 @@ export function createListener(config: Config, log: Log) {
     void stopped.then(() => {
       isStopped = true
     })
-    // Connections of a socket cannot be counted.
+    // Connections of a Unix socket cannot be counted.
     const isUnused = () => socketPath === null && (openConnections(ports())?.length ?? 0) === 0
     const isDone = () => isStopped || isUnused()
     await Bun.sleep(LINGER_POLL_MS)
-    await until(isDone, (keepAliveSeconds + TIMER_STEP_SECONDS) * 1000, LINGER_POLL_MS)
+    await waitUntil(isDone, (keepAliveSeconds + TIMER_STEP_SECONDS) * 1000, LINGER_POLL_MS)
     await Promise.all([...sockets].map((socket) => socket.stop()))
   }
 }
 
-async function until(isDone: () => boolean, limit: number, poll = POLL_MS) {
+async function waitUntil(isDone: () => boolean, limit: number, poll = POLL_MS) {
   const start = performance.now()
   while (!isDone() && performance.now() - start < limit) await Bun.sleep(poll)
 }
@@ -214,5 +214,5 @@ function describeListenError(code: string | undefined, { host, port, name }: Pla
   if (code === 'EACCES') {
     return `This user may not listen on port ${port}: choose one above 1023 with ${name}, or give the service the capability CAP_NET_BIND_SERVICE.`
   }
-  return `HOST ${host} is not an address of this machine (${code}): use 127.0.0.1, or unset HOST for all.`
+  return `HOST ${host} is not an address of this machine (${code}): use 127.0.0.1, or unset HOST to listen on all.`
 }

@@ -38,7 +38,7 @@ const STORAGE_ERRORS = new Map([
 /** How long we wait for a database server that is starting at the same time. */
 const DATABASE_START_MS = 30_000
 
-/** How often we check, without a change, that the database files are in place. */
+/** How often we check that the database files are in place, even if nothing is written. */
 const PLACEMENT_CHECK_MS = 2_000
 
 /** State that lives as long as the process, even after a hand-over. */
@@ -91,7 +91,7 @@ export async function runServer(
   const { services } = stack.use(await waitForDatabase(config, log, isWaiting, open))
   await checkStore(services, log)
   services.db.readInBackground((reason) =>
-    log.error({ reason }, 'the thread for slow reads has failed: they delay requests now'),
+    log.error({ reason }, 'the thread for slow reads has failed: slow reads now delay requests'),
   )
   await recordService(config).catch((err) =>
     log.warn({ err }, 'commands will not know the configuration of the service'),
@@ -141,7 +141,7 @@ export async function runServer(
   tls = await startTls(config, serveWith, log)
   stack.defer(async () => tls?.stop())
   const watching = setInterval(() => {
-    // The readiness logs the reason once.
+    // The readiness check logs the reason, once.
     if (services.db.describeMisplaced() !== null) void services.readiness()
   }, PLACEMENT_CHECK_MS).unref()
   stack.defer(() => clearInterval(watching))
@@ -198,7 +198,7 @@ async function replaceServer(
   return wasMigrated
 }
 
-/** Throws `CommandError` if the files of the database are in another store. One that does not answer is checked later. */
+/** Throws `CommandError` if the database's files are in another store. A store that does not respond is checked later. */
 async function checkStore({ storeOwner }: Services, log: Log) {
   const problem = await storeOwner.describeProblem().catch((error: Error) => {
     log.warn(describeForOperator(error))
@@ -209,7 +209,7 @@ async function checkStore({ storeOwner }: Services, log: Log) {
   log.warn(problem)
 }
 
-/** Returns a function that stops them. */
+/** Starts the scheduled jobs. Returns a function that stops them. */
 async function startScheduledJobs(
   services: Services,
   { config, log, isDemo }: ServerProcess,

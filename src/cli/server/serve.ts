@@ -45,7 +45,7 @@ export const serve: LocalCommand = {
     } catch (error) {
       if (signals.isStopping() && isUnreachable(error)) return EXIT.done
       // Standard error gets a readable sentence; log collectors need the reason in the log.
-      if (!isTextLog(config)) log.fatal({ reason: describeReason(error) }, 'the server stops')
+      if (!isTextLog(config)) log.fatal({ reason: describeReason(error) }, 'the server failed')
       throw error
     }
   },
@@ -63,7 +63,7 @@ function describeReason(thrown: unknown): string {
   return error instanceof Error && !('query' in error) ? error.message : 'an unexpected error'
 }
 
-/** SIGHUP does not stop a server that reopens its log file, or that `nohup` keeps alive after its terminal. */
+/** SIGHUP does not stop a server that reopens its log file, or that `nohup` keeps alive after its terminal closes. */
 function stopSignals({ logFile }: Config): StopSignals {
   const first = Promise.withResolvers<string>()
   const second = Promise.withResolvers<string>()

@@ -36,7 +36,7 @@ export function isTextLog({ logFormat, logFile }: Config): boolean {
   return logFormat === null ? process.stdout.isTTY : logFormat === 'text'
 }
 
-/** Whether a person reads the start on a terminal. */
+/** Whether to print the banner: only for a person who reads the log on a terminal. */
 export function hasBanner(config: Config): boolean {
   return process.stdout.isTTY && isTextLog(config)
 }

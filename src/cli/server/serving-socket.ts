@@ -23,7 +23,7 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
   let forward: Forward | null = null
   let isRetired = false
   let forwarding = 0
-  /** Refused requests whose rest is being discarded. */
+  /** The number of refused requests whose unread body is being discarded. */
   let discarding = 0
   const pending = new Set<Request>()
   return {
@@ -52,8 +52,8 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
   }
 
   /**
-   * The runtime knows only the spelling `100-continue`; case does not count (RFC 9110 §10.1.1). False over TLS: the
-   * client then sends the body unasked.
+   * The runtime handles only the spelling `100-continue`, but case does not matter (RFC 9110 §10.1.1). False over TLS:
+   * the client then sends the body anyway.
    */
   function sendContinue(request: Request): boolean {
     const expected = request.headers.get('expect')
@@ -64,8 +64,8 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
   }
 
   /**
-   * The parser takes a trailer for another request and refuses it. Parsing what has arrived first, and then closing the
-   * connection, makes ours the only response.
+   * The parser mistakes a trailer for another request and refuses it. Parsing what has arrived first, and then closing
+   * the connection, makes ours the only response.
    */
   async function answerChunked(handle: Handle, request: Request): Promise<Response> {
     const { signal } = request
@@ -118,7 +118,7 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
   function retire(onEnd = () => {}) {
     isRetired = true
     setTimeout(() => {
-      // Until it is replaced, it forwards what arrives.
+      // Until its path is replaced, the socket forwards what arrives.
       if (isReplaced) return
       if (listening) listening.close()
       else void server?.stop()

@@ -5,7 +5,7 @@ import type { Services } from '../../server/services.ts'
 import { listFolderWarnings } from '../data/data-directory.ts'
 import { describeForOperator } from '../unavailable.ts'
 
-/** What is wrong with the configuration. */
+/** The problems of the configuration, one sentence each. */
 export function listFaults(config: Config): string[] {
   const { webhookTokens, misspelled } = config
   const exposed = describeInsecureStore(config)
@@ -46,7 +46,7 @@ export function listFaults(config: Config): string[] {
   ]
 }
 
-/** What a new installation lacks before it is used in production. */
+/** The settings that a new installation lacks before it is used in production, one sentence each. */
 export async function listMissing(
   config: Config,
   services: Pick<Services, 'settings' | 'plans'>,
@@ -66,7 +66,7 @@ export async function listMissing(
   return [...examples, ...cases.flatMap(([isMissing, sentence]) => (isMissing ? sentence : []))]
 }
 
-/** A database that stops right after the start must not end the server. */
+/** A database that stops right after the start must not stop the server. */
 async function listExamples({ settings, plans }: Pick<Services, 'settings' | 'plans'>) {
   try {
     return describeExamples(await settings.read(), await plans.list())

@@ -66,7 +66,7 @@ export async function serveForwarded(
   }
 }
 
-/** Forwards requests to the process that has the data now, or waits for it. `refuse` answers if it does not appear. */
+/** Forwards requests to the process that now has the data, or waits for it. `refuse` responds if none appears in time. */
 export function createForward(
   config: Config,
   refuse: (request: Request) => Response | Promise<Response>,
@@ -91,7 +91,7 @@ export function createForward(
           timeout: false,
         } as BunFetchRequestInit)
         if (reply.headers.get('content-type')?.startsWith('text/event-stream')) {
-          // It would keep this process running; the app connects again, to the next process.
+          // A stream would keep this process running; the app reconnects, to the next process.
           await reply.body?.cancel()
           return refuse(request)
         }

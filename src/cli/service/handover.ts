@@ -79,16 +79,16 @@ export function createHandover(config: Config) {
     starting = pid
     successor = pid
     let isTooLate = false
-    const tooLong = setTimeout(() => {
+    const timeout = setTimeout(() => {
       isTooLate = true
       process.kill(pid, 'SIGKILL')
     }, START_TIMEOUT_MS)
     const outcome = await Promise.race([requested, exited])
-    clearTimeout(tooLong)
+    clearTimeout(timeout)
     if (outcome === 'handover') return { pid }
     starting = null
     const end = isTooLate
-      ? `was not serving after ${START_TIMEOUT_MS / MINUTE_MS} minutes and was ended: see the log.`
+      ? `was not serving after ${START_TIMEOUT_MS / MINUTE_MS} minutes and was killed: see the log.`
       : `exited with code ${outcome}: the log says why.`
     throw new AppError(
       'unavailable',
@@ -96,8 +96,8 @@ export function createHandover(config: Config) {
     )
   }
 
-  function handOver(asking: { pid: number } | null) {
-    successor = asking?.pid ?? successor
+  function handOver(requester: { pid: number } | null) {
+    successor = requester?.pid ?? successor
     setTimeout(() => resolve('handover'), AFTER_REPLY_MS)
     return describeSelf()
   }
@@ -115,7 +115,7 @@ export function createHandover(config: Config) {
   }
 }
 
-/** The server that uses the data; null when none answers. */
+/** The server that uses the data; null when none responds. */
 export async function findServer(config: Config): Promise<ServerProcess | null> {
   const reply = await sendToServer(config, SERVER_PROCESS, null, 'work', STATE_TIMEOUT_MS).catch(
     () => null,
@@ -130,16 +130,16 @@ export async function requireOpenable(config: Config) {
   assertSchemaChangeAllowed('migrate', applied, known.length)
 }
 
-/** Returns once the data is free. `onAccepted`: the running server hands over. */
+/** Returns once the data is free. Calls `onAccepted` when the running server agrees to hand over. */
 export async function takeOver(config: Config, onAccepted = () => {}) {
-  const answer = await sendToServer(
+  const reply = await sendToServer(
     config,
     HAND_OVER,
     { pid: process.pid },
     'work',
     STATE_TIMEOUT_MS,
   )
-  if (answer === null) return
+  if (reply === null) return
   onAccepted()
   for (let waited = 0; waited < LOCK_TIMEOUT_MS; waited += LOCK_RETRY_MS) {
     using lock = takeDataLock(config.dataDir)

@@ -7,7 +7,7 @@ type ExecutableInfo = { version: string; date: string | null; schemaVersion: num
 
 const MAX_BYTES = 1024 ** 3
 
-/** Returns the SHA-256 of the copy, executable only if it matches all `expected` sums. Else throws `UsageError`. */
+/** Copies an executable to `target` and returns its SHA-256. Throws `UsageError` unless it matches all `expected` sums. */
 export async function fetchExecutable(
   source: string,
   target: string,
@@ -52,7 +52,7 @@ export function previousPath(executable: string): string {
   return `${executable}.previous`
 }
 
-/** Where the version before the previous one is kept during an upgrade, in case that fails. */
+/** Where the version before the previous one is kept during an upgrade, in case the upgrade fails. */
 export function olderPath(executable: string): string {
   return `${previousPath(executable)}.old`
 }

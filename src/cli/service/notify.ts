@@ -2,13 +2,13 @@ import type { Config } from '../../config/config.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { sendDatagram } from '../../lib/net/sockets.ts'
 
-/** systemd ends a service whose main process it does not know, and a machine may be short of processes for a moment. */
+/** systemd stops a service whose main process it does not know, and a machine may briefly be out of processes. */
 const MAIN_PID_ATTEMPTS = 3
 const RETRY_DELAY_MS = 500
 /** Ping the watchdog twice per period. */
 const WATCHDOG_SHARE = 0.5
 
-/** Reports to systemd or a container engine; without them does nothing. `ready` starts the watchdog's pings. */
+/** Reports to systemd or a container engine; does nothing without one. `ready` starts the watchdog's pings. */
 export function createNotifier({ notifySocket, watchdogMs }: Config, log: Log) {
   let timer: Timer | undefined
   return { announceMainPid, ready, stopping }

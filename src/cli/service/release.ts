@@ -79,7 +79,7 @@ export async function fetchSecurely(url: URL): Promise<Response> {
     if (reply?.ok) return reply
     if (!reply || reply.status < 300 || reply.status > 399 || !location) {
       throw new UsageError(
-        `${redactSource(target.href)} cannot be fetched (${reply?.status ?? 'no answer, or its certificate is not trusted'}).`,
+        `${redactSource(target.href)} cannot be fetched (${reply?.status ?? 'no response, or an untrusted certificate'}).`,
       )
     }
     target = parseReleaseUrl(new URL(location, target).href) as URL

@@ -26,11 +26,11 @@ export const restart: LocalCommand = {
 }
 
 /**
- * Restarts with the installed executable. Throws unless it serves; ends a process that does not after `endAfter` ms.
+ * Restarts with the installed executable. Throws unless the new process serves, and kills it after `killAfter` ms.
  */
 export async function restartServer(
   config: Config,
-  endAfter = START_TIMEOUT_MS,
+  killAfter = START_TIMEOUT_MS,
 ): Promise<{ pid: number }> {
   const before = await findServer(config)
   const reply = await sendToServer(config, RESTART, null, 'work')
@@ -41,20 +41,20 @@ export async function restartServer(
   const { pid } = reply.outcome as { pid: number }
   const isWaiting = () => isAlive(pid) || (before?.takesBack === true && isAlive(before.pid))
   const startedAt = performance.now()
-  let isNoticed = false
+  let hasNotified = false
   for (;;) {
     const waited = performance.now() - startedAt
-    if (waited > endAfter + FALLBACK_MS || !isWaiting()) break
+    if (waited > killAfter + FALLBACK_MS || !isWaiting()) break
     const serving = await findServer(config)
     if (serving !== null && serving.isServing !== false) {
       if (serving.pid === pid) return { pid }
       if (!isAlive(pid)) throw new CommandError(describeFallback(pid, serving.pid))
     }
-    if (waited > NOTICE_MS && !isNoticed) {
+    if (waited > NOTICE_MS && !hasNotified) {
       console.error(`Process ${pid} is not serving yet: see its log.`)
-      isNoticed = true
+      hasNotified = true
     }
-    if (waited >= endAfter) end(pid)
+    if (waited >= killAfter) kill(pid)
     await Bun.sleep(RETRY_MS)
   }
   throw new CommandError(
@@ -62,8 +62,8 @@ export async function restartServer(
   )
 }
 
-/** It may have exited in the meantime. */
-function end(pid: number) {
+/** Kills a process that may have exited in the meantime. */
+function kill(pid: number) {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {}

@@ -5,7 +5,7 @@ import type { Config } from '../../config/config.ts'
 export type Next = Pick<Subprocess, 'pid' | 'exited'>
 type Reply = { pid: number } | { exitCode: number } | { code: string }
 
-/** Other managers, such as pm2, have a channel to this process too. */
+/** Identifies a stand-in: other managers, such as pm2, also have a channel to this process. */
 const GREETING = 'homeport stands in for you'
 const POLL_MS = 200
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
@@ -16,7 +16,7 @@ let lastExitCode = 0
 
 let hasStandIn = false
 
-/** Learns whether the parent stands in for this process. It then ends with its parent, as nothing else would find it. */
+/** Detects whether the parent stands in for this process, which then ends with its parent: nothing else would find it. */
 export function detectStandIn() {
   process.on('message', (message) => {
     if (message !== GREETING) return
@@ -30,7 +30,7 @@ export function mustStandIn({ notifySocket }: Config): boolean {
   return process.pid === 1 || (notifySocket === null && !hasStandIn)
 }
 
-/** Starts a server; if a stand-in started this one, asks the stand-in to, so that it learns how the server ends. */
+/** Starts a server, through the stand-in if one started this server, so that the stand-in learns the exit code. */
 export async function startNext(command: string[], config: Config): Promise<Next> {
   if (!hasStandIn) return spawn(command, mustStandIn(config))
   const started = Promise.withResolvers<number>()
@@ -49,7 +49,7 @@ function spawn(command: string[], isStandIn: boolean): Subprocess {
   const supervised = {
     // We pass signals on: a terminal would send them twice.
     detached: true,
-    ipc: (next: string[], asking: Subprocess) => void answer(next, asking),
+    ipc: (next: string[], requester: Subprocess) => void spawnFor(requester, next),
   }
   const child = Bun.spawn(command, {
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -66,18 +66,18 @@ function spawn(command: string[], isStandIn: boolean): Subprocess {
   return child
 }
 
-async function answer(command: string[], asking: Subprocess) {
+async function spawnFor(requester: Subprocess, command: string[]) {
   try {
     const next = spawn(command, true)
-    reply(asking, { pid: next.pid })
-    reply(asking, { exitCode: await next.exited })
+    reply(requester, { pid: next.pid })
+    reply(requester, { exitCode: await next.exited })
   } catch (error) {
-    reply(asking, { code: String((error as { code?: string }).code) })
+    reply(requester, { code: String((error as { code?: string }).code) })
   }
 }
 
-function reply(asking: Subprocess, message: Reply) {
-  if (asking.exitCode === null && asking.signalCode === null) asking.send(message)
+function reply(requester: Subprocess, message: Reply) {
+  if (requester.exitCode === null && requester.signalCode === null) requester.send(message)
 }
 
 /** Stays until the servers that replaced this one have ended, passing signals on. Returns the last exit code. */
@@ -85,15 +85,15 @@ export async function standIn(
   findServer: () => Promise<{ pid: number } | null>,
   isStopping: boolean,
 ): Promise<number> {
-  const pass = async (signal: NodeJS.Signals) => {
+  const passOn = async (signal: NodeJS.Signals) => {
     const serving = await findServer()
-    // It may have exited in the meantime.
+    // The server may have exited in the meantime.
     if (serving === null) newest?.kill(signal)
     else process.kill(serving.pid, signal)
   }
-  for (const signal of SIGNALS.filter((one) => process.listenerCount(one) > 0))
-    process.on(signal, () => void pass(signal).catch(() => {}))
-  if (isStopping) await pass('SIGTERM')
+  for (const signal of SIGNALS.filter((name) => process.listenerCount(name) > 0))
+    process.on(signal, () => void passOn(signal).catch(() => {}))
+  if (isStopping) await passOn('SIGTERM')
   while (running > 0) await Bun.sleep(POLL_MS)
   return lastExitCode
 }

@@ -103,7 +103,7 @@ function firstProcess(): string | null {
   }
 }
 
-/** Root upgrades the service, whose data its environment file or its unit names. */
+/** Root upgrades the service, whose environment file or unit names the data. */
 function chooseConfig(loaded: Config, isDirectoryGiven: boolean): Config {
   if (!isService() || isDirectoryGiven) return loaded
   const { DATA_DIR, DATABASE_URL, SECRET_KEY } = existsSync(SERVICE_ENVIRONMENT)
@@ -153,7 +153,7 @@ async function restartIfRunning(config: Config): Promise<string | null> {
   )
 }
 
-/** Root cannot ask the server of another user. Empty if this user runs it, or systemd does. */
+/** A hint to restart the server of another user, which root cannot ask. Empty if this user or systemd runs the server. */
 function describeOther({ dataDir }: Config): string {
   if (isService() || !existsSync(dataDir)) return ''
   const { uid } = statSync(dataDir)
@@ -173,10 +173,10 @@ async function rollBack(config: Config, executable: string, since: number, failu
   await renameDurably(previousPath(executable), executable)
   await restoreOlder(executable)
   const report = `The new version failed to start: ${failure} The previous one is installed again`
-  // Only the service's own user can ask it, and this is root.
+  // Only the service's own user can ask the server, and this is root.
   const keepsServing = isService() ? systemctl('is-active') === null : await isServing(config)
   if (keepsServing) return `${report} and keeps serving.${await describeMigrated(config)}`
-  // systemd may just be starting it again.
+  // systemd may be starting it again right now.
   if (isService()) systemctl('stop')
   const data = await undoMigration(config, executable, since).catch(
     ({ message }) => ` Its migration could not be undone: ${message}`,
@@ -204,7 +204,10 @@ async function describeMigrated(config: Config): Promise<string> {
     : ''
 }
 
-/** Runs as the data's owner, whose links could lead root elsewhere. `since` in ms. Returns a sentence, or ''. */
+/**
+ * Undoes a migration that ran after `since` (in ms). Runs as the data's owner, whose links could lead root elsewhere.
+ * Returns a sentence, or ''.
+ */
 export async function undoMigration(config: Config, executable: string, since: number) {
   const { dataDir } = config
   const [snapshot] = await listSnapshots(config)
@@ -214,7 +217,7 @@ export async function undoMigration(config: Config, executable: string, since: n
   const child = Bun.spawn([executable, 'migrate', ...args, '--data-dir', dataDir], {
     ...(process.getuid?.() === 0 ? { uid, gid } : {}),
     env: {},
-    // Not in a directory that may have a `.env`.
+    // The working directory may have a `.env`.
     cwd: dataDir,
     stdout: 'pipe',
     stderr: 'pipe',

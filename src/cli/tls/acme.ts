@@ -60,7 +60,7 @@ export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDe
       { altNames: domains },
       await crypto.createPrivateEcdsaKey(),
     )
-    // A disk that cannot store anything must not use up the authority's limit.
+    // Written first, so that a full disk does not use up the authority's rate limit.
     await writeDurably(paths.pending, key)
     const cert = await order(client, csr).catch(explainFailure)
     const certificate = parseCertificate(cert, key.toString())

@@ -49,7 +49,7 @@ export function keepCertificate({
   async function run() {
     const stored = await acme.load()
     current = stored?.certificate ?? null
-    // One for other domains or by another authority is still better than none.
+    // A certificate for other domains or by another authority is still better than none.
     let isAsConfigured = stored?.isAsConfigured ?? false
     if (current) use(current)
     while (!stopping.signal.aborted) {

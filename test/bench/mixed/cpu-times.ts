@@ -4,7 +4,7 @@ import { SLOW_KINDS } from './open-loop.ts'
 import { toColumn } from './report.ts'
 
 const SECONDS = 3
-/** Sent before, so that no server counts the start of a worker or the compilation of code. */
+/** A warm-up, so that the start of a worker or the compilation of code is not counted. */
 const WARM_UP_SECONDS = 2
 /** Requests per second, far below a server's limit. */
 const RATE = 200

@@ -14,7 +14,7 @@ const READS_PER_SECOND = 200
 const CONNECTIONS = 8
 const ROUNDS = 3
 const ROUND_MS = 10_000
-/** Reads of these users' pages come from memory, as those of users who are active at the same time. */
+/** Reads are limited to this many users, whose pages stay in memory like those of active users. */
 const ACTIVE_USERS = 2_000
 
 /** Prints the latency of profile reads, 200 a second, while something else keeps the server busy. */
@@ -25,7 +25,7 @@ export async function benchBeside({ large }: Sides, logProgress: (text: string) 
   const loads: [name: string, load: Load][] = [
     ['nothing else', async () => {}],
     ['two console requests a second', (signal) => sendCases(large.port, cases, signal, 500)],
-    ['a console request after another', (signal) => sendCases(large.port, cases, signal)],
+    ['console requests one after another', (signal) => sendCases(large.port, cases, signal)],
     ['a download of users as CSV', (signal) => downloadUsers(large, cookie, signal)],
     ['a backup', (signal) => runUntil(signal, large, ['backup', '--out', backup])],
     ['events rebuild', (signal) => runUntil(signal, large, ['events', 'rebuild'])],

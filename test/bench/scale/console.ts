@@ -1,7 +1,7 @@
 import { Secret, TOTP } from 'otpauth'
 import { cookieIn } from '../../support/operator.ts'
 import { runHomeport } from '../servers.ts'
-import { emailOf, findIdByEmail } from './large-users.ts'
+import { emailOf, userIdOf } from './large-users.ts'
 import { type Case, measureAll } from './latencies.ts'
 import { printLatencies } from './report.ts'
 import { randomUser, type Side, type Sides, startSide } from './sides.ts'
@@ -14,7 +14,7 @@ type SetUpReply = { response: { totp: { secret: string; sealed: string } } }
 export async function consoleCases(side: Side): Promise<Case[]> {
   const { port, size } = side
   const cookie = await signInToConsole(side)
-  const user = () => findIdByEmail(randomUser(size))
+  const user = () => userIdOf(randomUser(size))
   const email = () => emailOf(randomUser(size))
   const requests: [name: string, path: () => string][] = [
     ['users, newest', () => 'people'],

@@ -1,7 +1,7 @@
 import { http } from '../rounds.ts'
 import { WEBHOOK_TOKEN } from '../servers.ts'
 import { eventFields, timeOf, transferFields } from './large-billing.ts'
-import { attachmentKey, emailOf, findIdByEmail, PASSWORD, refreshTokenOf } from './large-users.ts'
+import { attachmentKey, emailOf, PASSWORD, refreshTokenOf, userIdOf } from './large-users.ts'
 import type { Case } from './latencies.ts'
 import { createTokenFactory, findDeletable, randomUser, type Side } from './sides.ts'
 
@@ -96,7 +96,7 @@ function billingCases({ size }: Side): Case[] {
   const renewed: number[] = []
   const anyPurchase = () => Math.floor(Math.random() * size.purchases)
   const renewalOf = (purchase: number, time: number) => {
-    const appUserId = findIdByEmail(purchase % size.users)
+    const appUserId = userIdOf(purchase % size.users)
     return eventFields({ id: unique('event'), type: 'RENEWAL', purchase, time, appUserId })
   }
   const webhook = (name: string, event: () => object): Case => ({
@@ -125,7 +125,7 @@ function billingCases({ size }: Side): Case[] {
     }),
     webhook('first purchase', () => {
       const [id, purchase] = [unique('event'), unique('purchase')]
-      const appUserId = findIdByEmail(randomUser(size))
+      const appUserId = userIdOf(randomUser(size))
       return eventFields({ id, type: 'INITIAL_PURCHASE', purchase, time: Date.now(), appUserId })
     }),
     webhook('without effect', () => ({ ...renewalOf(anyPurchase(), Date.now()), type: 'TEST' })),
@@ -155,7 +155,7 @@ async function accountCases(side: Side): Promise<Case[]> {
       name: 'webhook: transfer',
       requests: FEW_REQUESTS,
       request: () => {
-        const [from, to] = [findIdByEmail(randomUser(size)), findIdByEmail(randomUser(size))]
+        const [from, to] = [userIdOf(randomUser(size)), userIdOf(randomUser(size))]
         const body = JSON.stringify({ event: transferFields(unique('transfer'), from, to) })
         return http('POST', '/api/webhooks/billing/v1', WEBHOOK_TOKEN, body)
       },

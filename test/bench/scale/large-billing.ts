@@ -12,7 +12,7 @@ import {
 import { sha256 } from '../../../src/lib/crypto/hash.ts'
 import type { Services } from '../../../src/server/services.ts'
 import type { Insert, Size, Tables } from './large-data.ts'
-import { findIdByEmail } from './large-users.ts'
+import { userIdOf } from './large-users.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 const START = Date.UTC(2024, 0)
@@ -26,7 +26,7 @@ export function* addBilling(tables: Tables, insert: Insert, size: Size) {
   const perPurchase = size.events / size.purchases
   let added = 0
   for (let purchase = 0; purchase < size.purchases; purchase++) {
-    const appUserId = findIdByEmail(purchase % size.users)
+    const appUserId = userIdOf(purchase % size.users)
     const isFirst = purchase < size.users
     if (isFirst) insert(billingAliases, { appUserId, customerId: appUserId })
     let state: FoldState | null = null
@@ -81,7 +81,7 @@ export async function addLongHistories(
 ) {
   const count = Math.max(1, Math.round(size.users * LONG.share))
   for (let at = 0; at < count; at++) {
-    const appUserId = findIdByEmail(size.users + at)
+    const appUserId = userIdOf(size.users + at)
     const deliveries = typesOf(0, LONG.length).map((type, step) =>
       eventOf(size.purchases + at, step, type, appUserId),
     )
@@ -90,8 +90,8 @@ export async function addLongHistories(
   }
   const transfers = Math.round(size.users * TRANSFERS_SHARE)
   for (let at = 0; at < transfers; at++) {
-    const from = findIdByEmail(at * 7)
-    await eventInbox.receive(transferOf(at, from, findIdByEmail(at * 7 + 3)))
+    const from = userIdOf(at * 7)
+    await eventInbox.receive(transferOf(at, from, userIdOf(at * 7 + 3)))
     if (at % 100 === 99) logProgress(`${at + 1} transfers`)
   }
 }

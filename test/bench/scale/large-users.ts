@@ -13,14 +13,14 @@ const COUNTRIES = ['US', 'US', 'DE', 'BR', 'JP', null]
 const NAMES = ['Ann', 'Bob', 'Carla', 'Deniz', 'Eve', 'Farid', 'Grace', 'Hiro', 'Ines', 'Jon']
 
 /** A user's id: a UUIDv7 with the time of registration. */
-export function findIdByEmail(at: number): string {
+export function userIdOf(at: number): string {
   const time = (START + at * 1_000).toString(16).padStart(12, '0')
   const rest = (at >>> 0).toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${rest}`
 }
 
 export function sessionIdOf(at: number): string {
-  return findIdByEmail(at).replace('-7000-', '-7001-')
+  return userIdOf(at).replace('-7000-', '-7001-')
 }
 
 /** The current refresh token of a user's session. */
@@ -45,7 +45,7 @@ export async function* addUsers(tables: Tables, insert: Insert, size: Size, data
     ...PASSWORD_COSTS.standard,
   })
   for (let at = 0; at < size.users; at++) {
-    const id = findIdByEmail(at)
+    const id = userIdOf(at)
     const createdAt = new Date(START + at * 1_000)
     const email = emailOf(at)
     insert(users, {
@@ -105,7 +105,7 @@ async function* addAttachments(tables: Tables, insert: Insert, size: Size, dataD
     }
     insert(attachments, {
       key,
-      userId: findIdByEmail(at % size.users),
+      userId: userIdOf(at % size.users),
       type: at % 2 === 0 ? 'publicAsset' : 'supportTicket',
       fileName: `picture-${at}.webp`,
       itemType: 'image/webp',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { importJWK, SignJWT } from 'jose'
 import { childrenOf, startHomeport } from '../servers.ts'
 import type { Size } from './large-data.ts'
-import { findIdByEmail, SESSION_GENERATION, sessionIdOf } from './large-users.ts'
+import { SESSION_GENERATION, sessionIdOf, userIdOf } from './large-users.ts'
 
 /** A data directory to measure, and its server's port. */
 export type Side = { dataDir: string; size: Size; port: number }
@@ -26,7 +26,7 @@ export function findDeletable(side: Side, count: number): number[] {
   const found = new Set<number>()
   for (let attempt = 0; attempt < count * 20 && found.size < count; attempt++) {
     const at = randomUser(side.size) + DELETABLE_OFFSET
-    if (find.get(findIdByEmail(at))) found.add(at)
+    if (find.get(userIdOf(at))) found.add(at)
   }
   return [...found]
 }
@@ -60,7 +60,7 @@ export async function createTokenFactory({
       .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: jwk.kid })
       .setIssuer('homeport')
       .setAudience('homeport')
-      .setSubject(findIdByEmail(at))
+      .setSubject(userIdOf(at))
       .setIssuedAt()
       .setExpirationTime('15m')
       .setJti(`${SESSION_GENERATION}.${randomUUID()}`)
@@ -80,7 +80,7 @@ export async function dropFromCache(side: Side) {
   }).exited
 }
 
-/** How much of the database is in the page cache. */
+/** The share of the database that is in the page cache. */
 export async function cachedShare(side: Side): Promise<string> {
   const { stdout } = Bun.spawn(['fincore', '-nbo', 'RES', databaseOf(side)])
   return `${((Number(await stdout.text()) / Bun.file(databaseOf(side)).size) * 100).toFixed(0)} %`

@@ -1,4 +1,4 @@
-/** What is to happen, by time. */
+/** A schedule of actions by time, in slots of `slot` ms. */
 export function createAgenda(slot: number) {
   const bySlot = new Map<number, { at: number; run: () => void }[]>()
   let next = 0

@@ -4,7 +4,7 @@ import type { createStores, StoreName, StoreSimulation } from './customers.ts'
 type Stores = Awaited<ReturnType<typeof createStores>>
 type Simulation = Pick<StoreSimulation, 'store' | 'current'>
 
-/** Google takes back a purchase that is not acknowledged within three days. */
+/** Google's reason for refunding a purchase that is not acknowledged within three days. */
 const UNACKNOWLEDGED = 8
 
 /** Compares what the server knows at `now` (ms) with what each store knows. */
@@ -35,7 +35,7 @@ export function compareWithStores(
   }
 }
 
-/** Per paid purchase and month. */
+/** The number of requests per paid purchase and month. */
 export function countRequests({ google, stripe }: Stores, paidMonths: Record<StoreName, number>) {
   const reads = google.asked.filter(({ request }) => request.startsWith('GET'))
   const ofStripe = stripe.fake.api.requests.filter(({ request }) => request !== 'GET /v1/events')

@@ -26,7 +26,7 @@ const ASKED_WITHIN: Record<string, number> = { ON_HOLD: DAY, PAUSED: 7 * DAY }
 export type StoreMessage = {
   path: string
   attempt: () => { json: unknown; token?: string }
-  /** It is only about the purchase that the current one has replaced, which the message does not name. */
+  /** Whether the message is only about the purchase that the current one has replaced. */
   isAboutFormer?: boolean
 }
 
@@ -38,7 +38,7 @@ export type StoreSimulation = {
   firstMessages: StoreMessage[]
   next: (turn: Turn) => { at: number; type: string | null; apply: () => StoreMessage[] }
   providerEvent: (type: string, at: number) => object
-  /** What the app submits; null if there is nothing to submit. */
+  /** The purchase as the app submits it. */
   submission: () => object
   /**
    * The key of the current purchase, whether it is paid for now, and how soon (ms) the server asks about it without a
@@ -79,7 +79,7 @@ export async function createStores(clock: Clock, options: StripeCustomersOptions
     },
   }
 
-  /** Lets all requests to a store fail. */
+  /** Makes all requests to a store fail, or work again. */
   function setDown(store: StoreName, isDown: boolean) {
     if (isDown) down.add(store)
     else down.delete(store)

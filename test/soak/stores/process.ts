@@ -5,7 +5,7 @@ import type { Submit } from '../../../src/features/stores/purchases/submissions.
 
 type Access = { productId: string | null; effectiveEndAt: string | null }
 
-/** What the soak asks its server for. */
+/** The operations of the server that the soak calls. */
 export type Server = {
   runJobs: (due: { isHourly: boolean; isQuarterDaily: boolean }) => Promise<void>
   submit: (input: {
@@ -15,7 +15,7 @@ export type Server = {
   readAccess: (input: { userIds: string[] }) => Promise<Access[][]>
   readPurchases: (input: object) => Promise<{ purchaseKey: string; state: unknown }[]>
   rebuild: (input: object) => Promise<number>
-  /** Which Homeport server it is, for Stripe. */
+  /** The id of this Homeport server at Stripe. */
   readServerId: (input: object) => Promise<string>
 }
 

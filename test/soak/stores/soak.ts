@@ -16,7 +16,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const BILLING_PATH = '/api/webhooks/billing/v1'
 /** `STORE_GRACE_HOURS` at its default. */
-const LENIENCE = 3 * HOUR
+const STORE_GRACE_MS = 3 * HOUR
 const STORES = ['play_store', 'app_store', 'stripe'] as const
 /** Requests in flight at the same time. */
 const PARALLEL = 16
@@ -27,14 +27,14 @@ export type SoakOptions = {
   seed: number
   /** How often the server is killed. */
   kills: number
-  /** How often its jobs run, in ms; a part of an hour. */
+  /** The interval of its jobs in ms, a fraction of an hour. */
   tick: number
 }
 
 type Customer = {
   userId: string
   simulation: Pick<StoreSimulation, 'store' | 'current'>
-  /** From when the server knows that the purchase may have changed, and can ask the store about it, in ms. */
+  /** When the server first knows that the purchase may have changed, and can first query the store, in ms. */
   dueAt: number
   detectableAt: number
 }
@@ -80,7 +80,7 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
       run()
     }
     setClock(time + tick)
-    letStripeWork()
+    processStripeChanges()
     const isKill = killTimes[0] !== undefined && killTimes[0] <= time
     const working = sendAll().then(() => runJobs(time))
     if (isKill) {
@@ -112,7 +112,7 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
   }
 
   /** Renewals, retries and repeated events. */
-  function letStripeWork() {
+  function processStripeChanges() {
     stores.stripe.fake.settle()
     for (const id of stores.stripe.takeChanged()) {
       const customer = atStripe.get(id)
@@ -126,7 +126,7 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
     server.setTime(ms)
   }
 
-  /** A customer buys in one store, or in two. */
+  /** Adds a customer who buys in one store or in two. */
   function addCustomer(at: number) {
     const userId = random.uuid()
     const isShared = random.chance(0.3)
@@ -230,7 +230,7 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
     })
   }
 
-  /** A notification only says that something changed, so it counts once Google can be asked. */
+  /** A notification only says that something changed, so it counts once Google can be queried. */
   function markDetectable(customer: Customer | null) {
     if (customer === null) return
     const now = clock.now.getTime()
@@ -253,7 +253,7 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
           (one.effectiveEndAt === null || Date.parse(one.effectiveEndAt) > now),
       )
       if (has) return
-      if (now > customer.detectableAt + LENIENCE)
+      if (now > customer.detectableAt + STORE_GRACE_MS)
         losses.push(`${new Date(now).toISOString()} ${key}`)
     })
   }
@@ -273,7 +273,7 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
   async function compare() {
     for (const store of stores.down) stores.setDown(store, false)
     for (let time = end; time < end + 8 * DAY; time += HOUR) await catchUp(time)
-    // Stripe is asked two seconds after an event.
+    // The server queries Stripe two seconds after an event.
     for (const seconds of [10, 20]) await catchUp(clock.now.getTime() + seconds * 1000)
     const rows = (await server.call('readPurchases', {})) ?? []
     const simulations = customers.map(({ simulation }) => simulation)
@@ -287,7 +287,7 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
     const late = agenda.takeUntil(time)
     setClock(time)
     for (const { run } of late) run()
-    letStripeWork()
+    processStripeChanges()
     await sendAll()
     await server.call('runJobs', { isHourly: true, isQuarterDaily: time % (6 * HOUR) === 0 })
   }

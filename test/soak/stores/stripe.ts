@@ -13,21 +13,21 @@ const CHANCES = { lost: 0.3, late: 0.3, doubled: 0.1, shuffled: true }
 
 export type StripeCustomer = Pick<StoreSimulation, 'store' | 'current'> & { id: string }
 
-/** `end`: of all changes; `tick`: how often the server's jobs run. In ms. */
+/** `end` is the time of the last change, `tick` the interval of the server's jobs, both in ms. */
 export type StripeCustomersOptions = { seed: number; end: number; tick: number }
 
 /** A fake Stripe on the soak's clock, and its customers. */
 export function createStripeCustomers(clock: Clock, { seed, end, tick }: StripeCustomersOptions) {
   const fake = startStripe({ clock, seed, chances: CHANCES })
   const random = seededRandom(seed)
-  // The server reads Stripe's events every hour, and asks about the subscription at the next tick.
+  // The server reads Stripe's events every hour, and queries the subscription at the next tick.
   const askedWithin = HOUR + tick
   const beginLife = createRandomLives(fake, { random, end: end / 1000, all: [] })
   let changed = new Set<string>()
   fake.events.listen((event) => changed.add(findCustomer(fake, event)))
   return { fake, askedWithin, begin, takeChanged, compare }
 
-  /** `server`: the id of the Homeport server that sold it. `onEvent` gets what the billing provider sends. */
+  /** `server` is the id of the Homeport server that sold it. `onEvent` gets the billing provider's events. */
   function begin(userId: string, server: string, onEvent: (json: object) => void): StripeCustomer {
     const metadata = { homeport_user: userId, homeport_server: server }
     const report = (type: string | null) => {
@@ -45,7 +45,7 @@ export function createStripeCustomers(clock: Clock, { seed, end, tick }: StripeC
     }
   }
 
-  /** The ids of the customers about whom there were events since the last call. */
+  /** The ids of the customers with events since the last call. */
   function takeChanged(): Set<string> {
     const taken = changed
     changed = new Set()

@@ -12,7 +12,7 @@ const PAGE_SIZE = 20
 
 type Window = { startDate: number; endDate: number }
 
-/** A response that replaces the next ones. */
+/** A response that replaces a regular one. */
 type Fault = {
   status: number
   errorCode?: number

@@ -34,7 +34,7 @@ export function beginInAppStore(
     ({ body }: Notification) =>
     () =>
       expectOk(app.ask('POST', PATH, { json: body }))
-  /** The current period under the id that it has after it was restored on another device, without the renewal. */
+  /** The current period under its id after a restore on another device, without the renewal info. */
   const restored = () => {
     const transactionId = `${bought.transaction['transactionId']}0`
     const transaction = {

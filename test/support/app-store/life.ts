@@ -2,7 +2,7 @@ import type { Turn } from '../store-histories.ts'
 import type { FakeSubscription } from './app-store.ts'
 import { type SignedNotification, STATUS } from './subscription.ts'
 
-/** What happens next, and when (ms). `type` is the billing provider's event; null if it sends none. */
+/** The next change, and its time (ms). `type` is the billing provider's event; null if it sends none. */
 type Change = { at: number; type: string | null; apply: () => SignedNotification }
 
 const PRODUCTS = ['basic', 'pro', 'gold']

@@ -8,7 +8,7 @@ const PERIOD = 30 * DAY
 export const STATUS = { active: 1, expired: 2, inRetry: 3, inGrace: 4, revoked: 5 }
 
 /** Fields of a transaction that the next period does not have. */
-const OF_ONE_PERIOD = [
+const PERIOD_FIELDS = [
   'offerType',
   'offerDiscountType',
   'revocationDate',
@@ -78,7 +78,7 @@ export function createSubscription(
   return {
     originalTransactionId,
     environment,
-    /** What happened so far, as notification types with their times. */
+    /** The changes so far, as notification types with their times. */
     changes,
     notification: signNotification('SUBSCRIBED', 'INITIAL_BUY'),
     transaction,
@@ -117,7 +117,7 @@ export function createSubscription(
     earlier = { ...transaction }
     transaction['transactionId'] = `${originalTransactionId}${++period}`
     Object.assign(transaction, { productId: product, purchaseDate: at, expiresDate: at + periodMs })
-    for (const name of OF_ONE_PERIOD) delete transaction[name]
+    for (const name of PERIOD_FIELDS) delete transaction[name]
     Object.assign(renewal, {
       productId: product,
       autoRenewProductId: product,

@@ -12,7 +12,7 @@ export type TokenCase = {
 const P384 = { name: 'ECDSA', namedCurve: 'P-384', hash: 'SHA-384' }
 
 export const signer = await createAppleSigner()
-/** Signs like Apple, but under a root that nobody trusts. */
+/** Signs like Apple, but under an untrusted root. */
 export const stranger = await createAppleSigner()
 /** The claims of a transaction. */
 export const CLAIMS = {

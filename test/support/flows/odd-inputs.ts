@@ -30,7 +30,7 @@ export const oddInputs: Flow[] = [
     expected: [[6, ANN, false]],
   },
   {
-    name: 'a purchase that does not renew may have no end',
+    name: 'a purchase that does not renew can have no end',
     events: [
       lifecycle(ANN, 'NON_RENEWING_PURCHASE', 0, { purchased_day: 0, expiration_at_ms: null }),
     ],
@@ -78,7 +78,7 @@ export const oddInputs: Flow[] = [
       ),
   ),
   {
-    name: 'a renewal of Stripe without a price gives no access once the unpaid subscription has expired',
+    name: 'a Stripe renewal without a price gives no access once the unpaid subscription has expired',
     events: [
       initial({ ...stripe, price: 20 }),
       expiration(30, 'BILLING_ERROR', stripe),
@@ -87,7 +87,7 @@ export const oddInputs: Flow[] = [
     expected: [[32, ANN, false]],
   },
   {
-    name: 'a paid renewal of Stripe gives access again',
+    name: 'a paid Stripe renewal gives access again',
     events: [
       initial({ ...stripe, price: 20 }),
       issue(30, null, stripe),
@@ -98,12 +98,12 @@ export const oddInputs: Flow[] = [
     expected: [[41, ANN, true, 'active']],
   },
   {
-    name: 'a renewal of Stripe without a price gives access while the subscription is past due',
+    name: 'a Stripe renewal without a price gives access while the subscription is past due',
     events: [initial({ ...stripe, price: 20 }), renewal(30, 60, { ...stripe, price: 0 })],
     expected: [[31, ANN, true]],
   },
   {
-    name: 'a partial refund by Stripe leaves the access',
+    name: 'a partial refund by Stripe keeps access',
     events: [
       initial({ ...stripe, price: 20 }),
       cancellation(5, 'CUSTOMER_SUPPORT', { ...stripe, price: -5 }),
@@ -114,7 +114,7 @@ export const oddInputs: Flow[] = [
     ],
   },
   {
-    name: 'a partial refund by Stripe that revokes ends the access',
+    name: 'a partial refund by Stripe that sets an end in the past ends access',
     events: [
       initial({ ...stripe, price: 20 }),
       cancellation(5, 'CUSTOMER_SUPPORT', { ...stripe, price: -5, expiration_day: 5 }),
@@ -122,7 +122,7 @@ export const oddInputs: Flow[] = [
     expected: [[6, ANN, false, 'refunded']],
   },
   {
-    name: 'a whole refund by Stripe ends the access',
+    name: 'a full refund by Stripe ends access',
     events: [
       initial({ ...stripe, price: 20 }),
       cancellation(5, 'CUSTOMER_SUPPORT', { ...stripe, price: -20 }),
@@ -130,7 +130,7 @@ export const oddInputs: Flow[] = [
     expected: [[6, ANN, false, 'refunded']],
   },
   {
-    name: 'a failed payment at Stripe ends the access at an end that has passed',
+    name: 'a failed payment at Stripe ends access if the reported end has passed',
     events: [
       initial({ ...stripe, price: 20 }),
       cancellation(10, 'BILLING_ERROR', { ...stripe, expiration_day: 9 }),

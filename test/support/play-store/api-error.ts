@@ -1,4 +1,4 @@
-/** A response that replaces the next one. */
+/** A response that replaces a regular one. */
 export type Fault = { status: number; reason?: string; headers?: Record<string, string> }
 
 const MESSAGES: Record<string, string> = {
@@ -20,7 +20,7 @@ export function googleError({ status, reason, headers = {} }: Fault): Response {
   return Response.json({ error: { code: status, message, errors } }, { status, headers })
 }
 
-/** What Google returns for a path without a method. */
+/** Google's response for a path without a method. */
 export function unknownMethod(): Response {
   const page = '<!DOCTYPE html><title>Error 404 (Not Found)!!1</title><p>404. That is an error.'
   return new Response(page, {

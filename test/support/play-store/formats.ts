@@ -35,7 +35,7 @@ type VoidedPurchase = {
   voidedQuantity?: number
 }
 
-/** A voided purchase, and what Google's list filters by. */
+/** A voided purchase, with the fields by which Google's list filters. */
 export type VoidedEntry = {
   voided: VoidedPurchase
   /** When Google's systems saw it (ms), which can be later than `voidedTimeMillis`. */
@@ -43,7 +43,7 @@ export type VoidedEntry = {
   isSubscription: boolean
 }
 
-/** Google's JSON omits what has its default value: a plan that does not renew has no `autoRenewEnabled`. */
+/** Google's JSON omits fields with default values: a plan that does not renew has no `autoRenewEnabled`. */
 export type LineItem = {
   productId: string
   expiryTime?: string
@@ -75,7 +75,7 @@ export type StateContexts = {
   canceledStateContext?: CanceledStateContext
 }
 
-/** What a purchase that follows another one says about it. */
+/** The fields of a purchase about the one that it follows. */
 export type Succession = {
   linkedPurchaseToken?: string
   outOfAppPurchaseContext?: {

@@ -5,7 +5,7 @@ import type { FakeSubscription } from './plan-changes.ts'
 /** The successive subscriptions of one customer; only the last one still changes. */
 export type PurchaseChain = { current: FakeSubscription; all: FakeSubscription[] }
 
-/** What happens next, and when (ms). `type` is the billing provider's event; null if it sends none. */
+/** The next change, and its time (ms). `type` is the billing provider's event; null if it sends none. */
 type Change = { at: number; type: string | null; apply: () => DeveloperNotification[] }
 
 const PRODUCTS = ['basic', 'pro', 'gold']

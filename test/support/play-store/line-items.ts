@@ -44,7 +44,7 @@ export function moveEnd(items: LineItem[], endsAt: number) {
   for (const item of items) if (item.expiryTime !== undefined) item.expiryTime = timestamp(endsAt)
 }
 
-/** The next period of a purchase's items: products that wait for it take the place of the former ones. */
+/** The items of a purchase's next period, in which products that waited for it replace the former ones. */
 export function nextItems(items: LineItem[]): LineItem[] {
   const next = items.filter((item) => item.deferredItemReplacement === undefined)
   for (const item of next) item.offerPhase = { basePrice: {} }

@@ -10,7 +10,7 @@ type Refund = {
   at: number
   /** `voidedReason`: 0 other, 1 remorse, 7 chargeback, 8 unacknowledged. */
   reason: number
-  /** Units of a refund of some units only. */
+  /** The number of refunded units, if not all are refunded. */
   quantity?: number
 }
 

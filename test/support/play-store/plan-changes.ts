@@ -4,7 +4,7 @@ import type { Subscription } from './subscription.ts'
 import type { SubscriptionOptions } from './subscription-record.ts'
 
 export type FakeSubscription = Subscription & {
-  /** Of a purchase that replaced another one: reports the end of that one. */
+  /** Reports the end of the purchase that this one replaced; null if it replaced none. */
   formerNotification: DeveloperNotification | null
   changeProduct: ChangeProduct
   addItem: (product: string) => DeveloperNotification
@@ -12,7 +12,7 @@ export type FakeSubscription = Subscription & {
   resubscribe: (how?: { isLinked?: boolean }) => FakeSubscription
 }
 
-/** An immediate change gives a new purchase, a deferred one takes effect with the next renewal. */
+/** An immediate change creates a new purchase; a deferred one takes effect with the next renewal. */
 type ChangeProduct = {
   (product: string, when: 'immediate'): FakeSubscription
   (product: string, when: 'deferred'): DeveloperNotification
@@ -24,7 +24,7 @@ type Buy = (
   formerNotification: DeveloperNotification | null,
 ) => FakeSubscription
 
-/** Adds the changes of products to a subscription; `buy` creates the purchases that follow it. */
+/** Adds product changes to a subscription; `buy` creates the purchases that follow it. */
 export function withPlanChanges(
   subscription: Subscription,
   buy: Buy,

@@ -20,8 +20,8 @@ export function createPlayStore(clock: Clock) {
   /** Refunded orders, oldest first, as `voidedpurchases` lists them. */
   const voided: VoidedEntry[] = []
   const notices = createNotices(voided)
-  /** Notifications about refunds at a deadline, which no test has taken yet. */
-  const untaken: DeveloperNotification[] = []
+  /** Notifications about refunds at a deadline, which `settle` has not returned yet. */
+  const unreported: DeveloperNotification[] = []
   const now = () => clock.now.getTime()
   return { packageName: PACKAGE_NAME, purchases, voided, buy, buyOnce, settle, applyDeadlines }
 
@@ -47,12 +47,12 @@ export function createPlayStore(clock: Clock) {
   /** Applies deadlines, and returns the notifications about the refunds since the last call. */
   function settle(): DeveloperNotification[] {
     applyDeadlines()
-    return untaken.splice(0)
+    return unreported.splice(0)
   }
 
   /** Refunds and revokes purchases that were not acknowledged by their deadlines. */
   function applyDeadlines() {
-    untaken.push(...purchases.flatMap((purchase) => purchase.settle()))
+    unreported.push(...purchases.flatMap((purchase) => purchase.settle()))
   }
 
   function newPurchase() {

@@ -46,7 +46,7 @@ export function createProduct(
     kind: 'one_time' as const,
     token,
     product,
-    /** What happened so far, as types of notifications with their times. */
+    /** The changes so far, as notification types with their times. */
     changes,
     /** Reports the purchase; null while it is pending. */
     notification: isPending ? null : pay(),
@@ -87,7 +87,7 @@ export function createProduct(
     return voidOrder(at, reason)
   }
 
-  /** Refunds some units of a purchase of several. */
+  /** Refunds some units of a purchase with several units. */
   function refundPart(units = 1, reason = 1) {
     expectState('PURCHASED')
     if (units >= refundableQuantity) throw new Error('some units must stay')
@@ -102,7 +102,7 @@ export function createProduct(
     return notices.voidOrder({ token, order, isSubscription: false, at, reason, ...part })
   }
 
-  /** Returns false if there is nothing to acknowledge: it is not paid, or refunded. */
+  /** Returns false if there is nothing to acknowledge, because the purchase is unpaid or refunded. */
   function acknowledge(): boolean {
     if (state !== 'PURCHASED') return false
     isAcknowledged = true

@@ -24,7 +24,7 @@ export type PushOverrides = {
   hasNoData?: boolean
 }
 
-/** Pub/Sub's push with Google's keys, the newest of which signs. */
+/** Pub/Sub's push requests, signed with the newest of Google's keys. */
 export function createPushSigner(now: () => Date) {
   let current = 2
   let count = 136_969_346_945
@@ -49,7 +49,7 @@ export function createPushSigner(now: () => Date) {
     if (current === FOREIGN_KEY) throw new Error('too many rotations')
   }
 
-  /** What Pub/Sub posts about a notification: the bearer token and the body. */
+  /** Pub/Sub's request about a notification: the bearer token and the body. */
   function pushOf(notification: object, overrides: PushOverrides = {}) {
     const { kid = kidOf(current), alg = 'RS256', hasForeignKey = false } = overrides
     const key: RsaKey = rsaKey(hasForeignKey ? FOREIGN_KEY : current)
@@ -74,7 +74,7 @@ export function createPushSigner(now: () => Date) {
     }
   }
 
-  /** Pub/Sub spells two of the fields in both ways. */
+  /** Pub/Sub sends two of the fields in both spellings. */
   function envelopeOf(notification: object, overrides: PushOverrides) {
     const { subscription = SUBSCRIPTION, messageId = String(++count) } = overrides
     const { data = Buffer.from(JSON.stringify(notification)).toString('base64') } = overrides

@@ -3,12 +3,12 @@ import type { createPlayWorld } from './world.ts'
 
 export type PlayWorld = Awaited<ReturnType<typeof createPlayWorld>>
 
-/** Waits until all purchases that are due were queried at Google. */
+/** Waits until Google has been queried about all due purchases. */
 export async function drain({ app }: Pick<PlayWorld, 'app'>) {
   await app.services.stores.play?.queue.flush()
 }
 
-/** Delivers notifications in order, and waits after each until Google was asked. */
+/** Delivers notifications in order, and waits after each until Google has been queried. */
 export async function report(world: PlayWorld, ...notifications: (DeveloperNotification | null)[]) {
   for (const notification of notifications) {
     await world.push(notification)

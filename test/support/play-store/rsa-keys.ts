@@ -1,6 +1,6 @@
 import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 
-/** RSA keys take long to generate, so all fakes of a process share them. */
+/** Generating RSA keys is slow, so all fakes of a process share them. */
 const keys: RsaKey[] = []
 
 export type RsaKey = { privateKey: KeyObject; publicKey: KeyObject }

@@ -27,7 +27,7 @@ export function createServiceAccount(now: () => Date) {
     universe_domain: 'googleapis.com',
   }
   writeFileSync(keyFile, JSON.stringify(account, null, 2), { mode: 0o600 })
-  /** Access tokens and when they end (ms). */
+  /** Access tokens, and when they expire (ms). */
   const accessTokens = new Map<string, number>()
   let tokensIssued = 0
   return { keyFile, issueToken, isAuthorized, revokeAccessTokens, tokensIssued: () => tokensIssued }

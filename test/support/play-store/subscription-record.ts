@@ -49,7 +49,7 @@ export type SubscriptionDeps = {
   notices: Notices
 }
 
-/** What Google keeps about one purchase token of a subscription. */
+/** Google's record of one purchase token of a subscription. */
 export function createSubscriptionRecord(
   { token, orderId, now, notices }: SubscriptionDeps,
   options: SubscriptionOptions,

@@ -26,7 +26,7 @@ export function createSubscription(
   return {
     kind: 'subscription' as const,
     token,
-    /** What happened so far, as types of notifications with their times. */
+    /** The changes so far, as notification types with their times. */
     changes,
     purchase,
     /** Reports the purchase; null while it is pending. */
@@ -52,7 +52,7 @@ export function createSubscription(
     extend,
     pay,
     giveUp,
-    /** For changes of the plan. */
+    /** For plan changes. */
     record,
   }
 
@@ -117,7 +117,7 @@ export function createSubscription(
     return notify('PAUSED')
   }
 
-  /** Google's answer does not show a pause before it begins. */
+  /** Google's response does not show a pause before it begins. */
   function schedulePause() {
     expectState('ACTIVE')
     return notify('PAUSE_SCHEDULE_CHANGED')
@@ -130,14 +130,14 @@ export function createSubscription(
     return notify('EXPIRED')
   }
 
-  /** Takes the access without a refund. */
+  /** Ends access without a refund. */
   function revoke() {
     expectState('ACTIVE', 'IN_GRACE_PERIOD', 'ON_HOLD', 'PAUSED', 'CANCELED')
     end(now(), { developerInitiatedCancellation: {} })
     return notify('REVOKED')
   }
 
-  /** Refunds the current order and takes the access, if any is left. Returns the notifications about both. */
+  /** Refunds the current order and ends access, if any is left. Returns the notifications about both. */
   function refund(reason = 1) {
     return refundAt(now(), reason)
   }
@@ -151,7 +151,7 @@ export function createSubscription(
     return [notification, notify('REVOKED', at)]
   }
 
-  /** Refunds the order before the current one, which takes no access. */
+  /** Refunds the order before the current one, which does not affect access. */
   function refundEarlier(reason = 1) {
     return voidOrder(orders.at(-2), now(), reason)
   }
@@ -174,7 +174,7 @@ export function createSubscription(
     return notify('PENDING_PURCHASE_CANCELED')
   }
 
-  /** Returns false if there is nothing to acknowledge: it is not paid, or refunded. */
+  /** Returns false if there is nothing to acknowledge, because the purchase is unpaid or refunded. */
   function acknowledge(accountId?: string): boolean {
     if (isRefunded || orders.length === 0) return false
     purchase.acknowledgementState = ACKNOWLEDGED

@@ -7,7 +7,7 @@ const HORIZON = 30 * DAY
 const CLOCK_TOLERANCE = 60_000
 
 type Window = { start: number; end: number; type: string; hasPartial: boolean }
-/** The place of a page; it keeps the filters of the first one. */
+/** The position of a page, with the filters of the first page. */
 type Place = Window & { offset: number }
 
 /** `voidedpurchases.list`: filtered by when Google saw a purchase voided, a few on each page. */

@@ -61,7 +61,7 @@ export function createBooks(seed: number) {
     return tables[kind].byId.get(id)
   }
 
-  /** An object of whatever kind. */
+  /** An object of any kind. */
   function findAny(id: string): StripeObject | undefined {
     const table = Object.values(tables).find(({ byId }) => byId.has(id))
     return table?.byId.get(id)

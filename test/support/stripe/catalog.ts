@@ -20,7 +20,7 @@ export function createCatalog({ books, timeline }: Core) {
     return books.add('price', createPriceObject(made, product, options), isLive)
   }
 
-  /** It is sold no longer; subscriptions that have it go on. */
+  /** Stops selling a price; its subscriptions continue. */
   function archivePrice(price: Stripe.Price) {
     price.active = false
   }

@@ -65,7 +65,7 @@ export function createCheckout(
     events.emit('checkout.session.expired', session)
   }
 
-  /** Does what the customer does. Returns whether the session is complete. */
+  /** Performs the customer's action. Returns whether the session is complete. */
   function act(session: Stripe.Checkout.Session, action: CheckoutAction): boolean {
     if (session.status !== 'open') throw new Error(`session ${session.id} is ${session.status}`)
     const known = detailsOf(session)
@@ -87,7 +87,7 @@ export function createCheckout(
     return subscription.status === 'active' && complete(session, subscription, 'paid')
   }
 
-  /** Pays with a new method; a subscription that an earlier attempt left incomplete is used again. */
+  /** Pays with a new method, and reuses a subscription that an earlier attempt left incomplete. */
   function attempt(session: Stripe.Checkout.Session, { id }: Stripe.PaymentMethod) {
     const known = detailsOf(session)
     if (known.subscription?.status !== 'incomplete') return start(session, id)
@@ -98,7 +98,7 @@ export function createCheckout(
 
   function authenticate(session: Stripe.Checkout.Session, action: 'confirm' | 'refuse') {
     const { subscription } = detailsOf(session)
-    if (subscription?.status !== 'incomplete') throw new Error('nothing asks to be confirmed')
+    if (subscription?.status !== 'incomplete') throw new Error('nothing waits for confirmation')
     const method = subscription.default_payment_method as string
     if (action === 'refuse') {
       payments.setKind(method, 'declines')

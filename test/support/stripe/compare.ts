@@ -37,7 +37,7 @@ export function describeBooks(truth: Truth) {
   }
 }
 
-/** At `now` (ms). */
+/** The state of a purchase at `now` (ms), as the server knows it. */
 export function describeKnown(key: string, purchase: Purchase, now: number): Described {
   return {
     key,

@@ -6,11 +6,11 @@ import type { Timeline } from './timeline.ts'
 export type Account = {
   /** Days from the first failed payment to each retry. */
   retryDays: number[]
-  /** What becomes of a subscription after the last retry. */
+  /** What happens to a subscription after the last retry. */
   afterRetries: 'cancel' | 'unpaid' | 'past_due' | 'pause'
   /** Whether a dispute cancels the subscription. */
   cancelsOnDispute: boolean
-  /** The status of a subscription while its first bank debit is on its way. */
+  /** The status of a subscription while its first bank debit is pending. */
   statusDuringDebit: 'incomplete' | 'active'
   portal: { proration: Proration; appliesDowngradesAtPeriodEnd: boolean }
 }
@@ -26,7 +26,7 @@ export const DEFAULT_ACCOUNT: Account = {
   portal: { proration: 'always_invoice', appliesDowngradesAtPeriodEnd: true },
 }
 
-/** What every part of the fake Stripe works with. */
+/** The objects that every part of the fake Stripe uses. */
 export type Core = {
   timeline: Timeline
   books: Books

@@ -1,9 +1,9 @@
 const ZERO_DECIMALS = 'bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf'.split(' ')
 const THREE_DECIMALS = 'bhd jod kwd omr tnd'.split(' ')
-/** Without decimals in life, but with two in the API. */
+/** Currencies without decimals in practice, but with two in the API. */
 const ALWAYS_WHOLE = ['isk', 'ugx']
 
-/** How many decimals an amount has in the API. */
+/** The number of decimals of an amount in the API. */
 function decimalsOf(currency: string): number {
   if (ZERO_DECIMALS.includes(currency)) return 0
   return THREE_DECIMALS.includes(currency) ? 3 : 2
@@ -18,6 +18,6 @@ export function unitsOf(amount: number, currency: string): number {
 export function checkAmount(amount: number, currency: string) {
   const step = ALWAYS_WHOLE.includes(currency) ? 100 : decimalsOf(currency) === 3 ? 10 : 1
   if (!Number.isInteger(amount) || amount < 0 || amount % step !== 0) {
-    throw new Error(`${amount} is no amount in ${currency}: it must be a multiple of ${step}`)
+    throw new Error(`${amount} is not an amount in ${currency}: it must be a multiple of ${step}`)
   }
 }

@@ -9,7 +9,7 @@ import { bodyOfEvent, type EventShape, OLD_VERSION } from './shapes.ts'
 /** Sends one request, and returns the status of the response. */
 export type Send = (url: string, body: string, headers: Record<string, string>) => Promise<number>
 
-/** From 0 to 1: how often a delivery never arrives, arrives late, or twice; `shuffled`: in any order. */
+/** The probabilities, from 0 to 1, that a delivery is lost, late or doubled. `shuffled`: deliveries come in any order. */
 export type Chances = { lost: number; late: number; doubled: number; shuffled: boolean }
 
 type EndpointOptions = {
@@ -30,7 +30,7 @@ type Delivery = {
   endpoint: Endpoint
   at: number
   attempts: number
-  /** Of the last attempt; 0 if there was no response. */
+  /** The status of the last attempt; 0 if there was no response. */
   status: number | null
 }
 export type Deliveries = ReturnType<typeof createDeliveries>
@@ -77,7 +77,7 @@ export function createDeliveries(
     return endpoint
   }
 
-  /** Adds a secret, or with `isOver` leaves only the new one. */
+  /** Adds a secret; with `isOver`, removes all but the newest. */
   function rotate(endpoint: Endpoint, { isOver = false } = {}): string {
     if (isOver) endpoint.secrets.splice(1)
     else endpoint.secrets.unshift(books.createId('whsec', 32))
@@ -106,15 +106,15 @@ export function createDeliveries(
     const due = waiting.filter(({ at }) => at <= now)
     waiting = waiting.filter(({ at }) => at > now)
     if (chances.shuffled) shuffle(due)
-    for (const one of due) await attempt(one, send)
+    for (const delivery of due) await attempt(delivery, send)
     return due
   }
 
-  /** Delivers an event now, whatever was planned for it. Returns whether an endpoint took it. */
+  /** Delivers an event now, regardless of its schedule. Returns whether an endpoint accepted it. */
   async function deliverOne(event: FakeEvent): Promise<boolean> {
-    const own = waiting.filter((one) => one.event === event)
-    waiting = waiting.filter((one) => one.event !== event)
-    for (const one of own) await attempt(one)
+    const own = waiting.filter((delivery) => delivery.event === event)
+    waiting = waiting.filter((delivery) => delivery.event !== event)
+    for (const delivery of own) await attempt(delivery)
     return own.some(({ status }) => isSuccess(status))
   }
 
@@ -152,7 +152,7 @@ export function createDeliveries(
     return [`t=${time}`, ...signed, `v0=${'0'.repeat(64)}`].join(',')
   }
 
-  /** What has not been delivered yet, earliest first. */
+  /** The deliveries that have not succeeded yet, earliest first. */
   function pending(): Delivery[] {
     return waiting.toSorted((a, b) => a.at - b.at)
   }

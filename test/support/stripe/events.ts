@@ -74,7 +74,7 @@ export function createEvents(books: Books, timeline: Timeline) {
     if (changed.length > 0) emit(type, object, Object.fromEntries(changed))
   }
 
-  /** Does something without events, for a world with very many objects. */
+  /** Runs `act` without emitting events, for a world with very many objects. */
   function silence<T>(act: () => T): T {
     isSilent = true
     try {
@@ -88,14 +88,14 @@ export function createEvents(books: Books, timeline: Timeline) {
     listeners.push(listener)
   }
 
-  /** Those that Stripe still has, oldest first. */
+  /** The events that Stripe still has, oldest first. */
   function listRetained(isLive: boolean): FakeEvent[] {
     const oldest = timeline.now() - RETENTION
     return all.filter(({ livemode, created }) => livemode === isLive && created >= oldest)
   }
 }
 
-/** As it is sent: decimals become strings. */
+/** A copy as it is sent, in which decimals are strings. */
 export function copy<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T
 }

@@ -7,13 +7,13 @@ import type { FakeSubscription } from './subscription.ts'
 export type StripeLife = {
   current: FakeSubscription
   all: FakeSubscription[]
-  /** What may be decided later. */
+  /** The last refund and dispute, which may still be pending. */
   refund: Stripe.Refund | null
   dispute: Stripe.Dispute | null
 }
 type LifePrices = ReturnType<typeof createLifePrices>
 
-/** What happens next, and when (ms). `type` is the billing provider's event; null if it sends none. */
+/** The next change, and its time (ms). `type` is the billing provider's event; null if it sends none. */
 type Change = { at: number; type: string | null; apply: () => unknown }
 
 const RESUME_DAYS = 20
@@ -121,7 +121,7 @@ export function nextStripeChange(
     return change(null, detail % 2 === 0 ? bought.markUncollectible : bought.voidInvoice)
   }
 
-  /** A new refund, or a pending one is decided. */
+  /** Creates a refund, or decides a pending one. */
   function refund(): Change {
     const { refund: pending } = life
     if (pending?.status === 'pending') {
@@ -195,7 +195,7 @@ function nextDeadline(bought: FakeSubscription): number | null {
   return Math.min(...times.filter((time) => typeof time === 'number'))
 }
 
-/** What the billing provider says about it. */
+/** The billing provider's event about a deadline; null if it sends none. */
 function typeOfDeadline(bought: FakeSubscription, deadline: number): string | null {
   if (bought.object.cancel_at === deadline) return 'EXPIRATION'
   const invoice = bought.currentInvoice()

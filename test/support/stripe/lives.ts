@@ -11,9 +11,9 @@ type LivesOptions = {
   seed: number
   count: number
   months: number
-  /** What the server does each day, such as to take deliveries. */
+  /** Runs every day, for example to deliver events to the server. */
   everyDay?: () => Promise<unknown>
-  /** Of each customer's first subscription. */
+  /** The options of each customer's first subscription. */
   startOptions?: (number: number) => StartOptions
 }
 
@@ -44,11 +44,11 @@ type Shared = {
   random: ReturnType<typeof seededRandom>
   /** When the last change may happen, in seconds. */
   end: number
-  /** Gets every subscription. */
+  /** Collects every subscription. */
   all: FakeSubscription[]
 }
 
-/** Returns a function that begins a life, which goes on by the clock of the fake Stripe. */
+/** Returns a function that begins a life, which continues by the clock of the fake Stripe. */
 export function createRandomLives(fake: FakeStripe, { random, end, all }: Shared) {
   const prices = createLifePrices(fake, true)
   return begin

@@ -48,7 +48,7 @@ export function createPortal(
     else changes.changeItem(subscription, item, { price }, proration)
   }
 
-  /** The customer's new card, which also pays what is open. */
+  /** Replaces the customer's card, and pays open invoices with the new one. */
   function replaceCard(customer: Stripe.Customer, kind: 'pays' | 'declines' | 'asks' = 'pays') {
     const method = payments.addMethod(customer, kind)
     events.update('customer.updated', customer, () => {

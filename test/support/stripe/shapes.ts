@@ -2,7 +2,7 @@ import type Stripe from 'stripe'
 import type { StripeObject } from './books.ts'
 import { copy, type FakeEvent, PINNED_VERSION } from './events.ts'
 
-/** How an endpoint wants its events: as the pinned version has them, as an older one had them, or only ids. */
+/** The format of an endpoint's events: that of the pinned API version, that of an older one, or only ids. */
 export type EventShape = 'pinned' | 'old' | 'thin'
 
 export const OLD_VERSION = '2024-06-20'

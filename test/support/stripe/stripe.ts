@@ -36,7 +36,7 @@ export type StripeOptions = {
   chances?: Partial<Chances>
   account?: Partial<Account>
   port?: number
-  /** Responds to what is neither the API nor a page. */
+  /** Responds to requests that are neither for the API nor for a page. */
   respond?: (request: Request) => Response
 }
 
@@ -56,7 +56,7 @@ type SubscribeOptions = {
 const WEBHOOK_URL = 'http://localhost/api/webhooks/stripe/v1'
 const RELIABLE = { lost: 0, late: 0, doubled: 0, shuffled: false }
 
-/** A fake Stripe on loopback, whose account lives on a test's clock: its API, its pages and its webhooks. */
+/** A fake Stripe on loopback, whose account uses a test's clock: its API, its pages and its webhooks. */
 export function startStripe({ clock, ...options }: StripeOptions) {
   const { seed = 1, port = 0, webhookUrl = WEBHOOK_URL } = options
   const books = createBooks(seed)
@@ -128,7 +128,7 @@ export function startStripe({ clock, ...options }: StripeOptions) {
     settle: timeline.settle,
     /** The time in seconds. */
     now: timeline.now,
-    /** Does something at a time in seconds. */
+    /** Runs a function at a time in seconds. */
     schedule: timeline.schedule,
     advance,
     advanceTo,
@@ -155,7 +155,7 @@ export function startStripe({ clock, ...options }: StripeOptions) {
     return createFakeSubscription(deps, object)
   }
 
-  /** Does what the customer does on the page. Returns the subscription once the session is complete, else null. */
+  /** Performs the customer's action on the page. Returns the subscription once the session is complete, else null. */
   function completeCheckout(sessionId: string, action: CheckoutAction = 'pay') {
     timeline.settle()
     const session = sessionOf(sessionId)
@@ -172,7 +172,7 @@ export function startStripe({ clock, ...options }: StripeOptions) {
     act()
   }
 
-  /** Moves the clock, and lets everything happen until then. */
+  /** Moves the clock, and runs everything that is due by then. */
   function advance(ms: number) {
     clock.advance(ms)
     timeline.settle()

@@ -17,7 +17,7 @@ type Deps = {
   advanceTo: (seconds: number) => void
 }
 
-/** What tests can do to a subscription. What is due before happens first. */
+/** A subscription that tests can change. Whatever is due before a change happens first. */
 export function createFakeSubscription(deps: Deps, object: Stripe.Subscription) {
   const { core, billing, portal, truthOf, advanceTo } = deps
   const { timeline, books } = core
@@ -30,11 +30,11 @@ export function createFakeSubscription(deps: Deps, object: Stripe.Subscription) 
     status: () => object.status,
     periodEnd: () => periodEnd(object),
     truth: (options?: TruthOptions) => truthOf(object, options),
-    /** Of the first product. */
+    /** The truth about the first item. */
     firstTruth,
     invoices: () => invoices.listOfSubscription(object.id),
     currentInvoice,
-    /** Decides about the next payments. */
+    /** Decides the outcome of the next payments. */
     setCard: (kind: CardKind) => {
       const method = collection.methodOf(object)
       if (method === null) throw new Error('the subscription has no card')
@@ -98,7 +98,7 @@ export function createFakeSubscription(deps: Deps, object: Stripe.Subscription) 
   }
 
   function firstTruth(): Truth {
-    const found = truthOf(object).find((one) => one.item === item().id)
+    const found = truthOf(object).find((truth) => truth.item === item().id)
     if (found === undefined) throw new Error('nothing was paid or tried yet')
     return found
   }
@@ -147,7 +147,7 @@ export function createFakeSubscription(deps: Deps, object: Stripe.Subscription) 
     return books.read('invoice', object.latest_invoice as string)
   }
 
-  /** Without its latest invoice, a subscription is no longer behind. */
+  /** Once its latest invoice is closed, a subscription is no longer past due. */
   function closeInvoice(close: (invoice: Stripe.Invoice) => void) {
     const invoice = books.read('invoice', object.latest_invoice as string)
     close(invoice)

@@ -4,14 +4,14 @@ export type Timeline = ReturnType<typeof createTimeline>
 
 type Entry = { at: number; run: () => void }
 
-/** What is to happen on a test's clock, in Unix seconds. It happens when `settle` is called, in order and at its own time. */
+/** A schedule on a test's clock, in Unix seconds. `settle` runs what is due, in order and each entry at its own time. */
 export function createTimeline(clock: Clock) {
   /** Latest first. */
   const entries: Entry[] = []
   let current: number | null = null
   return { now, schedule, settle }
 
-  /** The time of what is happening, or else the clock's. */
+  /** The time of the entry that is running, or else the clock's. */
   function now(): number {
     return current ?? Math.floor(clock.now.getTime() / 1000)
   }
@@ -26,7 +26,7 @@ export function createTimeline(clock: Clock) {
     entries.splice(low, 0, { at, run })
   }
 
-  /** Lets everything happen that is due. */
+  /** Runs everything that is due. */
   function settle() {
     if (current !== null) return
     const until = now()

@@ -5,9 +5,9 @@ import { DAY } from './billing/periods.ts'
 import type { Core } from './core.ts'
 import { unitsOf } from './currencies.ts'
 
-/** What is due for one subscription item, by the books alone. Times are in milliseconds. */
+/** The correct state of one subscription item, from the books alone. Times are in milliseconds. */
 export type Truth = {
-  /** As Homeport names the purchase. */
+  /** Homeport's key of the purchase. */
   key: string
   item: string
   subscription: string
@@ -18,7 +18,7 @@ export type Truth = {
   status: Stripe.Subscription.Status
   product: string
   price: string
-  /** Of the next phase of a schedule. */
+  /** The price of the next phase of a schedule. */
   pendingPrice: string | null
   quantity: number
   /** The invoice of the period; null for an item that was added within it. */
@@ -42,14 +42,14 @@ export type Truth = {
 type Dates = { expiresAt: number; graceExpiresAt?: number; endedAt?: number }
 export type TruthOptions = { graceDays?: number }
 
-/** Such an invoice is asked for no more. */
+/** The statuses of invoices that are no longer collected. */
 const PAID_OR_CLOSED = ['paid', 'void', 'uncollectible']
 
-/** Tells what access customers should have now. */
+/** Determines the access that customers should have now. */
 export function createTruth({ books, timeline }: Core, billing: Billing) {
   return { all, ofSubscription }
 
-  /** Of every item that was ever paid for or tried. */
+  /** The truth about every item that was ever paid for or tried. */
   function all(options: TruthOptions = {}): Truth[] {
     timeline.settle()
     return [true, false].flatMap((isLive) =>
@@ -146,7 +146,7 @@ export function createTruth({ books, timeline }: Core, billing: Billing) {
     }
   }
 
-  /** Since when the money is missing: since the first of the invoices that are not paid. */
+  /** When the payment became due: with the first of the invoices that are not paid. */
   function dueOf({ id }: Stripe.Subscription, item: Stripe.SubscriptionItem): number {
     const invoices = billing.invoices.listOfSubscription(id)
     const lastPaid = invoices.findLastIndex(({ status }) => PAID_OR_CLOSED.includes(String(status)))
@@ -171,7 +171,7 @@ export function createTruth({ books, timeline }: Core, billing: Billing) {
     })
   }
 
-  /** The item's share. */
+  /** The item's share of a payment. */
   function paidFor(item: Stripe.SubscriptionItem, invoice: Stripe.Invoice): Truth['paid'] {
     if (invoice.status !== 'paid') return null
     const { currency, total, amount_paid } = invoice

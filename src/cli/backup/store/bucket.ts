@@ -7,18 +7,18 @@ import {
 /** A backup location in an object store, with its credentials. */
 export type Bucket = S3Settings
 
-/** All our names begin like this; listing others could take long. */
+/** The names of all backups begin with this; listing other objects could take a long time. */
 export const START = 'homeport-'
 const MIN_PART_BYTES = 16 * 1024 * 1024
 /** S3 allows 10,000; the rest leaves room for what an archive adds to its content. */
 const MAX_PARTS = 8_000
 
-/** Where a backup is, for operators: without the endpoint. */
+/** The path of a backup as operators see it, without the endpoint. */
 export function bucketPath({ bucket, prefix }: Bucket, name = ''): string {
   return `s3://${[bucket, prefix, name].filter((part) => part !== '').join('/')}`
 }
 
-/** Stores a backup of about `expectedBytes` and returns its size. `requireFree` throws if its name has been taken since. */
+/** Stores a backup of about `expectedBytes` and returns its size. `requireFree` throws if its name is now taken. */
 export function uploadBackup(
   bucket: Bucket,
   name: string,

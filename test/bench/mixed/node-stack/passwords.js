@@ -1,5 +1,5 @@
 import { Algorithm, hash as hashPassword, verify as verifyPassword } from '@node-rs/argon2'
-import { createLimiter } from './turns.js'
+import { createLimiter } from './limiter.js'
 
 /** The same as Homeport's. */
 const OPTIONS = { algorithm: Algorithm.Argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 }

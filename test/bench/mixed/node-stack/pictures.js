@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import sharp from 'sharp'
-import { createLimiter } from './turns.js'
+import { createLimiter } from './limiter.js'
 
 /** The same as Homeport's for `compression=true&targetType=webp`. */
 const LONG_SIDE = 2_560

@@ -7,7 +7,7 @@ type ErrorFields = {
   headers?: Record<string, string>
 }
 
-/** An error as Stripe replies with it. `isSaved`: a retry with the same idempotency key gets it again. */
+/** An error in Stripe's format. `isSaved`: a retry with the same idempotency key gets it again. */
 export class StripeApiError extends Error {
   readonly status: number
   readonly body: { error: Record<string, string> }
@@ -34,7 +34,7 @@ export class StripeApiError extends Error {
   }
 }
 
-/** `kind` as Stripe names it, such as `checkout.session`. An object of the other mode is missing too. */
+/** `kind` is Stripe's name, such as `checkout.session`. An object of the other mode is missing too. */
 export function missing(
   kind: string,
   id: string,

@@ -76,7 +76,7 @@ export function eventRoutes({ books, events }: Core, find: Finder): Route[] {
   }
 }
 
-/** `customer.*` stands for all types that begin so. */
+/** `customer.*` matches all types with this prefix. */
 function hasType({ type }: FakeEvent, wanted: string): boolean {
   return wanted.endsWith('*') ? type.startsWith(wanted.slice(0, -1)) : type === wanted
 }

@@ -27,7 +27,7 @@ const RESOURCE_OF: Partial<Record<string, Resource>> = {
   'checkout.session': 'checkout_session',
 } satisfies Partial<Record<Kind, Resource>>
 
-/** Replaces ids by their objects, as the `expand` parameter asks. */
+/** Replaces ids with their objects, as the `expand` parameter requests. */
 export function createExpansion({ books }: Core, checkout: Checkout) {
   return { expand }
 
@@ -72,7 +72,7 @@ export function createExpansion({ books }: Core, checkout: Checkout) {
     }
   }
 
-  /** Lists that are only part of an object if they are asked for. */
+  /** Adds a list that an object contains only on request. */
   function include(target: Plain, name: string) {
     const id = String(target['id'])
     const isLive = books.isLive(id)

@@ -1,6 +1,6 @@
 import { StripeApiError } from './errors.ts'
 
-/** What goes wrong with a request. `on`: such as `POST /v1/customers`; without it, any request. */
+/** A fault of a request. `on` names the request, such as `POST /v1/customers`; without it, any request. */
 export type Fault = {
   on?: string
   /** After the request has taken effect, as when a reply is lost. */

@@ -30,7 +30,7 @@ function withArrays(value: Param): Param {
   return isArray ? entries.map(([, one]) => one) : Object.fromEntries(entries)
 }
 
-/** The names of all values, with `*` for the places of arrays, and the names as they were sent. */
+/** The names of all values, with `*` for the indexes of arrays, and the names as they were sent. */
 export function listNames(params: Params): { name: string; sent: string }[] {
   return Object.entries(params).flatMap(([name, value]) => namesOf(value, name, name))
 }

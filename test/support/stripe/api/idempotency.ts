@@ -7,7 +7,7 @@ type Saved = { fingerprint: string; at: number; reply: Reply | null }
 
 const RETENTION = 86_400
 
-/** Replies by idempotency key: a retry gets the first one again. */
+/** Replies by idempotency key: a retry gets the first reply again. */
 export function createIdempotency(timeline: Timeline) {
   const saved = new Map<string, Saved>()
   return { run }

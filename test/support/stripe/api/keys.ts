@@ -23,7 +23,7 @@ const RESOURCES = {
 export type Resource = keyof typeof RESOURCES
 export type Permissions = Partial<Record<Resource, Access>>
 
-/** What Homeport's documentation asks for. */
+/** The permissions that Homeport's documentation requires. */
 export const HOMEPORT_PERMISSIONS: Permissions = {
   customer: 'write',
   checkout_session: 'write',

@@ -6,7 +6,7 @@ export const PAGE_PARAMS = ['limit', 'starting_after', 'ending_before']
 
 type Listing<T> = { all: T[]; matches?: (one: T) => boolean; kind: string }
 
-/** A page of what matches. `all` is ordered from the oldest to the newest; Stripe lists the newest first. */
+/** A page of the objects that match. `all` is ordered from the oldest to the newest; Stripe lists the newest first. */
 export function pageOf<T extends { id: string }>(
   { all, matches = () => true, kind }: Listing<T>,
   params: Params,
@@ -49,7 +49,7 @@ export function rangeParams(name: string): string[] {
   return [name, ...['gt', 'gte', 'lt', 'lte'].map((bound) => `${name}.${bound}`)]
 }
 
-/** Whether a time (in seconds) is within the range that is asked for. */
+/** Whether a time (in seconds) is within the requested range. */
 export function isInRange(time: number, params: Params, name: string): boolean {
   const exact = textAt(params, name)
   const bound = (which: string) => textAt(params, `${name}.${which}`)

@@ -17,7 +17,7 @@ type Listed = Extract<
   | 'payment_intent'
 >
 
-/** What is only read: prices, schedules, invoices and their payments, charges, refunds and disputes. */
+/** The read-only resources: prices, schedules, invoices and their payments, charges, refunds and disputes. */
 export function paymentRoutes({ books }: Core, find: Finder): Route[] {
   return [
     ...read('price', '/v1/prices', 'plan', ['product', 'active']),
@@ -38,7 +38,7 @@ export function paymentRoutes({ books }: Core, find: Finder): Route[] {
     retrieval(find, 'product', '/v1/products', 'product'),
   ]
 
-  /** A list that filters by fields, and one object of it. */
+  /** A route that lists objects by filters, and a route that reads one object. */
   function read(kind: Listed, path: string, resource: Resource, filters: string[]): Route[] {
     return [
       {

@@ -1,6 +1,6 @@
 import { StripeApiError } from './errors.ts'
 
-/** Requests a second, in all and to each endpoint. */
+/** Requests per second, in total and for each endpoint. */
 export type RateLimits = { perSecond: number; perEndpoint: number }
 
 /** Counts by the real clock, because the virtual one may stand still. */

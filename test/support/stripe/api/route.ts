@@ -7,7 +7,7 @@ import type { Access, Resource } from './keys.ts'
 /** A request to an endpoint: `id` from its path. */
 export type Call = { id: string; params: Params; isLive: boolean; path: string }
 
-/** `params` are the names that it takes, with `*` for the places of arrays and for names of metadata. */
+/** `params` are the accepted names, with `*` for the indexes of arrays and the names of metadata. */
 export type Route = {
   method: 'GET' | 'POST' | 'DELETE'
   path: string
@@ -18,7 +18,7 @@ export type Route = {
   handle: (call: Call) => object
 }
 
-/** The parameters that are sent, but that the route does not know, are refused. */
+/** Refuses parameters that the route does not know, and requires those that it needs. */
 export function checkParams({ params = [], required = [] }: Route, sent: Params) {
   for (const { name, sent: written } of listNames(sent)) {
     if (name === 'expand.*' || params.some((pattern) => matchesName(pattern, name))) continue

@@ -88,7 +88,7 @@ function metadataOf(params: Params): Record<string, string> {
   return (params['metadata'] ?? {}) as Record<string, string>
 }
 
-/** By default, all but canceled ones. */
+/** By default, matches all but canceled subscriptions. */
 function hasStatus({ status }: Stripe.Subscription, wanted: string | undefined): boolean {
   if (wanted === 'all') return true
   if (wanted === undefined) return status !== 'canceled'

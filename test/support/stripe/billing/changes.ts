@@ -8,7 +8,7 @@ import { periodEnd, type Subscriptions } from './subscriptions.ts'
 
 export type Changes = ReturnType<typeof createChanges>
 
-/** `status`: of the subscription at that time. */
+/** `status` is that of the subscription at the time. */
 export type Removal = {
   item: Stripe.SubscriptionItem
   at: number
@@ -16,7 +16,7 @@ export type Removal = {
 }
 type Target = { price?: Stripe.Price; quantity?: number }
 
-/** Changes of what a subscription contains, and of whether it is collected. */
+/** Changes to a subscription's items, and to whether its payments are collected. */
 export function createChanges(core: Core, invoices: Invoices, subscriptions: Subscriptions) {
   const { books, timeline, events } = core
   const removed: Removal[] = []
@@ -82,7 +82,7 @@ export function createChanges(core: Core, invoices: Invoices, subscriptions: Sub
     })
   }
 
-  /** Stops to collect payments; the status stays. `resumesAt` in seconds. */
+  /** Stops collecting payments; the status stays the same. `resumesAt` in seconds. */
   function pauseCollection(
     subscription: Stripe.Subscription,
     behavior: 'void' | 'mark_uncollectible' | 'keep_as_draft',

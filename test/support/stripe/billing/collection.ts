@@ -51,7 +51,7 @@ export function createCollection(core: Core, invoices: Invoices, payments: Payme
     if (subscription.status === 'past_due') planRetry(subscription, invoice)
   }
 
-  /** A bank debit is on its way. */
+  /** Activates a subscription with a pending bank debit, if the account does so. */
   function awaitDebit(subscription: Stripe.Subscription) {
     if (subscription.status !== 'incomplete') return
     if (account.statusDuringDebit === 'active') activate(subscription)
@@ -66,7 +66,7 @@ export function createCollection(core: Core, invoices: Invoices, payments: Payme
     })
   }
 
-  /** When the attempt after the one that is about to be made would be; null if it is the last. */
+  /** The time of the attempt after the coming one; null if the coming one is the last. */
   function nextAttempt({ status }: Stripe.Subscription, invoice: Stripe.Invoice): number | null {
     if (status === 'incomplete' || status === 'paused') return null
     const days = account.retryDays[invoice.attempt_count]
@@ -74,7 +74,7 @@ export function createCollection(core: Core, invoices: Invoices, payments: Payme
     return days === undefined ? null : Math.max(first + days * DAY, timeline.now() + 1)
   }
 
-  /** Only the latest invoice decides about the status. */
+  /** Only the latest invoice decides the status. */
   function heal(subscription: Stripe.Subscription, invoice: Stripe.Invoice) {
     if (subscription.latest_invoice !== invoice.id) return
     const { status, status_details } = subscription
@@ -108,7 +108,7 @@ export function createCollection(core: Core, invoices: Invoices, payments: Payme
     }
   }
 
-  /** The customer confirms a payment that asked for it. */
+  /** The customer confirms a payment that requires it. */
   function confirm(subscription: Stripe.Subscription) {
     const invoice = latestInvoice(subscription)
     payments.succeed(invoice)
@@ -129,7 +129,7 @@ export function createCollection(core: Core, invoices: Invoices, payments: Payme
   }
 
   function expectProcessing(subscription: Stripe.Subscription) {
-    if (!isProcessing(subscription)) throw new Error('no bank debit is on its way')
+    if (!isProcessing(subscription)) throw new Error('no bank debit is pending')
   }
 
   function isProcessing(subscription: Stripe.Subscription): boolean {

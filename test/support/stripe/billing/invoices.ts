@@ -37,7 +37,7 @@ export function createInvoices({ books, timeline, events }: Core) {
     })
   }
 
-  /** Credits what is left of the period for `before`, and charges it for the item as it is now. */
+  /** Credits the rest of the period for `before`, and charges it for `after`. */
   function prorate(
     item: Stripe.SubscriptionItem,
     before: { price: Stripe.Price; quantity: number },

@@ -4,7 +4,7 @@ import { createPaymentMethodObject } from '../objects/customer.ts'
 import { createInvoicePaymentObject } from '../objects/invoice.ts'
 import { createChargeObject, createPaymentIntentObject, declined } from '../objects/payment.ts'
 
-/** How a payment method answers: a bank debit settles or fails days later. */
+/** How a payment method behaves: a bank debit settles or fails days later. */
 export type CardKind = 'pays' | 'declines' | 'asks' | 'debits'
 export type PaymentOutcome = 'paid' | 'failed' | 'asked' | 'processing'
 export type Payments = ReturnType<typeof createPayments>
@@ -52,7 +52,7 @@ export function createPayments({ books, timeline, events }: Core) {
     return kind === 'asks' ? 'asked' : 'failed'
   }
 
-  /** The money for an open invoice has come. */
+  /** Records the payment of an open invoice. */
   function succeed(invoice: Stripe.Invoice) {
     const intent = intentOf(invoice) ?? createIntent(invoice, null)
     const charge = createChargeObject(newCharge(), intent, 'succeeded')
@@ -74,7 +74,7 @@ export function createPayments({ books, timeline, events }: Core) {
     markPaid(invoice)
   }
 
-  /** The payment was declined, or waits for the customer. */
+  /** Records that a payment was declined, or waits for the customer. */
   function fail(invoice: Stripe.Invoice, isAsking = false) {
     const intent = intentOf(invoice) ?? createIntent(invoice, null)
     if (isAsking) {

@@ -25,7 +25,7 @@ function addIntervals(anchor: number, interval: string, count: number): number {
   return (Date.UTC(date.getUTCFullYear(), month, day) + time) / 1000
 }
 
-/** Whether two prices are billed in the same rhythm. */
+/** Whether two prices have the same billing interval. */
 export function hasSameInterval(a: Stripe.Price, b: Stripe.Price): boolean {
   const isSameInterval = a.recurring?.interval === b.recurring?.interval
   return isSameInterval && a.recurring?.interval_count === b.recurring?.interval_count

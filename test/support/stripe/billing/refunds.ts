@@ -4,11 +4,11 @@ import { createRefundObject } from '../objects/payment.ts'
 
 export type Refunds = ReturnType<typeof createRefunds>
 
-/** Refunds of charges, all of it or a part. */
+/** Full and partial refunds of charges. */
 export function createRefunds({ books, timeline, events }: Core) {
   return { refund, succeed, fail }
 
-  /** `isPending`: `succeed` or `fail` decides about it later. */
+  /** `isPending`: `succeed` or `fail` decides the refund later. */
   function refund(charge: Stripe.Charge, amount?: number, { isPending = false } = {}) {
     const rest = charge.amount - charge.amount_refunded
     const value = amount ?? rest

@@ -35,7 +35,7 @@ export function createSchedules(
     return schedule
   }
 
-  /** At the end of a period: the next phase begins, or after the last one the schedule is over. */
+  /** Begins the next phase at the end of a period; after the last phase, ends the schedule. */
   function apply(subscription: Stripe.Subscription) {
     const schedule = scheduleOf(subscription)
     if (schedule === null) return
@@ -50,7 +50,7 @@ export function createSchedules(
     events.emit('subscription_schedule.updated', schedule)
   }
 
-  /** The subscription goes on without its schedule. */
+  /** The subscription continues without its schedule. */
   function release(subscription: Stripe.Subscription) {
     const schedule = scheduleOf(subscription)
     if (schedule === null) return
@@ -59,7 +59,7 @@ export function createSchedules(
     })
   }
 
-  /** With its subscription. */
+  /** Ends the schedule together with its subscription. */
   function end(subscription: Stripe.Subscription) {
     const schedule = scheduleOf(subscription)
     if (schedule !== null) finish(subscription, schedule, 'canceled')
@@ -78,7 +78,7 @@ export function createSchedules(
     events.emit(`subscription_schedule.${status}`, schedule)
   }
 
-  /** Null if there is no schedule, or if its last phase runs. */
+  /** Null if there is no schedule, or if its last phase is running. */
   function nextPhase(subscription: Stripe.Subscription): Stripe.SubscriptionSchedule.Phase | null {
     const schedule = scheduleOf(subscription)
     const end = schedule?.current_phase?.end_date

@@ -131,7 +131,7 @@ export function createSubscriptions(core: Core, invoices: Invoices, collection: 
     else beginPeriod(subscription, periodEnd(subscription))
   }
 
-  /** The next period: its invoice is a draft for an hour. */
+  /** Begins the next period, whose invoice stays a draft for an hour. */
   function beginPeriod(subscription: Stripe.Subscription, start: number) {
     let invoice: Stripe.Invoice | undefined
     events.update('customer.subscription.updated', subscription, () => {
@@ -233,7 +233,7 @@ export function createSubscriptions(core: Core, invoices: Invoices, collection: 
     events.emit('customer.subscription.deleted', subscription)
   }
 
-  /** The status `paused`, which is not `pause_collection`. */
+  /** Sets the status `paused`, which is not `pause_collection`. */
   function pause(subscription: Stripe.Subscription, reason: PauseReason) {
     for (const invoice of invoices.listOfSubscription(subscription.id)) {
       if (invoice.status === 'draft') invoices.keepAsDraft(invoice)
@@ -251,7 +251,7 @@ export function createSubscriptions(core: Core, invoices: Invoices, collection: 
     events.emit('customer.subscription.paused', subscription)
   }
 
-  /** After the last retry. */
+  /** Applies the account's setting for failed payments after the last retry. */
   function giveUp(subscription: Stripe.Subscription) {
     const { afterRetries } = core.account
     if (afterRetries === 'cancel') end(subscription, 'payment_failed')
@@ -264,7 +264,7 @@ export function createSubscriptions(core: Core, invoices: Invoices, collection: 
   }
 }
 
-/** Of the item that ends first. */
+/** The end of the item that ends first. */
 export function periodEnd({ items }: Stripe.Subscription): number {
   return Math.min(...items.data.map(({ current_period_end }) => current_period_end))
 }

@@ -42,7 +42,7 @@ export function createCustomerObject(
   }
 }
 
-/** What is left of a customer that was deleted. */
+/** What remains of a deleted customer. */
 export function deletedCustomer({ id }: Stripe.Customer): Stripe.DeletedCustomer {
   return { id, object: 'customer', deleted: true }
 }

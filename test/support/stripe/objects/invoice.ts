@@ -13,11 +13,11 @@ type InvoiceFields = {
   finalizesAt: number | null
 }
 
-/** A draft of an invoice. */
+/** A draft invoice. */
 export function createInvoiceObject(fields: InvoiceFields): Stripe.Invoice {
   const { id, created, subscription, customer, reason, lines, period, finalizesAt } = fields
   const total = lines.reduce((sum, { amount }) => sum + amount, 0)
-  // A negative balance is a credit of the customer's.
+  // A negative balance is the customer's credit.
   const due = Math.max(0, total + customer.balance)
   return {
     id,

@@ -111,7 +111,7 @@ export function createChargeObject(
   }
 }
 
-/** Why a payment failed, as its payment intent says it. */
+/** The error of a payment intent whose payment was declined. */
 export function declined(charge: string): Stripe.PaymentIntent.LastPaymentError {
   return { charge, ...DECLINED, type: 'card_error' }
 }

@@ -6,7 +6,7 @@ import type { Deliveries } from '../deliveries.ts'
 import { buttons, escapeHtml, page, redirect } from './html.ts'
 
 /** How long Checkout waits for the reply to `checkout.session.completed` before it redirects. */
-const PATIENCE_MS = 10_000
+const REDIRECT_TIMEOUT_MS = 10_000
 
 const ACTIONS: [CheckoutAction | 'cancel', string][] = [
   ['pay', 'Pay'],
@@ -66,7 +66,7 @@ export function createCheckoutPage(
       ({ type, data }) => type === 'checkout.session.completed' && isOwn(data),
     )
     if (completed) {
-      await Promise.race([webhooks.deliverOne(completed), Bun.sleep(PATIENCE_MS)])
+      await Promise.race([webhooks.deliverOne(completed), Bun.sleep(REDIRECT_TIMEOUT_MS)])
     }
     const success = session.success_url ?? '/'
     return redirect(success.replaceAll('{CHECKOUT_SESSION_ID}', session.id))

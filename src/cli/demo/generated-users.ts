@@ -9,18 +9,18 @@ export type Culture = {
   country: string
   timezone: string
   currency: string
-  /** What a month and a year of the subscription, and a pack of coins cost. */
+  /** The prices of a monthly and a yearly subscription, and of a pack of coins. */
   prices: { month: number; year: number; coins: number }
   given: string[]
   family: string[]
 }
 
-export type Person = {
+export type GeneratedUser = {
   id: string
   name: string
   email: string
   culture: Culture
-  /** Null: by a code that is sent by e-mail. */
+  /** Null for sign-in by e-mailed code. */
   provider: 'apple' | 'google' | null
   platform: 'ios' | 'android'
   device: string
@@ -33,30 +33,34 @@ const DAYS = 396
 const IPHONES = ['iPhone 15', 'iPhone 16', 'iPhone 16 Pro', 'iPhone 17', 'iPad Air'] as const
 const ANDROIDS = ['Pixel 9', 'Pixel 10', 'Galaxy S24', 'Galaxy A56', 'Xperia 10'] as const
 
-/** People who have joined in the last 13 months, more of them lately, the earliest first. */
-export async function createPeople(count: number, random: Random, now: number): Promise<Person[]> {
+/** Users who joined in the last 13 months at a growing rate, earliest first. */
+export async function generateUsers(
+  count: number,
+  random: Random,
+  now: number,
+): Promise<GeneratedUser[]> {
   const file = await readFile(join(assetPath('seed'), 'demo.json'), 'utf8')
   const cultures = JSON.parse(file) as Culture[]
   const taken = new Set<string>()
-  const people: Person[] = []
+  const users: GeneratedUser[] = []
   for (let at = 0; at < count; at++) {
     const joinedAt = now - DAYS * DAY_MS * (1 - ((at + random.next()) / count) ** 0.75)
-    people.push(createPerson(cultures, random, taken, joinedAt, now))
+    users.push(generateUser(cultures, random, taken, joinedAt, now))
   }
-  return people
+  return users
 }
 
-function createPerson(
+function generateUser(
   cultures: Culture[],
   random: Random,
   taken: Set<string>,
   joinedAt: number,
   now: number,
-): Person {
+): GeneratedUser {
   const culture = random.pick(cultures)
   const name = `${random.pick(culture.given)} ${random.pick(culture.family)}`
   const email = `${toAscii(name)}@example.com`
-  if (taken.has(email)) return createPerson(cultures, random, taken, joinedAt, now)
+  if (taken.has(email)) return generateUser(cultures, random, taken, joinedAt, now)
   taken.add(email)
   const isOnIos = random.chance(0.58)
   const stillUses = random.chance(0.75)

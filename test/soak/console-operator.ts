@@ -25,10 +25,10 @@ const SCREENS = [
   'files',
 ]
 
-export type SupportPerson = Awaited<ReturnType<typeof startSupportPerson>>
+export type ConsoleOperator = Awaited<ReturnType<typeof startConsoleOperator>>
 
-/** Someone who reads the console, and signs in again when the session has ended. */
-export async function startSupportPerson(world: World, client: Client) {
+/** An operator who reads the console, and signs in again once the session has ended. */
+export async function startConsoleOperator(world: World, client: Client) {
   // Passkeys need a name instead of an address.
   const url = `http://localhost:${new URL(world.url).port}`
   let screens = 0
