@@ -1,6 +1,6 @@
 const [command, ...rest] = process.argv.slice(2)
 
-// Each process loads only what it needs: the image worker does without the server code, and the
+// Each process loads only what it needs: the image worker runs without the server code, and the
 // server without sharp.
 if (command === 'image-worker') {
   const { runImageWorker } = await import('./cli/processes/image-worker.ts')

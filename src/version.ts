@@ -5,11 +5,11 @@ export type BuildInfo = {
   commit: string | null
   /** The time of that commit, in ISO 8601. */
   date: string | null
-  /** The public keys of the releases that `homeport upgrade` accepts, in SPKI as base64. */
+  /** The public keys whose releases `homeport upgrade` accepts, as base64 SPKI. */
   releaseKeys: string[]
 }
 
-/** `scripts/build.ts` embeds it in the executable. */
+/** Embedded in the executable by `scripts/build.ts`. */
 declare const HOMEPORT_BUILD: BuildInfo | undefined
 
 /** The build of this executable; null when the program runs from source. */

@@ -49,12 +49,12 @@ export function readConfig(
 ) {
   const reader = createSettingsReader([flags, environment, variables, defaults])
   const settings = readSettings(reader)
-  const ofFile = dotEnvFaults
+  const fileProblems = dotEnvFaults
     .filter(({ name }) => name === null || reader.names.includes(name))
     .map(({ name, message }) =>
       name === null ? `${path} ${message}` : `${name} in ${path} ${message}`,
     )
-  const problems = [...ofFile, ...reader.problems, ...findContradictions(settings)]
+  const problems = [...fileProblems, ...reader.problems, ...findContradictions(settings)]
   if (problems.length > 0) throw new ConfigError([...new Set(problems)].join('\n'))
   const known = Object.entries({ ...defaults, ...variables, ...environment })
   const ours = known.filter(([, value]) => !SERVICE_LINK.test(value ?? '')).map(([name]) => name)
@@ -67,7 +67,7 @@ export function readConfig(
   }
 }
 
-/** In the order of the reference. */
+/** The settings by subject, in the order of the reference. */
 export const SETTINGS = {
   Network: networkSettings,
   Storage: storageSettings,
@@ -91,7 +91,7 @@ function readSettings({ env, readAll }: SettingsReader) {
   const { tlsDomains, tlsCert } = network
   const isTls = tlsDomains.length > 0 || tlsCert !== null
   const port = network.port ?? (isTls ? 443 : 3000)
-  const s3 = s3Keys(storage, env)
+  const s3 = readS3Keys(storage, env)
   const { backupS3AccessKeyId: keyId, backupS3SecretAccessKey: key } = backups
   return {
     ...network,
@@ -116,7 +116,7 @@ function readSettings({ env, readAll }: SettingsReader) {
     dataDir: storage.dataDir ?? resolve(DEFAULT_DATA_DIR),
     s3,
     instance: storage.instance ?? (env('DATABASE_URL') ? hostname() : null),
-    /** How many attempts one IP address has: sign-ins in five minutes, the others in an hour. */
+    /** How many attempts one IP address may make: sign-ins in five minutes, the others in an hour. */
     perIp: {
       failures: signIn.signInFailuresPerIp,
       registrations: signIn.registrationsPerIp,
@@ -138,13 +138,13 @@ function readSettings({ env, readAll }: SettingsReader) {
 }
 
 /** Credentials of an object store: a token belongs to the pair of keys beside it. */
-function s3Keys(storage: ValuesOf<typeof storageSettings>, env: SettingsReader['env']) {
+function readS3Keys(storage: ValuesOf<typeof storageSettings>, env: SettingsReader['env']) {
   const hasOwnKeys = Boolean(env('S3_ACCESS_KEY_ID') || env('S3_SECRET_ACCESS_KEY'))
-  const ofAws = (name: string) => (hasOwnKeys ? '' : (env(name) ?? ''))
-  const sessionToken = storage.s3SessionToken ?? ofAws('AWS_SESSION_TOKEN')
+  const readAwsKey = (name: string) => (hasOwnKeys ? '' : (env(name) ?? ''))
+  const sessionToken = storage.s3SessionToken ?? readAwsKey('AWS_SESSION_TOKEN')
   return {
-    accessKeyId: storage.s3AccessKeyId ?? ofAws('AWS_ACCESS_KEY_ID'),
-    secretAccessKey: storage.s3SecretAccessKey ?? ofAws('AWS_SECRET_ACCESS_KEY'),
+    accessKeyId: storage.s3AccessKeyId ?? readAwsKey('AWS_ACCESS_KEY_ID'),
+    secretAccessKey: storage.s3SecretAccessKey ?? readAwsKey('AWS_SECRET_ACCESS_KEY'),
     ...(sessionToken ? { sessionToken } : {}),
   }
 }

@@ -17,7 +17,7 @@ export function parseEnvironmentFile(text: string): Record<string, string> {
   return found
 }
 
-/** What a `.env` file sets, and what is wrong with it, by the name of the variable. */
+/** The variables that a `.env` file sets, and its faults with the name of the variable. */
 export type DotEnv = {
   path: string | null
   variables: Record<string, string>
@@ -64,7 +64,7 @@ export function parseDotEnv(
   }
 }
 
-/** The `.env` file at `path`. In a folder that this user may not enter, there is none. */
+/** The `.env` file at `path`; treated as missing in a folder that this user may not enter. */
 export function loadDotEnv(path: string, environment: Record<string, string | undefined>): DotEnv {
   if (!existsSync(path)) return NO_DOT_ENV
   try {

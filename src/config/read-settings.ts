@@ -7,9 +7,9 @@ export type SettingsReader = ReturnType<typeof createSettingsReader>
 /** Part of an environment, which overrides the layers after it. */
 type Layer = Record<string, string | undefined>
 
-/** Data was encrypted with their present value, so that quotes in it cannot be refused. */
+/** Data is encrypted with their current values, so quotes in them cannot be refused. */
 const KEPT_QUOTES = ['BACKUP_KEY', 'SECRET_KEY']
-/** What Kubernetes sets as `<SERVICE>_PORT` in every container. */
+/** The value that Kubernetes sets as `<SERVICE>_PORT` in every container. */
 export const SERVICE_LINK = /^(tcp|udp|sctp):\/\//
 
 /** Reads variables, or the files that `<NAME>_FILE` names, and collects the problems, never with a value. */
@@ -96,8 +96,8 @@ export function findMisspelled(
       .replaceAll('-', '_')
       .replace(/^HOMEPORT_/, '')
     const meant = names.find((known) => {
-      const allowed = allowedTypos(known)
-      // The comparison of lengths spares most others.
+      const allowed = countAllowedTypos(known)
+      // Comparing the lengths first rules out most names.
       return Math.abs(known.length - plain.length) <= allowed && distance(known, plain) <= allowed
     })
     return meant === undefined ? [] : [{ name, meant }]
@@ -105,6 +105,6 @@ export function findMisspelled(
 }
 
 /** Short names are close to too many others. */
-function allowedTypos({ length }: string): number {
+function countAllowedTypos({ length }: string): number {
   return length < 8 ? 0 : length < 12 ? 2 : 3
 }

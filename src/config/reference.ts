@@ -20,7 +20,7 @@ export function listDocumented(): [subject: string, settings: Setting<unknown>[]
   ])
 }
 
-/** What a setting is for, as plain text. */
+/** Says what a setting is for, as plain text. */
 export function toSentence(setting: Setting<unknown>): string {
   const { meaning, page } = setting
   const more = page ? ` (docs/${page})` : ''

@@ -10,7 +10,7 @@ import { ConfigError } from './config.ts'
 
 /** Keys that are generated on the first start and stored where only this user can read them. */
 export type Secrets = {
-  /** The keys that sign access tokens, which rotate: see `lib/key-ring.ts`. */
+  /** The keys that sign access tokens, which rotate: see `lib/crypto/key-ring.ts`. */
   accessTokenKeys: StoredText
   /** Derives the successor of a refresh token. */
   refreshKey: Buffer
@@ -20,7 +20,7 @@ export type Secrets = {
   sealKey: Buffer
   /** Hashes recovery codes, which are too short for an unkeyed hash. */
   recoveryKey: Buffer
-  /** The keys for payload encryption, which rotate: see `lib/key-ring.ts`. */
+  /** The keys for payload encryption, which rotate: see `lib/crypto/key-ring.ts`. */
   encryptionKeys: StoredText
   /** Derives the pseudonyms that replace deleted users in the billing log. */
   pseudonymKey: Buffer
@@ -28,7 +28,7 @@ export type Secrets = {
   storeClaim: StoredText
 }
 
-/** The name of `storeClaim`, which belongs to a database in its place: no backup contains it. */
+/** The name of `storeClaim`. It belongs to a database in its place, so no backup contains it. */
 export const STORE_CLAIM = 'store-claim.json'
 
 type SecretFile = {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { hasNoSpaces, list, parseChoice, wholeNumber } from './values.ts'
 
-/** `expected`: what an error says that the value must be. `parse`: undefined for invalid text. */
+/** `expected`: what an error says after "must be". `parse` returns undefined for invalid text. */
 type Kind<T> = {
   expected: string
   parse: (text: string) => T | undefined
@@ -40,7 +40,7 @@ export function setting<T>(
   return { ...options, name, kind, meaning }
 }
 
-/** Text that `parse` accepts, else the fallback; null if there is none. */
+/** Text that `parse` accepts, or else the fallback, which is null by default. */
 export function value<T>(expected: string, parse: (text: string) => T | undefined): Kind<T | null>
 export function value<T>(
   expected: string,

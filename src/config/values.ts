@@ -94,7 +94,7 @@ export function externalUrl(text: string): string | undefined {
   return url && isSecureInTransit(url) ? url.href : undefined
 }
 
-/** As `externalUrl`, without a slash at the end: paths are added to it. */
+/** Like `externalUrl`, but without a slash at the end, because paths are appended. */
 export function baseUrl(text: string): string | undefined {
   return externalUrl(text)?.replace(/\/+$/, '')
 }

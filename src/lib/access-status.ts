@@ -1,5 +1,5 @@
 /**
- * What a user's best purchase means to support. `unlocks_nothing`: has paid for a product that gives no entitlement.
+ * What a user's best purchase means for support. `unlocks_nothing`: has paid for a product that gives no entitlement.
  * `none`: has never had a subscription.
  */
 export const ACCESS_STATUSES = [

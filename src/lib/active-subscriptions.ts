@@ -1,4 +1,4 @@
-type Line = Record<'store' | 'productId' | 'expiresAt' | 'effectiveEndAt', string | null> & {
+type Purchase = Record<'store' | 'productId' | 'expiresAt' | 'effectiveEndAt', string | null> & {
   status: string
   willRenew: boolean
   billingIssueDetectedAt?: string
@@ -18,12 +18,12 @@ export const MANAGEMENT_PAGES: Record<string, string> = {
 }
 
 /** The subscriptions that still renew at their stores, including after a pause or while a store retries a payment. */
-export function findActiveSubscriptions(lines: Line[]) {
-  return lines.flatMap(({ store, productId, status, expiresAt, effectiveEndAt, ...line }) => {
-    const isRetried = status === 'expired' && line.willRenew && line.billingIssueDetectedAt
+export function findActiveSubscriptions(purchases: Purchase[]) {
+  return purchases.flatMap(({ store, productId, status, expiresAt, effectiveEndAt, ...others }) => {
+    const isRetried = status === 'expired' && others.willRenew && others.billingIssueDetectedAt
     const isOver = /^(expired|refunded|consumed)$/.test(status) && !isRetried
-    if (isOver || expiresAt === null || store === 'PROMOTIONAL' || line.isSandbox) return []
-    const willRenew = line.willRenew || /^(paused|in_grace_period|in_billing_retry)$/.test(status)
+    if (isOver || expiresAt === null || store === 'PROMOTIONAL' || others.isSandbox) return []
+    const willRenew = others.willRenew || /^(paused|in_grace_period|in_billing_retry)$/.test(status)
     const managementUrl = MANAGEMENT_PAGES[store ?? ''] ?? null
     return { store, productId, expiresAt: effectiveEndAt, willRenew, managementUrl }
   })

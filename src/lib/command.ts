@@ -9,7 +9,7 @@ export type NamedCommand = {
   /** One or two words: `serve`, `settings get`. */
   name: string
   summary: string
-  /** As commander writes them: `<file>`, `[key...]`. */
+  /** In commander's notation: `<file>`, `[key...]`. */
   arguments?: string
   /** Flags and their descriptions. The parts of a `list` may also be given by repeating its flag. */
   options?: [flags: string, meaning: string, kind?: 'list'][]
@@ -34,7 +34,7 @@ export type AuditEntry = AuditDetails & { action: string }
 
 export type OnProgress = (step: string, done: number, total: number) => void
 
-/** Runs in the process that holds the data: the running server, else this one. */
+/** Runs in the process that has the data open: the running server, or else this one. */
 export type DataCommand<
   Services,
   Input = unknown,
@@ -54,7 +54,7 @@ export type DataCommand<
   risk?(services: Services, input: Input): Promise<string | null>
   /** Formats the outcome; `--json` prints the outcome itself. */
   print(outcome: Result): string
-  /** Exit 1 if true. */
+  /** If true, the command exits with 1. */
   isFailure?(outcome: Result): boolean
 }
 
@@ -80,19 +80,19 @@ export class UsageError extends Error {
 /** Throws `UsageError` for anything but 1 to 999999. */
 export function parseLimitOption(text: string, option = '--limit'): number {
   if (!/^[1-9]\d{0,5}$/.test(text))
-    throw new UsageError(`${option} takes a number from 1 to 999999.`)
+    throw new UsageError(`${option} must be a number from 1 to 999999.`)
   return Number(text)
 }
 
 /**
- * The value of an option: a date and a time, or a date, which begins at midnight UTC. The date of `--until` is the last
- * day. Throws `UsageError`.
+ * The value of an option: a date and a time, or a date, which means midnight UTC. A date in `--until` is the last day.
+ * Throws `UsageError`.
  */
 export function parseTimeOption(text: string, option: string): Date {
   const time = parseTime(text)
   if (time === null) {
     throw new UsageError(
-      `${option} takes a time in ISO 8601, such as 2027-04-03 or 2027-04-03T18:00:00Z.`,
+      `${option} must be a time in ISO 8601, such as 2027-04-03 or 2027-04-03T18:00:00Z.`,
     )
   }
   const isLastDay = option === '--until' && /^\S{10}$/.test(text)

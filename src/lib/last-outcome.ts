@@ -1,6 +1,6 @@
 type Lifetimes = { successMs: number; failureMs: number }
 
-/** Keeps how the last attempt to store ended, so that readiness rarely needs a probe. `isFailure`: of the storage. */
+/** Remembers the outcome of the last write, so that readiness rarely needs a probe. `isFailure`: of the storage itself. */
 export function createLastOutcome(
   { successMs, failureMs }: Lifetimes,
   isFailure: (error: unknown) => boolean,

@@ -1,6 +1,6 @@
 /**
- * Keeps the `limit` to 2 × `limit` latest entries in two generations; a full one, or one of `maxAgeMs`, replaces the
- * older.
+ * Keeps the latest `limit` to 2 × `limit` entries in two generations. One that is full, or older than `maxAgeMs`,
+ * replaces the previous one.
  */
 export function createLruMap<Key, Value>(limit: number, maxAgeMs = Number.POSITIVE_INFINITY) {
   let young = new Map<Key, Value>()

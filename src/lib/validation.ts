@@ -77,10 +77,10 @@ export function toErrorDetails(
 ): ErrorDetail[] {
   const found = new Map<string, ErrorDetail>()
   for (const error of faults) {
-    for (const inner of innermost(error)) {
+    for (const inner of listInnermost(error)) {
       const path = formatName(inner.path.slice(1).replaceAll('/', '.'))
       if (!found.has(path))
-        found.set(path, { path: path.slice(0, 100), message: expectation(inner) })
+        found.set(path, { path: path.slice(0, 100), message: describeRequirement(inner) })
       if (found.size >= MAX_DETAILS) return [...found.values()]
     }
   }
@@ -88,25 +88,25 @@ export function toErrorDetails(
 }
 
 /** For a union, yields the errors inside the object or array variant that the value matches. */
-function* innermost(fault: ValueError): Generator<ValueError> {
-  const at = isChoice(fault) ? variantFor(fault) : -1
+function* listInnermost(fault: ValueError): Generator<ValueError> {
+  const at = isChoice(fault) ? findVariant(fault) : -1
   const inner = at < 0 ? undefined : fault.errors[at]
   if (inner === undefined) yield fault
-  else for (const one of inner) yield* innermost(one)
+  else for (const one of inner) yield* listInnermost(one)
 }
 
 function isChoice({ type, schema }: ValueError): boolean {
   return type === ValueErrorType.Union && typeof schema['error'] !== 'string'
 }
 
-function variantFor({ schema, value }: ValueError): number {
+function findVariant({ schema, value }: ValueError): number {
   const variants = schema['anyOf'] as TSchema[]
   if (Array.isArray(value)) return variants.findIndex(TypeGuard.IsArray)
   if (value === null || typeof value !== 'object') return -1
   return variants.findIndex((one) => TypeGuard.IsObject(one) || TypeGuard.IsRecord(one))
 }
 
-function expectation(fault: ValueError): string {
+function describeRequirement(fault: ValueError): string {
   const { type, schema, value, message } = fault
   if (type === ValueErrorType.ObjectRequiredProperty) return 'is required'
   if (type === ValueErrorType.ObjectAdditionalProperties) return 'is not a known field'

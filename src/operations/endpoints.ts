@@ -16,7 +16,7 @@ export function groupByEndpoint(figures: Figures[]) {
     .toSorted((one, other) => other.p99 - one.p99 || other.count - one.count)
 }
 
-/** Endpoints that apps and servers call: what an operator does in the console may take long. */
+/** Excludes the console, whose requests may take long, and unknown paths. */
 export function isCalledByApps({ name }: Endpoint): boolean {
   return name !== UNKNOWN_PATHS && !isConsole(name)
 }
@@ -25,7 +25,7 @@ export function isConsole(name: string): boolean {
   return CONSOLE.test(name)
 }
 
-/** Removes `kind` from the names. */
+/** Selects the figures of one kind, and removes `kind` from their names. */
 export function filterByKind(figures: Figures[], kind: 'webhook' | 'billing') {
   return figures.flatMap(({ name, ...rest }) =>
     name.startsWith(`${kind} `) ? [{ name: name.slice(kind.length + 1), ...rest }] : [],

@@ -65,8 +65,8 @@ export const SERVER_METRICS: MetricList<Needs> = {
   homeport_component_up: gauge(
     '1 when a component of /ready is ok, 0 when it is failing or stale; absent when it is off',
     async ({ readiness }) => {
-      const { instance: _name, ...parts } = await readiness()
-      const shown = Object.entries(parts).filter(([, state]) => state !== 'off')
+      const { instance: _name, ...components } = await readiness()
+      const shown = Object.entries(components).filter(([, state]) => state !== 'off')
       return Object.fromEntries(shown.map(([name, state]) => [name, Number(state === 'ok')]))
     },
     'component',

@@ -9,7 +9,7 @@ import { isConsole } from './endpoints.ts'
 import { createReadiness, type ReadinessDeps } from './readiness.ts'
 import { createStatus } from './status.ts'
 
-/** Null until there is one. */
+/** The last accepted and the last refused delivery; null until there is one. */
 export type DeliveryRecord = {
   acceptedAt: string | null
   refused: { at: string; status: number; code: string } | null

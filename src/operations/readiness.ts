@@ -20,7 +20,7 @@ const PROBE_LIFETIME_MS = 1_000
 /** A load balancer must learn quickly whether to send requests elsewhere. */
 const PROBE_TIMEOUT_MS = 2_000
 
-/** A change to or from `failing` is logged. */
+/** Logs each change to or from `failing`. */
 export function createReadiness(deps: ReadinessDeps) {
   const { config, db, space, files, storeOwner, imageQueue, rates, host, log } = deps
   const probeDatabase = reuse(() => db.probe())
@@ -28,13 +28,13 @@ export function createReadiness(deps: ReadinessDeps) {
     await space.probe()
     await files.probe()
   })
-  /** One that throws is failing, and the error says why. */
+  /** A component whose check throws is failing; the error says why. */
   const checks: Record<Component, () => Promise<ComponentState>> = {
     database: () => probeDatabase().then(() => 'ok'),
-    storage: () => inTime('storage', probeStorage()).then(() => 'ok'),
+    storage: () => withProbeTimeout('storage', probeStorage()).then(() => 'ok'),
     async store() {
       if (config.filesUrl === null) return 'off'
-      return okIf((await inTime('store', storeOwner.describeProblem())) === null)
+      return okIf((await withProbeTimeout('store', storeOwner.describeProblem())) === null)
     },
     imageWorker: async () => okIf(!imageQueue.isFailing()),
     async rates() {
@@ -78,7 +78,7 @@ function okIf(isOk: boolean): ComponentState {
   return isOk ? 'ok' : 'failing'
 }
 
-/** Repeats `work` only after a second: anyone may ask for the readiness. */
+/** Repeats `work` only after a second: anyone may request the readiness. */
 function reuse<T>(work: () => Promise<T>): () => Promise<T> {
   let last: { at: number; result: Promise<T> } | null = null
   return () => {
@@ -88,11 +88,11 @@ function reuse<T>(work: () => Promise<T>): () => Promise<T> {
   }
 }
 
-function inTime<T>(name: string, work: Promise<T>): Promise<T> {
+function withProbeTimeout<T>(name: string, work: Promise<T>): Promise<T> {
   return withTimeout(work, PROBE_TIMEOUT_MS, () => new Error(`the ${name} does not respond`))
 }
 
-/** What the database or the store said, rather than what users are told. */
+/** The message of the database or the store, rather than the one for users. */
 function formatReason({ message, cause }: Error): string {
   return cause instanceof Error ? cause.message : message
 }

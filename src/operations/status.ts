@@ -48,7 +48,7 @@ export function createStatus(
       backup,
       ratesUpdatedAt: rates?.updatedAt ?? null,
       ratesAgeHours: rates && ageInHours(rates.updatedAt),
-      /** Of the last hour. */
+      /** In the last hour. */
       slowestEndpoints:
         recent && groupByEndpoint(recent.figures).filter(isCalledByApps).slice(0, SLOWEST),
     }

@@ -33,12 +33,12 @@ export type Declarations = {
   /** The commands that only read and are not lists. */
   commands: readonly DataCommand<never>[]
   actions?: readonly AnyAction[]
-  /** What operators can list. */
+  /** The lists that operators can read. */
   lists?: readonly AnyList[]
   /** Labels of audit log entries that are not actions, by name; the target follows. */
   auditEvents?: Record<string, string>
   conditions?: ConditionList
-  /** What `/metrics` shows; each names the services that it reads. */
+  /** The metrics at `/metrics`; each names the services that it reads. */
   metrics?: MetricList<never>
   /** Translations of sentences that users see, by language. */
   translations?: Record<string, Sentences>

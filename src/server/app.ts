@@ -47,7 +47,7 @@ Responses have the same form as those for apps, except token introspection, whic
   tags: serverTags,
 }
 
-/** In the order in which they handle a request. */
+/** Adds the plugins in the order in which they handle a request. */
 export function createApp(services: Services) {
   const {
     log,
@@ -127,7 +127,7 @@ export function createApp(services: Services) {
     .use(serverApi)
 }
 
-/** Answers all requests while the next process has the data and does not serve yet. */
+/** Answers all requests while the next process has taken over the data but does not serve yet. */
 export function createRestartingApp({ log, metrics, config, appName }: Services) {
   const translator = createTranslator(translations)
   return new Elysia({ normalize: false })

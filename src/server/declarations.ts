@@ -56,12 +56,12 @@ export const declaredClientModels = merge(
   declared.map((feature) => feature.clientModels),
 ) as ClientModels
 
-/** What operators should know about, also as alerts of Prometheus. */
+/** The conditions that operators should know about, also as Prometheus alerts. */
 export const conditions = merge(declared.map((feature) => feature.conditions))
 
 type MetricOf<F> = F extends { metrics: infer Metrics } ? Metrics[keyof Metrics] : never
 
-/** What `/metrics` shows. */
+/** The metrics at `/metrics`. */
 export const metrics = merge<MetricOf<(typeof FEATURES)[number]>>(
   FEATURES.map((feature) => ('metrics' in feature ? feature.metrics : undefined)),
 )
@@ -73,10 +73,10 @@ export const commands = declared.flatMap(({ commands, lists = [], actions = [] }
   ...toCommands(actions),
 ])
 
-/** What operators can change. */
+/** The actions that operators can perform. */
 export const actions = [...declared.flatMap((feature) => feature.actions ?? []), ...backupActions]
 
-/** What operators can list. */
+/** The lists that operators can read. */
 export const lists = [...declared.flatMap((feature) => feature.lists ?? []), ...backupLists]
 
 type ActionsOf<F> = F extends { actions: readonly (infer Declared)[] } ? Declared : never
@@ -86,7 +86,7 @@ export type Calls = ConsoleCalls<
   ActionsOf<(typeof FEATURES)[number]> | (typeof backupActions)[number]
 >
 
-/** What each entry of the audit log says was done, by its name. */
+/** The labels of audit log entries, by the name of the action. */
 export const auditLabels: Record<string, string> = {
   ...Object.fromEntries(actions.map(({ name, label }) => [name, label])),
   ...Object.fromEntries(

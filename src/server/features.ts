@@ -36,7 +36,7 @@ import { type createPlatform, platformDeclarations } from './platform.ts'
 import { createUserData } from './user-data.ts'
 import { createWebhookEvents } from './webhook-events.ts'
 
-/** What they declare is in `declarations.ts`. */
+/** `declarations.ts` merges what the features declare. */
 export const FEATURES = [
   platformDeclarations,
   settingsFeature,
@@ -83,7 +83,7 @@ export type FeatureOverrides = {
   foldingSizes?: FoldingSizes
   /** How old an event must be to count in the business figures. */
   countingDelayMs?: number
-  /** How many purchases are queried at Google, or at Stripe, in a second. */
+  /** How many purchases are queried at Google, or at Stripe, per second. */
   requestsPerSecond?: number
   /** How webhooks are sent. */
   webhookSending?: Pick<WebhooksDeps, 'resolve' | 'timeoutMs' | 'ca' | 'random'> | undefined
@@ -106,7 +106,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     ...platform,
     onChange: async (tx, change) => {
       if (change.kind === 'updated') await changes.record(tx, change.account.id, 'profile')
-      await webhookEvents.accountChanged(tx, change)
+      await webhookEvents.emitAccountChange(tx, change)
     },
   })
   const existingUsers = accounts.filterExisting
@@ -115,7 +115,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
   )
   const deleteAccount: DeleteAccount = async (userId) => {
     const { subscriptions } = await subscription.readForExport(userId, 'production')
-    // Stripe ends these with the user.
+    // Deleting the user ends the subscriptions at Stripe.
     const isCustomer = await stores.services.stores.stripe?.customers.has(userId)
     const active = findActiveSubscriptions(
       subscriptions.filter(({ store }) => store !== 'STRIPE' || !isCustomer),
@@ -180,7 +180,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
       await changes.record(tx, userId, 'subscription')
       // Rules of settings may name plans.
       if (previous.plan !== current.plan) await changes.record(tx, userId, 'settings')
-      await webhookEvents.accessChanged(tx, change)
+      await webhookEvents.emitAccessChange(tx, change)
     },
     readRates: rates.services.rates.readDays,
     countingDelayMs: deps.countingDelayMs,
@@ -215,7 +215,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     isEvent: eventSearch.exists,
     access: accessSearch,
     accessOf: timeline.summarize,
-    onSessionsEnded: changes.sessionsEnded,
+    onSessionsEnded: changes.recordEndedSessions,
     providers: deps.providers,
     appleUrl: deps.appleUrl,
     exportSchema: deps.exportSchema,

@@ -30,7 +30,7 @@ export function createUserData(db: Db<unknown>, listTables: () => UserTable[]) {
     return exported
   }
 
-  /** In the transaction `tx`. */
+  /** Merges the guest's data into the account, in the transaction `tx`. */
   async function mergeGuest(tx: Tx, guestId: string, userId: string) {
     for (const { merging } of listTables().toReversed()) {
       if (typeof merging === 'function') await merging(tx, guestId, userId)

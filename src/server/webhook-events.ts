@@ -8,9 +8,9 @@ type AccountChange = Parameters<Parameters<typeof createAccounts>[0]['onChange']
 
 /** Emits webhook events in the transaction of the change. `filesUrl`: the base URL of files. */
 export function createWebhookEvents({ emit }: Pick<Webhooks, 'emit'>, filesUrl: string) {
-  return { accountChanged, accessChanged }
+  return { emitAccountChange, emitAccessChange }
 
-  async function accountChanged(tx: Tx, change: AccountChange) {
+  async function emitAccountChange(tx: Tx, change: AccountChange) {
     if (change.kind === 'deleted') {
       const { userId, mergedInto } = change
       await emit(tx, { type: 'user.deleted', userId, data: { userId, mergedInto } })
@@ -21,7 +21,7 @@ export function createWebhookEvents({ emit }: Pick<Webhooks, 'emit'>, filesUrl: 
     await emit(tx, { type: `user.${change.kind}`, userId, data })
   }
 
-  async function accessChanged(tx: Tx, { explain, ...change }: AccessChange) {
+  async function emitAccessChange(tx: Tx, { explain, ...change }: AccessChange) {
     const { userId } = change
     const data = {
       ...change,

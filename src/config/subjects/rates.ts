@@ -12,7 +12,7 @@ export const ratesSettings = {
   ratesProvider: setting(
     'RATES_PROVIDER',
     value(
-      `off, or of ${PROVIDERS.join(', ')} one or more, separated by commas`,
+      `off, or one or more of ${PROVIDERS.join(', ')}, separated by commas`,
       (given) => {
         const names: readonly string[] = PROVIDERS
         if (given === 'off') return given
@@ -21,7 +21,7 @@ export const ratesSettings = {
       },
       'ecb',
     ),
-    '`off`, or one or more of `ecb`, `frankfurter`, `openexchangerates`, `open-er-api`: with `ecb,open-er-api` the first that has a currency counts, and the second fills what it lacks and stands in when it is out of date. Apps that show rates of `open-er-api` must credit [Rates By Exchange Rate API](https://www.exchangerate-api.com)',
+    '`off`, or one or more of `ecb`, `frankfurter`, `openexchangerates`, `open-er-api`: with `ecb,open-er-api`, the second provides the currencies that the first lacks, and replaces the first when it is out of date. Apps that show rates of `open-er-api` must credit [Rates By Exchange Rate API](https://www.exchangerate-api.com)',
   ),
   ratesUrl: setting(
     'RATES_URL',
@@ -44,7 +44,7 @@ export const ratesSettings = {
   ),
 }
 
-/** The providers in their order, each with its other address, if it has one; none when refreshing is off. */
+/** The providers in order, each with its configured address, if there is one; none when refreshing is off. */
 export function rateSources(config: { ratesProvider: string; ratesUrl: string | null }) {
   const { ratesProvider, ratesUrl } = config
   const names = ratesProvider === 'off' ? [] : (ratesProvider.split(',') as RatesProvider[])

@@ -39,7 +39,7 @@ export const signInSettings = {
     value('a private key in PEM', (given) =>
       given.includes('PRIVATE KEY') ? given.replaceAll('\\n', '\n') : undefined,
     ),
-    'that key',
+    'the private key for Sign in with Apple',
   ),
   socialNonce: setting(
     'SOCIAL_NONCE',

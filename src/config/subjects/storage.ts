@@ -41,7 +41,7 @@ export const storageSettings = {
   s3SessionToken: setting(
     'S3_SESSION_TOKEN',
     text('a token'),
-    'the token of temporary credentials; it only counts together with its own keys',
+    'the token of temporary credentials; it is used only with its own keys',
     { shown: '`AWS_SESSION_TOKEN`' },
   ),
   filesCacheBytes: setting(

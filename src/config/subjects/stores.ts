@@ -24,7 +24,7 @@ export const storeSettings = {
   appStoreIssuerId: setting(
     'APP_STORE_ISSUER_ID',
     value('an issuer id, a UUID', uuid),
-    'the In-App Purchase key for Apple’s API, to recover missed notifications: its issuer',
+    'the issuer of the In-App Purchase key for Apple’s API, which recovers missed notifications',
   ),
   appStoreKeyId: setting(
     'APP_STORE_KEY_ID',
@@ -60,7 +60,7 @@ export const storeSettings = {
   ),
   playPushAudience: setting(
     'PLAY_PUSH_AUDIENCE',
-    value('a text without spaces', word),
+    value('text without spaces', word),
     'the audience of the push subscription',
     { shown: 'the webhook’s URL' },
   ),
@@ -97,16 +97,16 @@ export const storeSettings = {
     'how long signed notifications and transactions are kept, in days; 0 keeps none',
     { aliases: ['STORE_EVIDENCE_DAYS'] },
   ),
-  appStoreApiUrl: setting('APP_STORE_API_URL', API_URL, 'another host than Apple’s', INTERNAL),
+  appStoreApiUrl: setting('APP_STORE_API_URL', API_URL, 'a host other than Apple’s', INTERNAL),
   appStoreRoot: setting(
     'APP_STORE_ROOT_FILE',
     value('the path of a certificate', certificateFile),
-    'another root certificate than Apple’s',
+    'a root certificate other than Apple’s',
     INTERNAL,
   ),
-  playApiUrl: setting('PLAY_API_URL', API_URL, 'another host than Google’s', INTERNAL),
-  playTokenUrl: setting('PLAY_TOKEN_URL', API_URL, 'another host than Google’s', INTERNAL),
-  playJwksUrl: setting('PLAY_JWKS_URL', API_URL, 'another host than Google’s', INTERNAL),
+  playApiUrl: setting('PLAY_API_URL', API_URL, 'a host other than Google’s', INTERNAL),
+  playTokenUrl: setting('PLAY_TOKEN_URL', API_URL, 'a host other than Google’s', INTERNAL),
+  playJwksUrl: setting('PLAY_JWKS_URL', API_URL, 'a host other than Google’s', INTERNAL),
 }
 export type StoreSettings = ValuesOf<typeof storeSettings>
 

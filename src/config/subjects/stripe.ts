@@ -62,9 +62,9 @@ export const stripeSettings = {
   stripePortal: setting(
     'STRIPE_PORTAL_CONFIGURATION',
     text('the id of a portal configuration at Stripe', /^bpc_\w+$/),
-    'another configuration of the customer portal than the default one',
+    'a configuration of the customer portal other than the default one',
   ),
-  stripeApiUrl: setting('STRIPE_API_URL', value('a URL', baseUrl), 'another host than Stripe’s', {
+  stripeApiUrl: setting('STRIPE_API_URL', value('a URL', baseUrl), 'a host other than Stripe’s', {
     isInternal: true,
   }),
 }

@@ -10,15 +10,15 @@ export function alertTables({ table, text, bool, real, ms }: Columns) {
     isOn: bool().notNull(),
     /** Null for the rule's default. */
     threshold: real(),
-    /** Since when the condition has held; null while it does not. */
+    /** When the condition began to hold; null while it does not. */
     breachedSince: ms(),
-    /** When an instance measured last that the condition holds. */
+    /** When an instance last found the condition to hold. */
     breachedAt: ms(),
-    /** When operators were told; null while the alert is not firing. */
+    /** When operators were notified; null while the alert is not firing. */
     firedAt: ms(),
-    /** Since when the condition of a firing alert has no longer held. */
+    /** When the condition of a firing alert stopped holding. */
     calmSince: ms(),
-    /** What was measured last; null if it is unknown. */
+    /** The last measured value; null if it is unknown. */
     value: real(),
   })
   return { alerts }

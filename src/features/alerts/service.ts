@@ -43,16 +43,18 @@ const CALM_MS = 5 * MINUTE_MS
 
 type Rule = Condition & { name: string }
 
-/** `lastHere`: when this instance last measured, before `at`, that the condition holds. */
-type Measured = { value: number | null; at: Date; lastHere: Date | undefined }
+/** `lastBreachedHere`: when this instance last found, before `at`, that the condition holds. */
+type Measured = { value: number | null; at: Date; lastBreachedHere: Date | undefined }
 
-/** Tells operators once when something needs their attention, and once when it no longer does. */
+/** Notifies operators once when something needs their attention, and once when it no longer does. */
 export function createAlerts(deps: AlertsDeps) {
   const { db, readMetric, alertOperators, announce, hasAddress, now, log } = deps
-  const rules = Object.entries(deps.conditions).map(([name, one]): Rule => ({ name, ...one }))
+  const rules = Object.entries(deps.conditions).map(
+    ([name, condition]): Rule => ({ name, ...condition }),
+  )
   const { alerts } = db.tables
   const measurements = createMeasurements(readMetric, now)
-  /** When each last did, by rule. */
+  /** When this instance last found each rule's condition to hold, by rule name. */
   const breachedHere = new Map<string, Date>()
   return { evaluate, list, set, sendTest }
 
@@ -64,29 +66,29 @@ export function createAlerts(deps: AlertsDeps) {
       if (!row.isOn) continue
       const value = await measure(rule)
       if (value === undefined) continue
-      const measured = { value, at: now(), lastHere: breachedHere.get(rule.name) }
-      if (holdsWith(rule, value, row.threshold ?? findLimit(rule)))
+      const measured = { value, at: now(), lastBreachedHere: breachedHere.get(rule.name) }
+      if (isBreached(rule, value, row.threshold ?? findLimit(rule)))
         breachedHere.set(rule.name, measured.at)
       else breachedHere.delete(rule.name)
       if (!Bun.deepEquals(stateAfter(rule, row, measured), row)) changed.push({ rule, measured })
     }
     if (changed.length === 0) return
     await db.write(async (tx) => {
-      // All dates are those of the write: two instances may write in another order than they have measured.
+      // All dates use the time of the write: two instances may write in a different order than they measured.
       const at = now()
       for (const { rule, measured } of changed) {
         if (breachedHere.has(rule.name)) breachedHere.set(rule.name, at)
-        // An operator or another instance may have changed it since it was read.
+        // An operator or another instance may have changed the row since it was read.
         const row = await findRow(tx, rule)
         const next = stateAfter(rule, row, { ...measured, at })
         if (!row.isOn || Bun.deepEquals(next, row)) continue
         await store(tx, next)
-        if ((row.firedAt === null) !== (next.firedAt === null)) await tell(tx, rule, next)
+        if ((row.firedAt === null) !== (next.firedAt === null)) await announceState(tx, rule, next)
       }
     })
   }
 
-  /** Undefined if it cannot be measured: then its alert stays as it is. */
+  /** Undefined if the rule cannot be measured; its alert then stays unchanged. */
   async function measure(rule: Rule): Promise<number | null | undefined> {
     return rule.measure.read(measurements, now()).catch((err) => {
       log.warn({ rule: rule.name, err }, 'an alert rule could not be measured')
@@ -94,13 +96,13 @@ export function createAlerts(deps: AlertsDeps) {
     })
   }
 
-  /** Each instance measures itself, and they share the state: a condition holds while it does at any of them. */
-  function stateAfter(rule: Rule, row: Row, { value, at, lastHere }: Measured): Row {
-    // A time in the future is from a clock that was ahead.
+  /** Each instance measures for itself, but all share one state: a condition holds while it holds on any instance. */
+  function stateAfter(rule: Rule, row: Row, { value, at, lastBreachedHere }: Measured): Row {
+    // A time in the future comes from a clock that was ahead.
     const since = (stored: Date | null) => (stored !== null && stored <= at ? stored : at)
-    const holds = holdsWith(rule, value, row.threshold ?? findLimit(rule))
+    const holds = isBreached(rule, value, row.threshold ?? findLimit(rule))
     const isElsewhere =
-      isRecent(row.breachedAt, at) && Number(row.breachedAt) > Number(lastHere ?? 0)
+      isRecent(row.breachedAt, at) && Number(row.breachedAt) > Number(lastBreachedHere ?? 0)
     if (!holds && isElsewhere) return row
     const breachedAt = holds ? at : null
     const breachedSince = holds ? since(row.breachedSince) : null
@@ -123,7 +125,7 @@ export function createAlerts(deps: AlertsDeps) {
     return isOver ? { ...next, firedAt: null, calmSince: null } : { ...next, calmSince }
   }
 
-  async function tell(tx: Tx, rule: Rule, { firedAt, value, threshold }: Row) {
+  async function announceState(tx: Tx, rule: Rule, { firedAt, value, threshold }: Row) {
     const { name, title, severity, advice } = rule
     const { unit = '' } = rule.limit
     const limit = threshold ?? findLimit(rule)
@@ -134,7 +136,7 @@ export function createAlerts(deps: AlertsDeps) {
     else await alertOperators(tx, `${title}${measured}`, `${advice} Rule: ${name}.`)
   }
 
-  /** The rules with their settings and states, and whether anybody has an address for alerts. */
+  /** The rules with their settings and states, and whether an e-mail address for alerts is set. */
   async function list() {
     const rows = await readRows()
     const shown = rules.map((rule) => {
@@ -182,14 +184,14 @@ export function createAlerts(deps: AlertsDeps) {
         ? wanted
         : { ...wanted, breachedSince: null, breachedAt: null, firedAt: null, calmSince: null }
       await store(tx, next)
-      if (!isSame && row.firedAt !== null) await tell(tx, rule, next)
+      if (!isSame && row.firedAt !== null) await announceState(tx, rule, next)
       return { before: settings(row), after: settings(next) }
     })
   }
 
-  /** Sends a test alert as a firing alert is sent. Throws `conflict` if there is no address. */
+  /** Sends a test alert in the same way as a firing alert. */
   async function sendTest() {
-    const title = 'This is a test of the alerts'
+    const title = 'This is a test alert'
     const alert = { rule: 'test', title, severity: 'warn', value: null, threshold: 0, unit: '' }
     await db.write(async (tx) => {
       await announce(tx, 'alert.fired', alert)
@@ -225,7 +227,7 @@ function defaultRow({ name }: Rule): Row {
   return { rule: name, isOn: true, ...unset }
 }
 
-/** Whether another instance may still measure that a condition holds: each measures once a minute. */
+/** Whether another instance may still find the condition to hold: each measures once a minute. */
 function isRecent(breachedAt: Date | null, at: Date): boolean {
   return breachedAt !== null && Math.abs(at.getTime() - breachedAt.getTime()) < 1.5 * MINUTE_MS
 }
@@ -235,7 +237,7 @@ export function formatValue(value: number): string {
   return String(Math.round(value * 10) / 10)
 }
 
-/** Whether a condition holds with a value: null where it does not apply. */
-function holdsWith({ limit }: Condition, value: number | null, limitNow: number): boolean {
-  return value !== null && ('above' in limit ? value > limitNow : value < limitNow)
+/** `value` is null if the condition does not apply. */
+function isBreached({ limit }: Condition, value: number | null, threshold: number): boolean {
+  return value !== null && ('above' in limit ? value > threshold : value < threshold)
 }

@@ -15,9 +15,9 @@ type ChangesRoutesDeps = {
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
-  // The connection has no idle timeout any more, so it must not be kept after the stream.
+  // The connection no longer has an idle timeout, so it must not outlive the stream.
   connection: 'close',
-  // nginx would collect the events before it passes them on.
+  // Stops nginx from buffering the events.
   'x-accel-buffering': 'no',
 }
 

@@ -9,9 +9,9 @@ export function changeTables(columns: Columns, users: UsersTable) {
   const userChanges = table(
     'user_changes',
     {
-      /** The user and the kind; only the kind where it concerns every user. */
+      /** The user id and the kind; only the kind for a change that concerns every user. */
       key: text().primaryKey(),
-      /** Null where it concerns every user. */
+      /** Null for a change that concerns every user. */
       userId: text().references(() => users.id, { onDelete: 'cascade' }),
       kind: text().notNull(),
       /** The id of the latest change, a UUIDv7. */

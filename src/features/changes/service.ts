@@ -24,7 +24,7 @@ export function createChanges(deps: ChangesDeps) {
   const { userChanges } = db.tables
   const streams = createStreams((count) => (count > 0 ? watch.start() : watch.stop()))
   const watch = createWatch({ ...deps, streams, deliverToAll })
-  /** The last change of each kind that concerns every user and is delivered, or will be. */
+  /** By kind, the latest change for all users that is scheduled or has been delivered. */
   const scheduled = new Map<string, string>()
   let isClosed = false
   const changesFor = db.read
@@ -49,7 +49,7 @@ export function createChanges(deps: ChangesDeps) {
   return {
     record,
     recordForAll,
-    sessionsEnded,
+    recordEndedSessions,
     endStreams,
     moveAll,
     list,
@@ -72,17 +72,17 @@ export function createChanges(deps: ChangesDeps) {
     tx.afterCommit(() => deliverToAll(kind, changeId))
   }
 
-  /** An app that asks at once must not get the old value from the cache of another instance. */
+  /** An app that reads immediately must not get the old value from another instance's cache. */
   function deliverToAll(kind: string, changeId: string) {
     if (!db.isShared) return streams.deliverToAll(kind, changeId)
-    // The database is polled more often than that.
+    // Polls find the same change several times before it is delivered.
     if (scheduled.get(kind) === changeId) return
     scheduled.set(kind, changeId)
     setTimeout(() => streams.deliverToAll(kind, changeId), AFTER_CACHES_MS).unref()
   }
 
   /** In the caller's transaction. */
-  async function sessionsEnded(tx: Tx, sessions: { id: string; userId: string }[]) {
+  async function recordEndedSessions(tx: Tx, sessions: { id: string; userId: string }[]) {
     for (const userId of new Set(sessions.map((session) => session.userId)))
       await store(tx, userId, SESSION_ENDED)
     tx.afterCommit(() => {
@@ -119,24 +119,24 @@ export function createChanges(deps: ChangesDeps) {
   }
 
   /**
-   * After `lastEventId` it begins with the kinds that may have changed since: all if the id is unusable. Throws
+   * Begins with the kinds that may have changed since `lastEventId`, or with all kinds if that id is unusable. Throws
    * `unavailable` while the server stops.
    */
   async function open(session: Session, lastEventId: string | null, signal: AbortSignal) {
     if (isClosed) throw restarting()
     const stream = streams.add(session)
     try {
-      // Before the rows are read: a change that is missing from them has a greater id.
+      // Generated before the rows are read: a change that is missing from them has a greater id.
       const changeId = newId()
       const rows = await changesFor.execute({ userId: session.userId })
       for (const row of rows) {
         const isRecent = readIdTime(row.changeId) > readIdTime(changeId) - OVERLAP_MS
-        // The app may still read the old value from a cache, and needs the event after that.
+        // The app may still read the old value from a cache, so its event is delayed.
         if (db.isShared && row.userId === null && isRecent) deliverToAll(row.kind, row.changeId)
         else streams.catchUp(stream, row)
       }
       const missed = missedKinds(lastEventId, rows, readIdTime(changeId))
-      // The session may have ended between its check and the opening.
+      // The session may have ended since it was checked.
       await watch.checkSessions([session])
       signal.throwIfAborted()
       return streams.start(stream, missed, changeId)
@@ -146,7 +146,7 @@ export function createChanges(deps: ChangesDeps) {
     }
   }
 
-  /** So that a stopping server does not wait for them. */
+  /** Closes all streams, so that a stopping server does not wait for them. */
   function close() {
     isClosed = true
     streams.closeAll()

@@ -9,16 +9,16 @@ type Change = { userId: string | null; kind: string; changeId: string }
 
 type Stream = Session & {
   controller: ReadableStreamDefaultController<Uint8Array> | null
-  /** The last event of each name, while the stream cannot take it; null while it can. */
+  /** The latest event of each name while the stream cannot accept it; null while it can. */
   waiting: Map<string, Uint8Array> | null
 }
 
-/** The open streams of a user, and the last change of each kind that they know. */
+/** A user's open streams, and the latest change of each kind that they know. */
 type Audience = { streams: Set<Stream>; known: Map<string, string> }
 
 export type Streams = ReturnType<typeof createStreams>
 
-/** A user's oldest stream is closed to make room for another one. */
+/** A user's oldest stream is closed to make room for a new one. */
 const MAX_STREAMS_PER_USER = 10
 /** Delays before a client connects again, in ms: normally, and if its user has too many streams. */
 const RETRY_MS = 3_000
@@ -64,8 +64,8 @@ export function createStreams(onCountChange: (count: number) => void) {
   }
 
   /**
-   * First `missed` kinds, then `ready`, which alone has an id: an app that loses the connection before asks for them
-   * again.
+   * Sends the `missed` kinds, then `ready`. Only `ready` has an id, so an app that loses the connection before it
+   * requests the kinds again.
    */
   function start(stream: Stream, missed: Iterable<string>, changeId: string) {
     const events = [...missed].map((kind) => encodeEvent(kind))
@@ -90,7 +90,7 @@ export function createStreams(onCountChange: (count: number) => void) {
     return true
   }
 
-  /** For `stream`, which is opening. Others that do not know the change get it now: it is not reported again. */
+  /** Called while `stream` opens. Other streams that lack the change get it now: it is not reported again. */
   function catchUp(stream: Stream, { userId, kind, changeId }: Change) {
     const isOnly = audiences.get(stream.userId)?.streams.size === 1
     if (userId === null) {
@@ -100,7 +100,7 @@ export function createStreams(onCountChange: (count: number) => void) {
     else if (isKind(kind)) deliver(userId, kind, changeId)
   }
 
-  /** Returns whether the change was not known for a user with open streams. */
+  /** Returns whether the change is new to the user's open streams. */
   function learn(userId: string, kind: string, changeId: string): boolean {
     const known = audiences.get(userId)?.known
     if (!known || known.get(kind) === changeId) return false
@@ -165,12 +165,12 @@ export function createStreams(onCountChange: (count: number) => void) {
       return
     }
     stream.waiting ??= new Map()
-    // The last event has the greatest id, so it comes last.
+    // Moves to the end: the latest event has the greatest id.
     stream.waiting.delete(name)
     stream.waiting.set(name, event)
   }
 
-  /** Writes a chunk, or ends the stream. Never throws: that would fail the change that is reported. */
+  /** Writes a chunk, or ends the stream. Never throws: an error would fail the change being reported. */
   function write(stream: Stream, chunk: Uint8Array | null) {
     try {
       if (chunk === null) stream.controller?.close()

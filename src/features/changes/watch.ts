@@ -16,7 +16,7 @@ type WatchDeps = {
   log: Log
 }
 
-/** The kind of a row that says that a session of its user has ended. */
+/** The kind of a row that records the end of one of its user's sessions. */
 export const SESSION_ENDED = 'signed-out'
 
 /** Commits take time, and the clocks of instances differ. */
@@ -77,7 +77,7 @@ export function createWatch(deps: WatchDeps) {
     for (const some of chunk(streams.openStreams(), SESSIONS_PER_QUERY)) await checkSessions(some)
   }
 
-  /** Ends the streams of those sessions that are no longer active. */
+  /** Ends the streams of the given sessions that are no longer active. */
   async function checkSessions(sessions: { userId: string; sessionId: string }[]) {
     if (sessions.length === 0) return
     const active = new Set(await activeSessions(sessions.map(({ sessionId }) => sessionId)))
@@ -85,7 +85,7 @@ export function createWatch(deps: WatchDeps) {
       if (!active.has(sessionId)) streams.endSession(userId, sessionId)
   }
 
-  /** Skips a run while the one before is still running; logs the first of several failures. */
+  /** Skips a run while the previous one is still running; logs only the first of consecutive failures. */
   function withoutOverlap(work: () => Promise<void>) {
     let isRunning = false
     return async () => {

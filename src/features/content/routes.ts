@@ -43,7 +43,7 @@ export function contentRoutes({ content }: { content: Content }) {
           operationId: 'readContentVersions',
           summary: 'Content version counters',
           description:
-            'Poll this often, and fetch the content only when its number has increased. Caches ask for the content again each time, with its ETag.',
+            'Poll this often, and fetch the content only when its number has increased. Caches revalidate the content each time, with its ETag.',
         },
       },
     )

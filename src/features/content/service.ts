@@ -14,7 +14,7 @@ type ContentDeps = {
   newId: () => string
 }
 
-/** `publish` and its like are those of the FAQs. */
+/** `publish` and the other publication methods are those of the FAQs. */
 export function createContent({ db, now, newId }: ContentDeps) {
   const { contentVersions, faqs } = db.tables
   let lastReturned: string | null = null
@@ -36,7 +36,7 @@ export function createContent({ db, now, newId }: ContentDeps) {
   })
   return { ...published, readVersions, readFaqs, bump, seed }
 
-  /** A new version is returned only when every instance serves its content: an app reads it once. */
+  /** Returns a new version only once every instance serves its content: an app reads that content only once. */
   async function readVersions(): Promise<ContentVersions> {
     const rows = await allVersions.execute()
     const findVersion = (name: string) => rows.find((row) => row.name === name)?.version ?? 0
@@ -81,7 +81,7 @@ export function createContent({ db, now, newId }: ContentDeps) {
   }
 }
 
-/** As `faqs publish` reads them. */
+/** The FAQs in the format that `faqs publish` reads. */
 export function toImports(list: Faq[]): FaqImport[] {
   return list.map(({ question, answer, category }) => ({ question, answer, category }))
 }

@@ -33,7 +33,7 @@ export const DataReply = closedObject(
   {
     data: document('the document that the app writes; empty until the first change'),
     version: version(
-      'changes with `data`: send it to change only what was read; the part of the `ETag` before the dot',
+      'changes with `data`: send it to change only the document that was read; the part of the `ETag` before the dot',
     ),
     updatedAt: nullable(time('when `data` was last changed; null if it never was')),
     serverData: document('the document that servers write; the app can only read it', {
@@ -48,7 +48,7 @@ export const DataReply = closedObject(
 export const ServerDataReply = closedObject(
   {
     serverData: document('the document that servers write', { score: 12 }),
-    version: version('changes with the document; the `ETag`'),
+    version: version('changes with the document; also its `ETag`'),
     updatedAt: nullable(time('when it was last changed; null if it never was')),
   },
   'ServerData',

@@ -99,7 +99,7 @@ function toEtag({ version, serverVersion }: Reply): string {
   return `"${version}.${serverVersion}"`
 }
 
-/** `version` comes from the query or else `If-Match`: a sealed request protects its query, but not its headers. */
+/** The query's `version` takes precedence over `If-Match`: a sealed request protects its query, but not its headers. */
 export function readCondition({ headers }: Request, version: string | undefined): Condition {
   const accepted = version === undefined ? parseVersions(headers, 'if-match') : [version]
   return {
@@ -109,8 +109,8 @@ export function readCondition({ headers }: Request, version: string | undefined)
 }
 
 /**
- * Null if the header is missing. A compressing proxy weakens an ETag, which still names the data. An empty one matches
- * nothing: its sender has lost the ETag.
+ * Null if the header is missing. A compressing proxy makes an ETag weak, but it still identifies the data. An empty
+ * ETag matches nothing: its sender has lost the value.
  */
 function parseVersions(headers: Headers, name: string): string[] | null {
   const header = headers.get(name)?.trim()

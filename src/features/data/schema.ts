@@ -20,7 +20,7 @@ export function dataTables(columns: Columns, users: UsersTable) {
         .references(() => users.id, { onDelete: 'cascade' }),
       author: text().$type<Author>().notNull(),
       content: json<JsonObject>().notNull(),
-      /** A hash. */
+      /** A hash of the content. */
       version: text().notNull(),
       updatedAt: ms().notNull(),
     },

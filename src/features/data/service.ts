@@ -134,7 +134,7 @@ export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
     }))
   }
 
-  /** Adds the members of a guest's documents that the account's documents do not have. */
+  /** Adds the members of a guest's documents that the account's documents lack. */
   async function moveAll(tx: Tx, guestId: string, userId: string) {
     const rows = await tx.select().from(userDocuments).where(eq(userDocuments.userId, guestId))
     for (const { author, content } of rows) {

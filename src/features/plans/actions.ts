@@ -35,9 +35,7 @@ const archive = defineAction({
   role: 'operator',
   input: closedObject({
     code: t.Optional(t.String()),
-    examples: t.Optional(
-      t.Boolean({ description: 'every plan that a new installation has and nobody has edited' }),
-    ),
+    examples: t.Optional(t.Boolean({ description: 'every unedited plan of a new installation' })),
   }),
   console: null,
   async work({ plans }: Needs, { code }) {

@@ -35,7 +35,7 @@ const entitlementIds = t.Array(t.String({ minLength: 1, maxLength: 100 }), {
 const MAX_CUSTOM_LIMITS = 50
 const LIMIT_NAME = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
 
-/** An object of at most 50 members, whose names are those of limits. */
+/** An object with a value for each of at most 50 limits, by limit name. */
 const byLimit = <Value extends TSchema>(value: Value, description: string, example: object) =>
   t.Unsafe<Record<string, Static<Value>>>(
     t.Record(t.String({ pattern: LIMIT_NAME }), value, {

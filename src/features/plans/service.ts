@@ -19,7 +19,7 @@ type PlansDeps = {
 }
 export type Plans = ReturnType<typeof createPlans>
 
-/** In the order of the import. */
+/** Returns plans in the order in which they were imported. */
 export function createPlans({ db, now, newId }: PlansDeps) {
   const { plans } = db.tables
   const current = db.cached('plans', load)
@@ -59,7 +59,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     return new Map([...archived, ...plans].flatMap((plan) => Object.entries(periodsByName(plan))))
   }
 
-  /** A sentence for each plan whose duration cannot be read: an earlier build accepted any text. */
+  /** Returns a sentence for each plan with an unreadable duration: earlier builds accepted any text. */
   async function warn(): Promise<string[]> {
     const { plans, archived } = await current.read()
     const unreadable = [...plans, ...archived].filter(({ duration }) => !readDuration(duration))
@@ -86,7 +86,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   function archive(...codes: string[]) {
     return published.change((before) => {
       const [unknown] = codes.filter((code) => !before.some((plan) => plan.code === code))
-      // Archiving it again would make it the latest archived one, whose purchases it then takes.
+      // Archiving a plan again would make it the latest archived one, and change which plan purchases match.
       if (unknown !== undefined) throw new AppError('not_found', `No plan ${unknown} is on sale.`)
       return before.filter(({ code }) => !codes.includes(code))
     })
@@ -133,7 +133,7 @@ function toPlan({ id, code, fields }: { id: string; code: string; fields: object
   return { ...readFields(fields), code, _id: id } as Plan
 }
 
-/** Earlier versions stored numbers as text, larger ones than apps can read, and currencies as typed. */
+/** Earlier versions stored numbers as text, numbers too large for apps, and currencies as typed. */
 function readFields(fields: object) {
   const entries = Object.entries(fields)
   return Object.fromEntries(entries.map(([name, value]) => [name, readField(name, value)]))
@@ -179,7 +179,7 @@ function validateImports(wanted: unknown): PlanImport[] {
   throw new AppError('validation_failed', 'The plans are invalid.', { details })
 }
 
-/** Spaces and empty lines from a text field would keep a purchase from matching its plan, invisibly. */
+/** Stray spaces and empty lines from a text field would silently keep a purchase from matching its plan. */
 function withTrimmedIds(plan: PlanImport): PlanImport {
   const { otherProductIds, entitlementIds, capabilities } = plan
   const trimAll = (ids: string[]) => ids.map((id) => id.trim()).filter((id) => id !== '')

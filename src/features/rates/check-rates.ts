@@ -3,7 +3,7 @@ import { DAY_MS } from '../../lib/time/durations.ts'
 import type { RateSet } from './model.ts'
 import { ratesFor } from './table.ts'
 
-/** Awaiting confirmation of a jump on `date`. `kept`: missing or invalid currencies, and the date of their rate. */
+/** Rates that jumped on `date` and await confirmation. `kept`: the date of each missing or invalid currency's last rate. */
 export type HeldRates = {
   date: string
   rates: Record<string, number>
@@ -22,7 +22,7 @@ const MAX_HELD_SHARE = 0.3
 const MAX_MOVE_PER_DAY = 0.15
 const MAX_MOVE = 0.6
 const MAX_DAYS_AHEAD = 2
-/** How long a currency that is missing keeps its last rate. */
+/** How long a missing currency keeps its last rate. */
 const MAX_KEPT_DAYS = 7
 
 /**
@@ -44,28 +44,27 @@ export function checkRateSet(
     else invalid.push(code)
   }
   const count = Object.keys(rates).length + invalid.length
-  if (!isCurrency(set.baseCode)) return rejected('the base is not a currency')
-  if (count === 0) return rejected('there are no rates')
+  if (!isCurrency(set.baseCode)) return refused('the base is not a currency')
+  if (count === 0) return refused('there are no rates')
   if (Date.parse(set.date) > now.getTime() + MAX_DAYS_AHEAD * DAY_MS)
-    return rejected('the date is in the future')
-  // All other rates are derived from it.
-  if (!canServe({ ...set, rates })) return rejected('the served base currency is missing')
-  if (invalid.length > MAX_HELD_SHARE * count) return rejected('too many rates are invalid')
+    return refused('the date is in the future')
+  // All served rates are derived from the base currency.
+  if (!canServe({ ...set, rates })) return refused('the served base currency is missing')
+  if (invalid.length > MAX_HELD_SHARE * count) return refused('too many rates are invalid')
   if (stored === null) return { kind: 'accepted', rates, held: null }
 
   const isSameBase = set.baseCode === stored.baseCode
   if (!isSameBase && !(set.baseCode in stored.rates))
-    return rejected(`the previous rates do not include its base ${set.baseCode}`)
+    return refused(`the previous rates do not include its base ${set.baseCode}`)
   const last = isSameBase ? stored : rebase(stored, set.baseCode)
   const held = isSameBase ? heldBefore : null
-  if (set.date < last.date) return rejected('it is older than the current rates')
-  if (count < MIN_CODES_SHARE * Object.keys(last.rates).length)
-    return rejected('too few currencies')
+  if (set.date < last.date) return refused('it is older than the current rates')
+  if (count < MIN_CODES_SHARE * Object.keys(last.rates).length) return refused('too few currencies')
 
   const findDate = (code: string) => heldBefore?.kept?.[code] ?? last.date
   const jumps = Object.entries(rates).filter(([code, rate]) => {
     const before = last.rates[code]
-    if (before === undefined || !jumped(before, rate, daysBetween(findDate(code), set.date)))
+    if (before === undefined || !hasJumped(before, rate, daysBetween(findDate(code), set.date)))
       return false
     return !isConfirmed(code, rate, set.date, held)
   })
@@ -73,7 +72,7 @@ export function checkRateSet(
     invalid.includes(code) || daysBetween(findDate(code), set.date) <= MAX_KEPT_DAYS
   const absent = Object.keys(last.rates).filter((code) => !(code in rates) && code !== set.baseCode)
   const kept = absent.filter(isKept)
-  if (jumps.length + kept.length > MAX_HELD_SHARE * count) return rejected('too many rates changed')
+  if (jumps.length + kept.length > MAX_HELD_SHARE * count) return refused('too many rates changed')
   for (const code of [...jumps.map(([one]) => one), ...kept])
     rates[code] = last.rates[code] as number
   const keptDates = Object.fromEntries(kept.map((code) => [code, findDate(code)]))
@@ -93,10 +92,10 @@ function rebase(set: RateSet, baseCode: string): RateSet {
 function isConfirmed(code: string, rate: number, date: string, held: HeldRates | null): boolean {
   const before = held?.rates[code]
   if (!held || before === undefined || held.date === date) return false
-  return !jumped(before, rate, daysBetween(held.date, date))
+  return !hasJumped(before, rate, daysBetween(held.date, date))
 }
 
-function jumped(before: number, rate: number, days: number): boolean {
+function hasJumped(before: number, rate: number, days: number): boolean {
   const limit = Math.min(MAX_MOVE, MAX_MOVE_PER_DAY * Math.sqrt(days))
   return Math.abs(rate / before - 1) > limit
 }
@@ -105,6 +104,6 @@ function daysBetween(from: string, to: string): number {
   return Math.max(1, Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS))
 }
 
-function rejected(reason: string): Verdict {
+function refused(reason: string): Verdict {
   return { kind: 'refused', reason }
 }

@@ -10,7 +10,8 @@ const rates = defineList({
   // A file without rates would look complete.
   read: async ({ rates }: { rates: Rates }, _query, { reader }) =>
     reader === 'file' ? rates.read() : describeRates(rates),
-  rows: ({ rates, ...of }) => Object.entries(rates).map(([code, rate]) => ({ code, rate, ...of })),
+  rows: ({ rates, ...set }) =>
+    Object.entries(rates).map(([code, rate]) => ({ code, rate, ...set })),
   columns: {
     currency: ({ code }) => code,
     rate: ({ rate }) => rate,

@@ -26,7 +26,7 @@ import {
 
 type RatesDeps = {
   db: RatesDb
-  /** In order: the first that has a currency counts. Empty if refreshing is off. */
+  /** In order of preference: the first feed with a currency provides its rate. Empty if refreshing is off. */
   feeds: Feed[]
   baseCode: string
   pegs: Peg[]
@@ -48,7 +48,7 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
   let lastAttempt: (RefreshOutcome & { at: string }) | null = null
   const isRefreshed = feeds.length > 0
   const providers = feeds.map(({ provider }) => provider)
-  /** By set and version. */
+  /** By the version that `toTableVersion` returns. */
   const pastRates = new Map<string, Record<string, number>>()
   return {
     baseCode,
@@ -79,7 +79,7 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
     return found === null || areRatesOld(Date.parse(found.updatedAt), now().getTime())
   }
 
-  /** In order. The first are those valid on `since`, else the oldest that are stored. */
+  /** In order of date: starts with the rates valid on `since`, or else with the oldest stored rates. */
   async function readDays(since: string, until: string): Promise<DayRates[]> {
     const sets = () => db.read.select().from(rateSets)
     const before = await sets()
@@ -134,7 +134,7 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
   /** Refreshes the rates. After a failure, retries in 1, 5, 15 and 60 minutes. */
   async function refreshWithRetries(signal: AbortSignal) {
     const states = await feedStates()
-    // A provider that publishes daily limits requests to one an hour.
+    // open.er-api.com publishes daily and allows one request an hour.
     const since = now().getTime() - HOUR_MS
     const isRecent = (at: number) => (states[at]?.succeededAt?.getTime() ?? 0) > since
     let pending = feeds.filter(({ provider }, at) => provider !== 'open-er-api' || !isRecent(at))
@@ -260,7 +260,7 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
     const isCurrent = eq(rateSets.id, pointer?.setId ?? '')
     const current = await from.select().from(rateSets).where(isCurrent)
     const newest = await Promise.all(providers.map((provider) => newestSet(from, provider)))
-    // The set of a provider that is no longer configured serves until the first refresh.
+    // The set of a provider that is no longer configured is served until the first refresh.
     const rows = [...newest, ...current].filter((row) => row !== undefined)
     const distinct = [...new Map(rows.map((row) => [row.provider, row])).values()]
     const sets = distinct.map(async (row) => ({ ...row, rates: await findRates(from, row.id) }))

@@ -38,7 +38,7 @@ export type RefreshOutcome =
 /** Units of each currency for one unit of the same base, on a day (`2026-10-31`). */
 export type DayRates = { date: string; rates: Record<string, number> }
 
-/** Rates of another provider that are older by this do not fill gaps. */
+/** A set that is this much older than the preferred one does not fill its gaps. */
 const MAX_FILLER_AGE_MS = 7 * DAY_MS
 /** The hour (UTC) by which a working day's rates are published. */
 const PUBLISHED_BY_UTC_HOUR = 15
@@ -48,7 +48,7 @@ export function mergeSets<Set extends RateSet>([first, ...others]: [Set, ...Rate
   const all: Record<string, number> = { [first.baseCode]: 1, ...first.rates }
   for (const { baseCode, rates } of others) {
     const theirs: Record<string, number> = { [baseCode]: 1, ...rates }
-    // A common currency: its base, which nearly every set has, or any other.
+    // A common currency: the other set's base, which nearly every set has, or any other.
     const common = [baseCode, ...Object.keys(theirs)].find((code) => code in all)
     if (common === undefined) continue
     const unit = (all[common] ?? 0) / (theirs[common] ?? 1)
@@ -57,7 +57,7 @@ export function mergeSets<Set extends RateSet>([first, ...others]: [Set, ...Rate
   return { ...first, rates: all }
 }
 
-/** Merges the newest sets of all providers up to each day, in the order of the providers. */
+/** For each day, merges every provider's newest set up to that day, in the order of the providers. */
 export function mergeDays(providers: string[], pegs: Peg[], sets: RateSet[]): DayRates[] {
   const newest = new Map<string, RateSet>()
   return sets.map((set) => {
@@ -76,16 +76,16 @@ export function orderSets<Set extends RateSet>(
   at: number,
 ): Set[] {
   const rank = ({ provider, publishedAt }: RateSet) => {
-    const place = providers.indexOf(provider)
+    const position = providers.indexOf(provider)
     const old = areRatesOld(publishedAt.getTime(), at) ? providers.length + 1 : 0
-    return old + (place < 0 ? providers.length : place)
+    return old + (position < 0 ? providers.length : position)
   }
   const ordered = sets.toSorted((a, b) => rank(a) - rank(b))
   const since = (ordered[0]?.publishedAt.getTime() ?? 0) - MAX_FILLER_AGE_MS
   return ordered.filter(({ publishedAt }) => publishedAt.getTime() > since)
 }
 
-/** A failure if there was one, else what was stored. */
+/** The first failure if there was one, or else the stored outcome. */
 export function summarize(providers: string[], outcomes: RefreshOutcome[]): RefreshOutcome {
   const at = outcomes.findIndex((one) => 'reason' in one)
   const failure = outcomes[at]
@@ -95,7 +95,7 @@ export function summarize(providers: string[], outcomes: RefreshOutcome[]): Refr
   return { ...failure, reason }
 }
 
-/** The last expected publication before `at`: at 15:00 UTC. */
+/** When rates were last due before `at`: at 15:00 UTC on a publication day. */
 export function lastPublication(at: Date): Date {
   const day = new Date(at)
   day.setUTCHours(PUBLISHED_BY_UTC_HOUR, 0, 0, 0)
@@ -103,7 +103,7 @@ export function lastPublication(at: Date): Date {
   return day
 }
 
-/** A set that is stored again has a new time. */
+/** Changes when the set is stored again. */
 export function toTableVersion({ id, storedAt }: { id: string; storedAt: Date }): string {
   return `${id} ${storedAt.getTime()}`
 }

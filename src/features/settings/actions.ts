@@ -83,7 +83,7 @@ function parsePair(pair: string): [key: string, value: string] {
   return [pair.slice(0, at), pair.slice(at + 1)]
 }
 
-/** Values are text, except booleans, build numbers and numeric custom settings. A custom text stays text. */
+/** Values are text, except booleans, build numbers and numeric custom settings. A custom setting that is text stays text. */
 function parseValue(key: string, text: string, isText: boolean): unknown {
   const isCustom = key.startsWith('features.')
   if (isCustom && isText) return text

@@ -72,7 +72,7 @@ function parseAudience(options: Options): Audience {
   const stated = text('appVersion')
   const version = stated === null ? null : plainVersion(stated)
   if (stated !== null && version === null)
-    throw new UsageError('--app-version takes a version such as 2.4.0.')
+    throw new UsageError('--app-version must be a version such as 2.4.0.')
   return {
     platform: text('platform')?.toLowerCase() ?? null,
     version,

@@ -25,7 +25,7 @@ export function settingsConsole({ settings }: { settings: Settings }) {
     )
     .get(
       `${CONSOLE_API}/settings/surroundings`,
-      async () => data(await settings.surroundings()),
+      async () => data(await settings.readSurroundings()),
       allow('reader'),
     )
 }

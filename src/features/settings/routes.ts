@@ -19,16 +19,17 @@ const MAX_AGE_SECONDS = 0
 
 export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings: Settings }) {
   const render = createPublicCache(replyWith)
-  const rulesBySettings = new WeakMap<StoredSettings, { ruled: Setting[]; traits: Trait[] }>()
+  const rulesBySettings = new WeakMap<StoredSettings, { targeted: Setting[]; traits: Trait[] }>()
   const audienceReader = createAudienceReader(deps)
   return new Elysia({ name: 'settings' }).get(
     '/api/user/app_settings/v1',
     async ({ request, set }) => {
       const stored = await settings.read()
-      const { ruled, traits } = rulesBySettings.get(stored) ?? cacheRules(stored)
-      if (ruled.length === 0) return sendPublic(render(stored), { request, set }, MAX_AGE_SECONDS)
+      const { targeted, traits } = rulesBySettings.get(stored) ?? cacheRules(stored)
+      if (targeted.length === 0)
+        return sendPublic(render(stored), { request, set }, MAX_AGE_SECONDS)
       const audience = await audienceReader.read(request, traits)
-      const reply = render(stored, JSON.stringify(overridesFor(ruled, audience)))
+      const reply = render(stored, JSON.stringify(overridesFor(targeted, audience)))
       for (const header of audienceReader.headersFor(traits, request)) varyBy(set, header)
       // A cache in front of the proxy that adds the country cannot tell the countries apart.
       const isPrivate = traits.some((trait) => ['id', 'plan', 'country'].includes(trait))
@@ -48,14 +49,14 @@ export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings:
   )
 
   function cacheRules(stored: StoredSettings) {
-    const ruled = listSettings(stored).filter(({ rules }) => rules.length > 0)
-    const found = { ruled, traits: listTraits(ruled) }
+    const targeted = listSettings(stored).filter(({ rules }) => rules.length > 0)
+    const found = { targeted, traits: listTraits(targeted) }
     rulesBySettings.set(stored, found)
     return found
   }
 }
 
-/** `overrides`: the values for this request that differ from the default ones, as JSON. */
+/** `overrides`: the values for this request that differ from the defaults, as JSON. */
 function replyWith(stored: StoredSettings, overrides: string) {
   return settingsForApp(stored, overrides === '' ? {} : JSON.parse(overrides))
 }

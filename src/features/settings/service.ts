@@ -26,12 +26,11 @@ const FIELDS = Object.keys(StoredSettings.properties)
 
 export type Settings = ReturnType<typeof createSettings>
 
-/** One row per top-level field. */
 export function createSettings(deps: SettingsDeps) {
   const { db, now, bumpVersion, countryHeader, listPlans } = deps
   const { settings } = db.tables
   const current = db.cached('settings', load)
-  /** The same object until they change. */
+  /** Returns the same object until the settings change. */
   const { read } = current
   const published = createPublished<StoredSettings>({
     db,
@@ -45,7 +44,7 @@ export function createSettings(deps: SettingsDeps) {
       await current.invalidate(tx)
     },
   })
-  return { ...published, read, set, unset, seed, explain, warn, surroundings }
+  return { ...published, read, set, unset, seed, explain, warn, readSurroundings }
 
   /** Changes fields by dotted keys, such as `ios.latestVersion`: all of them, or none. */
   function set(changes: Record<string, unknown>, by?: Publishing) {
@@ -73,7 +72,7 @@ export function createSettings(deps: SettingsDeps) {
   }
 
   /** What an editor of rules must know about this server. */
-  async function surroundings() {
+  async function readSurroundings() {
     const plans = (await listPlans()).map(({ code, name }) => ({ code, name }))
     return { countryHeader, plans }
   }
@@ -118,7 +117,7 @@ function withNumbers(value: unknown): unknown {
       if (!/BuildNumber$/.test(name)) return [name, part]
       if (Array.isArray(part))
         return [name, part.map((rule) => ({ ...rule, value: toNumber(rule.value) }))]
-      // A custom setting may have such a name too.
+      // The name of a custom setting may also end in BuildNumber.
       return [name, typeof part === 'object' ? part : toNumber(part)]
     }),
   )

@@ -12,15 +12,15 @@ import { listSettings, type Setting } from './rules/resolution.ts'
 const LINK_SCHEMES = ['https:', 'http:', 'market:', 'itms-apps:']
 const INVALID_LINK = `must be a URL that begins with one of ${LINK_SCHEMES.join(', ')}`
 
-/** Without empty lists of rules. Skips links and addresses that are unchanged since `before`. */
+/** Returns the settings without empty rule lists. Skips links and addresses that are unchanged since `before`. */
 export function checkEdit(sent: unknown, before: StoredSettings): StoredSettings {
   const edited = withTrimmedAddress(sent)
   const problems = differencesBetween(before, edited).flatMap(({ path, after }) => {
     const rule = /^rules\.(.+)\.\d+$/.exec(path)
-    const [key = '', value, place] =
+    const [key = '', value, valuePath] =
       rule && isRule(after) ? [rule[1], after.value, `${path}.value`] : [path, after, path]
     const message = findTextProblem(key, value)
-    return message === null ? [] : [{ path: `settings.${place}`, message }]
+    return message === null ? [] : [{ path: `settings.${valuePath}`, message }]
   })
   const settings = problems.length > 0 ? null : check(StoredSettings, edited, 'settings')
   if (settings !== null) {
@@ -55,7 +55,7 @@ function checkSupportedVersion(platform: 'ios' | 'android', settings: Setting[])
     })
   const tooNew = versions.filter(({ difference }) => difference > 0).map(({ pair }) => pair)
   if (tooNew.length > 0) return tooNew.map((pair) => aboveLatest(pair, 'latestVersion'))
-  // Build numbers may start again with each version, so they count only between apps of the same one.
+  // Build numbers may restart with each version, so they are compared only within the same version.
   const equal = versions.filter(({ difference }) => difference === 0)
   return listPairs(find('supportedBuildNumber'), find('latestBuildNumber'))
     .filter(([supported, latest]) => Number(supported.value) > Number(latest.value))
@@ -63,10 +63,10 @@ function checkSupportedVersion(platform: 'ios' | 'android', settings: Setting[])
     .map((builds) => aboveLatest(builds, 'latestBuildNumber'))
 }
 
-/** `earlier`: the rules before it. */
+/** A value that a setting may have. `earlier`: the rules before the one that gives it. */
 type Choice = Rule & { path: string; earlier: Rule[] }
 
-/** The default value is the last one. */
+/** All values that a setting may have; the default value is the last. */
 function listChoices({ key, rules, value }: Setting): Choice[] {
   return [...rules, { when: {}, value }].map((rule, at) => {
     const path = at < rules.length ? `rules.${key}.${at}.value` : key
@@ -109,7 +109,7 @@ function checkValueTypes(settings: Setting[]): ErrorDetail[] {
   )
 }
 
-/** Without rules, settings are stored in the old form. */
+/** Settings without rules are stored in the old form. */
 function withoutEmptyRules({ rules = {}, ...settings }: StoredSettings): StoredSettings {
   const entries = Object.entries(rules).flatMap(([key, list = []]) =>
     list.length > 0 ? [[key, list] as const] : [],

@@ -12,7 +12,7 @@ import type { UsageDb } from './schema.ts'
 export type Consumption = {
   userId: string
   limit: string
-  /** Negative to give back. */
+  /** Negative to give usage back. */
   amount: number
   idempotencyKey?: string
   /** Only checks; counts nothing. */
@@ -46,20 +46,20 @@ type ConsumptionDeps = {
 type Item = { request: Consumption; current: CurrentLimit }
 
 const MAX_BATCH = 100
-/** How long the outcome of a request is kept for repetitions. */
+/** How long the outcome of a request is kept for retries. */
 export const IDEMPOTENCY_MS = DAY_MS
 
-/** Uses limits, each request in one transaction. */
+/** Counts usage against limits, each request in one transaction. */
 export function createConsumption(deps: ConsumptionDeps) {
   const { db, counters, purchaseCounters, isUserWithin, onLimitReached, now } = deps
   const { usageRequests } = db.tables
   const findRequest = prepareFind(db, usageRequests)
   const storeRequest = prepareUpsert(db, usageRequests)
-  // On PostgreSQL, concurrent transactions for one user would conflict and be run again, one by one.
+  // On PostgreSQL, concurrent transactions for one user would conflict and be retried one by one.
   const consumeTogether = coalesce(consumeAll, MAX_BATCH)
   return { consume }
 
-  /** Within the limit. A repeated idempotency key gets the first outcome for 24 hours; a refusal is not kept. */
+  /** Counts up to the limit. A repeated idempotency key gets the first outcome for 24 hours; a refusal is not kept. */
   function consume(request: Consumption, current: CurrentLimit): Promise<Outcome> {
     return consumeTogether(request.userId, { request, current })
   }
@@ -71,7 +71,7 @@ export function createConsumption(deps: ConsumptionDeps) {
         try {
           settled.push({ value: await consumeOnce(tx, request, current) })
         } catch (error) {
-          // These errors come before anything is written.
+          // These errors occur before anything is written.
           if (!(error instanceof AppError)) throw error
           settled.push({ error })
         }
@@ -88,12 +88,12 @@ export function createConsumption(deps: ConsumptionDeps) {
     const earlier = key === undefined ? null : await findEarlierOutcome(tx, userId, key, hash)
     if (earlier) return { ...earlier, repeated: true }
     const counter = await counters.find(tx, { userId, ...period })
-    // A counter is deleted with its user.
+    // Counters are deleted with their user, so a counter implies a user.
     if (!counter && !(await isUserWithin(tx, userId))) throw notFound()
     const own = counter?.used ?? 0
-    const ofPurchase =
+    const usedOfPurchase =
       purchaseKey === null ? null : await purchaseCounters.find(tx, { purchaseKey, ...period })
-    const decision = decide(Math.max(own, ofPurchase ?? 0), amount, current)
+    const decision = decide(Math.max(own, usedOfPurchase ?? 0), amount, current)
     const outcome = { ...decision, repeated: false }
     if (dryRun) return outcome
     const reported = counter?.reachedLimit ?? null
@@ -107,7 +107,7 @@ export function createConsumption(deps: ConsumptionDeps) {
     if (purchaseKey !== null)
       await purchaseCounters.store(tx, {
         ...{ purchaseKey, name, ...bounds },
-        used: add(ofPurchase ?? own),
+        used: add(usedOfPurchase ?? own),
       })
     if (isUnreported)
       await onLimitReached(tx, userId, { limit: name, used, max: reached, resetsAt })
@@ -120,7 +120,7 @@ export function createConsumption(deps: ConsumptionDeps) {
     const earlier = await findRequest(tx, { userId, key })
     if (!earlier || earlier.at.getTime() + IDEMPOTENCY_MS <= now().getTime()) return null
     if (earlier.hash === hash) return earlier.outcome as Decision
-    throw new AppError('validation_failed', 'This idempotency key belongs to another use.', {
+    throw new AppError('validation_failed', 'This idempotency key was used for another request.', {
       details: [
         { path: 'idempotencyKey', message: 'was used with another amount or limit: use a new one' },
       ],

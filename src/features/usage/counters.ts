@@ -6,7 +6,7 @@ import type { UsageDb } from './schema.ts'
 export type Counter = UsageDb['tables']['usageCounters']['$inferSelect']
 export type Counters = ReturnType<typeof createCounters>
 
-/** A counter for each period that is not over, and a history by month. */
+/** Counters of periods that have not ended, and a history by month. */
 export function createCounters({ db }: { db: UsageDb }) {
   const { usageCounters, usageHistory } = db.tables
   const findOne = db.prepareWrite((tx) =>
@@ -34,7 +34,7 @@ export function createCounters({ db }: { db: UsageDb }) {
     tx: Tx,
     { userId, name, startsAt }: Pick<Counter, 'userId' | 'name' | 'startsAt'>,
   ): Promise<Counter | undefined> {
-    // A placeholder in a condition is not encoded.
+    // Drizzle does not encode a placeholder in a condition.
     return (await findOne(tx).execute({ userId, name, startsAt: startsAt.getTime() }))[0]
   }
 
@@ -50,9 +50,9 @@ export function createCounters({ db }: { db: UsageDb }) {
   }
 
   async function remove(tx: Tx, { userId, name, startsAt }: Counter) {
-    const isUsers = eq(usageCounters.userId, userId)
+    const isUser = eq(usageCounters.userId, userId)
     const isPeriod = and(eq(usageCounters.name, name), eq(usageCounters.startsAt, startsAt))
-    await tx.delete(usageCounters).where(and(isUsers, isPeriod))
+    await tx.delete(usageCounters).where(and(isUser, isPeriod))
   }
 
   async function listCounters(from: Reader, userId: string): Promise<Counter[]> {

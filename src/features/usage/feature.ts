@@ -54,8 +54,8 @@ export const usageFeature = {
         },
         usageRequests: {
           deletion: byForeignKey,
-          export: nothing('the outcomes of requests of the last day, kept for repetitions'),
-          merging: nothing('a repetition names the guest, who no longer exists'),
+          export: nothing('outcomes of the last day’s requests, kept for retries'),
+          merging: nothing('a retry names the guest, who no longer exists'),
         },
       },
     }

@@ -8,7 +8,7 @@ type Period = Pick<PurchaseCounter, 'purchaseKey' | 'name' | 'startsAt'>
 
 export type PurchaseCounters = ReturnType<typeof createPurchaseCounters>
 
-/** Counts all owners together, so that a purchase gives each limit once. It names no user, and outlives them. */
+/** Counts all owners together, so that a purchase grants each limit once. Counters name no user and outlive users. */
 export function createPurchaseCounters({ db }: { db: UsageDb }) {
   const { purchaseUsage } = db.tables
   const { purchaseKey, name, startsAt } = purchaseUsage
@@ -29,7 +29,7 @@ export function createPurchaseCounters({ db }: { db: UsageDb }) {
 
   /** Null if nothing was used. */
   async function find(tx: Tx, period: Period): Promise<number | null> {
-    // A placeholder in a condition is not encoded.
+    // Drizzle does not encode a placeholder in a condition.
     const [row] = await findUsed(tx).execute({ ...period, startsAt: period.startsAt.getTime() })
     return row?.used ?? null
   }

@@ -10,14 +10,14 @@ export function usageTables(columns: Columns, users: UsersTable) {
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' })
 
-  /** What was used in periods that are not over: one row per user and limit, or more after changes of the plan. */
+  /** Usage in periods that have not ended: one row per user and limit, or more after a change of plan. */
   const usageCounters = table(
     'usage_counters',
     {
       userId: userId(),
       name: text().notNull(),
       startsAt: ms().notNull(),
-      /** Null: never. */
+      /** Null if the period never ends. */
       endsAt: ms(),
       used: int().notNull(),
       /** The limit that was reached in this period, so that it is reported once. */
@@ -30,7 +30,7 @@ export function usageTables(columns: Columns, users: UsersTable) {
     ],
   )
 
-  /** What all owners of a purchase have used in periods that are not over. */
+  /** What all owners of a purchase have used in periods that have not ended. */
   const purchaseUsage = table(
     'purchase_usage',
     {
@@ -38,7 +38,7 @@ export function usageTables(columns: Columns, users: UsersTable) {
       purchaseKey: text().notNull(),
       name: text().notNull(),
       startsAt: ms().notNull(),
-      /** Null: never. */
+      /** Null if the period never ends. */
       endsAt: ms(),
       used: int().notNull(),
     },

@@ -38,7 +38,7 @@ const HISTORY_MONTHS = 13
 const ROWS_PER_CHANGE = 500
 const MOST_USED_SHOWN = 50
 
-/** Never past a limit. */
+/** Counts usage, but never beyond a limit. */
 export function createUsage(deps: UsageDeps) {
   const { db, isUser, findAllowance, knownLimits, now } = deps
   const { usageCounters, usageHistory, usageRequests } = db.tables
@@ -52,10 +52,10 @@ export function createUsage(deps: UsageDeps) {
     const { userId, limit: name } = request
     if (!(await isUser(userId))) throw notFound()
     const { limits, purchaseKey, renewal } = await findAllowance(userId)
-    const planned = limits.find((limit) => limit.name === name)
-    const period = planned?.period ?? (await knownLimits()).get(name)
+    const planLimit = limits.find((limit) => limit.name === name)
+    const period = planLimit?.period ?? (await knownLimits()).get(name)
     if (period === undefined) throw unknownLimit()
-    const limit = planned ? planned.limit : 0
+    const limit = planLimit ? planLimit.limit : 0
     const bounds = periodAt(period, now(), renewal)
     return consumption.consume(request, { limit, bounds, purchaseKey })
   }
@@ -122,10 +122,10 @@ export function createUsage(deps: UsageDeps) {
   /** Moves counters of past periods to the history, and deletes old history and outcomes. */
   async function archiveAndDeleteOld(signal: AbortSignal) {
     const at = now()
-    // A renewal may be moved, and then the period continues.
+    // A renewal may be postponed, which extends the period.
     const endedBefore = new Date(at.getTime() - MAX_EXTENSION_MS)
     const isOver = lte(usageCounters.endsAt, endedBefore)
-    const isForgotten = lt(usageRequests.at, new Date(at.getTime() - IDEMPOTENCY_MS))
+    const isExpired = lt(usageRequests.at, new Date(at.getTime() - IDEMPOTENCY_MS))
     const oldest = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - HISTORY_MONTHS))
     const isTooOld = lt(usageHistory.month, toMonth(oldest))
     const repeat = (work: (tx: Tx) => Promise<number>) =>
@@ -141,7 +141,7 @@ export function createUsage(deps: UsageDeps) {
     await repeat((tx) => purchaseCounters.removeEnded(tx, endedBefore, ROWS_PER_CHANGE))
     await repeat(async (tx) => {
       const { userId, key } = usageRequests
-      const rows = await tx.select().from(usageRequests).where(isForgotten).limit(ROWS_PER_CHANGE)
+      const rows = await tx.select().from(usageRequests).where(isExpired).limit(ROWS_PER_CHANGE)
       for (const row of rows)
         await tx.delete(usageRequests).where(and(eq(userId, row.userId), eq(key, row.key)))
       return rows.length

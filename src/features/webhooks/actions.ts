@@ -63,7 +63,7 @@ const change = defineAction({
   form: {
     verb: 'Change endpoint',
     consequence:
-      'Waiting deliveries go to the new URL. The secret stays. Empty fields stay as they are.',
+      'Waiting deliveries go to the new URL. The secret stays. Empty fields stay unchanged.',
     done: 'Endpoint changed',
     isReversible: true,
   },
@@ -134,7 +134,7 @@ const disable = defineAction({
   form: {
     verb: 'Disable endpoint',
     consequence:
-      'Events while disabled are not sent. Waiting deliveries resume when you enable it.',
+      'Events that occur while it is disabled are not sent. Waiting deliveries resume when you enable it.',
     done: 'Endpoint disabled',
     isReversible: true,
   },

@@ -8,16 +8,16 @@ const IdParams = closedObject({ id: t.String({ maxLength: 100 }) })
 
 /** A webhook endpoint, and a delivery with its attempts. */
 export function webhooksConsole({ webhooks: { endpoints, deliveries } }: { webhooks: Webhooks }) {
-  const one = { params: IdParams, ...allow('reader') }
+  const byId = { params: IdParams, ...allow('reader') }
   return new Elysia({ name: 'webhooks-console', prefix: CONSOLE_API })
     .get(
       '/webhooks/:id',
       async ({ params: { id } }) => data(hideQuery(await endpoints.find(id))),
-      one,
+      byId,
     )
     .get(
       '/deliveries/:id',
       async ({ params: { id } }) => data(hideQuery(await deliveries.show(id))),
-      one,
+      byId,
     )
 }

@@ -31,14 +31,14 @@ type DeliveriesDeps = {
 export type Deliveries = ReturnType<typeof createDeliveries>
 
 const PAGE_SIZE = 50
-const RESENT_AT_ONCE = 500
+const RESENT_PER_CHANGE = 500
 
 export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
   const { webhookEndpoints, webhookMessages, webhookDeliveries, webhookAttempts } = db.tables
   const { id, endpointId, messageId, state, attempts, dueAt } = webhookDeliveries
   const { type, userId, createdAt } = webhookMessages
-  const ofMessage = { type, userId, createdAt }
-  const columns = { id, endpointId, messageId, state, attempts, dueAt, ...ofMessage }
+  const messageColumns = { type, userId, createdAt }
+  const columns = { id, endpointId, messageId, state, attempts, dueAt, ...messageColumns }
   const toMessage = eq(webhookMessages.id, messageId)
   return { list, show, resend, resendFailed }
 
@@ -62,7 +62,7 @@ export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
     return and(equals(endpointId, filter.endpoint), equals(state, filter.state))
   }
 
-  /** Oldest attempt first. Throws `not_found`. */
+  /** A delivery with its attempts, oldest first. Throws `not_found`. */
   async function show(delivery: string) {
     const row = await findOrThrow(db.read, delivery)
     const attempts = await db.read
@@ -92,13 +92,13 @@ export function createDeliveries({ db, now, queue }: DeliveriesDeps) {
     })
   }
 
-  /** Returns how many. Throws `not_found` or `conflict`. */
+  /** Returns how many are resent. Throws `not_found` or `conflict`. */
   async function resendFailed(endpoint: string): Promise<number> {
     const failed = matches({ endpoint, state: 'failed' })
     let resent = 0
-    await repeatInBatches(db, RESENT_AT_ONCE, async (tx) => {
+    await repeatInBatches(db, RESENT_PER_CHANGE, async (tx) => {
       await requireEnabled(tx, endpoint)
-      const some = tx.select({ id }).from(webhookDeliveries).where(failed).limit(RESENT_AT_ONCE)
+      const some = tx.select({ id }).from(webhookDeliveries).where(failed).limit(RESENT_PER_CHANGE)
       const { length } = await tx
         .update(webhookDeliveries)
         .set(resentNow())
@@ -156,7 +156,7 @@ function toDelivery(row: Row) {
     /** Attempts since it was created or resent. */
     attempts,
     createdAt: createdAt.toISOString(),
-    /** Null unless it waits. */
+    /** Null unless the delivery is waiting. */
     nextAttemptAt: dueAt?.toISOString() ?? null,
   }
 }

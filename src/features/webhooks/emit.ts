@@ -31,19 +31,19 @@ export function createEmitter({ db, now, newId, queue }: EmitDeps) {
   )
   return { emit, addMessage }
 
-  /** Writes nothing if no endpoint wants the type. */
+  /** Writes nothing if no endpoint receives this type. */
   async function emit(tx: Tx, event: WebhookEvent) {
     const endpoints = await enabledEndpoints(tx).execute()
-    const wanting = endpoints.filter(
+    const receivers = endpoints.filter(
       ({ events }) => events.includes(ALL_EVENTS) || events.includes(event.type),
     )
-    if (wanting.length === 0) return
-    const ids = wanting.map(({ id }) => id)
+    if (receivers.length === 0) return
+    const ids = receivers.map(({ id }) => id)
     await addMessage(tx, event, ids)
     queue.wakeAfter(tx, ids)
   }
 
-  /** Due now. Returns the ids of its deliveries. */
+  /** Adds a message that is due now. Returns the ids of its deliveries. */
   async function addMessage(tx: Tx, event: WebhookEvent, endpointIds: string[]) {
     const { type, userId, data } = event
     const messageId = newId()
@@ -62,7 +62,7 @@ export function createEmitter({ db, now, newId, queue }: EmitDeps) {
     return deliveries.map(({ id }) => id)
   }
 
-  /** Strictly increasing per user, even if the clock moves back: receivers ignore older ones. */
+  /** Strictly increasing per user, even if the clock moves back: receivers ignore older messages. */
   async function computeNextTime(tx: Tx, userId: string | null): Promise<Date> {
     const at = now()
     if (userId === null) return at
@@ -71,7 +71,7 @@ export function createEmitter({ db, now, newId, queue }: EmitDeps) {
   }
 }
 
-/** The user whose earlier messages come before the event. A merged guest's already belong to the account. */
+/** The user whose messages the event must follow. A merged guest's messages already belong to the account. */
 function findUser({ type, userId, data }: WebhookEvent): string | null {
   return (type === 'user.deleted' && data.mergedInto) || userId
 }

@@ -35,8 +35,8 @@ const ROTATION_MS = DAY_MS
 /** Repeated rotations must not make the header of signatures too long. */
 const MAX_FORMER_SECRETS = 3
 const MAX_DESCRIPTION_LENGTH = 200
-/** Deliveries removed per change, so that a long history does not block others. */
-const REMOVED_AT_ONCE = 500
+/** A small number, so that removing a long history does not block other changes. */
+const REMOVED_PER_CHANGE = 500
 
 export function createEndpoints(deps: EndpointsDeps) {
   const { db, targets, sealKey, now, newId, queue } = deps
@@ -87,7 +87,7 @@ export function createEndpoints(deps: EndpointsDeps) {
     return row
   }
 
-  /** No new events; waiting deliveries are kept. Acknowledges a failing endpoint, which ends its alert. */
+  /** Stops new events; waiting deliveries are kept. Acknowledges a failing endpoint, which ends its alert. */
   async function disable(id: string): Promise<Endpoint> {
     return update(id, ({ disabledAt }) => ({
       disabledAt: disabledAt ?? now(),
@@ -102,7 +102,7 @@ export function createEndpoints(deps: EndpointsDeps) {
     })
   }
 
-  /** Changes what is given. With another URL, what waits is sent there at once. Throws `validation_failed`. */
+  /** Changes the given fields. Waiting deliveries are sent to a new URL at once. Throws `validation_failed`. */
   async function change(id: string, { url, events, description }: EndpointChange) {
     const target = url === undefined ? null : await checkUrl(url)
     const changes = {
@@ -140,7 +140,7 @@ export function createEndpoints(deps: EndpointsDeps) {
   async function remove(id: string): Promise<Endpoint> {
     const endpoint = await disable(id)
     const ofEndpoint = eq(webhookDeliveries.endpointId, id)
-    await repeatInBatches(db, REMOVED_AT_ONCE, (tx) => removeDeliveries(tx, ofEndpoint))
+    await repeatInBatches(db, REMOVED_PER_CHANGE, (tx) => removeDeliveries(tx, ofEndpoint))
     await db.write(async (tx) => {
       await tx.delete(webhookEndpoints).where(eq(webhookEndpoints.id, id))
     })
@@ -152,23 +152,23 @@ export function createEndpoints(deps: EndpointsDeps) {
       .select({ id: webhookDeliveries.id })
       .from(webhookDeliveries)
       .where(ofEndpoint)
-      .limit(REMOVED_AT_ONCE)
+      .limit(REMOVED_PER_CHANGE)
     const ids = rows.map(({ id }) => id)
     if (ids.length > 0) await tx.delete(webhookDeliveries).where(inArray(webhookDeliveries.id, ids))
     return rows.length
   }
 
-  async function update(id: string, changesOf: (endpoint: Row, tx: Tx) => Partial<Row>) {
+  async function update(id: string, changesFor: (endpoint: Row, tx: Tx) => Partial<Row>) {
     return db.write(async (tx) => {
       const endpoint = await findOrThrow(tx, id)
-      const changes = changesOf(endpoint, tx)
+      const changes = changesFor(endpoint, tx)
       if (Object.keys(changes).length > 0)
         await tx.update(webhookEndpoints).set(changes).where(eq(webhookEndpoints.id, id))
       return toEndpoint({ ...endpoint, ...changes })
     })
   }
 
-  /** Returns the normalized URL. A name that cannot be resolved now may become known later. */
+  /** Returns the normalized URL. Accepts a host name that cannot be resolved yet: it may be added later. */
   async function checkUrl(text: string): Promise<string> {
     try {
       const { href } = targets.parse(text)
@@ -217,7 +217,7 @@ function toEndpoint(row: WebhooksDb['tables']['webhookEndpoints']['$inferSelect'
   }
 }
 
-/** The secrets, sealed, that sign beside the current one at a time; the latest first. */
+/** The sealed previous secrets that also sign at the given time, latest first. */
 export function listFormerSecrets(
   { formerSecret, formerSecretUntil }: Pick<Row, 'formerSecret' | 'formerSecretUntil'>,
   at: Date,
@@ -231,7 +231,7 @@ export function auditedEndpoint({ url, events, description }: NewEndpoint) {
   return { url: withoutQuery(url), events, description }
 }
 
-/** What the console shows: every operator can read it. */
+/** For the console, which every operator can read. */
 export function hideQuery<T extends { url: string }>(endpoint: T): T {
   return { ...endpoint, url: withoutQuery(endpoint.url) }
 }

@@ -1,4 +1,4 @@
-/** An endpoint for `all` also receives the types of later versions. */
+/** An endpoint for `all` also receives types that later versions add. */
 export const EVENT_TYPES = [
   'user.created',
   'user.updated',
@@ -31,7 +31,7 @@ type AlertData = {
 type EventData = {
   'user.created': UserData
   'user.updated': UserData
-  /** `mergedInto`: the account that has the guest's data now. This message outlives the user. */
+  /** `mergedInto`: the account that now has the guest's data. This message outlives the user. */
   'user.deleted': { userId: string; mergedInto: string | null }
   /** What the user has access to. `reason` is the sentence that the console shows. */
   'subscription.changed': {
@@ -49,7 +49,7 @@ type EventData = {
     used: number
     resetsAt: string | null
   }
-  /** A file of the type `supportTicket`. The server API lists the user's files with addresses that open them. */
+  /** A file of the type `supportTicket`. The server API lists the user's files with their URLs. */
   'file.added': { userId: string; file: object }
   'alert.fired': AlertData
   'alert.resolved': AlertData

@@ -26,11 +26,11 @@ export function createWebhookHealth({ db, counts, now }: HealthDeps) {
       .from(webhookEndpoints)
       .where(isNull(webhookEndpoints.disabledAt))
       .execute()
-    const oldest = await Promise.all(endpoints.map(({ id }) => oldestDue(id, at)))
+    const oldest = await Promise.all(endpoints.map(({ id }) => findOldestDue(id, at)))
     return Math.max(0, ...oldest.map((dueAt) => (at.getTime() - dueAt) / 1000))
   }
 
-  async function oldestDue(endpointId: string, at: Date): Promise<number> {
+  async function findOldestDue(endpointId: string, at: Date): Promise<number> {
     const [row] = await db.read
       .select({ dueAt: webhookDeliveries.dueAt })
       .from(webhookDeliveries)

@@ -96,7 +96,7 @@ const show = dataCommand({
       body,
       `State: ${state}`,
       ...log.map(({ at, duration, status, fault, reply }) =>
-        [at, `${duration} ms`, status ?? 'no answer', fault ?? '', JSON.stringify(reply)].join(
+        [at, `${duration} ms`, status ?? 'no response', fault ?? '', JSON.stringify(reply)].join(
           '\t',
         ),
       ),

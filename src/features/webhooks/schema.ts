@@ -10,7 +10,7 @@ export function webhookTables(columns: Columns) {
     id: text().primaryKey(),
     url: text().notNull(),
     description: text().notNull(),
-    /** The event types that it receives; `all` includes those of later versions. */
+    /** The event types that it receives; `all` includes types that later versions add. */
     events: json<string[]>().notNull(),
     /** Sealed. */
     secret: text().notNull(),
@@ -18,8 +18,9 @@ export function webhookTables(columns: Columns) {
     formerSecret: text(),
     formerSecretUntil: ms(),
     createdAt: ms().notNull(),
-    /** The first failed attempt since the last success, and the last one to within an hour. */
+    /** When the first attempt after the last success failed. */
     failingSince: ms(),
+    /** When the last attempt failed, to within an hour. */
     failedAt: ms(),
     /** Null while it is enabled. */
     disabledAt: ms(),
@@ -27,7 +28,7 @@ export function webhookTables(columns: Columns) {
     disabledReason: text(),
   })
 
-  /** As they are sent. */
+  /** Messages as they are sent. */
   const webhookMessages = table(
     'webhook_messages',
     {
@@ -59,7 +60,7 @@ export function webhookTables(columns: Columns) {
       state: text().notNull(),
       /** Attempts since it was created or resent. */
       attempts: int().notNull(),
-      /** The next attempt, or during an attempt the end of its lease; null when it is not waiting. */
+      /** When the next attempt is due or, during an attempt, when its lease ends; null unless waiting. */
       dueAt: ms(),
     },
     (t) => [

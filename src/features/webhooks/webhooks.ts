@@ -17,7 +17,7 @@ export type WebhooksDeps = {
   db: WebhooksDb
   sealKey: Uint8Array
   allowsPrivate: boolean
-  /** As part of the change. */
+  /** Called in the transaction that disables the endpoint. */
   notifyDisabled: (tx: Tx, host: string, reason: Failure) => Promise<void>
   registry: Pick<Registry, 'observe'>
   now: () => Date
@@ -45,7 +45,7 @@ export function createWebhooks(deps: WebhooksDeps) {
   const queue = createDeliveryQueue({ ...deps, results, attempt })
   const { emit, addMessage } = createEmitter({ db, now, newId, queue })
   const endpoints = createEndpoints({ ...deps, targets, queue })
-  const endpointsInTest = new Set<string>()
+  const endpointsBeingTested = new Set<string>()
   const { wake, flush, repair, stop, counts } = queue
   return {
     emit,
@@ -61,16 +61,16 @@ export function createWebhooks(deps: WebhooksDeps) {
   }
 
   /**
-   * Also to a disabled endpoint; retried like any other. Throws `rate_limited` during another test of the endpoint:
-   * tests must not occupy all outgoing requests.
+   * Sends a test event, even to a disabled endpoint; it is retried like any other. Throws `rate_limited` during another
+   * test of the endpoint: tests must not occupy all outgoing requests.
    */
   async function test(id: string) {
-    if (endpointsInTest.has(id)) throw testUnderWay()
-    endpointsInTest.add(id)
+    if (endpointsBeingTested.has(id)) throw testUnderWay()
+    endpointsBeingTested.add(id)
     try {
       return await sendTest(id)
     } finally {
-      endpointsInTest.delete(id)
+      endpointsBeingTested.delete(id)
     }
   }
 

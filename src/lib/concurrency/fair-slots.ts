@@ -45,7 +45,7 @@ export function createFairSlots(rules: FairQueueRules) {
     if (!holders.every((holder) => countWaiting(holder) < queueShare)) throw onFull()
     waiting.push(job)
     serveWaiting()
-    if (waiting.length > queueLimit) leave(lastOfLongest())
+    if (waiting.length > queueLimit) leave(findLastOfLongest())
     signal.addEventListener('abort', () => leave(job), { once: true })
     if (signal.aborted) leave(job)
     await promise
@@ -54,7 +54,7 @@ export function createFairSlots(rules: FairQueueRules) {
 
   function serveWaiting() {
     while (freeSlots > 0) {
-      const next = waiting.filter(hasSlot).reduce<Waiting | null>(earlier, null)
+      const next = waiting.filter(hasSlot).reduce<Waiting | null>(pickNext, null)
       if (next === null) return
       waiting = waiting.filter((one) => one !== next)
       adjustCounts(next, 1)
@@ -92,7 +92,7 @@ export function createFairSlots(rules: FairQueueRules) {
   }
 
   /** Ties go to the job whose narrowest holder has used less, then to the older job. */
-  function earlier(one: Waiting | null, other: Waiting): Waiting {
+  function pickNext(one: Waiting | null, other: Waiting): Waiting {
     if (one === null) return other
     const difference =
       computeRank(other) - computeRank(one) ||
@@ -113,7 +113,7 @@ export function createFairSlots(rules: FairQueueRules) {
   }
 
   /** The newest job of the widest holder that has the most jobs waiting. */
-  function lastOfLongest(): Waiting | undefined {
+  function findLastOfLongest(): Waiting | undefined {
     const counts = countByWidest()
     const most = Math.max(...counts.values())
     return waiting.findLast(({ holders: [first = ''] }) => counts.get(first) === most)

@@ -7,7 +7,7 @@ const QUIET_SHARE = 0.02
  */
 export function onIdleAfterLoad(
   work: () => void,
-  { interval = 20_000, cpuTime = ownCpuTime } = {},
+  { interval = 20_000, cpuTime = readOwnCpuTime } = {},
 ): () => void {
   let wasBusy = false
   let before = cpuTime()
@@ -22,7 +22,7 @@ export function onIdleAfterLoad(
   return () => clearInterval(timer)
 }
 
-function ownCpuTime(): number {
+function readOwnCpuTime(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1000
 }

@@ -6,7 +6,7 @@ type Budget = {
 
 type Waiting = { holder: string; amount: number; resolve: () => void }
 
-/** Amounts in total and per holder. `queueLimit` requests wait, `queueShare` of them for one holder, else `onFull`. */
+/** Amounts in total and per holder. Beyond `queueLimit` waiting requests, or `queueShare` of a holder: `onFull()`. */
 type BudgetRules = {
   total: number
   share: number

@@ -64,7 +64,7 @@ export async function createKeyRing({ storage, use, alg, gracePeriodMs, now }: K
     return known
   }
 
-  /** Always the same object; null when the key is not accepted. */
+  /** Returns the same object each time; null when the key is not accepted. */
   function findJwk(kid: string): JWK | null {
     return accepted().find(({ jwk }) => jwk.kid === kid)?.jwk ?? null
   }

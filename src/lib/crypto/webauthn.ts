@@ -11,7 +11,7 @@ type Expectations = {
 /** A stored passkey. `id` and `publicKey` (COSE): base64url. */
 type StoredPasskey = { id: string; publicKey: string; counter: number }
 
-/** As WebAuthn level 3 allows (§7.1). */
+/** The limit of WebAuthn level 3 (§7.1). */
 const MAX_ID_BYTES = 1023
 /** The kinds of attestation for which the library has root certificates. */
 const ROOTED_ATTESTATIONS = ['android-key', 'android-safetynet', 'apple'] as const
@@ -20,7 +20,7 @@ const ROOTED_ATTESTATIONS = ['android-key', 'android-safetynet', 'apple'] as con
 export async function loadWebAuthn() {
   await import('reflect-metadata')
   const library = await import('@simplewebauthn/server')
-  // We ask for no attestation. With roots, the library would fetch whatever address a certificate names.
+  // We request no attestation. With roots, the library would fetch whatever address a certificate names.
   for (const identifier of ROOTED_ATTESTATIONS)
     library.SettingsService.setRootCertificates({ identifier, certificates: [] })
   return library

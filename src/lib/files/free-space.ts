@@ -23,7 +23,7 @@ const COPY_ON_WRITE = new Map([
   [0x3434, 'nilfs2'],
 ])
 
-/** The name of such a file system that `path`, which may not exist yet, is on; null on others. */
+/** The name of the copy-on-write file system of `path`, which may not exist yet; null for other file systems. */
 export async function copyOnWriteSystem(path: string): Promise<string | null> {
   return COPY_ON_WRITE.get((await statfs(existingParent(path))).type) ?? null
 }

@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync } from 'node:fs'
 import { existingParent } from './free-space.ts'
 
-/** The mount that contains `path`, which may not exist yet; null where `mounts`, as in Linux, cannot be read. */
+/** The mount that contains `path`, which may not exist yet; null where `mounts`, a file of Linux, cannot be read. */
 export function findMount(path: string, mounts = '/proc/self/mounts') {
   try {
     const real = `${realpathSync(existingParent(path))}/`

@@ -20,7 +20,8 @@ let nativeDir = ''
 let trusted = new Set<number>()
 
 /**
- * Requires a mount that allows execution, and a directory of trusted users: who can write there chooses what we run.
+ * Requires a mount that allows execution, and a directory of trusted users: anyone who can write to it chooses what we
+ * run.
  */
 export function setNativeDir(folder: string, dataOwner = ROOT) {
   nativeDir = folder
@@ -50,7 +51,7 @@ function unpack({ embedded, hash }: NativePart, path: string) {
   const file = join(folder, basename(path))
   if (existsSync(file) && sha256(readFileSync(file), 'hex') === hash) return
   const temporary = `${file}.${process.pid}`
-  // An interrupted process with the same id, as in a container, may have left one that cannot be written to.
+  // An interrupted process with the same id, as in a container, may have left a file that cannot be written to.
   rmSync(temporary, { force: true })
   writeFileSync(temporary, Bun.zstdDecompressSync(readFileSync(embedded)), { mode: 0o500 })
   renameSync(temporary, file)

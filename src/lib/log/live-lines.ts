@@ -32,7 +32,7 @@ export function createLiveLines() {
     return () => readers.delete(read)
   }
 
-  /** So that a stopping server does not wait for followers. */
+  /** Ends all followers, so that a stopping server does not wait for them. */
   function close() {
     for (const onClose of readers.values()) onClose()
   }

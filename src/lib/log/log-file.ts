@@ -12,9 +12,9 @@ import {
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
-/** A pipe without a reader is an error instead of a start that hangs. */
+/** With O_NONBLOCK, a pipe without a reader causes an error instead of blocking the start. */
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK
-/** A service manager may connect them to a socket, which cannot be opened. */
+/** Not opened by path: a service manager may connect a standard stream to a socket, which cannot be opened. */
 const STANDARD_STREAM = /^\/(?:dev\/(stdout|stderr)|(?:dev|proc\/self)\/fd\/([12]))$/
 
 /** A log of `maxBytes` is rotated to `.1`; `keptFiles` older files remain. */
@@ -33,15 +33,15 @@ export function createLogFile(path: string, { maxBytes, keptFiles }: LogFileLimi
   let descriptor = open()
   return { write, reopen, descriptor }
 
-  /** Takes whole lines. */
+  /** `bytes` are whole lines. */
   function write(bytes: Uint8Array) {
-    const size = sizeAt(path, descriptor)
+    const size = readSize(path, descriptor)
     if (size === null) reopen()
     else if (size > 0 && size + bytes.byteLength > maxBytes) rotate()
     for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
   }
 
-  /** Falls back to the old file when no other can be opened. */
+  /** Keeps the old file open if no new one can be opened. */
   function reopen() {
     const before = descriptor
     try {
@@ -79,7 +79,7 @@ function withoutLinks(path: string): string {
 }
 
 /** The size of the file at `path`; null when `descriptor` no longer refers to that file. */
-function sizeAt(path: string, descriptor: number): number | null {
+function readSize(path: string, descriptor: number): number | null {
   const openFile = fstatSync(descriptor)
   try {
     const { ino, dev } = statSync(path)

@@ -98,7 +98,7 @@ export function createLogOutput(
   }
 }
 
-/** A descriptor that another process has set to non-blocking refuses what it cannot take at once. */
+/** Retries: a descriptor that another process has made non-blocking refuses bytes that it cannot accept at once. */
 async function writeAll(descriptor: number, bytes: Uint8Array) {
   for (let at = 0; at < bytes.length; ) {
     const { bytesWritten } = await writeAsync(descriptor, bytes, at).catch(async (error) => {

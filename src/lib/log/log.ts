@@ -39,7 +39,7 @@ export function createLineWriter(
 ): (level: 'info' | 'warn', fields: Record<string, string | number | undefined>) => void {
   const stream = (log as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym]
   const { instance } = log.bindings()
-  const base = instance === undefined ? '' : `,"instance":${quoted(instance)}`
+  const base = instance === undefined ? '' : `,"instance":${quote(instance)}`
   let latest = { ms: 0, text: '' }
   return (level, fields) => {
     if (!log.isLevelEnabled(level)) return
@@ -50,14 +50,14 @@ export function createLineWriter(
     for (const name in fields) {
       const value = fields[name]
       if (value === undefined) continue
-      line += `,"${name}":${typeof value === 'number' ? value : quoted(value)}`
+      line += `,"${name}":${typeof value === 'number' ? value : quote(value)}`
     }
     stream?.write(`${line}}\n`)
   }
 }
 
 /** Text as JSON; most of it needs no escaping. */
-function quoted(text: string): string {
+function quote(text: string): string {
   return /^[\w ./:@~-]*$/.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 

@@ -44,15 +44,15 @@ let loadedLibc: ReturnType<typeof openLibc> | undefined
 
 /** Runs `listen` and finds the socket that it opens; null on systems other than Linux. */
 export function captureListening<T>(listen: () => T): [T, ListeningSocket | null] {
-  const before = new Set(listeningFds())
+  const before = new Set(listListeningFds())
   const server = listen()
-  const fd = listeningFds().find((one) => !before.has(one))
+  const fd = listListeningFds().find((one) => !before.has(one))
   return [server, fd === undefined ? null : createListeningSocket(fd)]
 }
 
 /** Connections to `ports` among these file descriptors; null on systems other than Linux. */
-export function openConnections(ports: number[], fds = openFds()): Connection[] | null {
-  if (libcOrNull() === null) return null
+export function openConnections(ports: number[], fds = listOpenFds()): Connection[] | null {
+  if (loadLibc() === null) return null
   return fds.flatMap((fd) => {
     const port = readAddress(fd, 'getsockname')?.port ?? -1
     if (!ports.includes(port)) return []
@@ -89,22 +89,22 @@ export function describeConnection(port: number, peer: Peer): string {
   return `${port} ${ipaddr.process(String(peer.address))} ${peer.port}`
 }
 
-/** Sends bytes to a peer around the runtime. Returns false where that is not possible. */
+/** Sends bytes to a peer, bypassing the runtime. Returns false where that is not possible. */
 export function sendRaw(text: string, port: number, peer: Peer | null): boolean {
-  const fd = connectionTo(port, peer)
+  const fd = findConnection(port, peer)
   const bytes = Buffer.from(text)
   if (fd === undefined) return false
-  return Number(libcOrNull()?.send(fd, ptr(bytes), bytes.length, MSG_NOSIGNAL)) === bytes.length
+  return Number(loadLibc()?.send(fd, ptr(bytes), bytes.length, MSG_NOSIGNAL)) === bytes.length
 }
 
-function connectionTo(port: number, peer: Peer | null): number | undefined {
-  if (libcOrNull() === null || peer === null) return undefined
-  return openFds().find((fd) => isConnection(fd, port, peer))
+function findConnection(port: number, peer: Peer | null): number | undefined {
+  if (loadLibc() === null || peer === null) return undefined
+  return listOpenFds().find((fd) => isConnection(fd, port, peer))
 }
 
 function isConnection(fd: number, port: number, peer: Peer): boolean {
   const remote = readAddress(fd, 'getpeername')
-  // Formatting is slow, and a port tells most peers apart.
+  // Formatting is slow, and the port alone tells most peers apart.
   if (remote?.port !== peer.port || readAddress(fd, 'getsockname')?.port !== port) return false
   const address = ipaddr.fromByteArray([...remote.bytes])
   return describeConnection(port, { address, port: remote.port }) === describeConnection(port, peer)
@@ -112,12 +112,12 @@ function isConnection(fd: number, port: number, peer: Peer): boolean {
 
 /** Ends a connection: to the runtime it looks closed by the peer. */
 export function endConnection({ fd }: Connection) {
-  libcOrNull()?.shutdown(fd, SHUT_RDWR)
+  loadLibc()?.shutdown(fd, SHUT_RDWR)
 }
 
 /** Sends a datagram to a Unix socket; `@` begins the name of an abstract one. Returns whether it was sent. */
 export function sendDatagram(path: string, text: string): boolean {
-  const libc = libcOrNull()
+  const libc = loadLibc()
   const fd = libc?.socket(AF_UNIX, SOCK_DGRAM_CLOEXEC, 0) ?? -1
   if (libc === null || fd < 0) return false
   const address = Buffer.concat([
@@ -133,12 +133,12 @@ export function sendDatagram(path: string, text: string): boolean {
   }
 }
 
-function openFds(): number[] {
+function listOpenFds(): number[] {
   return readdirSync('/proc/self/fd').map(Number)
 }
 
 /** System calls that Bun does not expose, loaded on first use; null where there are none. */
-function libcOrNull() {
+function loadLibc() {
   loadedLibc ??= process.platform === 'linux' ? openLibc() : null
   return loadedLibc
 }
@@ -163,15 +163,15 @@ function openLibc() {
   return null
 }
 
-function listeningFds(): number[] {
-  return libcOrNull() === null
+function listListeningFds(): number[] {
+  return loadLibc() === null
     ? []
-    : openFds().filter((fd) => readOption(fd, SOL_SOCKET, SO_ACCEPTCONN, 4)?.getUint32(0, true))
+    : listOpenFds().filter((fd) => readOption(fd, SOL_SOCKET, SO_ACCEPTCONN, 4)?.getUint32(0, true))
 }
 
 /** Edits the epoll entry of the socket, because the runtime accepts what its epoll queue reports. */
 function createListeningSocket(fd: number): ListeningSocket | null {
-  for (const queue of openFds().filter((one) => readLink(one) === 'anon_inode:[eventpoll]')) {
+  for (const queue of listOpenFds().filter((one) => readLink(one) === 'anon_inode:[eventpoll]')) {
     const watched = readFileSync(`/proc/self/fdinfo/${queue}`, 'utf8').matchAll(
       /tfd: +(\d+) events: +([0-9a-f]+) data: +([0-9a-f]+)/g,
     )
@@ -181,14 +181,14 @@ function createListeningSocket(fd: number): ListeningSocket | null {
         const event = new DataView(new ArrayBuffer(16))
         event.setUint32(0, mask, true)
         event.setBigUint64(EVENT_DATA_AT, BigInt(`0x${data}`), true)
-        libcOrNull()?.epoll_ctl(queue, operation, fd, ptr(event))
+        loadLibc()?.epoll_ctl(queue, operation, fd, ptr(event))
       }
       return {
         setAccepting: (isAccepting) =>
           control(EPOLL_CTL_MOD, isAccepting ? Number.parseInt(events, 16) : 0),
         close() {
           control(EPOLL_CTL_DEL, 0)
-          libcOrNull()?.shutdown(fd, SHUT_RDWR)
+          loadLibc()?.shutdown(fd, SHUT_RDWR)
         },
       }
     }
@@ -207,13 +207,13 @@ function readLink(fd: number): string | null {
 function readOption(fd: number, level: number, name: number, size: number): DataView | null {
   const value = new DataView(new ArrayBuffer(size))
   const length = new Uint32Array([size])
-  return libcOrNull()?.getsockopt(fd, level, name, ptr(value), ptr(length)) === 0 ? value : null
+  return loadLibc()?.getsockopt(fd, level, name, ptr(value), ptr(length)) === 0 ? value : null
 }
 
 function readAddress(fd: number, which: 'getsockname' | 'getpeername') {
   const address = new Uint8Array(28)
   const length = new Uint32Array([address.length])
-  if (libcOrNull()?.[which](fd, ptr(address), ptr(length)) !== 0) return null
+  if (loadLibc()?.[which](fd, ptr(address), ptr(length)) !== 0) return null
   const view = new DataView(address.buffer)
   const family = view.getUint16(0, true)
   if (family !== AF_INET && family !== AF_INET6) return null

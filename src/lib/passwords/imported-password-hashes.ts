@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
  */
 type Scheme = {
   pattern: RegExp
-  /** How long a verification takes on one core of a small VPS, in ms, by the numbers in the pattern. */
+  /** How long a verification takes on one core of a small VPS, in ms, given the numbers that the pattern captures. */
   milliseconds: (...costs: number[]) => number
   /** In KiB. */
   memory?: (...costs: number[]) => number
@@ -48,9 +48,9 @@ const SCHEMES: Scheme[] = [
     isValid: (memory, passes, lanes) =>
       passes >= 1 && lanes >= 1 && lanes <= 16 && memory >= 8 * lanes,
   },
-  pbkdf2Scheme('sha1', 0.000_12),
-  pbkdf2Scheme('sha256', 0.000_12),
-  pbkdf2Scheme('sha512', 0.000_55),
+  createPbkdf2Scheme('sha1', 0.000_12),
+  createPbkdf2Scheme('sha256', 0.000_12),
+  createPbkdf2Scheme('sha512', 0.000_55),
   {
     pattern: new RegExp(
       `^(\\$firebase-scrypt\\$ln=(\\d+),r=(\\d+)\\$)${BASE64}{0,172}\\$${BASE64}{43}$`,
@@ -61,7 +61,7 @@ const SCHEMES: Scheme[] = [
   },
 ]
 
-function pbkdf2Scheme(digest: string, msPerIteration: number): Scheme {
+function createPbkdf2Scheme(digest: string, msPerIteration: number): Scheme {
   return {
     pattern: new RegExp(`^(\\$pbkdf2-${digest}\\$i=(\\d+)\\$)${BASE64}{1,172}\\$${BASE64}{22,86}$`),
     milliseconds: (iterations) => iterations * msPerIteration,
@@ -69,9 +69,9 @@ function pbkdf2Scheme(digest: string, msPerIteration: number): Scheme {
   }
 }
 
-/** The stored form of another system's hash, or why it is refused. Also reads PBKDF2 of passlib and Django. */
+/** The stored form of another system's hash, or why it is refused. Also reads PBKDF2 hashes of passlib and Django. */
 export function readForeignHash(text: string): { hash: string } | { refused: string } {
-  const hash = canonicalForm(text)
+  const hash = toCanonicalForm(text)
   const found = SCHEMES.map((scheme) => ({ scheme, match: scheme.pattern.exec(hash) }))
   const known = found.find(({ match }) => match !== null)
   if (!known) return { refused: 'the password hash has an unknown format' }
@@ -90,12 +90,12 @@ export function readForeignHash(text: string): { hash: string } | { refused: str
   return { hash }
 }
 
-function canonicalForm(text: string): string {
+function toCanonicalForm(text: string): string {
   if (/^\$2[aby]\$/.test(text)) return `$2b$${clearUnusedBits(text.slice(4))}`
   const django = /^pbkdf2_(sha1|sha256|sha512)\$(\d+)\$([^$]+)\$([^$]+)$/.exec(text)
   if (django) {
     const [, digest = '', iterations, salt = '', hash = ''] = django
-    return pbkdf2Hash(digest, Number(iterations), Buffer.from(salt), Buffer.from(hash, 'base64'))
+    return toPbkdf2Hash(digest, Number(iterations), Buffer.from(salt), Buffer.from(hash, 'base64'))
   }
   const phc =
     /^\$pbkdf2(?:-(sha1|sha256|sha512))?\$(?:i=)?(\d+)(?:,l=\d+)?\$([^$]+)\$([^$]+)$/.exec(text)
@@ -103,7 +103,7 @@ function canonicalForm(text: string): string {
     const [, digest = 'sha1', iterations, salt = '', hash = ''] = phc
     // passlib writes a dot for a plus sign.
     const bytes = (part: string) => Buffer.from(part.replaceAll('.', '+'), 'base64')
-    return pbkdf2Hash(digest, Number(iterations), bytes(salt), bytes(hash))
+    return toPbkdf2Hash(digest, Number(iterations), bytes(salt), bytes(hash))
   }
   return text.replace(/=+$/, '')
 }
@@ -119,7 +119,7 @@ function clearUnusedBits(bcrypt: string): string {
 }
 
 /** A longer hash only repeats the work: its first block proves the password. */
-function pbkdf2Hash(digest: string, iterations: number, salt: Buffer, hash: Buffer): string {
+function toPbkdf2Hash(digest: string, iterations: number, salt: Buffer, hash: Buffer): string {
   const block = hash.subarray(0, DIGEST_BYTES[digest as keyof typeof DIGEST_BYTES])
   return `$pbkdf2-${digest}$i=${iterations}$${base64(salt)}$${base64(block)}`
 }
@@ -149,7 +149,7 @@ export function firebaseHash(
   return `$firebase-scrypt$ln=${memCost},r=${rounds}$${base64(wholeSalt)}$${base64(start)}`
 }
 
-/** Whether a stored hash is of another algorithm than argon2, which `Argon2` verifies. */
+/** Whether a stored hash uses an algorithm other than argon2, which `Argon2` verifies. */
 export function isForeign(stored: string): boolean {
   return !stored.startsWith('$argon2')
 }
@@ -167,13 +167,13 @@ export async function verifyForeign(stored: string, password: string): Promise<b
   const [first = 0, second = 0] = costs.split(',').map((cost) => Number(cost.split('=')[1]))
   const actual =
     scheme === 'firebase-scrypt'
-      ? await firebaseKeystream(password, salt, first, second)
+      ? await deriveKeystream(password, salt, first, second)
       : await pbkdf2Async(password, salt, first, expected.length, scheme.replace('pbkdf2-', ''))
   return actual.length === expected.length && timingSafeEqual(actual, expected)
 }
 
 /** https://github.com/firebase/scrypt: AES-256-CTR with a key from scrypt and a zero counter. */
-async function firebaseKeystream(password: string, salt: Buffer, log: number, blockSize: number) {
+async function deriveKeystream(password: string, salt: Buffer, log: number, blockSize: number) {
   const options = { N: 2 ** log, r: blockSize, p: 1, maxmem: 2 * MAX_MEMORY_KIB * 1024 }
   const key = await scryptAsync(password, salt, 32, options)
   return createCipheriv('aes-256-ctr', key, Buffer.alloc(16)).update(Buffer.alloc(KEYSTREAM_BYTES))

@@ -28,7 +28,7 @@ async function findProblem(
 ): Promise<string | null> {
   const normalized = password.normalize('NFC')
   if ([...normalized].length > MAX_LENGTH) return `must have ${MAX_LENGTH} characters or fewer`
-  // As users count them: the emoji of a family is one, of seven code points.
+  // Counted as users count them: the family emoji is one character of seven code points.
   const characters = Array.from(new Intl.Segmenter().segment(normalized), ({ segment }) => segment)
   if (characters.length < minLength) return `must have ${minLength} characters or more`
   const plain = normalized.toLowerCase()

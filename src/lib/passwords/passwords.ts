@@ -34,7 +34,7 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
   const hasher: Hasher = { hash: hashNow, verify: verifyNow, isOutdated }
   return { serialize, hash }
 
-  /** Queues by `holders`, the IP address and the account. Count attempts in `work`: a refused call does not count. */
+  /** Queues by `holders`, the IP address and the account. Count attempts in `work`, so that a refused call does not count. */
   async function serialize<T>(holders: string[], work: (hasher: Hasher) => Promise<T>): Promise<T> {
     using _slot = await acquireSlot(holders, 1, AbortSignal.timeout(MAX_WAIT_MS))
     return await work(hasher)
@@ -48,7 +48,7 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
     return (await load()).hash(password.normalize('NFC'))
   }
 
-  /** Also accepts hashes made before passwords were normalized, or by a system that does not do it. */
+  /** Also accepts hashes made before passwords were normalized, or by a system that does not normalize them. */
   async function verifyNow(password: string, stored: string | null): Promise<boolean> {
     for (const form of listForms(password)) if (await verifyForm(form, stored)) return true
     return false
@@ -75,7 +75,7 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
   }
 }
 
-/** Whether a hash has a cost with which Homeport hashes. */
+/** Whether a hash has one of the costs that Homeport hashes with. */
 export function isOwnHash(stored: string): boolean {
   return Object.values(PASSWORD_COSTS).some((cost) => stored.startsWith(formatPrefix(cost)))
 }

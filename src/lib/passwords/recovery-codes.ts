@@ -32,7 +32,7 @@ export function plainCode(typed: string): string {
     .replace(/[il]/g, '1')
 }
 
-/** The decimal digits of a script follow each other, from its zero. */
+/** The decimal digits of a script are consecutive code points that begin with its zero. */
 function toDigit(digit: string): string {
   const code = digit.codePointAt(0) ?? 0
   let zero = code

@@ -1,4 +1,4 @@
-/** ISO 3166-1: each code of three letters, followed by the one of two. The stores also know Kosovo, `XKS`. */
+/** ISO 3166-1: each three-letter code, followed by the two-letter code. The stores also use `XKS` for Kosovo. */
 const CODES = `
   ABWAW AFGAF AGOAO AIAAI ALAAX ALBAL ANDAD AREAE ARGAR ARMAM ASMAS ATAAQ ATFTF ATGAG AUSAU AUTAT
   AZEAZ BDIBI BELBE BENBJ BESBQ BFABF BGDBD BGRBG BHRBH BHSBS BIHBA BLMBL BLRBY BLZBZ BMUBM BOLBO
@@ -24,7 +24,7 @@ const ALPHA_2 = new Map(
     .map((codes) => [codes.slice(0, 3), codes.slice(3)]),
 )
 
-/** The two letters of a country by its three; null for an unknown country. */
+/** The two-letter code of a country, by its three-letter code; null for an unknown country. */
 export function toAlpha2(alpha3: string): string | null {
   return ALPHA_2.get(alpha3) ?? null
 }

@@ -13,13 +13,13 @@ export function differencesBetween(earlier: unknown, later: unknown, path = ''):
     const inside = members.flatMap(({ path, before, after }) =>
       differencesBetween(before, after, path),
     )
-    return isMoved(earlier, later) ? [...inside, moveBetween(earlier, later, path)] : inside
+    return isMoved(earlier, later) ? [...inside, describeMove(earlier, later, path)] : inside
   }
   if (JSON.stringify(earlier) === JSON.stringify(later)) return []
   return [{ path, before: earlier ?? null, after: later ?? null }]
 }
 
-/** The earlier value with the chosen ones of its differences from the later value. */
+/** The earlier value, with only the chosen differences from the later value applied. */
 export function applyDifferences(
   earlier: unknown,
   later: unknown,
@@ -34,9 +34,9 @@ export function applyDifferences(
     })
     .filter(([, value]) => value !== undefined)
   if (!Array.isArray(earlier ?? later)) return Object.fromEntries(entries)
-  if (isMoved(earlier, later) && !isChosen(moveBetween(earlier, later, path).path)) {
-    const places = itemNames(earlier)
-    entries.sort(([a], [b]) => places.indexOf(a) - places.indexOf(b))
+  if (isMoved(earlier, later) && !isChosen(describeMove(earlier, later, path).path)) {
+    const order = listNames(earlier)
+    entries.sort(([a], [b]) => order.indexOf(a) - order.indexOf(b))
   }
   return entries.map(([, value]) => value)
 }
@@ -53,32 +53,32 @@ function compareMembers(earlier: unknown, later: unknown, path: string) {
   const after = later ?? emptyRulesLike(earlier)
   if (!isTree(before) || !isTree(after)) return null
   if (Array.isArray(before) !== Array.isArray(after)) return null
-  const [items, others] = [itemNames(before), itemNames(after)]
+  const [items, others] = [listNames(before), listNames(after)]
   if (areComparable(items, others)) {
     return (items.length > others.length ? items : others).map((name) => ({
       name,
-      path: within(path, name),
+      path: joinPath(path, name),
       before: ownValue(before, String(items.indexOf(name))),
       after: ownValue(after, String(others.indexOf(name))),
     }))
   }
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].map((name) => ({
     name,
-    path: within(path, name),
+    path: joinPath(path, name),
     before: ownValue(before, name),
     after: ownValue(after, name),
   }))
 }
 
-/** Whether items match by name: the same in any order, or only added or only removed. Others may have been renamed. */
+/** Whether items match by name: the same in any order, or only added or only removed. Otherwise, they may have been renamed. */
 function areComparable(items: string[], others: string[]): boolean {
   if (items.length === 0 || others.length === 0) return false
   if (isPermutation(items, others)) return true
   const [fewer, more] = items.length < others.length ? [items, others] : [others, items]
-  return fewer.length < more.length && fewer.join('\n') === kept(more, fewer).join('\n')
+  return fewer.length < more.length && fewer.join('\n') === keepWanted(more, fewer).join('\n')
 }
 
-function kept(names: string[], wanted: string[]): string[] {
+function keepWanted(names: string[], wanted: string[]): string[] {
   return names.filter((name) => wanted.includes(name))
 }
 
@@ -87,20 +87,20 @@ function isPermutation(items: string[], others: string[]): boolean {
 }
 
 function isMoved(earlier: unknown, later: unknown): boolean {
-  const [items, others] = [itemNames(earlier), itemNames(later)]
+  const [items, others] = [listNames(earlier), listNames(later)]
   return items.join('\n') !== others.join('\n') && isPermutation(items, others)
 }
 
-function moveBetween(earlier: unknown, later: unknown, path: string): Difference {
-  return { path: within(path, 'Order'), before: itemNames(earlier), after: itemNames(later) }
+function describeMove(earlier: unknown, later: unknown, path: string): Difference {
+  return { path: joinPath(path, 'Order'), before: listNames(earlier), after: listNames(later) }
 }
 
-function within(path: string, name: string): string {
+function joinPath(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`
 }
 
 /** The names of the items of a list, such as codes of plans; empty if one has no name, or two have the same. */
-function itemNames(list: unknown): string[] {
+function listNames(list: unknown): string[] {
   if (!Array.isArray(list)) return []
   const names = list.map((item) => item?.code ?? firstText(item?.question))
   const areNames = names.every((name) => typeof name === 'string')
@@ -169,12 +169,12 @@ export function compareTexts(earlier: string, later: string): TextPart[] {
   return parts
 }
 
-/** Each with the white space before it. */
+/** The words of a text, each with the white space before it. */
 function splitWords(text: string): string[] {
   return text.split(/(?<=\S)(?=\s)/).filter(Boolean)
 }
 
-/** The lengths of the longest common subsequences of all ends of two lists. */
+/** The length of the longest common subsequence of each pair of suffixes of two lists. */
 function countShared(before: string[], after: string[]): Uint32Array[] {
   const counts = before.map(() => new Uint32Array(after.length + 1))
   for (const [from, row] of [...counts.entries()].toReversed()) {

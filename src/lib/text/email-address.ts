@@ -12,7 +12,7 @@ const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
 const DOMAIN = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`)
 
 /**
- * The mailbox of a bare address (RFC 5321 Dot-string and domain), else null. Normalizes compatibility forms such as
+ * The mailbox of a bare address (RFC 5321 Dot-string and domain), or null. Normalizes compatibility forms such as
  * full-width letters, and the domain to lower-case ASCII (IDNA) without a trailing dot.
  */
 export function parseMailbox(text: string): string | null {
@@ -20,7 +20,7 @@ export function parseMailbox(text: string): string | null {
   if (text.length > MAX_LENGTH || plain.length > MAX_LENGTH || !plain.isWellFormed()) return null
   const [local = '', typedDomain = '', ...rest] = plain.split('@')
   if (rest.length > 0 || local.length > MAX_LOCAL_LENGTH || !DOT_STRING.test(local)) return null
-  const domain = asciiDomain(typedDomain)
+  const domain = toAsciiDomain(typedDomain)
   const mailbox = `${local}@${domain}`
   return domain === null || mailbox.length > MAX_LENGTH ? null : mailbox
 }
@@ -46,11 +46,11 @@ export function queriedAddress(text: string): string {
 }
 
 /**
- * Whether an address is its own normal form but for case and IDNA: a provider may verify another mailbox in another
- * form.
+ * Whether an address is in its normal form, apart from case and IDNA: for any other form, a provider may have verified a
+ * different mailbox.
  */
 export function isNormalAddress(text: string): boolean {
-  // In either form: signs such as the Kelvin sign change in both.
+  // Either form will do: characters such as the Kelvin sign change in both.
   const isNormalized = ['NFKC', 'NFKD'].some((form) => text.normalize(form) === text)
   const [local = '', domain = ''] = parseMailbox(text)?.split('@') ?? []
   const typed = text.normalize('NFC').toLowerCase()
@@ -69,7 +69,7 @@ export function toEmailPrefix(text: string): string {
   return trimAddress(text).normalize('NFKC').toLowerCase()
 }
 
-function asciiDomain(text: string): string | null {
+function toAsciiDomain(text: string): string | null {
   if (!DOMAIN_INPUT.test(text)) return null
   const domain = domainToASCII(text).replace(/\.$/, '')
   const isNumeric = /(^|\.)\d+$/.test(domain)

@@ -1,6 +1,6 @@
 export type Json = Record<string, unknown>
 
-/** The value if it is a JSON object, else an empty object. */
+/** The value if it is a JSON object, or else an empty object. */
 export function toObject(value: unknown): Json {
   return isObject(value) ? value : {}
 }

@@ -15,12 +15,12 @@ const CURRENCIES = new Set(
     .split(/\s+/),
 )
 
-/** The time zones that `Intl` has accepted, by name or offset in lower case: asking takes up to 100 µs. */
+/** The time zones that `Intl` has accepted, by name or offset in lower case: a check takes up to 100 µs. */
 const knownTimezones = new Map<string, string>()
 /** No further from UTC than Java allows. */
 const OFFSET = /^(?:utc|gmt)?([+\u2212-])(0?\d|1[0-8])(?::?([0-5]\d))?$/
 
-/** IANA's spelling of a time zone (but `utc`), or null. A fixed offset such as `GMT+5:30` becomes `+05:30`. */
+/** IANA's spelling of a time zone (except for `utc`), or null. A fixed offset such as `GMT+5:30` becomes `+05:30`. */
 export function asTimezone(name: string): string | null {
   if (name.length > 64) return null
   const lower = name.toLowerCase()
@@ -52,12 +52,12 @@ export function asLocale(text: string): string | null {
   }
 }
 
-/** Long lists are compared often, and clients choose tags. */
+/** Cached because long lists are compared often; limited because clients choose the tags. */
 const MAX_KNOWN_FORMS = 2_000
 const knownForms = createLruMap<string, string[]>(MAX_KNOWN_FORMS)
 
 /** A tag's forms, itself first: `zh-TW`, `zh`, `zh-Hant`, `zh-Hant-TW` for `zh-tw`. An invalid tag is its only form. */
-function languageForms(tag: string): string[] {
+function findForms(tag: string): string[] {
   const known = knownForms.get(tag)
   if (known) return known
   const forms = listForms(tag)
@@ -75,10 +75,10 @@ function listForms(tag: string): string[] {
   return [canonical, locale.language, ...variants]
 }
 
-/** Whether a tag is a variant of one of the languages: `iw-IL` is one of `he`. */
+/** Returns a function that checks whether a tag is a variant of one of the languages: `iw-IL` is a variant of `he`. */
 export function isVariantOfAny(languages: string[]): (tag: string) => boolean {
-  const known = new Set(languages.map((language) => languageForms(language)[0]))
-  return (tag) => languageForms(tag).some((form) => known.has(form))
+  const known = new Set(languages.map((language) => findForms(language)[0]))
+  return (tag) => findForms(tag).some((form) => known.has(form))
 }
 
 /** An ISO 4217 code in lower case, or null. */

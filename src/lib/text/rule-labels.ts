@@ -2,7 +2,7 @@ import { PLATFORM_NAMES } from '../app-platforms.ts'
 
 type RuleLike = { when: Record<string, unknown>; value: unknown }
 
-/** Created when they are first needed: they take a millisecond of each start. */
+/** Created when first needed: they would take a millisecond of each start. */
 const names: { region?: Intl.DisplayNames; language?: Intl.DisplayNames } = {}
 const MAX_NAMES = 5
 

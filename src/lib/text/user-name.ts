@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** The name of a system user in `/etc/passwd`, else the number. */
+/** The name of a system user in `/etc/passwd`, or else the number. */
 export function userName(uid: number): string {
   const line = readUsers().find((one) => one.split(':')[2] === String(uid))
   return line?.split(':')[0] ?? `user ${uid}`

@@ -11,7 +11,10 @@ export function addMonths(ms: number, months: number): number {
   return time.setUTCDate(Math.min(day, lastDay))
 }
 
-/** `endsAt` null: never or unknown. `firstStartedAt`: of the first period. `renews`: another period is expected. */
+/**
+ * The current period of a purchase. `endsAt` is null if there is no end or it is unknown. `firstStartedAt`: when the
+ * first period began. `renews`: whether another period is expected.
+ */
 export type Renewal = {
   startedAt: Date
   endsAt: Date | null

@@ -1,7 +1,7 @@
 import { addMonths, DAY_MS, type Renewal } from './durations.ts'
 import { type LimitPeriod, limitsByName, periodsByName } from './plan-limits.ts'
 
-/** `endsAt` null: never. Periods begin at midnight UTC. */
+/** `endsAt` is null if the period never ends. Periods begin at midnight UTC. */
 export type PeriodBounds = { startsAt: Date; endsAt: Date | null }
 
 /** A renewal may be up to three days later than the day of the month suggests, because months differ in length. */
@@ -24,11 +24,11 @@ export function periodAt(period: LimitPeriod, now: Date, renewal: Renewal | null
   if (period === 'total') return { startsAt: TOTAL_PERIOD_START, endsAt: null }
   const today = toStartOfDay(now)
   if (period === 'day') return { startsAt: today, endsAt: new Date(today.getTime() + DAY_MS) }
-  if (renewal === null) return calendarMonth(now)
+  if (renewal === null) return findCalendarMonth(now)
   const first = toStartOfDay(renewal.startedAt)
   const renewsAt = renewal.endsAt && toStartOfDay(renewal.endsAt)
   const boundary = (months: number) => {
-    if (months < 0) return monthBefore(first, -months, renewal.firstStartedAt, now)
+    if (months < 0) return findEarlierMonth(first, -months, renewal.firstStartedAt, now)
     return months === 0
       ? first
       : withRenewal(new Date(addMonths(first.getTime(), months)), renewsAt, renewal.renews)
@@ -40,10 +40,10 @@ export function periodAt(period: LimitPeriod, now: Date, renewal: Renewal | null
 }
 
 /**
- * Before 28 February, the month may have begun on 31 January. It begins at most as early as the purchase: the month of
- * a trial lasts until its early renewal.
+ * Before 28 February, the month may have begun on 31 January. It never begins before the purchase: the month of a trial
+ * lasts until its early renewal.
  */
-function monthBefore(first: Date, months: number, firstStartedAt: Date, now: Date): Date {
+function findEarlierMonth(first: Date, months: number, firstStartedAt: Date, now: Date): Date {
   const start = toStartOfDay(firstStartedAt).getTime()
   const age = monthsBetween(firstStartedAt, first)
   const isOfSameDays = addMonths(start, age) === first.getTime()
@@ -52,7 +52,8 @@ function monthBefore(first: Date, months: number, firstStartedAt: Date, now: Dat
 }
 
 /**
- * The renewal if at most three days after a boundary (31 January renews on 31 March); else the midnight after the end.
+ * A renewal at most three days after the boundary replaces it (31 January renews on 31 March); if the purchase will not
+ * renew, the midnight after its end does.
  */
 function withRenewal(boundary: Date, renewsAt: Date | null, renews: boolean): Date {
   const late = renewsAt === null ? -1 : renewsAt.getTime() - boundary.getTime()
@@ -60,7 +61,7 @@ function withRenewal(boundary: Date, renewsAt: Date | null, renews: boolean): Da
   return renews ? renewsAt : new Date(renewsAt.getTime() + DAY_MS)
 }
 
-function calendarMonth(now: Date): PeriodBounds {
+function findCalendarMonth(now: Date): PeriodBounds {
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()]
   return { startsAt: new Date(Date.UTC(year, month)), endsAt: new Date(Date.UTC(year, month + 1)) }
 }

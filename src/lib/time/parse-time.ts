@@ -3,7 +3,7 @@ export function timeStamp(at: Date): string {
   return at.toISOString().replaceAll(/\.\d+|[-:]/g, '')
 }
 
-/** The instant of an ISO 8601 text; a date begins at midnight UTC. Null unless it exists. */
+/** The instant of an ISO 8601 text; a date means midnight UTC. Null if the text is invalid or there is no such date. */
 export function parseTime(text: string): Date | null {
   const [, day = ''] =
     /^(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/i.exec(text) ?? []

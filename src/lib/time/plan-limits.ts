@@ -30,7 +30,7 @@ export const STANDARD_LIMITS = Object.keys(STANDARD_PERIODS) as (keyof StandardL
 type Limits = StandardLimits & { limits?: Record<string, number | null> }
 type PlanWithLimits = Limits & { limitPeriods?: Record<string, LimitPeriod> }
 
-/** Null: unlimited. */
+/** The limits of a plan by name; null for unlimited. */
 export function limitsByName(plan: Limits): Record<string, number | null> {
   return { ...listStandardLimits(plan), ...plan.limits }
 }

@@ -7,8 +7,8 @@ import { closedObject } from '../../platform/http/replies/envelope.ts'
 import { defineList } from '../../platform/lists/list.ts'
 
 /**
- * A stored backup; `verifiedAt` is when it was last read completely and found intact, `problem` why it was not the
- * last time.
+ * A stored backup; `verifiedAt` is when it was last read completely and found intact, `problem` why the last attempt
+ * failed.
  */
 type Backup = {
   name: string

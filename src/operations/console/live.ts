@@ -24,7 +24,7 @@ export function followSession(lines: LiveLines, options: LiveRequest): Response 
   return followLines({ last: () => [], follow }, options)
 }
 
-/** Sends the kept lines and every new line as server-sent events, until the reader disconnects or its session ends. */
+/** Sends the last lines and every new line as server-sent events, until the reader disconnects or its session ends. */
 export function followLines(
   lines: Pick<LiveLines, 'last' | 'follow'>,
   options: LiveRequest,

@@ -47,7 +47,7 @@ export function metricsConsole(deps: MetricsConsoleDeps) {
       async ({ query }) => data(await charts.endpoint(query.name, toPeriod(query))),
       { query: EndpointQuery, ...allow('reader') },
     )
-    .get('/metrics/slowest', ({ query }) => data(slowestRequests(deps, query.console === 'on')), {
+    .get('/metrics/slowest', ({ query }) => data(listSlowest(deps, query.console === 'on')), {
       query: SlowestQuery,
       ...allow('reader'),
     })
@@ -55,7 +55,7 @@ export function metricsConsole(deps: MetricsConsoleDeps) {
 
 export type MetricsSummary = Awaited<ReturnType<typeof summarize>>
 
-/** By endpoint, webhook endpoint and billing provider. */
+/** Summarizes figures by endpoint, webhook endpoint and billing provider. */
 async function summarize({ recorder, webhooks }: MetricsConsoleDeps, hours: number) {
   const { since, figures } = await recorder.tallies.list(hours)
   const endpoints = groupByEndpoint(figures)
@@ -74,9 +74,9 @@ async function summarize({ recorder, webhooks }: MetricsConsoleDeps, hours: numb
   return { since, slowest, minRequests: MIN_REQUESTS, endpoints, outgoing, incoming }
 }
 
-export type SlowRequests = ReturnType<typeof slowestRequests>
+export type SlowRequests = ReturnType<typeof listSlowest>
 
-function slowestRequests({ slowest }: MetricsConsoleDeps, includesConsole: boolean) {
+function listSlowest({ slowest }: MetricsConsoleDeps, includesConsole: boolean) {
   return slowest
     .list(({ name }) => includesConsole || !isConsole(name))
     .map(({ at, ...request }) => ({ ...request, at: new Date(at).toISOString() }))

@@ -40,17 +40,17 @@ export function healthConsole(deps: HealthConsoleDeps) {
         isAllowed: () => isSignedIn(request),
       })
   return new Elysia({ name: 'health-console', prefix: CONSOLE_API })
-    .get('/overview', async () => data(await overview(deps)), allow('reader'))
+    .get('/overview', async () => data(await readOverview(deps)), allow('reader'))
     .get('/live', stream(followLines), allow('reader'))
     .get('/session', stream(followSession), allow('self'))
 }
 
-export type Overview = Awaited<ReturnType<typeof overview>>
+export type Overview = Awaited<ReturnType<typeof readOverview>>
 
-async function overview(deps: HealthConsoleDeps) {
+async function readOverview(deps: HealthConsoleDeps) {
   const { config, db, version, readiness, eventSearch, rates, outbox, recorder, now } = deps
   const { bytes: freeBytes } = await freeSpace(config.dataDir)
-  // An object store may not answer: readiness says why.
+  // An object store may not respond: the readiness says why.
   const listed =
     deps.backups && withTimeout(deps.backups.list(), BACKUPS_TIMEOUT_MS, () => new Error('late'))
   const [newest] = (await listed?.catch(() => null))?.backups ?? []

@@ -4,7 +4,7 @@ import type { Role } from '../../lib/roles.ts'
 import type { Scope } from '../../lib/scopes.ts'
 
 /**
- * What an operator can change; its command, routes and audit entry derive from it. `Needs`: the services that it uses.
+ * A change that operators can make. Its command, routes and audit entry derive from it. `Needs`: the services it uses.
  */
 type Action<
   Needs,
@@ -19,7 +19,7 @@ type Action<
   summary: string
   /** For the audit log; the target follows. */
   label: string
-  /** The lowest role that may do it in the console; `stepUp` also requires a recent proof. */
+  /** The lowest role that may perform it in the console; `stepUp` also requires a recent proof. */
   role: Role
   proof?: 'stepUp'
   /** All parameters: one flat, closed object, which every caller's input must match. */
@@ -46,9 +46,9 @@ type Action<
 /** The texts of an action in the console. The target follows `verb` and `done`. */
 type ActionForm = {
   verb: string
-  /** What the operator confirms first. */
+  /** What the operator must confirm first. */
   consequence?: string
-  /** By default the label. */
+  /** The label by default. */
   done?: string
   /** It can be undone, so its button is not red. */
   isReversible?: true
@@ -57,9 +57,9 @@ type ActionForm = {
 export type CommandForm<Needs, Input, Outcome, Report> = {
   /** The command's words, if they differ from the name. */
   words?: string
-  /** The positional arguments in their order, each with its form in the help: `{ id: '<id>' }`. Other members are options. */
+  /** The positional arguments in order, each with its form in the help: `{ id: '<id>' }`. Other members are options. */
   arguments?: Partial<Record<Extract<keyof Input, string> | 'file', string>>
-  /** For a command whose options are not the members, as `DataCommand` has them. */
+  /** For a command whose options differ from the members, in the format of `DataCommand`. */
   options?: [flags: string, meaning: string, kind?: 'list'][]
   read?(args: string[], options: Options): Input | Promise<Input>
   steps?(
@@ -72,7 +72,7 @@ export type CommandForm<Needs, Input, Outcome, Report> = {
   /** What `--json` prints and `print` receives; the outcome by default. */
   report?(outcome: Outcome, needs: Needs): Report | Promise<Report>
   print(report: Report): string
-  /** Exit 1 if true. */
+  /** If true, the command exits with 1. */
   isFailure?(report: Report): boolean
 }
 
@@ -91,9 +91,9 @@ type ServerForm<Input, Outcome> = {
   reply: TSchema
   /** Statuses that only this route returns. */
   failures: number[]
-  /** If the input is not the parameters and the body. */
+  /** For an input that is not just the parameters and the body. */
   read?(sent: Record<string, unknown>): Input
-  /** The data of the response; that of `show` by default. */
+  /** The data of the response; by default that of the action's `show`. */
   show?(outcome: Outcome): unknown
   /** The whole response, if it is more than data. */
   toReply?(outcome: Outcome): unknown
@@ -113,7 +113,7 @@ export type ActionContext = {
 
 export type AnyAction = Action<never, TObject, unknown, unknown>
 
-/** The console's calls, by their paths: what they take and what they return. */
+/** The input and the reply of each of the console's calls, by path. */
 export type ConsoleCalls<Declared> = {
   [One in Declared as PathOf<One>]: One extends Action<
     infer _Needs,

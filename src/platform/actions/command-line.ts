@@ -22,15 +22,15 @@ function toCommand(action: AnyAction): DataCommand<never> | null {
   const { name, summary, input: schema, command } = action
   if (command === null) return null
   const { words, arguments: forms = {}, options, read, steps, risk, report, ...output } = command
-  const places = Object.keys(forms)
+  const positional = Object.keys(forms)
   return {
     name: words ?? name.replace('.', ' '),
     summary,
     arguments: Object.values(forms).join(' '),
-    options: options ?? describeOptions(schema, places),
+    options: options ?? describeOptions(schema, positional),
     ...(steps
       ? { steps }
-      : { input: read ?? ((args, given) => readInput(schema, places, args, given)) }),
+      : { input: read ?? ((args, given) => readInput(schema, positional, args, given)) }),
     ...(risk && { risk }),
     ...output,
     async work(services, input, { user, record }) {
@@ -51,13 +51,13 @@ function toCommand(action: AnyAction): DataCommand<never> | null {
   }
 }
 
-/** The options of a command: the members of its input that are not among `places`, the positional arguments. */
+/** The options of a command: the members of its input that are not among the positional arguments. */
 export function describeOptions(
   { properties }: TObject,
-  places: string[] = [],
+  positional: string[] = [],
 ): [flags: string, meaning: string, kind?: 'list'][] {
   const members = Object.entries(properties as Members).filter(
-    ([name, { isForConsole }]) => !places.includes(name) && !isForConsole,
+    ([name, { isForConsole }]) => !positional.includes(name) && !isForConsole,
   )
   return members.map(([name, schema]) => {
     const { type, format } = schema
@@ -72,14 +72,14 @@ export function describeOptions(
 /** Throws `UsageError` for missing or invalid members. */
 export function readInput<Schema extends TObject>(
   { properties, required = [] }: Schema,
-  places: string[],
+  positional: string[],
   args: string[],
   options: Options,
 ): Static<Schema> {
   const members = Object.entries(properties as Members).flatMap(([name, schema]) => {
-    const place = places.indexOf(name)
-    const label = place === -1 ? toFlag(name) : name
-    const given = place === -1 ? options[name] : schema['type'] === 'array' ? args : args[place]
+    const at = positional.indexOf(name)
+    const label = at === -1 ? toFlag(name) : name
+    const given = at === -1 ? options[name] : schema['type'] === 'array' ? args : args[at]
     if (given !== undefined) return [[name, readValue(schema, given, label)]]
     if (required.includes(name))
       throw new UsageError(`Specify ${label}: ${describeMember(schema)}.`)
@@ -102,7 +102,9 @@ function parseValue({ type, format, minimum }: TSchema, given: unknown, label: s
   if (type !== 'integer') return given
   const number = Number(given)
   if (!/^-?\d{1,15}$/.test(given) || number < (minimum ?? -Infinity))
-    throw new UsageError(`${label} takes a whole number${minimum ? ` from ${minimum}` : ''}.`)
+    throw new UsageError(
+      `${label} must be a whole number${minimum ? ` of at least ${minimum}` : ''}.`,
+    )
   return number
 }
 

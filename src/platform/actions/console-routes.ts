@@ -24,12 +24,12 @@ type ConsoleActionsDeps = { services: object; log: Log } & Pick<
   'record' | 'findBaseUrl'
 >
 
-/** The console's routes for actions. Members in a path come from it, all others from the body. */
+/** The console's routes for actions. Members in the path are read from it, all others from the body. */
 export function consoleActions(actions: readonly AnyAction[], deps: ConsoleActionsDeps) {
   const app: AnyElysia = new Elysia({ name: 'console-actions', prefix: CONSOLE_API })
   for (const action of actions) {
     if (action.console === null) continue
-    const { params, others: body } = divide(action.input.properties, action.console)
+    const { params, others: body } = splitByPath(action.input.properties, action.console)
     const route: object = {
       ...(hasMembers(params) && { params }),
       ...(hasMembers(body) && optionalJson(body, action.bodyLimit)),
@@ -42,7 +42,7 @@ export function consoleActions(actions: readonly AnyAction[], deps: ConsoleActio
   return app
 }
 
-/** What the console's page shows of the actions that it has buttons and forms for, by path. */
+/** The actions that have buttons and forms in the console, as its page describes them, by path. */
 export function describeActions(actions: readonly AnyAction[]) {
   const shown = actions.flatMap(({ console: path, role, label, form, input, fileName }) =>
     path === null || !form
@@ -79,7 +79,7 @@ async function answer(
 }
 
 /** The members of an input that are in the path, and the others. */
-export function divide(members: Record<string, TSchema>, path: string) {
+export function splitByPath(members: Record<string, TSchema>, path: string) {
   const isInPath = ([name]: [string, TSchema]) => path.split('/').includes(`:${name}`)
   const { true: inPath = [], false: others = [] } = Object.groupBy(
     Object.entries(members),

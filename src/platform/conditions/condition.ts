@@ -6,7 +6,7 @@ export type Condition = {
   advice: string
   /** `page`: act at once. */
   severity: 'page' | 'warn'
-  /** How long it must hold before it is reported; at once if it is not set. */
+  /** How long it must hold before it is reported; 0 by default. */
   minutes?: number
   measure: Measure
   /** It holds while the measured value is beyond this; operators may set another limit. A state has no unit. */

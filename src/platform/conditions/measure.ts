@@ -1,8 +1,8 @@
 import type { Labels, Measurements } from './measurements.ts'
 
-/** Measures a value in this process, and in Prometheus: `promql` compares it, such as with `> 5`. */
+/** Measures a value in this process and in Prometheus. `promql` appends a comparison, such as `> 5`. */
 export type Measure = {
-  /** Null where it does not apply. */
+  /** Null if it does not apply. */
   read: (measurements: Measurements, now: Date) => Promise<number | null>
   promql: (beyond: string) => string
 }
@@ -12,24 +12,24 @@ const MANY_REFUSED = 100
 const ACCEPTED: Labels = { code: 'ok|duplicate|ignored' }
 
 /** The highest current value of a metric, in units of `per`. */
-export function highest(name: string, { labels = {}, per = 1 }: Of = {}): Measure {
+export function highest(name: string, { labels = {}, per = 1 }: MetricOptions = {}): Measure {
   const read = (m: Measurements) => divide(m.highest(name, labels), per)
-  return { read, promql: (beyond) => `${scaled(series(name, labels), per)} ${beyond}` }
+  return { read, promql: (beyond) => `${scale(series(name, labels), per)} ${beyond}` }
 }
 
 /** The lowest current value of a metric, in units of `per`. */
-export function lowest(name: string, { labels = {}, per = 1 }: Of = {}): Measure {
+export function lowest(name: string, { labels = {}, per = 1 }: MetricOptions = {}): Measure {
   const { promql } = highest(name, { labels, per })
   return { read: (m) => divide(m.lowest(name, labels), per), promql }
 }
 
 /** Like `highest`, but Prometheus also reports it while there is no value. */
-export function highestOrMissing(name: string, of: Of): Measure {
-  const { read, promql } = highest(name, of)
+export function highestOrMissing(name: string, options: MetricOptions): Measure {
+  const { read, promql } = highest(name, options)
   return { read, promql: (beyond) => `${promql(beyond)} or absent(${name})` }
 }
 
-/** The highest current value, whatever its sign. */
+/** The absolute value of the highest current value. */
 export function farthest(name: string): Measure {
   return {
     read: async (m) => {
@@ -51,7 +51,7 @@ export function daysUntil(name: string): Measure {
   }
 }
 
-/** How much counters have grown in the last minutes. */
+/** How much a counter has grown in the last `minutes`. */
 export function growth(name: string, minutes: number, labels: Labels): Measure {
   return {
     read: (m) => m.increase(name, minutes, labels),
@@ -72,7 +72,7 @@ export function share(name: string, minutes: number, labels: Labels): Measure {
   }
 }
 
-/** The share, in percent, of a histogram's durations over `seconds`, one of its limits; null if there are none. */
+/** The percentage of a histogram's durations over `seconds`, which is one of its limits; null without durations. */
 export function shareOver(
   name: string,
   seconds: number,
@@ -93,7 +93,7 @@ export function shareOver(
   }
 }
 
-/** The growth with the first labels, unless there was any with the second ones. */
+/** The growth with `labels`; 0 if there was any growth with `others`. */
 export function growthWithout(
   name: string,
   minutes: number,
@@ -110,7 +110,7 @@ export function growthWithout(
   }
 }
 
-/** Refused deliveries in two hours, retries included; 0 if one was accepted since: any stranger can send some. */
+/** Refused deliveries in two hours, with retries; 0 if one was accepted since, because strangers can cause a few. */
 export function refusedDeliveries(name: string, code: string): Measure {
   return {
     read: async (m) => {
@@ -127,9 +127,9 @@ export function refusedDeliveries(name: string, code: string): Measure {
   }
 }
 
-type Of = { labels?: Labels; per?: number }
+type MetricOptions = { labels?: Labels; per?: number }
 
-function scaled(value: string, per: number): string {
+function scale(value: string, per: number): string {
   return per === 1 ? value : `${value} / ${per}`
 }
 

@@ -4,7 +4,7 @@ import type { MetricValue } from '../metrics/metrics.ts'
 /** The current values of a metric of `/metrics`; empty if it has none. */
 export type ReadMetric = (name: string) => Promise<MetricValue[]>
 
-/** Patterns of labels, as Prometheus has them: `ok|duplicate`, or all but these with `!ok|duplicate`. */
+/** Label patterns in the style of Prometheus: `ok|duplicate`, or `!ok|duplicate` for all others. */
 export type Labels = Record<string, string>
 
 export type Measurements = ReturnType<typeof createMeasurements>
@@ -13,27 +13,27 @@ type Reading = { at: number; total: number }
 
 const MAX_WINDOW_MS = 2 * 60 * MINUTE_MS
 
-/** Measures this process. Keeps the readings of counters in memory: ask for each every minute, from the start. */
+/** Measures this process. Keeps counter readings in memory, so read each counter every minute from the start. */
 export function createMeasurements(readMetric: ReadMetric, now: () => Date) {
   const readings = new Map<string, Reading[]>()
   return { highest, lowest, increase, lastIncrease }
 
   /** The highest current value; null if there is none. */
   async function highest(name: string, labels: Labels = {}): Promise<number | null> {
-    const values = await matching(name, labels)
+    const values = await findValues(name, labels)
     return values.length === 0 ? null : Math.max(...values)
   }
 
   /** The lowest current value; null if there is none. */
   async function lowest(name: string, labels: Labels = {}): Promise<number | null> {
-    const values = await matching(name, labels)
+    const values = await findValues(name, labels)
     return values.length === 0 ? null : Math.min(...values)
   }
 
-  /** How much a counter has grown in the last minutes, or since it was first asked for. `part`: of a histogram. */
+  /** How much a counter has grown in the last minutes, or since it was first read. `part`: a part of a histogram. */
   async function increase(name: string, minutes: number, labels: Labels = {}, part?: string) {
     const at = now().getTime()
-    const total = (await matching(name, labels, part)).reduce((sum, value) => sum + value, 0)
+    const total = (await findValues(name, labels, part)).reduce((sum, value) => sum + value, 0)
     const key = buildKey(name, labels, part)
     const kept = (readings.get(key) ?? []).filter((one) => at - one.at <= MAX_WINDOW_MS)
     kept.push({ at, total })
@@ -50,7 +50,7 @@ export function createMeasurements(readMetric: ReadMetric, now: () => Date) {
     return kept.find(({ total }) => total === kept.at(-1)?.total)?.at ?? 0
   }
 
-  async function matching(name: string, labels: Labels, part?: string): Promise<number[]> {
+  async function findValues(name: string, labels: Labels, part?: string): Promise<number[]> {
     const values = await readMetric(name)
     const matchers = Object.entries(labels).map(([label, text]) => {
       const isExcluding = text.startsWith('!')

@@ -12,7 +12,7 @@ export async function repeatInBatches(
   }
 }
 
-/** The last key that was handled; null before the first change. */
+/** Reads and stores the last key that was handled; null before the first change. */
 type Progress = {
   read: () => Promise<string | null>
   store: (tx: Tx, reached: string) => Promise<void>
@@ -22,7 +22,7 @@ type Progress = {
 export const END = '~'
 
 /**
- * Fills a new table from older rows in small background changes. `fill` returns the last key, and undefined at the end.
+ * Fills a new table from older rows in small background changes. `fill` returns the last key, or undefined at the end.
  */
 export async function backfill(
   db: Pick<Db<unknown>, 'write' | 'pauseBatches'>,

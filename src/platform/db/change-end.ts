@@ -9,7 +9,7 @@ export function addFinalWork(finalWork: FinalWork, key: string, work: Work<void>
   if (!finalWork.has(key)) finalWork.set(key, work)
 }
 
-/** Runs a change, then its final work, including final work that this adds. */
+/** Runs a change, then its final work, including any that the final work adds. */
 export async function runToEnd<T>(tx: Tx, work: Work<T>, finalWork: FinalWork): Promise<T> {
   const result = await work(tx)
   for (const [key, last] of finalWork) {

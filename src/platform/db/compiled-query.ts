@@ -20,7 +20,7 @@ export type Joins = Record<string, boolean> | undefined
 export type Run = (sql: string, params: unknown[]) => Promise<unknown[][]>
 
 /** A query for drizzle's builders that `run` executes. Its encoders and decoders are prepared once. */
-export function asyncQuery(run: Run, query: Query, fields: Fields | undefined) {
+export function createAsyncQuery(run: Run, query: Query, fields: Fields | undefined) {
   const bind = createParamsEncoder(query.params)
   let decode: ((row: unknown[]) => Values) | null = null
   const prepared = {
@@ -45,21 +45,21 @@ export function createParamsEncoder(params: unknown[]): (values: Values) => unkn
 }
 
 function findEncoder(param: unknown): Encode {
-  if (is(param, Placeholder)) return (values) => valueNamed(values, param.name)
+  if (is(param, Placeholder)) return (values) => findValue(values, param.name)
   if (!is(param, Param) || !is(param.value, Placeholder)) return () => param
   const { encoder, value } = param
-  return (values) => encoder.mapToDriverValue(valueNamed(values, value.name))
+  return (values) => encoder.mapToDriverValue(findValue(values, value.name))
 }
 
-function valueNamed(values: Values, name: string): unknown {
+function findValue(values: Values, name: string): unknown {
   if (!(name in values)) throw new Error(`No value for placeholder "${name}" was provided`)
   return values[name]
 }
 
 /** Returns a function that turns rows into objects, as drizzle's mapResultRow does. */
 export function createDecoder(fields: Fields, joins: Joins) {
-  const slots = fields.map(({ path, field }) => ({ path, decode: columnDecoder(field) }))
-  const optional = optionalGroups(fields, joins)
+  const slots = fields.map(({ path, field }) => ({ path, decode: createColumnDecoder(field) }))
+  const optional = findOptionalGroups(fields, joins)
   return (row: unknown[]) => {
     const result: Values = {}
     for (let at = 0; at < slots.length; at++) {
@@ -83,7 +83,7 @@ function findGroup(result: Values, name: string): Values {
 }
 
 /** Returns a function that decodes a column; null when the database's value needs no decoding. */
-function columnDecoder(field: Fields[number]['field']): ((raw: unknown) => unknown) | null {
+function createColumnDecoder(field: Fields[number]['field']): ((raw: unknown) => unknown) | null {
   if (is(field, Column)) {
     const isPlain = field.mapFromDriverValue === Column.prototype.mapFromDriverValue
     return isPlain ? null : (raw) => field.mapFromDriverValue(raw)
@@ -94,7 +94,7 @@ function columnDecoder(field: Fields[number]['field']): ((raw: unknown) => unkno
 }
 
 /** The result groups of outer-joined tables: such a group is null when its first column is null. */
-function optionalGroups(fields: Fields, joins: Joins) {
+function findOptionalGroups(fields: Fields, joins: Joins) {
   const groups = Map.groupBy(
     fields.filter(({ path, field }) => path.length === 2 && is(field, Column)),
     ({ path }) => path[0] as string,

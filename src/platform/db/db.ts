@@ -17,7 +17,8 @@ export type Tx = Pick<
   /** Runs a part whose failure rolls back only that part. Returns its error, or null on success. */
   attempt: (work: () => Promise<void>) => Promise<unknown>
   /**
-   * Runs once per `key`, at the end of the change. It must read only from `tx`: a part that added it may be rolled back.
+   * Runs once per `key`, at the end of the change. It must read only from `tx`: the attempt that added it may have been
+   * rolled back.
    */
   beforeCommit: (key: string, work: (tx: Tx) => Promise<void>) => void
   /** Runs `effect` after the commit; never when the change, or the attempt around it, is rolled back. */
@@ -31,7 +32,7 @@ export type Db<Tables> = {
   tables: Tables
   /** Selects from the last commit. Prepare hot queries once; end each with `await ….execute()`. */
   read: Reader
-  /** Durable once the promise resolves. When `work` throws, only this change of a commit is rolled back. */
+  /** Durable once the promise resolves. When `work` throws, only this change is rolled back, not others in its commit. */
   write: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
   /** Call it between batches of background work: lets requests go first, and waits while the database's log is long. */
   pauseBatches: () => Promise<void>
@@ -50,17 +51,17 @@ export const AFTER_CACHES_MS = CACHE_LIFETIME_MS + 100
 export type Cached<T> = {
   /** The value: the same object until it changes. Another instance's change is seen within `CACHE_LIFETIME_MS`. */
   read: () => Promise<T>
-  /** Only for values that never change back: a change that cached it may be rolled back. */
+  /** Only for values that never change back: the change that cached the value may be rolled back. */
   readWithin: (tx: Tx) => Promise<T>
   /** Takes effect when `tx` commits. */
   invalidate: (tx: Tx) => Promise<void>
 }
 
-/** For the process that opened it. */
+/** The data layer as the process that opened it sees it. */
 export type OpenDb<Tables> = Db<Tables> & {
   /** The path of the database or the URL of its server, without a password. */
   place: string
-  /** Identifies the database in its place: a copy has another one. */
+  /** Returns an id of the database in its place: a copy has a different one. */
   identify(): Promise<string>
   /** In bytes. */
   size(): Promise<number>

@@ -7,7 +7,7 @@ import type { Reader } from './db.ts'
 const RANGE_ROWS = 2_000
 const COUNT_ROWS = 50_000
 
-/** Splits `table`, or the rows of `among`, into conditions on `key`: one statement over millions of rows would block. */
+/** Splits `table`, or its rows that match `among`, by `key`: one statement over millions of rows would block. */
 export async function* keyRanges(
   read: Reader,
   table: SQLiteTable,
@@ -46,12 +46,12 @@ export function beginsWith(column: SQLiteColumn, prefix: string) {
   return and(gte(column, prefix), lt(column, `${prefix}\u{10ffff}`))
 }
 
-/** The rows with a value; undefined if the filter has none. */
+/** Matches rows with `value`; undefined if a filter has no value. */
 export function equals(column: SQLiteColumn, value: unknown): SQL | undefined {
   return value === undefined ? undefined : eq(column, value)
 }
 
-/** The number of rows that match, counted to `max` at most; the default is enough to say "more than 1,000". */
+/** The number of rows that match, counted up to `max`; the default is enough to say "more than 1,000". */
 export async function countUpTo(
   read: Reader,
   table: SQLiteTable,

@@ -1,9 +1,9 @@
 import { Database } from 'bun:sqlite'
 
-/** How each SQLite database starts. */
+/** The first bytes of every SQLite database. */
 export const DATABASE_MAGIC = 'SQLite format 3\0'
 
-/** The rows of a foreign SQLite database, read one by one, by the first of `queries` that fits its tables. */
+/** The rows of a foreign SQLite database, read one by one, by the first of `queries` that matches its tables. */
 export function* readRows(path: string, queries: string[]): Generator<Record<string, unknown>> {
   using client = new Database(path, { readonly: true })
   for (const [at, query] of queries.entries()) {

@@ -2,7 +2,7 @@ import { type Column, getTableColumns, is, type Table } from 'drizzle-orm'
 import { PgTable, getTableConfig as postgresConfig } from 'drizzle-orm/pg-core'
 import { type SQLiteTable, getTableConfig as sqliteConfig } from 'drizzle-orm/sqlite-core'
 
-/** The columns of a table's primary key, and their names in the program. */
+/** The columns of a table's primary key, and their property names. */
 export function findTableKey(table: Table): { name: string; column: Column }[] {
   const { columns, primaryKeys } = is(table, PgTable)
     ? postgresConfig(table)

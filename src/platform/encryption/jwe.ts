@@ -12,8 +12,8 @@ import type { JWK } from 'jose'
 import { toPrivateKey } from '../../lib/crypto/es256.ts'
 
 /**
- * JWE (RFC 7516) for small messages. jose runs seven steps on another thread, which costs more than the steps: here
- * only the key agreement leaves this one. Larger messages use jose: see `message.ts`.
+ * JWE (RFC 7516) for small messages. jose runs seven steps on another thread, which costs more than the steps: here,
+ * only the key agreement runs there. Larger messages use jose: see `message.ts`.
  */
 
 const CIPHER = 'aes-256-gcm'
@@ -33,7 +33,7 @@ type AsyncAgreement = (
 export async function openWithKey(jwe: string, epk: unknown, privateKey: JWK): Promise<Uint8Array> {
   const [header = '', encryptedKey, iv = '', ciphertext = '', tag = ''] = jwe.split('.')
   if (encryptedKey !== '') throw new Error('ECDH-ES has no encrypted key')
-  const keys = { privateKey: toPrivateKey(privateKey), publicKey: ephemeralKey(epk) }
+  const keys = { privateKey: toPrivateKey(privateKey), publicKey: importEphemeralKey(epk) }
   const key = deriveKey(await agree(keys))
   const nonce = decode(iv, IV_LENGTH)
   const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_LENGTH })
@@ -60,7 +60,7 @@ export function sealUnderKey(
 }
 
 /** The sender's public key. Importing refuses a point that is not on the curve. */
-function ephemeralKey(epk: unknown): KeyObject {
+function importEphemeralKey(epk: unknown): KeyObject {
   const { kty, crv, x, y } = (epk ?? {}) as Record<string, unknown>
   if (kty !== 'EC' || crv !== 'P-256' || typeof x !== 'string' || typeof y !== 'string') {
     throw new Error('not a P-256 key')

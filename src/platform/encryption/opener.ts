@@ -46,7 +46,7 @@ const CLOCK_TOLERANCE_SECONDS = 300
 /** Added to the time that messages are remembered. */
 const MARGIN_SECONDS = 60
 
-/** Opens sealed requests, and checks that each was sealed for this request, recently, and is new. */
+/** Opens sealed requests, and checks that each message is new, recent and sealed for its own request. */
 export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps) {
   // The whole upload is held in memory until it is opened.
   const share = sealedLimit(UPLOAD_LIMIT)
@@ -70,7 +70,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
     return request.method === 'POST' && readPath(request) === uploadPath
   }
 
-  /** Waits for the memory of an upload before its body is read. Dispose of the result once it is answered. */
+  /** Waits for the memory of an upload before its body is read. Dispose of the result once the request is answered. */
   async function admitUpload(request: Request, address: string): Promise<Disposable> {
     const size = readContentLength(request)
     if (size === null) throw malformed('Send a sealed upload with its Content-Length.')

@@ -36,7 +36,7 @@ type ApiKey = {
 }
 
 type ServerApiDeps = {
-  /** Also revoked and expired keys. */
+  /** Finds revoked and expired keys, too. */
   findKey: (secret: string) => Promise<ApiKey | undefined>
   networkCheck: (networks: string[]) => RequestCheck
   findIp: FindIp
@@ -59,7 +59,7 @@ const callers = new WeakMap<Request, Caller>()
 export type ScopeGuard = ReturnType<typeof requireKey>
 
 /**
- * `scope` requires an API key that has it. `clientScope` also takes the key as an OAuth client secret (RFC 6749,
+ * `scope` requires an API key that has it. `clientScope` also accepts the key as an OAuth client secret (RFC 6749,
  * §2.3.1): by Basic authentication or as `client_secret`.
  */
 export function requireKey({ findKey, networkCheck, findIp, now }: ServerApiDeps) {

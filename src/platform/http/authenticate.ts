@@ -8,12 +8,12 @@ import { requestInfo } from './request/request-log.ts'
 /** The signed-in user and the session of a request. */
 export type Session = { userId: string; sessionId: string }
 
-/** Throws `unauthenticated`, `token_expired`, or `encryption_required` if only the session's start was `sealed`. */
+/** Throws `unauthenticated`, `token_expired`, or `encryption_required` if only the start of the session was `sealed`. */
 export type CheckSession = (accessToken: string, sealed: boolean) => Promise<Session>
 
 /**
  * Reads the bearer token of the Authorization header only: the plugin's parameter gets a random name. Use it in a
- * `guard`: Elysia would copy the headers of requests to all other routes, too.
+ * `guard`: otherwise Elysia would copy the headers of requests to all other routes, too.
  */
 export function bearerToken() {
   return new Elysia({ name: 'bearer-token' })

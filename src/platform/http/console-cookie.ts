@@ -9,7 +9,7 @@ export function readSessionToken(request: Request): string | null {
   return read(request, SESSION)
 }
 
-/** It expires with the session's maximum lifetime. */
+/** Expires after the session's maximum lifetime. */
 export function sessionCookie(request: Request, token: string): string {
   return write(SESSION, token, SESSION_SECONDS, isOnLoopback(request))
 }
@@ -20,7 +20,7 @@ export function deletedCookies(request: Request): string[] {
   return isOnLoopback(request) ? [write(SESSION, '', 0, true), secure] : [secure]
 }
 
-/** A cookie with the attributes of the session's: a browser that returns it will keep a session. */
+/** A cookie with the same attributes as the session's: a browser that returns it will keep a session. */
 export function testCookie(request: Request): string {
   return write(TEST, '1', SESSION_SECONDS, isOnLoopback(request))
 }
@@ -42,8 +42,8 @@ function write(name: string, value: string, maxAge: number, isPlain: boolean): s
 }
 
 /**
- * Whether the page is plain http on the browser's own machine, such as through an SSH tunnel. The names say so: the
- * server sees the address of the tunnel or the container.
+ * Whether the page is plain http on the browser's own machine, such as through an SSH tunnel. Relies on host names:
+ * the server sees only the address of the tunnel or the container.
  */
 function isOnLoopback({ headers, url }: Request): boolean {
   const host = headers.get('host')

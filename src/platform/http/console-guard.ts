@@ -13,7 +13,7 @@ import { isWithoutHost } from './request/request-url.ts'
 
 type Access = Role | 'self' | 'anyone'
 
-/** The signed-in operator. `provenAt` is when they last used a passkey or a code. `isLocal`: only on this machine. */
+/** The signed-in operator. `provenAt` is when they last used a passkey or a code. `isLocal`: valid only on this machine. */
 type Operator = {
   id: string
   operatorId: string
@@ -58,7 +58,7 @@ export function consoleGuard({ checkSession, baseUrl, findIp, now }: ConsoleGuar
   const declared = new Map<string, string[]>()
   const bodies = new Set<string>()
   const guard = new Elysia({ name: 'console-guard' })
-    // Before the body is read; in transform for requests without a body.
+    // Runs before the body is read, or in transform for requests without a body.
     .onParse({ as: 'scoped' }, async ({ request, server, route }) => {
       await authorize(request, server, route)
       // Without a result, Elysia would parse a body that the route does not expect, whatever its size.
@@ -125,7 +125,7 @@ export function consoleGuard({ checkSession, baseUrl, findIp, now }: ConsoleGuar
     })
   }
 
-  /** The origin of the page that sent a request: from its Origin header, else the console's own. */
+  /** The origin of the page that sent a request: from its Origin header, or else the console's own. */
   function readOrigin(request: Request): string {
     return request.headers.get('origin') ?? baseUrl ?? readOwnOrigin(request)
   }

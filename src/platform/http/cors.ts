@@ -10,7 +10,7 @@ const REPLY_HEADERS = 'Content-Language, Date, ETag, Retry-After, X-Request-Id'
 const MAX_AGE_SECONDS = '7200'
 const MAX_LOGGED_ORIGINS = 100
 const MAX_ORIGIN_LENGTH = 200
-/** The origins that browsers and web views send, such as capacitor://localhost. Not `null`, which is that of any file. */
+/** The origins that browsers and web views send, such as capacitor://localhost. Not `null`, the origin of every local file. */
 const ORIGIN_FORMAT = /^[a-z][a-z0-9+.-]*:\/\/[\w.:[\]-]+$/
 
 /** Allows web clients of `origins` (https://fetch.spec.whatwg.org, §3.2). No cookies are used. */

@@ -15,7 +15,7 @@ export type Readiness = {
   instance?: string
 }
 
-/** Only the parts without which nothing can be stored decide. */
+/** Depends only on the components without which nothing can be stored. */
 export function isReady({ database, storage }: Readiness): boolean {
   return database === 'ok' && storage === 'ok'
 }
@@ -27,12 +27,12 @@ export function health(readiness: () => Promise<Readiness>) {
     .get(
       '/ready',
       async ({ set }) => {
-        const parts = await readiness()
-        if (!isReady(parts)) {
+        const components = await readiness()
+        if (!isReady(components)) {
           set.status = 503
           set.headers['retry-after'] = '5'
         }
-        return parts
+        return components
       },
       { detail: { hide: true } },
     )

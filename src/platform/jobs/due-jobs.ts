@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time/durations.ts'
 /**
- * In ms; `wall` may jump. `lastKnown`: the newest recorded time. `wasAhead`: whether a later one than now was recorded.
+ * In ms; `wall` may jump. `lastKnown`: the newest recorded time. `wasAhead`: whether a time later than now was recorded.
  */
 export type Clocks = {
   wall: () => number

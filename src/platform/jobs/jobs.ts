@@ -27,11 +27,11 @@ export type Job = {
   deletesByAge?: boolean
   /** Whether it also runs after the clock is set back, to repair times that were written while it was ahead. */
   runsAfterSetBack?: boolean
-  /** Each run waits a random time of up to this many ms, so that not all servers ask a provider at once. */
+  /** Each run waits a random time of up to this many ms, so that servers do not all query a provider at once. */
   jitter?: number
 }
 
-/** Since the start of this process. */
+/** The last run of a job since this process started. */
 export type JobRun = { at: Date; ms: number; error: string | null }
 
 type JobsDeps = {
@@ -78,7 +78,7 @@ export function startJobs(
 
   /** Reads the clock every minute: a timeout until tomorrow would not notice a clock that jumps ahead. */
   async function watchTime() {
-    const lastKnown = await lastKnownTime()
+    const lastKnown = await readLastKnownTime()
     const wasAhead = (await wasClockAhead?.().catch(() => false)) ?? false
     const dueJobs = createDueJobs(jobs, { ...clocks, lastKnown, wasAhead })
     if (dueJobs.isClockInDoubt()) log.warn({ lastKnown: new Date(lastKnown ?? 0) }, CLOCK_IN_DOUBT)
@@ -87,7 +87,7 @@ export function startJobs(
       const { due, jump, wall } = dueJobs.take()
       if (jump !== 0) log.warn({ seconds: Math.round(jump / 1000) }, 'the clock jumped')
       const mayDelete = await isClockInSync()
-      // Instances whose clocks are about right all take the scheduled minute, by their own clocks.
+      // Instances whose clocks are about right all use the scheduled minute, by their own clocks.
       const slot = wall - (Math.abs(lastSkew) < MAX_SKEW_MS ? 0 : lastSkew)
       for (const job of due) {
         if (mayDelete || !job.deletesByAge) void start(job, slot, job.jitter)
@@ -114,7 +114,7 @@ export function startJobs(
   }
 
   /** A time that cannot be read is treated as long past, so that the clock is in doubt. */
-  async function lastKnownTime(): Promise<number | null> {
+  async function readLastKnownTime(): Promise<number | null> {
     try {
       return (await readLastKnown())?.getTime() ?? null
     } catch (err) {

@@ -9,11 +9,11 @@ import { prepareFind, prepareUpsert } from '../db/prepared.ts'
 import type { LimitsDb } from './schema.ts'
 
 type PerIp = Config['perIp']
-/** At most `max` attempts in a window of `seconds`. A word names the setting of a limit per IP address. */
+/** At most `max` attempts in a window of `seconds`. A `max` in words names the setting of a limit per IP address. */
 export type WindowRule = { name: string; max: number | keyof PerIp; seconds: number }
 /** `free` attempts without a delay, then a delay after each that doubles from 1 s up to `maxDelay` seconds. */
 export type BackoffRule = { name: string; free: number; maxDelay: number }
-/** A rule for one user, address or network: what `key` stands for. */
+/** A rule for one user, address or network, which `key` identifies. */
 export type Limit = { rule: WindowRule | BackoffRule; key: string }
 
 /** Counted attempts. Call `release` for those that succeeded. */
@@ -68,7 +68,7 @@ export function createLimits({
     sweep,
   }
 
-  /** Throws `rate_limited` when one is used up. Does not count. */
+  /** Throws `rate_limited` if a limit is used up. Does not count. */
   async function check(limits: Limit[]) {
     const [first] = enabled ? await activeLimits(limits) : []
     if (first) throw tooManyAttempts(first.until, now())
@@ -142,7 +142,8 @@ export function createLimits({
     const at = now()
     const row = await findCounter(tx, { key })
     const { rule } = limit
-    const next = 'max' in rule ? inWindow(rule, findMax(rule), row, at) : withBackoff(rule, row, at)
+    const next =
+      'max' in rule ? addInWindow(rule, findMax(rule), row, at) : addWithBackoff(rule, row, at)
     await storeCounter(tx, { key, ...next })
     return next
   }
@@ -158,19 +159,19 @@ export function createLimits({
   }
 }
 
-function inWindow(rule: WindowRule, max: number, row: Row | undefined, at: Date): Row {
-  if (!row || !isInForce(row, rule, at)) return { count: 1, until: after(at, rule.seconds) }
+function addInWindow(rule: WindowRule, max: number, row: Row | undefined, at: Date): Row {
+  if (!row || !isInForce(row, rule, at)) return { count: 1, until: addSeconds(at, rule.seconds) }
   if (row.count >= max) throw tooManyAttempts(row.until, at)
   return { count: row.count + 1, until: row.until }
 }
 
-function withBackoff(rule: BackoffRule, row: Row | undefined, at: Date): Row {
+function addWithBackoff(rule: BackoffRule, row: Row | undefined, at: Date): Row {
   const { free, maxDelay } = rule
   if (row && isInForce(row, rule, at)) throw tooManyAttempts(row.until, at)
   const isRecent = row && at.getTime() - row.until.getTime() < DAY_MS
   const count = isRecent ? row.count + 1 : 1
   const delay = count < free ? 0 : Math.min(2 ** (count - free), maxDelay)
-  return { count, until: after(at, delay) }
+  return { count, until: addSeconds(at, delay) }
 }
 
 function isInForce({ until }: Row, rule: WindowRule | BackoffRule, at: Date): boolean {
@@ -180,10 +181,10 @@ function isInForce({ until }: Row, rule: WindowRule | BackoffRule, at: Date): bo
 
 /** Whether `until` is ahead, by at most `seconds`: a later end was set while the clock was wrong. */
 export function lastsUntil(until: Date, at: Date, seconds: number): boolean {
-  return until > at && until <= after(at, seconds)
+  return until > at && until <= addSeconds(at, seconds)
 }
 
-function after(at: Date, seconds: number): Date {
+function addSeconds(at: Date, seconds: number): Date {
   return new Date(at.getTime() + seconds * 1000)
 }
 

@@ -30,14 +30,14 @@ function toCommand(list: AnyList): DataCommand<never> | null {
     line,
     hasOnlyRows,
   } = command
-  const places = Object.keys(forms)
+  const positional = Object.keys(forms)
   const schema = closedObject({ ...query.properties, ...(hasPages(list) && { limit }) })
   return {
     name: words,
     summary,
     arguments: Object.values(forms).join(' '),
-    options: options ?? describeOptions(schema, places),
-    input: read ?? ((args, given) => readInput(schema, places, args, given)),
+    options: options ?? describeOptions(schema, positional),
+    input: read ?? ((args, given) => readInput(schema, positional, args, given)),
     async work(services, input) {
       const { signal } = new AbortController()
       const page = await list.read(services, check(schema, input, 'arguments') as never, {

@@ -1,7 +1,7 @@
 import type { Server } from 'bun'
 import { type AnyElysia, type Context, Elysia } from 'elysia'
 import type { Log } from '../../lib/log/log.ts'
-import { divide, hasMembers, readPathMembers } from '../actions/console-routes.ts'
+import { hasMembers, readPathMembers, splitByPath } from '../actions/console-routes.ts'
 import type { ConsoleContext } from '../feature.ts'
 import { disableIdleTimeout } from '../http/body/connection-time.ts'
 import { allow, CONSOLE_API, findOperator } from '../http/console-guard.ts'
@@ -26,11 +26,11 @@ type ListRequest = {
 
 const ROWS_PER_SLICE = 200
 
-/** The console's routes for lists: the page, and the CSV file. Members in a path come from it, all others from the query. */
+/** The console's routes for lists: the page and the CSV file. Members not in the path are read from the query. */
 export function consoleLists(lists: readonly AnyList[], deps: ConsoleListsDeps) {
   const app: AnyElysia = new Elysia({ name: 'console-lists', prefix: CONSOLE_API })
   for (const list of lists) {
-    const { params, others } = divide(list.query.properties, list.console)
+    const { params, others } = splitByPath(list.query.properties, list.console)
     const schemas = {
       ...(hasMembers(params) && { params }),
       ...(hasMembers(others) && { query: others }),
@@ -60,7 +60,7 @@ async function sendPage(list: AnyList, context: ListRequest, deps: ConsoleListsD
   return data(list.userIds ? { ...(page as object), names: await readNames() } : page)
 }
 
-/** Streams the whole list. Its first slice is read before, so that a refused filter is still an error response. */
+/** Streams the whole list. Reads the first slice before responding, so that a refused filter gets an error response. */
 async function sendCsv(list: AnyList, context: ListRequest, deps: ConsoleListsDeps) {
   const { request, params, query, set } = context
   const { record, now, log } = deps

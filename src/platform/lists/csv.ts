@@ -3,12 +3,12 @@ import { yieldToEventLoop } from '../../lib/concurrency/yield-to-event-loop.ts'
 /** A slice of a list, as cells. `next` is the `after` of the following slice; null on the last one. */
 type Slice = { rows: unknown[][]; next: string | null }
 
-/** Filters that may hold an e-mail address, a name or an id of a user. */
+/** Filters that may contain a user's e-mail address, name or id. */
 const SEARCH_TEXTS = new Set(['q', 'id', 'user', 'target'])
 /** Without it, Excel reads UTF-8 as the local code page. */
 const BYTE_ORDER_MARK = '\u{feff}'
 /**
- * Where a spreadsheet may see a formula: at the start of a cell, after quotes and spaces too, or of a part that it
+ * Where a spreadsheet may see a formula: at the start of a cell, even after quotes and spaces, or of a part that it
  * splits off. https://owasp.org/www-community/attacks/CSV_Injection
  */
 const FORMULA =
@@ -17,8 +17,8 @@ const FORMULA =
 const NEEDS_QUOTES = /[",;\t\r\n]/
 
 /**
- * Streams a list slice by slice (RFC 4180, UTF-8), beginning with `slice`. The next one is read when the client has
- * received the one before, so memory stays small and other requests are answered in between.
+ * Streams a list slice by slice (RFC 4180, UTF-8), beginning with `slice`. The next slice is read when the client
+ * has received the previous one, so memory use stays low and other requests are answered in between.
  */
 export function streamCsv(
   headings: string[],
@@ -41,7 +41,7 @@ export function streamCsv(
             current = await readSlice(current.next)
           } while (current.rows.length === 0)
         } catch (error) {
-          // Breaks the connection off: a file that merely ended early would look complete.
+          // Breaks the connection: a file that merely ended early would look complete.
           onError(error)
           controller.error(error)
         }
@@ -59,7 +59,7 @@ export function withoutSearchTexts(filter: object): Record<string, unknown> {
   )
 }
 
-/** A line of a CSV file with its end. Texts that a spreadsheet would run as a formula get a `'` in front. */
+/** A line of a CSV file with its line break. Texts that a spreadsheet would run as a formula get a `'` in front. */
 function csvLine(values: unknown[]): string {
   return `${values.map(formatCell).join(',')}\r\n`
 }

@@ -1,15 +1,15 @@
 import { yieldToEventLoop } from '../../lib/concurrency/yield-to-event-loop.ts'
 import { AppError } from '../../lib/errors.ts'
 
-/** One way to find the rows of a list: in the order of an index, of which some match the whole filter. */
+/** One way to find the rows of a list: in the order of an index, some of whose rows match the whole filter. */
 export type Source<Row> = {
-  /** Begins its cursors; null if all sources of the list are sorted alike, so that a position is enough. */
+  /** The prefix of its cursors; null if all sources of the list are sorted alike, so that a position is enough. */
   name: string | null
   /** Whether all of its rows match. */
   isComplete: boolean
-  /** How many rows it has, counted to `max` at most. */
+  /** How many rows it has, counted up to `max`. */
   countUpTo(max: number): Promise<number>
-  /** Reads at most `limit` rows behind a position. Throws `validation_failed` for a position that it cannot have. */
+  /** Reads at most `limit` rows after a position. Throws `validation_failed` for a position that it cannot have. */
   read(position: string | null, limit: number): Promise<Batch<Row>>
 }
 
@@ -22,9 +22,9 @@ type Page<Row> = {
   rows: Row[]
   /** The `after` of the next page; null on the last one. */
   next: string | null
-  /** The last row that was compared with the filter, if the page is short because of that. */
+  /** The last row that was compared with the filter, if the page is short because the search ended there. */
   scannedTo: Row | null
-  /** How many rows match, counted to 1,001 at most; null if they are not counted. */
+  /** How many rows match, counted up to 1,001; null if they are not counted. */
   total: number | null
 }
 
@@ -36,8 +36,8 @@ type PageQuery<Row> = {
   /** Rows to compare with the filter for one page; a source whose rows all match is not limited. */
   maxScanned?: number
   /**
-   * For the first page: by the index of the filter, or by comparing rows even if the page is full. By default not at
-   * all.
+   * How to count the matches for the first page: by the index of the filter, or by comparing rows even if the page is
+   * full. By default, they are not counted.
    */
   count?: 'index' | 'scan' | undefined
   /** Ends the search early, when the caller has given up. */
@@ -46,26 +46,26 @@ type PageQuery<Row> = {
 
 /** Rows read in one turn of the event loop. */
 const ROWS_PER_TURN = 500
-/** "More than 1,000". */
+/** Enough to say "more than 1,000". */
 const MAX_COUNTED = 1_001
 /** Sources with more rows than this count as equally long. */
 const MAX_ESTIMATED = 4_000
 
 /**
- * From the source with the fewest rows. A cursor is `position` or `name~position`; throws `validation_failed` for
- * others.
+ * Reads a page from the source with the fewest rows. A cursor is `position` or `name~position`; throws
+ * `validation_failed` for others.
  */
 export async function findPage<Row>(query: PageQuery<Row>): Promise<Page<Row>> {
   const { after, limit, maxScanned = Number.POSITIVE_INFINITY } = query
   const { source, position } = await chooseSource(query.sources, after)
   const count = after === undefined ? query.count : undefined
-  const scansOn = count === 'scan' && !source.isComplete
+  const keepsScanning = count === 'scan' && !source.isComplete
   const found: Place<Row>[] = []
   let last: Place<Row> | undefined
   let isAtEnd = false
   let scanned = 0
   // Most filters fill a page soon, so the first batch of a scan is small.
-  for (let batch = scansOn ? ROWS_PER_TURN : 2 * limit; scanned < maxScanned; batch *= 4) {
+  for (let batch = keepsScanning ? ROWS_PER_TURN : 2 * limit; scanned < maxScanned; batch *= 4) {
     const wanted = source.isComplete ? limit + 1 - found.length : batch
     const size = Math.min(wanted, maxScanned - scanned, ROWS_PER_TURN)
     const read = await source.read(last?.position ?? position, size)
@@ -73,7 +73,7 @@ export async function findPage<Row>(query: PageQuery<Row>): Promise<Page<Row>> {
     last = read.last ?? last
     isAtEnd = read.isAtEnd
     scanned += source.isComplete ? 0 : size
-    if (isAtEnd || (found.length > limit && !scansOn) || query.signal?.aborted) break
+    if (isAtEnd || (found.length > limit && !keepsScanning) || query.signal?.aborted) break
     await yieldToEventLoop()
   }
   const isShort = found.length <= limit
@@ -86,9 +86,9 @@ export async function findPage<Row>(query: PageQuery<Row>): Promise<Page<Row>> {
   }
 
   async function countMatches() {
-    if (isAtEnd && (source.isComplete || scansOn)) return Math.min(found.length, MAX_COUNTED)
+    if (isAtEnd && (source.isComplete || keepsScanning)) return Math.min(found.length, MAX_COUNTED)
     if (source.isComplete) return source.countUpTo(MAX_COUNTED)
-    return scansOn && found.length >= MAX_COUNTED ? MAX_COUNTED : null
+    return keepsScanning && found.length >= MAX_COUNTED ? MAX_COUNTED : null
   }
 }
 

@@ -5,18 +5,18 @@ import type { Role } from '../../lib/roles.ts'
 import type { CommandForm } from '../actions/action.ts'
 
 /**
- * What operators can list. It is declared once: the command, the console's page and the CSV file derive from it. `Needs`
- * are the services that it uses.
+ * A list that operators can read. It is declared once: the command, the console's page and the CSV file derive from it.
+ * `Needs` are the services that it uses.
  */
 type List<Needs, Query extends TObject, Page, Row> = {
-  /** The CSV file; with `list` the command, with `.export-csv` the entry in the audit log if it `isPersonal`. */
+  /** Names the CSV file; with `list`, the command; with `.export-csv`, the audit log entry if it `isPersonal`. */
   name: string
   summary: string
   /** The path below the console's API; `/export.csv` is the file. */
   console: string
   /** Members in the path, and the filter: one flat, closed object. With `after`, the list has pages. */
   query: Query
-  /** It holds personal data: its file requires the role `operator` and a recent proof, and the audit log records it. */
+  /** It contains personal data: its file requires the role `operator` and a recent proof, and the audit log records it. */
   isPersonal?: boolean
   read(needs: Needs, query: ReadQuery<Static<Query>>, context: ListContext): Promise<Page>
   rows(page: Page): Row[]
@@ -46,7 +46,7 @@ type ListCommand<Query, Row> = Pick<
 type ReadQuery<Query> = 'after' extends keyof Query ? Query & { limit?: number } : Query
 
 export type ListContext = {
-  /** What reads: a page of the console, a slice of a CSV file, or a command. */
+  /** The purpose: a page of the console, a slice of a CSV file, or a command. */
   reader: 'page' | 'file' | 'command'
   /** Ends the search when the operator leaves. */
   signal: AbortSignal
@@ -59,7 +59,7 @@ export type ListContext = {
 /** Names or e-mail addresses of users, by id. */
 export type Names = Record<string, string>
 
-/** A list among others: only its declaration says what it needs. */
+/** A list of any type: only its declaration says what it needs. */
 export type AnyList = Omit<
   List<never, TObject, unknown, unknown>,
   'read' | 'columns' | 'command'
@@ -89,7 +89,7 @@ export function hasPages({ query }: AnyList): boolean {
   return 'after' in query.properties
 }
 
-/** The `after` of the page behind this one; null on the last one. */
+/** The `after` of the next page; null on the last page. */
 export function findNext(list: AnyList, page: unknown): string | null {
   return hasPages(list) ? (page as { next: string | null }).next : null
 }

@@ -14,31 +14,31 @@ type ListedTable<Table extends SQLiteTable, Columns extends SelectedFields> = {
   table: Table
   /** Unique: the order of the rows, or of those with the same time. */
   key: SQLiteColumn
-  /** What a row consists of, the key and `sortedBy` among them: all columns of the table by default. */
+  /** The columns of a row, including the key and `sortedBy`; all columns of the table by default. */
   columns?: Columns
   isDescending: boolean
   /** The table stays small, so the database may read all of it for a page. */
   isSmall?: boolean
-  /** The tables of other columns; each row has one row there. */
+  /** The tables of other columns; each row has exactly one row there. */
   joins?: [table: SQLiteTable, on: SQL][]
-  /** Those of the rows that match a condition which the database does not know. */
+  /** Selects the rows that match a condition that the database cannot check. */
   keep?: Keep<SelectResultFields<Columns>> | undefined
 }
 
 type Keep<Row> = (rows: Row[]) => Promise<Row[]>
 
-/** A part of a filter; without `where`, this filter does not have it. */
+/** A part of a filter; unused in this filter if `where` is undefined. */
 export type Condition = {
-  /** For the cursor, if the list's indexes are sorted in different ways. */
+  /** Begins the cursors, if the list's indexes are sorted in different ways. */
   name?: string
   where: SQL | undefined
   /** Whether an index finds the rows, in the order of the list. */
   isIndexed: boolean
-  /** Before the key. */
+  /** Sorts the rows before the key does. */
   sortedBy?: SQLiteColumn
 }
 
-/** The sources of a filter whose conditions must all hold: one for each that has an index, or else all rows. */
+/** The sources of a filter whose conditions must all hold: one for each with an index, or else one with all rows. */
 export function createSources<
   Table extends SQLiteTable,
   Columns extends SelectedFields = Table['_']['columns'],
@@ -101,7 +101,7 @@ export function createSources<
   function isAfter(position: string | null, sortedBy?: SQLiteColumn): SQL | undefined {
     if (position === null) return undefined
     if (sortedBy === undefined) return compare(key, position)
-    // Earlier versions wrote a space or a dot for the hyphen.
+    // Earlier versions wrote a space or a dot instead of the hyphen.
     const [, ms, last] = /^(\d{1,15})[-. ](.+)$/.exec(position) ?? []
     if (ms === undefined) throw pageUnknown()
     return sql`(${sortedBy}, ${key}) ${sql.raw(sign)} (${Number(ms)}, ${last})`

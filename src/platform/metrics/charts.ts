@@ -17,14 +17,14 @@ export type Steps<Point> = {
   from: number
   stepMs: number
   current: (Point | null)[]
-  /** The same steps a day or a week before. */
+  /** The same steps a day or a week earlier. */
   earlier: Partial<Record<Earlier, (Point | null)[]>>
 }
 
 /** Counts are per minute, response times in ms, memory in bytes. */
-export type TrafficPoint = ReturnType<typeof trafficPoint>
+export type TrafficPoint = ReturnType<typeof toTrafficPoint>
 /** Counts are per minute, response times in ms. */
-export type EndpointPoint = ReturnType<typeof endpointPoint>
+export type EndpointPoint = ReturnType<typeof toEndpointPoint>
 
 /** Merges stored values into points: first across instances, then across each step. */
 type Merging<S extends Span, Point> = {
@@ -53,28 +53,28 @@ export function createCharts({ store, now }: ChartsDeps) {
   function traffic(period: Period): Promise<Steps<TrafficPoint>> {
     const stepMs = chooseStep(period.hours)
     const [span, minutes] = stepMs < HOUR_MS ? (['minute', 1] as const) : (['hour', 60] as const)
-    return inSteps(period, stepMs, span, {
+    return readSteps(period, stepMs, span, {
       simultaneous: (values) => mergeInstances(values, minutes),
       consecutive: mergeConsecutive,
-      toPoint: trafficPoint,
+      toPoint: toTrafficPoint,
     })
   }
 
   /** The requests to the endpoint `name`, such as `GET /health`. */
   function endpoint(name: string, period: Period): Promise<Steps<EndpointPoint>> {
     const stepMs = Math.max(chooseStep(period.hours), FINE.ms)
-    const only = ({ minutes, tallies: { [name]: tally } }: TallySet) => {
+    const selectTally = ({ minutes, tallies: { [name]: tally } }: TallySet) => {
       return { minutes, tallies: tally ? { [name]: tally } : {} }
     }
-    return inSteps(period, stepMs, stepMs < COARSE.ms ? FINE.span : COARSE.span, {
+    return readSteps(period, stepMs, stepMs < COARSE.ms ? FINE.span : COARSE.span, {
       simultaneous: (values) => {
         const minutes = Math.max(...values.map((one) => one.minutes))
         const [first] = values
-        if (first && values.length === 1) return only(first)
-        return { ...mergeTallies(values.map(only)), minutes }
+        if (first && values.length === 1) return selectTally(first)
+        return { ...mergeTallies(values.map(selectTally)), minutes }
       },
       consecutive: mergeTallies,
-      toPoint: (merged) => endpointPoint(merged, name),
+      toPoint: (merged) => toEndpointPoint(merged, name),
     })
   }
 
@@ -90,7 +90,7 @@ export function createCharts({ store, now }: ChartsDeps) {
     return all.filter(({ at }) => Date.parse(at) > until - hours * HOUR_MS).slice(-MAX_STARTS)
   }
 
-  async function inSteps<S extends Span, Point>(
+  async function readSteps<S extends Span, Point>(
     { hours, earlier }: Period,
     stepMs: number,
     span: S,
@@ -100,10 +100,10 @@ export function createCharts({ store, now }: ChartsDeps) {
     const from = Math.floor((until - hours * HOUR_MS) / stepMs) * stepMs
     const count = Math.ceil((until - from) / stepMs)
     const compared: Steps<Point>['earlier'] = {}
-    for (const name of earlier) compared[name] = await pointsFrom(from - EARLIER_MS[name])
-    return { from, stepMs, current: await pointsFrom(from), earlier: compared }
+    for (const name of earlier) compared[name] = await readPoints(from - EARLIER_MS[name])
+    return { from, stepMs, current: await readPoints(from), earlier: compared }
 
-    async function pointsFrom(start: number): Promise<(Point | null)[]> {
+    async function readPoints(start: number): Promise<(Point | null)[]> {
       const end = Math.min(start + count * stepMs, until)
       const rows = await store.read(span, start, end)
       const byTime = Map.groupBy(rows, ({ at }) => at.getTime())
@@ -124,7 +124,7 @@ function chooseStep(hours: number): number {
   return STEPS.find(([longest]) => hours <= longest)?.[1] ?? LONGEST_STEP_MS
 }
 
-function trafficPoint({ minutes = 1, times: _, ...sample }: Sample) {
+function toTrafficPoint({ minutes = 1, times: _, ...sample }: Sample) {
   const { requests, errors, events, writes, p50, p99 } = sample
   return {
     ...sample,
@@ -136,7 +136,7 @@ function trafficPoint({ minutes = 1, times: _, ...sample }: Sample) {
   }
 }
 
-function endpointPoint({ minutes, tallies }: TallySet, name: string) {
+function toEndpointPoint({ minutes, tallies }: TallySet, name: string) {
   const { count, soft, hard, p50, p99 } = computeFigures(tallies[name] ?? NO_TALLY)
   return {
     requests: rate(count, minutes),

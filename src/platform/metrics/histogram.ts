@@ -1,4 +1,4 @@
-/** Buckets grow by 2^¼, from 0.1 to 1.4 million ms, or seconds for long times. Quantiles are up to 19% too high. */
+/** Buckets grow by 2^¼ from 0.1 to 1.4 million: ms, or seconds for long times. Quantiles are up to 19% too high. */
 export type Histogram = Uint32Array<ArrayBuffer>
 
 export type Buckets = number[]

@@ -31,7 +31,7 @@ export function counter<Needs>(help: string, read: Read<Needs>, label = ''): Met
   return { type: 'counter', help, read, label }
 }
 
-/** In the text format of Prometheus. */
+/** Renders metrics in the text format of Prometheus. */
 export function createMetrics<Needs>(
   metrics: MetricList<Needs>,
   needs: Needs,
@@ -39,7 +39,7 @@ export function createMetrics<Needs>(
 ) {
   return { render, read }
 
-  /** None for an unknown metric. */
+  /** Returns no values for an unknown metric. */
   async function read(name: string): Promise<MetricValue[]> {
     const metric = metrics[name]
     return metric ? readValues(metric) : []
@@ -55,7 +55,7 @@ export function createMetrics<Needs>(
   async function format([name, metric]: [string, Metric<Needs>]): Promise<string> {
     const lines = (await readValues(metric)).map(({ part, labels, value }) => {
       const all = instance === null ? labels : { ...labels, homeport_instance: instance }
-      // Prometheus quotes as JSON does.
+      // Prometheus quotes text like JSON.
       const texts = Object.entries(all).map(
         ([label, one]) => `${label}=${JSON.stringify(`${one}`)}`,
       )

@@ -1,6 +1,6 @@
 import { DENIAL_REASONS, type DenialReason } from '../../lib/errors.ts'
 import type { TallySet } from './schema.ts'
-import { addToTally, type Failure, newTally, type RunningTally, toStored } from './tallies.ts'
+import { addToTally, createTally, type Failure, type RunningTally, toStored } from './tallies.ts'
 
 /** `route` is the route pattern, `code` the code of the response, if any. */
 export type RequestLabels = { method: string; route: string; status: number; code: string }
@@ -24,7 +24,7 @@ export type RequestSeries = {
   sum: number
   /** Counts by `LIMITS`; the last one is for longer times. */
   buckets: number[]
-  /** How many requests a webhook refused that were not deliveries. */
+  /** How many of them a webhook refused that were not deliveries. */
   strays: number
 }
 
@@ -47,7 +47,7 @@ export function createRegistry() {
     denials: () => denials,
   }
 
-  /** On the path of every request. */
+  /** Runs on every request. */
   function observeRequest(labels: RequestLabels, seconds: number, isStray = false): RequestSeries {
     const series = findSeries(labels)
     series.count++
@@ -81,12 +81,12 @@ export function createRegistry() {
   }
 
   function findTally(name: string): RunningTally {
-    const tally = tallies.get(name) ?? newTally()
+    const tally = tallies.get(name) ?? createTally()
     tallies.set(name, tally)
     return tally
   }
 
-  /** What has been counted by name since it was taken last. */
+  /** Returns the counts by name since the last call. */
   function takeTallies(): TallySet {
     const counted = [...tallies].filter(([, { count }]) => count > 0)
     const taken = Object.fromEntries(counted.map(toStored))

@@ -23,7 +23,7 @@ export type Sample = {
 /** What was counted under one name: requests to an endpoint, attempts of a webhook, or billing events. */
 export type Tally = {
   count: number
-  /** 4xx responses, attempts that are repeated, or conflicting events. */
+  /** 4xx responses, attempts that are retried, or conflicting events. */
   soft: number
   /** 5xx responses, deliveries given up, or events that could not be applied. */
   hard: number
@@ -53,7 +53,7 @@ export function historyTables(columns: Columns) {
   const samples = table(
     'samples',
     {
-      /** A `Span`: how long it is, and what it holds. */
+      /** A `Span`: the length of the time, and the kind of values. */
       span: text().notNull(),
       at: ms().notNull(),
       /** The instance's name; empty for a single instance. */

@@ -16,8 +16,8 @@ const MAX_LISTED = 20
 const SLOTS = HOUR_MS / MINUTE_MS + 1
 
 /**
- * Keeps the slowest of each minute, so that a request is known even after slower ones are over an hour old. Those that
- * `isApart` selects displace no others.
+ * Keeps the slowest of each minute, so that a request is still listed once slower ones are over an hour old. Those that
+ * `isApart` selects do not displace others.
  */
 export function createSlowest(now: () => Date, isApart: (name: string) => boolean) {
   const slots: { minute: number; requests: SlowRequest[] }[] = []
@@ -35,8 +35,8 @@ export function createSlowest(now: () => Date, isApart: (name: string) => boolea
     const last = alike.length < MAX_LISTED ? null : alike.at(-1)
     if (last && request.ms <= last.ms) return
     if (last) requests.splice(requests.indexOf(last), 1)
-    const place = requests.findIndex(({ ms }) => ms < request.ms)
-    requests.splice(place < 0 ? requests.length : place, 0, request)
+    const at = requests.findIndex(({ ms }) => ms < request.ms)
+    requests.splice(at < 0 ? requests.length : at, 0, request)
   }
 
   function list(isWanted: (request: SlowRequest) => boolean): SlowRequest[] {

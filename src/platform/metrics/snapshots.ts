@@ -38,7 +38,7 @@ export function createRecorder(deps: RecorderDeps) {
   const charts = createCharts({ store, now })
   return { tallies, charts, sumLastMinutes, list, newestAt, wasClockAhead, flush }
 
-  /** A minute in which the database could not be written is counted in the next one. */
+  /** A minute that could not be written to the database is counted in the next one. */
   async function flush() {
     waiting = { ...mergeTallies([waiting, registry.takeTallies()]), minutes: 1 }
     const writesNow = countWrites()
@@ -66,8 +66,8 @@ export function createRecorder(deps: RecorderDeps) {
 
   function toSample({ tallies }: TallySet, writes: number): Sample {
     const requests = Object.entries(tallies).filter(([name]) => isRequest(name))
-    const sum = (countOf: (tally: Tally, name: string) => number) =>
-      requests.reduce((total, [name, tally]) => total + countOf(tally, name), 0)
+    const sum = (selectCount: (tally: Tally, name: string) => number) =>
+      requests.reduce((total, [name, tally]) => total + selectCount(tally, name), 0)
     const times = mergeBuckets(requests.map(([, tally]) => tally.times))
     return {
       requests: sum(({ count }) => count),
@@ -81,7 +81,7 @@ export function createRecorder(deps: RecorderDeps) {
     }
   }
 
-  /** The first hour without a sample up to `last`: the server or the database may have been down when one ended. */
+  /** The first hour without a sample up to `last`: the server or the database may have been down when an hour ended. */
   async function firstMissingHour(last: number): Promise<number> {
     if (lastHour === last - HOUR_MS) return last
     const rows = await store.read('hour', last - RETENTION_MS.minute, last)
@@ -89,10 +89,11 @@ export function createRecorder(deps: RecorderDeps) {
     return newest ? newest.at.getTime() + HOUR_MS : last
   }
 
-  /** Sums the hour that began at `from`: its own, and those of instances that were replaced before it ended. */
+  /** Sums the hour that began at `from`, for this instance and those that were replaced before the hour ended. */
   async function flushHour(from: number) {
     const stored = await store.read('hour', from, from + HOUR_MS)
-    const isMissing = (of: string) => of === instance || stored.every((row) => row.instance !== of)
+    const isMissing = (name: string) =>
+      name === instance || stored.every((row) => row.instance !== name)
     const minutes = await store.read('minute', from, from + HOUR_MS)
     const missing = Map.groupBy(
       minutes.filter((row) => isMissing(row.instance)),
@@ -100,15 +101,15 @@ export function createRecorder(deps: RecorderDeps) {
     )
     if (missing.size === 0) return
     await db.write(async (tx) => {
-      for (const [of, rows] of missing) {
+      for (const [name, rows] of missing) {
         const values = mergeConsecutive(rows.map((row) => row.values))
-        await store.put(tx, 'hour', { at: new Date(from), instance: of, values })
+        await store.put(tx, 'hour', { at: new Date(from), instance: name, values })
       }
       await store.deleteOld(tx, now().getTime())
     })
   }
 
-  /** Across all instances. */
+  /** The samples of the last `count` minutes, each merged across all instances. */
   async function list(count: number): Promise<(Sample & { at: string })[]> {
     const until = now().getTime()
     const rows = await store.read('minute', until - count * MINUTE_MS, until)

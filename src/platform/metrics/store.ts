@@ -30,7 +30,7 @@ export function createHistoryStore(db: HistoryDb) {
   const { samples } = db.tables
   return { write: db.write, read, find, put, deleteOld }
 
-  /** The rows from `from` until before `until`, oldest first. */
+  /** The rows from `from` up to, but not including, `until`, oldest first. */
   async function read<S extends Span>(span: S, from: number, until: number): Promise<Row<S>[]> {
     const rows: Row<S>[] = []
     const limit = ROWS_PER_TURN[span]
@@ -43,10 +43,10 @@ export function createHistoryStore(db: HistoryDb) {
         .limit(limit)
       const last = page.at(-1)?.at ?? since
       const isLast = page.length < limit
-      // The instances of the last time of a full page are read again with the next one.
+      // The rows with the last time of a full page are read again with the next page.
       const complete = isLast ? page : page.filter(({ at }) => at < last)
       rows.push(...(complete as Row<S>[]))
-      // More instances than a page has rows do not exist.
+      // There are never more instances than rows in a page.
       if (isLast || complete.length === 0) return rows
       since = last
       await yieldToEventLoop()

@@ -13,7 +13,7 @@ import type { HistoryStore } from './store.ts'
 
 type TalliesDeps = { store: HistoryStore; instance: string; now: () => Date }
 
-/** `Tally` says what soft and hard failures are. */
+/** See `Tally` for what soft and hard failures are. */
 export type Failure = 'soft' | 'hard' | null
 export type RunningTally = Omit<Tally, 'times'> & { times: Histogram }
 
@@ -21,12 +21,12 @@ export type Tallies = ReturnType<typeof createTallies>
 
 export const FINE = { span: 'tallies 5m', ms: 5 * MINUTE_MS } as const
 export const COARSE = { span: 'tallies 1h', ms: HOUR_MS } as const
-/** Names of anything but requests begin with this. */
+/** The names of all other counts begin with this. */
 const OTHER_KINDS = /^(webhook|billing) /
-/** Figures of longer spans are summed up from hours. */
+/** Figures of longer spans are sums of hours. */
 const MAX_FINE_HOURS = 6
 
-/** What was counted by name, stored per five minutes and per hour. */
+/** Stores counts by name, per five minutes and per hour. */
 export function createTallies({ store, instance, now }: TalliesDeps) {
   return { add, list }
 
@@ -40,7 +40,7 @@ export function createTallies({ store, instance, now }: TalliesDeps) {
     }
   }
 
-  /** The figures by name over the last `hours` of all instances, and the time since which they are counted. */
+  /** The figures by name of all instances over the last `hours`, and when that time began. */
   async function list(hours: number) {
     const { span, ms } = hours <= MAX_FINE_HOURS ? FINE : COARSE
     const until = now().getTime()
@@ -71,7 +71,7 @@ export function mergeTallies(list: TallySet[]): TallySet {
   for (const set of list) {
     minutes += set.minutes
     for (const [name, { count, soft, hard, times }] of Object.entries(set.tallies)) {
-      const sum = sums.get(name) ?? newTally()
+      const sum = sums.get(name) ?? createTally()
       sum.count += count
       sum.soft += soft
       sum.hard += hard
@@ -82,7 +82,7 @@ export function mergeTallies(list: TallySet[]): TallySet {
   return { minutes, tallies: Object.fromEntries([...sums].map(toStored)) }
 }
 
-export function newTally(): RunningTally {
+export function createTally(): RunningTally {
   return { count: 0, soft: 0, hard: 0, times: createHistogram() }
 }
 

@@ -87,11 +87,11 @@ export function createMailer({
 async function openPool(url: string, ehloName: string | null): Promise<Transporter> {
   const { createTransport } = await import('nodemailer')
   const pool = { pool: true, maxConnections: SENDERS, idleTimeout: IDLE_TIMEOUT_MS } as const
-  return createTransport({ ...connectionTo(url, ehloName), ...pool })
+  return createTransport({ ...createConnectionOptions(url, ehloName), ...pool })
 }
 
-/** A relay on this machine has a self-signed certificate, as on Debian. The URL's parameters override these options. */
-function connectionTo(url: string, name: string | null) {
+/** A relay on this machine may have a self-signed certificate, as on Debian. The URL's parameters override these options. */
+function createConnectionOptions(url: string, name: string | null) {
   const tls = { rejectUnauthorized: !isLoopback(new URL(url).hostname) }
   return { url, tls, ...(name === null ? {} : { name }), ...TIMEOUTS }
 }
@@ -138,7 +138,7 @@ export async function trySmtp(
   ehloName: string | null = null,
 ) {
   const { createTransport } = await import('nodemailer')
-  const verified = createTransport(connectionTo(smtpUrl, ehloName)).verify()
+  const verified = createTransport(createConnectionOptions(smtpUrl, ehloName)).verify()
   await withTimeout(verified, deadline, () => deliveryTimeout(deadline))
 }
 

@@ -103,7 +103,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
       .limit(1)
   }
 
-  /** Delivers a message. Without the lease, a failure is left to the instance that has it now. */
+  /** Delivers a message. If the lease was lost, a failure is left to the instance that has it now. */
   async function send(message: Leased<Row>, signal: AbortSignal) {
     const { id, kind, content, attempts } = message
     try {

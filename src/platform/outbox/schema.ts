@@ -15,7 +15,7 @@ export function outboxTables(columns: Columns, users: UsersTable) {
       content: text().notNull(),
       attempts: int().notNull(),
       dueAt: ms().notNull(),
-      /** The user whose data it contains; deleting the account deletes it. */
+      /** The user whose data it contains; deleting the account deletes the message. */
       userId: text().references(() => users.id, { onDelete: 'cascade' }),
       priority: int().notNull().default(1),
       /** A hash of its cause, such as an IP address, so that one source does not delay others. */

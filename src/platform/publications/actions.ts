@@ -30,7 +30,7 @@ export const Reason = closedObject({
 const Publish = closedObject({ content: t.Any(), ...Reason.properties })
 const RollBack = closedObject({ version: integer({ minimum: 0 }), ...Reason.properties })
 
-/** The actions that publish one kind of content, and that publish an earlier version of it again. */
+/** The actions that publish one kind of content, or an earlier version of it again. */
 export function publicationActions<Needs, Content, Report>(
   about: PublishedKind<Needs, Content, Report>,
 ) {
@@ -82,7 +82,7 @@ export function publicationActions<Needs, Content, Report>(
   return [publish, rollback]
 }
 
-/** Who publishes, and why. The console must say which version was edited, so that it replaces no other. */
+/** Who publishes, and why. The console must say which version was edited, so that it overwrites no other. */
 export function toPublishing(
   { base, note = '' }: Static<typeof Reason>,
   { caller }: Pick<ActionContext, 'caller'>,

@@ -4,7 +4,7 @@ import type { Publication, Published } from './publications.ts'
 
 export const historyOption: [string, string] = ['--history', 'list the versions, newest first']
 
-/** The command that prints one `kind` of content as its `publish` reads it. */
+/** The command that prints one `kind` of content in the format that its `publish` reads. */
 export function exportCommand<Needs>(
   kind: string,
   content: string,

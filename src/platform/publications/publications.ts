@@ -7,7 +7,7 @@ import type { PublicationsDb } from './schema.ts'
 /** The author and the reason. `base` is the version that was edited; without it, any current version is accepted. */
 export type Publishing = { author: string | null; note: string; base?: number | undefined }
 
-/** For commands. */
+/** The default, for commands. */
 const BY_COMMAND: Publishing = { author: null, note: '' }
 
 export type Publication = {
@@ -28,7 +28,7 @@ type PublishedDeps<Content> = {
   kind: string
   /** Validates edited content and returns it as it is stored. Throws `validation_failed`. */
   check: (edited: unknown, before: Content) => Content
-  /** Replaces the stored content, and tells what depends on it. */
+  /** Replaces the stored content, and updates what depends on it. */
   store: (tx: Tx, content: Content) => Promise<void>
 } & (
   | { load: (from: Reader) => Promise<Content> }
@@ -66,10 +66,10 @@ export function createPublished<Content>(deps: PublishedDeps<Content>) {
     return db.write(async (tx) => {
       const before = await load(tx)
       const edited = edit(before)
-      const last = await latest(tx)
+      const last = await findLatestVersion(tx)
       requireBase(base, last ?? 0)
       await store(tx, edited)
-      // Stored content may have more, such as new ids.
+      // Stored content may contain more, such as new ids.
       const content = 'load' in deps ? await load(tx) : edited
       const version = (last ?? 1) + 1
       const origin = 'initial' in deps ? 'Built-in content' : 'Content from before versioning'
@@ -79,9 +79,9 @@ export function createPublished<Content>(deps: PublishedDeps<Content>) {
     })
   }
 
-  /** Version 0 when there is none yet. Not from a cache, which may be older than the version. */
+  /** The current version, 0 if there is none yet. Bypasses the cache, which may be older than the version. */
   async function readLive(): Promise<{ version: number; content: Content }> {
-    return { version: (await latest(db.read)) ?? 0, content: await load(db.read) }
+    return { version: (await findLatestVersion(db.read)) ?? 0, content: await load(db.read) }
   }
 
   /** Versions below `before`, newest first, each with its differences. */
@@ -115,7 +115,7 @@ export function createPublished<Content>(deps: PublishedDeps<Content>) {
     return row.content
   }
 
-  async function latest(from: Reader): Promise<number | null> {
+  async function findLatestVersion(from: Reader): Promise<number | null> {
     const [row] = await from
       .select({ version: publications.version })
       .from(publications)
@@ -126,7 +126,7 @@ export function createPublished<Content>(deps: PublishedDeps<Content>) {
   }
 
   async function loadNewest(from: Reader): Promise<Content> {
-    const version = await latest(from)
+    const version = await findLatestVersion(from)
     if (version !== null) return (await find(version, from)) as Content
     return 'initial' in deps ? deps.initial : load(from)
   }

@@ -9,7 +9,7 @@ export function queueJobs(queues: ServedQueue[]): Job[] {
     {
       name: 'queues',
       schedule: ['* * * * *'],
-      // Does not wait for the work, because a server that stops waits for its jobs.
+      // Does not wait for the work, because a stopping server waits for its jobs.
       run: async () => {
         for (const { wake } of queues) wake()
       },

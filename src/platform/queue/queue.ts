@@ -8,7 +8,7 @@ import { type Capacity, createWorkers, type WorkersDeps } from './workers.ts'
 export type Leased<Item> = Item & { leasedUntil: Date }
 
 /**
- * `dueAt`: the next attempt, or the end of the lease if there is no `leasedUntil`. A change of it takes the item over.
+ * `dueAt`: the next attempt, or the end of the lease if there is no `leasedUntil`. Changing it takes the item over.
  */
 export type QueueTable = SQLiteTable & { dueAt: AnySQLiteColumn; leasedUntil?: AnySQLiteColumn }
 
@@ -34,7 +34,7 @@ export type Queue = ReturnType<typeof createQueue>
 
 const NOT_LEASED = new Date(0)
 
-/** A durable queue in a table that its feature owns. Each item is leased for its attempt, so instances share the queue. */
+/** A durable queue in a table that its feature owns. Each item is leased for its attempt, so instances can share it. */
 export function createQueue<Table extends QueueTable, Item extends { id: string }>(
   deps: QueueDeps<Table, Item>,
 ) {
@@ -72,7 +72,7 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
       .map((item) => ({ ...item, leasedUntil }))
   }
 
-  /** Repeats an attempt at once that was aborted because the process stops. */
+  /** Ends the lease of an item whose attempt was aborted because the process stops, so that it is repeated at once. */
   async function release(item: Leased<Item>) {
     const at = table.leasedUntil ? NOT_LEASED : now()
     await db.write((tx) => update(tx, { [leaseName]: at }, isLeased(item)))
@@ -94,7 +94,7 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
     return finished.length > 0
   }
 
-  /** Skips items under way. */
+  /** Makes items due now, except those under way. */
   async function retryNow(tx: Tx, which?: SQL) {
     const isWaiting = gt(dueAt, addMs(leaseMs))
     await update(tx, { dueAt: now() }, and(isWaiting, isNotUnderWay(), which))

@@ -1,13 +1,13 @@
 type Retries = {
   /** In ms, after the first failure, the second and so on. */
   delays: readonly number[]
-  /** After all further failures; null: none is retried. */
+  /** The delay after all further failures; null if none is retried. */
   thenMs?: number | null
   /** Delays are up to this share longer, so that items are not all retried at once. */
   jitter?: number
   /** How long the other side asks to wait. */
   atLeastMs?: number | null
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   random?: () => number
 }
 

@@ -5,7 +5,7 @@ import type { Tx } from '../db/db.ts'
 
 export type Capacity = {
   slots: number
-  /** How many items with a key; none if nothing has changed for it. */
+  /** How many slots are free for a key; 0 if nothing has changed for it. */
   countSlots: (key: string) => number
   busyKeys: string[]
   /** Whether all keys are considered: then claims are repeated until one finds nothing. */
@@ -13,7 +13,7 @@ export type Capacity = {
   signal: AbortSignal
 }
 
-/** `hasSlot` is false for what was claimed elsewhere: it must not keep the queue waiting. */
+/** `hasSlot` is false for an item that was claimed elsewhere: it must not keep the queue waiting. */
 type UnderWay = { key: string | null; hasSlot: boolean; ended: Promise<void> }
 
 type WorkOn<Result> = (signal: AbortSignal) => Promise<Result>
@@ -35,11 +35,11 @@ export type WorkersDeps<Item> = {
 
 /** Long enough for the response to be sent, so that its timing does not reveal whether there is anything to do. */
 const WAKE_DELAY_MS = 2
-/** What is due later is left to the job that wakes all queues every minute. */
+/** Items due later are left to the job that wakes all queues every minute. */
 const MAX_TIMER_MS = MINUTE_MS
 const STOP_GRACE_MS = 3_000
 
-/** Works in limited slots when woken, when a slot becomes free, and when an item is due. Errors are logged. */
+/** Works on items in limited slots: when woken, when a slot becomes free, and when an item is due. Logs errors. */
 export function createWorkers<Item extends { id: string }>(deps: WorkersDeps<Item>) {
   const { name, slots, claim, work, release, now, log } = deps
   const { slotsPerKey = () => slots, toKey = () => null } = deps

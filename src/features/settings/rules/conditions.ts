@@ -17,7 +17,7 @@ const Condition = closedObject({
   platform: t.Optional(literalUnion(PLATFORMS, { description: 'the platform of the app' })),
   minVersion: t.Optional(version),
   belowVersion: t.Optional(version),
-  /** The newest version that matches; `belowVersion` excludes its version. */
+  /** The newest version that matches; `belowVersion` itself does not match. */
   maxVersion: t.Optional(version),
   languages: t.Optional(t.Array(language, { maxItems: 50 })),
   countries: t.Optional(t.Array(country, { maxItems: 250 })),
@@ -31,7 +31,7 @@ export type Condition = Static<typeof Condition>
 
 export type Rule = { when: Condition; value: unknown }
 
-/** In the order in which they are tried. */
+/** Rules in the order in which they are tried. */
 export function createRulesSchema<Value extends TSchema>(value: Value) {
   return t.Array(closedObject({ when: Condition, value }), { maxItems: MAX_RULES })
 }
@@ -44,7 +44,7 @@ export type Audience = {
   country: string | null
   /** The code of the plan; null if signed out. */
   plan: string | null
-  /** The user's id, else the device's. */
+  /** The user's id, or else the device's. */
   id: string | null
 }
 

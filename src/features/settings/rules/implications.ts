@@ -4,7 +4,7 @@ import type { Condition } from './conditions.ts'
 
 type ConditionName = keyof Condition
 
-/** Whether conditions guarantee another one. `percent` compares users of the same rollout. */
+/** Whether `given` guarantees a condition. `percent` is compared within the same rollout. */
 const GUARANTEES: {
   [Name in ConditionName]-?: (given: Condition, wanted: NonNullable<Condition[Name]>) => boolean
 } = {

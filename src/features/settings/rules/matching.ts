@@ -15,7 +15,7 @@ type Matcher<Wanted> = {
   /** What is known about the requester, such as `country is AT`. */
   fact: (requester: Requester, wanted: Wanted, isMet: boolean) => string
   /** Such as `DE or AT`; null if the fact already says it. */
-  wish: (wanted: Wanted) => string | null
+  requirement: (wanted: Wanted) => string | null
 }
 
 const MATCHERS: { [Name in ConditionName]-?: Matcher<NonNullable<Condition[Name]>> } = {
@@ -23,7 +23,7 @@ const MATCHERS: { [Name in ConditionName]-?: Matcher<NonNullable<Condition[Name]
     trait: 'platform',
     isMet: (wanted, { platform }) => platform === wanted,
     fact: ({ platform }) => `platform is ${platformName(platform)}`,
-    wish: platformName,
+    requirement: platformName,
   },
   minVersion: versionMatcher(
     (difference) => difference >= 0,
@@ -41,19 +41,19 @@ const MATCHERS: { [Name in ConditionName]-?: Matcher<NonNullable<Condition[Name]
     trait: 'language',
     isMet: (wanted, { languages }) => matchesLanguage(languages, wanted),
     fact: ({ languages }) => `language is ${languages[0] ?? 'unknown'}`,
-    wish: joinWithOr,
+    requirement: joinWithOr,
   },
   countries: {
     trait: 'country',
     isMet: (wanted, { country }) => country !== null && wanted.includes(country),
     fact: ({ country }) => `country is ${country ?? 'unknown'}`,
-    wish: joinWithOr,
+    requirement: joinWithOr,
   },
   plans: {
     trait: 'plan',
     isMet: (wanted, { plan }) => plan !== null && wanted.includes(plan),
     fact: ({ plan }) => `plan is ${plan ?? 'none (signed out)'}`,
-    wish: joinWithOr,
+    requirement: joinWithOr,
   },
   percent: {
     trait: 'id',
@@ -63,7 +63,7 @@ const MATCHERS: { [Name in ConditionName]-?: Matcher<NonNullable<Condition[Name]
       if (id === null) return `${wanted}% ${verb} requests without a user or device id`
       return `${wanted}% ${verb} this user (${Math.floor(rolloutBucket(rollout, id) * 10) / 10})`
     },
-    wish: () => null,
+    requirement: () => null,
   },
 }
 
@@ -73,11 +73,14 @@ export function matches(when: Condition, requester: Requester): boolean {
 
 /** The conditions that are not met, in words; if all are, the facts that meet them. */
 export function explainMatch(when: Condition, requester: Requester): string {
-  const checked = listConditions(when).map(([{ isMet, fact, wish }, wanted]) => {
+  const checked = listConditions(when).map(([{ isMet, fact, requirement }, wanted]) => {
     const isFulfilled = isMet(wanted, requester)
     const known = fact(requester, wanted, isFulfilled)
-    const wished = isFulfilled ? null : wish(wanted)
-    return { isFulfilled, text: wished === null ? known : `${known}, the rule requires ${wished}` }
+    const required = isFulfilled ? null : requirement(wanted)
+    return {
+      isFulfilled,
+      text: required === null ? known : `${known}, the rule requires ${required}`,
+    }
   })
   const failed = checked.filter(({ isFulfilled }) => !isFulfilled)
   const texts = (failed.length > 0 ? failed : checked).map(({ text }) => text)
@@ -102,13 +105,13 @@ function listConditions(when: Condition): [Matcher<never>, never][] {
 
 function versionMatcher(
   accepts: (difference: number) => boolean,
-  wish: (wanted: string) => string,
+  requirement: (wanted: string) => string,
 ): Matcher<string> {
   return {
     trait: 'version',
     isMet: (wanted, { version }) => version !== null && accepts(compareVersions(version, wanted)),
     fact: ({ version }) => `version is ${version ?? 'unknown'}`,
-    wish,
+    requirement,
   }
 }
 
@@ -118,7 +121,7 @@ function matchesLanguage([preferred]: string[], wanted: string[]): boolean {
 }
 
 /**
- * From 0 to 100, stable per user or device, different for each rollout. Close to 100 without an id: those come last.
+ * From 0 to 100, stable per user or device, different for each rollout. Close to 100 without an id, to be included last.
  */
 function rolloutBucket(rollout: string, id: string | null): number {
   if (id === null) return 99.999

@@ -2,7 +2,7 @@ import type { AppSettings, StoredSettings } from '../model.ts'
 import type { Audience, Rule, Trait } from './conditions.ts'
 import { explainMatch, findTraits, matches } from './matching.ts'
 
-/** Fixed or custom. */
+/** A fixed or custom setting. */
 export type Setting = {
   /** `underMaintenance`, `ios.supportedVersion` or `features.newPaywall`. */
   key: string
@@ -12,7 +12,7 @@ export type Setting = {
   rollout: string
 }
 
-/** The values that rules give instead of the default ones, by key. */
+/** The values that rules give instead of the defaults, by key. */
 type Overrides = Record<string, unknown>
 
 /** Why a setting has its value; one sentence for each rule. */
@@ -20,14 +20,14 @@ export type Explanation = { key: string; value: unknown; reasons: string[] }
 
 /** All settings by key, in the order in which apps get them. */
 export function listSettings({ features, rules = {}, ...fixed }: StoredSettings): Setting[] {
-  const ruled = rules as Record<string, Rule[] | undefined>
+  const rulesByKey = rules as Record<string, Rule[] | undefined>
   const settings = Object.entries(fixed).flatMap(([field, value]): Setting[] => {
     if (typeof value !== 'object')
-      return [{ key: field, value, rules: ruled[field] ?? [], rollout: field }]
+      return [{ key: field, value, rules: rulesByKey[field] ?? [], rollout: field }]
     // The versions of a platform belong together, so a percentage of users gets all of them.
     return Object.entries(value).map(([name, part]) => {
       const key = `${field}.${name}`
-      return { key, value: part, rules: ruled[key] ?? [], rollout: field }
+      return { key, value: part, rules: rulesByKey[key] ?? [], rollout: field }
     })
   })
   const custom = Object.entries(features).map(([name, feature]) => {
@@ -77,7 +77,7 @@ export function explainSettings(settings: Setting[], audience: Audience): Explan
   })
 }
 
-/** -1 if none matches. */
+/** The index of the first matching rule; -1 if none matches. */
 function firstMatch({ rules, rollout }: Setting, audience: Audience): number {
   const requester = { ...audience, rollout }
   return rules.findIndex(({ when }) => matches(when, requester))

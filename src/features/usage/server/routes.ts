@@ -32,7 +32,7 @@ export function serverUsageRoutes({ usage, scopeGuard }: { usage: Usage; scopeGu
         operationId: 'useLimit',
         summary: 'Count usage against a limit',
         description:
-          'Counts the amount unless it would exceed the limit. `allowed: false` has status 200: nothing was counted. A limit that the user’s plan does not have is 0.',
+          'Counts the amount unless it would exceed the limit. `allowed: false` has status 200: nothing was counted. A limit that the user’s plan does not have counts as 0.',
       },
     })
 }

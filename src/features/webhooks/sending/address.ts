@@ -6,9 +6,9 @@ const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3')
 /** Azure's metadata and DNS service has a public address. */
 const AZURE_METADATA = '168.63.129.16'
 
-/** RFC 6052 and RFC 8215: DNS64 writes the IPv4 address of a name in them. */
+/** RFC 6052 and RFC 8215: DNS64 embeds a host's IPv4 address in these. */
 const NAT64 = ['64:ff9b::/96', '64:ff9b:1::/48'].map((range) => ipaddr.IPv6.parseCIDR(range))
-/** RFC 6052, §2.2: where a prefix of each length is followed by the bytes of the IPv4 address. */
+/** RFC 6052, §2.2: the positions of the IPv4 address's bytes, for each prefix length. */
 const EMBEDDED_AT = [
   [12, 13, 14, 15],
   [9, 10, 11, 12],
@@ -17,7 +17,8 @@ const EMBEDDED_AT = [
 ]
 
 /**
- * A NAT64 address counts as the IPv4 address in it. Others that embed one, such as 6to4, could lead to a private one.
+ * A NAT64 address counts as the IPv4 address in it. Other embeddings, such as 6to4, are refused: they could lead to a
+ * private address.
  */
 export function isPublicAddress(text: string): boolean {
   if (isIP(text) === 0) return false
@@ -28,7 +29,7 @@ export function isPublicAddress(text: string): boolean {
   return address.kind() === 'ipv4' || address.match(GLOBAL_IPV6)
 }
 
-/** The IPv4 address after each length of prefix that is possible: the bytes that follow it are zero. */
+/** The embedded IPv4 address for each possible prefix length: one after which all bytes are zero. */
 function listEmbedded(bytes: number[]): string[] {
   return EMBEDDED_AT.filter((at) =>
     bytes.slice(Math.max(...at) + 1).every((byte) => byte === 0),

@@ -47,7 +47,7 @@ type AttemptDeps = {
   targets: Targets
   sealKey: Uint8Array
   now: () => Date
-  /** For the whole attempt: name, connection, headers and body; changed only by tests. */
+  /** For the whole attempt: name resolution, connection, headers and body; changed only by tests. */
   timeoutMs?: number | undefined
   /** Certificate authorities; set only by tests. */
   ca?: string | undefined
@@ -59,12 +59,12 @@ type Reply = { status?: number | undefined; text?: string; retryAfter?: string |
 export const TIMEOUT_MS = 10_000
 const MAX_REPLY_BYTES = 64 * 1024
 const NOT_CONNECTED = /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/
-/** The request was not read: no connection was made, or a kept one was closed. */
+/** The request was not read: no connection was made, or a kept-alive one was closed. */
 const NOT_SENT = new RegExp(`${NOT_CONNECTED.source}|^(ECONNRESET|EPIPE|ConnectionClosed)$`)
 const MAX_ADDRESSES = 200
 const CERTIFICATE_ERROR = /CERT|TLS|SSL|SELF_SIGNED|VERIFY/
 
-/** Sends a message once. Never throws: see the result. */
+/** Sends a message once. Never throws: the result describes the failure. */
 export function createAttempt(deps: AttemptDeps): Attempt {
   const { targets, sealKey, now, timeoutMs = TIMEOUT_MS, ca } = deps
   const hasReplied = createLruMap<string, boolean>(MAX_ADDRESSES)
@@ -120,8 +120,8 @@ export function createAttempt(deps: AttemptDeps): Attempt {
   }
 
   /**
-   * Uses the address that responded last, probably on its open connection. A receiver that closes it has not read the
-   * request, which is sent again on a new one.
+   * Prefers an address that has responded, probably on its open connection. If the receiver closes that connection, it
+   * has not read the request, which is sent again on a new one.
    */
   async function connect({ urls, ...target }: Target, request: Request): Promise<Response> {
     const known = urls.find((url) => hasReplied.get(url))
@@ -139,7 +139,7 @@ export function createAttempt(deps: AttemptDeps): Attempt {
     return response
   }
 
-  /** The URL names the checked address; certificate and Host are those of the endpoint. */
+  /** The URL names the checked address; the certificate and the Host header are the endpoint's. */
   function send(
     url: string,
     { host, serverName }: Omit<Target, 'urls'>,

@@ -1,21 +1,21 @@
 import type { AttemptResult } from './attempt.ts'
 
 type Pace = {
-  /** Requests at a time; the whole part counts. */
+  /** How many requests may run at a time, rounded down. */
   limit: number
   delivered: number
   /** The shortest and the longest of the last responses, in ms. */
   fastest: number
   slowest: number
-  /** By `performance.now()`. */
+  /** In the time of `performance.now()`. */
   resumesAt: number
 }
 
-/** At once, to one endpoint. Times the maximum number of endpoints it stays below Bun's limit of 256 requests. */
+/** Requests at a time to one endpoint. For the maximum number of endpoints, the total is below Bun's limit of 256. */
 const MAX_LIMIT = 8
-/** How much of a longest or shortest response is remembered after the next one. */
+/** How much weight the longest and shortest durations keep after each response. */
 const DECAY = 0.98
-/** A failure that a busy or broken receiver causes, rather than the message. */
+/** Whether a busy or broken receiver caused the failure, rather than the message. */
 const isOverload = ({ outcome, status }: AttemptResult) =>
   outcome === 'unreachable' || status === 429 || (status ?? 0) >= 500
 
@@ -27,7 +27,7 @@ export function createPaces(timeoutMs: number) {
   const paces = new Map<string, Pace>()
   return { findLimit, start }
 
-  /** At a time. */
+  /** How many requests may run at a time. */
   function findLimit(id: string): number {
     const { limit, resumesAt } = findPace(id)
     return performance.now() < resumesAt ? 0 : Math.floor(limit)
@@ -56,7 +56,7 @@ export function createPaces(timeoutMs: number) {
     const { limit, fastest, slowest } = pace
     const isQueueing = duration > timeoutMs / 2 && duration > 1.5 * fastest
     if (isQueueing) pace.limit = Math.max(1, limit - 1)
-    // One more request makes a receiver with one worker slower by its share.
+    // With a single worker, each additional request slows the receiver down in proportion.
     else if ((slowest * (limit + 1)) / limit <= 0.8 * timeoutMs)
       pace.limit = Math.min(MAX_LIMIT, limit + 1 / limit)
   }

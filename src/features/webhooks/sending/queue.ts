@@ -20,7 +20,7 @@ type DeliveryQueueDeps = {
   timeoutMs?: number | undefined
 }
 
-/** More than all endpoints get, so that none waits for another, and less than Bun's limit of 256 requests. */
+/** More than all endpoints together use, so that none waits for another, and less than Bun's limit of 256 requests. */
 const SLOTS = 200
 /** Longer than an attempt. */
 const LEASE_MS = 30_000
@@ -55,7 +55,7 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps) {
     return queue.run(delivery, (signal) => attemptAndRecord(delivery, signal))
   }
 
-  /** Also waits for it. */
+  /** Also waits until all pauses have ended. */
   async function flush() {
     await queue.flush()
     while (pauses.size > 0) {
@@ -102,9 +102,9 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps) {
     signal: AbortSignal,
   ): Promise<AttemptResult> {
     const { endpoint, id } = delivery
-    const endPaced = paces.start(endpoint.id)
+    const reportResult = paces.start(endpoint.id)
     const result = await attempt(delivery, signal)
-    pause(endpoint.id, endPaced(result))
+    pause(endpoint.id, reportResult(result))
     const { outcome, status, duration } = result
     if (outcome !== 'delivered') signal.throwIfAborted()
     counts[outcome] = (counts[outcome] ?? 0) + 1

@@ -3,7 +3,7 @@ import { createConnection } from 'node:net'
 /** After this time without a connection, the next address is tried as well (RFC 8305, §5). */
 const NEXT_ADDRESS_MS = 250
 
-/** The first of some URLs whose address accepts a connection. Throws the last error if none does. */
+/** Returns the first URL whose address accepts a connection. Throws the last error if none does. */
 export async function firstReachable(urls: string[], signal: AbortSignal): Promise<string> {
   const [first = ''] = urls
   if (urls.length === 1) return first

@@ -11,24 +11,24 @@ export type Failure = 'gone' | 'failing'
 
 type ResultsDeps = {
   db: WebhooksDb
-  /** As part of the change. */
+  /** Called in the transaction that disables the endpoint. */
   onDisabled: (tx: Tx, url: string, reason: Failure) => Promise<void>
   now: () => Date
   newId: () => string
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   random: () => number
   log: Log
 }
 
 export type Results = ReturnType<typeof createResults>
 
-/** Characters of a response that are stored. A receiver may answer each of a great many events with a whole page. */
+/** How much of a response is stored, in characters. A receiver may answer each of many events with a whole page. */
 const MAX_STORED_REPLY_CHARS = { delivered: 500, failed: 4_000 }
 const DISABLED_AFTER_MS = 5 * DAY_MS
 /** Longer than any delay between two attempts. After such a pause, a failure begins a new streak. */
 const STREAK_GAP_MS = 2 * DAY_MS
 
-/** The log of attempts, and the endpoints that fail. */
+/** Records attempts, and disables endpoints that keep failing. */
 export function createResults({ db, onDisabled, now, newId, random, log }: ResultsDeps) {
   const { webhookEndpoints, webhookMessages, webhookDeliveries, webhookAttempts } = db.tables
   return { record, planNext }
@@ -63,7 +63,7 @@ export function createResults({ db, onDisabled, now, newId, random, log }: Resul
     return { ...count, state: 'waiting', dueAt: new Date(now().getTime() + delay) }
   }
 
-  /** Disables an endpoint that failed for too long, unless its URL has changed. A healthy one is not written. */
+  /** Disables an endpoint that failed for too long, unless its URL has changed. Writes nothing for a healthy endpoint. */
   async function updateEndpoint(
     tx: Tx,
     { id, url }: Delivery['endpoint'],

@@ -19,7 +19,7 @@ export const RETRY_DELAYS_MS = [
 export const JITTER = 0.1
 export const MAX_RETRY_AFTER_MS = HOUR_MS
 
-/** No delivery is due later than this after an attempt. */
+/** The longest time from an attempt until the next one is due. */
 export const MAX_DELAY_MS = Math.max(...RETRY_DELAYS_MS) * (1 + JITTER)
 
 /** A Retry-After header in ms; null when it is absent or invalid. */

@@ -30,7 +30,7 @@ export function createTargets({ resolve, allowsPrivate }: TargetDeps) {
     if (url.username !== '' || url.password !== '')
       throw new TargetRefusal('must not contain a user name or password')
     if (url.port === '0') throw new TargetRefusal('must not use port 0')
-    // Certificates do not name the final dot of a fully qualified name.
+    // Certificates do not include the final dot of a fully qualified name.
     url.hostname = url.hostname.replace(/\.$/, '')
     url.hash = ''
     return url
@@ -83,7 +83,7 @@ type TargetDeps = {
 
 export type Targets = ReturnType<typeof createTargets>
 
-/** Asks the DNS without a thread: names of dead servers must not delay other names. */
+/** Resolves without a thread: a DNS server that does not respond must not delay other names. */
 export async function resolveHost(host: string): Promise<string[]> {
   const found = await Bun.dns.lookup(host, { backend: 'c-ares' })
   return [...new Set(found.map(({ address }) => address))]

@@ -44,7 +44,7 @@ export function createSharedCache(reader: Reader, { read, change }: { read: Run;
     return at - checkedAt < CACHE_LIFETIME_MS
   }
 
-  /** Callers share one check, but not one that began before our own change. Its result is as old as its beginning. */
+  /** Callers share one check, but not one that began before our own change. Its result is as old as its start. */
   async function refreshVersions() {
     const calledAt = performance.now()
     while (!areVersionsFresh(calledAt)) {

@@ -6,7 +6,7 @@ const HOLD_MS = 50
 /** When the lock cannot be taken, jobs older than this are rejected: their callers have already timed out. In ms. */
 const MAX_WAIT_MS = 10_000
 
-/** Taking the lock of `withLock` once runs a batch of jobs, one after another. */
+/** Runs jobs one after another: a batch each time `withLock` takes the lock. */
 export function createExclusiveQueue(withLock: (work: () => Promise<void>) => Promise<void>) {
   const waiting: Job[] = []
   let draining: Promise<void> | null = null

@@ -5,22 +5,22 @@ import { type Connection, END_TIME_LIMITS, type Pool } from './pool.ts'
 
 /** The key of the advisory lock under which one instance migrates while others wait. */
 const LOCK_KEY = 0x6d696772
-/** For the migration of a large database, in ms. */
+/** Long enough to migrate a large database, in ms. */
 const MIGRATION_TIMEOUT_MS = 30 * MINUTE_MS
 
 /** While a migration waits for a table, so do all later statements on it, including those of running instances. */
 const LOCK_TIMEOUT = '200ms'
 const LOCK_RETRY_MS = 5_000
-/** New tables go to the schema of the others, even if a schema with the role's name was created since. */
+/** New tables go to the schema of the existing ones, even if a schema with the role's name was created since. */
 const STAY_IN_SCHEMA = `SELECT set_config('search_path', relnamespace::regnamespace::text, true)
 FROM pg_class WHERE oid = to_regclass('homeport')`
-/** A publication for all tables refuses changes of tables without a primary key; earlier versions created none here. */
+/** A publication for all tables refuses changes to tables without a primary key; earlier versions created none here. */
 const KEY =
   'ALTER TABLE homeport DROP CONSTRAINT IF EXISTS homeport_pkey, ADD PRIMARY KEY (version)'
 
 /**
  * Applies all pending migrations or none, and returns their tags. `permit` gets the number applied and may throw;
- * `onWait`: a long transaction uses the tables. Throws `DatabaseRefusal`, including after `patience` ms.
+ * `onWait` is called if a long transaction uses the tables. Throws `DatabaseRefusal`, including after `patience` ms.
  */
 export async function migrate(
   pool: Pool,
@@ -96,7 +96,7 @@ async function assertNoForeignTables({ run }: Connection) {
   )
 }
 
-/** Others cannot store every text that users may send. */
+/** Other encodings cannot store every text that users may send. */
 async function assertUtf8({ run }: Connection) {
   const [[encoding] = []] = await run("SELECT current_setting('server_encoding')", [])
   if (encoding === 'UTF8') return

@@ -5,7 +5,7 @@ import type { OpenDb, Reader } from '../db.ts'
 import { createSharedCache } from './cached.ts'
 import { asAppError, isStoreFailure } from './errors.ts'
 import { createPool, END_TIME_LIMITS, type Pool } from './pool.ts'
-import { queriesOver } from './queries.ts'
+import { createQueries } from './queries.ts'
 import { createWriter } from './write.ts'
 
 type PostgresDb<Tables> = OpenDb<Tables> & {
@@ -27,11 +27,11 @@ const CLAIM = `INSERT INTO timer_runs (name, slot, claim) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET slot = excluded.slot, claim = excluded.claim
 WHERE timer_runs.slot < excluded.slot OR timer_runs.slot > excluded.slot + ${MAX_SLOT_AHEAD_MS}
 OR timer_runs.claim = excluded.claim RETURNING name`
-/** A copy by pg_dump has another id, on the same server too; a standby has the same. */
+/** A copy made with pg_dump has a different id, even on the same server; a standby has the same. */
 const IDENTIFY = `SELECT (SELECT system_identifier FROM pg_control_system()) || ':' || oid
 FROM pg_database WHERE datname = current_database()`
 const READ_CLOCK = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)'
-/** A change of one row: a server may be readable only, after a failover or by its settings, and moved data is refused. */
+/** Changes a row: a server may be read-only, after a failover or by its settings, and moved data refuses changes. */
 const PROBE = `INSERT INTO shared_versions (name, version) VALUES ('probe', 0)
 ON CONFLICT (name) DO UPDATE SET version = excluded.version`
 /** A failover must be noticed quickly. */
@@ -65,7 +65,7 @@ export function createPostgresDb<Tables>(
 ): PostgresDb<Tables> {
   const read: Run = (query, params) =>
     reads.read(query, params).catch((error) => Promise.reject(asAppError(error)))
-  const queries = queriesOver(read)
+  const queries = createQueries(read)
   const writer = createWriter({ pool: changes, limit: computeSizes(connections).changes })
   const lastChange = createLastOutcome(OUTCOME_LIFETIMES, isStoreFailure)
   const { cached } = createSharedCache(queries, { read, change: writer.run })
@@ -108,7 +108,7 @@ export async function openSnapshot(pool: Pool): Promise<{ read: Reader; end: () 
   const connection = await pool.reserve()
   await connection.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', [])
   await connection.run(END_TIME_LIMITS, [])
-  return { read: queriesOver(connection.run), end: () => connection.release(true) }
+  return { read: createQueries(connection.run), end: () => connection.release(true) }
 }
 
 async function claimJob(pool: Pool, name: string, slot: Date): Promise<boolean> {
@@ -124,7 +124,7 @@ export async function clockSkew(pool: Pick<Pool, 'read'>, wall: () => number): P
   return Math.abs(skew) > receivedAt - sentAt ? skew : 0
 }
 
-/** Settings of the server, the database or the role with which a crash of the server loses changes that were confirmed. */
+/** A sentence about settings with which a crash of the server loses confirmed changes; null if there are none. */
 export async function unsafeSettings(pool: Pick<Pool, 'read'>): Promise<string | null> {
   const rows = await pool.read(
     "SELECT name FROM pg_settings WHERE name IN ('synchronous_commit', 'fsync', 'full_page_writes') AND setting = 'off' ORDER BY name",

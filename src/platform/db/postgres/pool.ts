@@ -4,7 +4,7 @@ import { explain, isConnectionLost, ResponseTimeout } from './errors.ts'
 
 /** A reserved connection. `release` closes a broken one. `timeoutMs` replaces the deadline. */
 export type Connection = {
-  /** Begins a serializable transaction; statements may be sent before it has, so that it takes no round trip. */
+  /** Begins a serializable transaction. Statements may be sent before it has begun, which saves a round trip. */
   begin(settings: Record<string, string>): Promise<unknown>
   run(query: string, params: unknown[], timeoutMs?: number): Promise<unknown[][]>
   release(isBroken: boolean): void
@@ -30,8 +30,8 @@ export function createPool({ url, max, deadline }: PoolOptions) {
   return { read, reserve, close: () => sql.close({ timeout: 0 }) }
 
   /**
-   * Runs an idempotent statement, again if the connection is lost. A slow one is cancelled, or it would go on waiting
-   * for locks.
+   * Runs an idempotent statement, and repeats it if the connection is lost. Cancels a slow one, which would otherwise
+   * keep waiting for locks.
    */
   async function read(query: string, params: unknown[]): Promise<unknown[][]> {
     const start = performance.now()
@@ -60,7 +60,7 @@ export function createPool({ url, max, deadline }: PoolOptions) {
       throw error
     })
     return {
-      // A statement without parameters would be sent alone, so that the next would have to wait.
+      // A statement without parameters would be sent alone, and the next would have to wait.
       begin: (settings) =>
         Promise.all([
           withDeadline(from, reserved`BEGIN ISOLATION LEVEL SERIALIZABLE`),
@@ -120,7 +120,7 @@ export function createPool({ url, max, deadline }: PoolOptions) {
   }
 }
 
-/** Each part of the URL: the driver would let variables such as `PGDATABASE` replace those that are not named. */
+/** Every part of the URL: the driver would take missing ones from variables such as `PGDATABASE`. */
 function parseUrl(url: string) {
   const { hostname, port, username, password, pathname } = new URL(url)
   const user = decodeURIComponent(username) || 'postgres'
@@ -128,13 +128,13 @@ function parseUrl(url: string) {
     hostname: hostname.replace(/^\[|\]$/g, '') || 'localhost',
     port: Number(port || 5432),
     username: user,
-    // An empty text would count as not named.
+    // An empty text would count as missing.
     password: decodeURIComponent(password) || (() => ''),
     database: decodeURIComponent(pathname.slice(1)) || user,
   }
 }
 
-/** Ends the time limits of the role for a long transaction; some exist only in newer versions. */
+/** Lifts the role's time limits for a long transaction; some exist only in newer versions. */
 export const END_TIME_LIMITS = `SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN
 ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`
 

@@ -1,6 +1,6 @@
 import type { Query, SQL } from 'drizzle-orm'
 import { PgDatabase, PgDialect, PgSession } from 'drizzle-orm/pg-core'
-import { asyncQuery, type Fields, type Run } from '../compiled-query.ts'
+import { createAsyncQuery, type Fields, type Run } from '../compiled-query.ts'
 import type { Tx } from '../db.ts'
 
 type Queries = Omit<Tx, 'attempt' | 'afterCommit'>
@@ -8,7 +8,7 @@ type Queries = Omit<Tx, 'attempt' | 'afterCommit'>
 const dialect = new PgDialect({ casing: 'snake_case' })
 
 /** drizzle over `run`. Encoders and decoders are prepared once per query, and errors never contain queries. */
-export function queriesOver(run: Run): Queries {
+export function createQueries(run: Run): Queries {
   const session = new RunSession(run)
   return new PgDatabase(dialect, session as never, undefined) as unknown as Queries
 }
@@ -23,7 +23,7 @@ class RunSession extends PgSession {
 
   // biome-ignore lint/suspicious/noExplicitAny: drizzle exports no type for this
   override prepareQuery(query: Query, fields: unknown): any {
-    return asyncQuery(this.#run, query, fields as Fields | undefined)
+    return createAsyncQuery(this.#run, query, fields as Fields | undefined)
   }
 
   override transaction(): never {

@@ -12,9 +12,9 @@ WHERE name = $1 AND version = $3 RETURNING version`
 
 type Secret = { text: string; version: number }
 
-/** Sealed by `key`. */
+/** Stores secrets, sealed with `key`. */
 export function createSharedSecrets(pool: Pool, key: Uint8Array) {
-  /** As this instance last read or wrote them. */
+  /** The version of each secret that this instance last read or wrote. */
   const versions = new Map<string, number>()
   const watchers = new Map<string, (text: string) => void>()
   const timer = setInterval(() => void checkForChanges().catch(() => {}), WATCH_INTERVAL_MS)

@@ -7,7 +7,7 @@ import { unavailable } from '../storage-error.ts'
 import { asAppError, isConflict, isConnectionLost, LOCK_NOT_AVAILABLE, sqlState } from './errors.ts'
 import { createExclusiveQueue } from './exclusive-queue.ts'
 import { type Connection, commit, type Pool, undo } from './pool.ts'
-import { queriesOver } from './queries.ts'
+import { createQueries } from './queries.ts'
 
 /** A change under way. Once a statement has failed, the server refuses the rest: `failure` is the change's outcome. */
 type Change = {
@@ -30,7 +30,7 @@ type WriterDeps = {
 
 /** How many times a change is tried concurrently before it runs exclusively. */
 const CONCURRENT_TRIES = 2
-/** The share of tries that conflict, above which changes join those that run exclusively. */
+/** Above this share of conflicting tries, changes join those that run exclusively. */
 const HIGH_CONTENTION = 0.2
 /** How many times a change is retried for a duplicate key or a missing parent caused by a concurrent change. */
 const CONSTRAINT_RETRIES = 4
@@ -38,7 +38,7 @@ const CONSTRAINT_RETRIES = 4
 const RETRY_TIMEOUT_MS = 7_000
 /** A later commit could overwrite what the caller has changed since. */
 const TOO_LATE = `a change took more than ${RETRY_TIMEOUT_MS} ms`
-/** The caller gets a result by then, even while a last COMMIT waits for the server. */
+/** The caller gets a result within this time, even if the last COMMIT still waits for the server. */
 const ANSWER_TIMEOUT_MS = 10_500
 const QUEUE_LIMIT = 10_000
 /** The key of the advisory lock under which changes run exclusively. */
@@ -56,11 +56,11 @@ const SETTINGS = {
 const BEGIN_LOCK = `BEGIN; SET LOCAL lock_timeout = ${RETRY_TIMEOUT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}`
 
 /**
- * Runs changes as SERIALIZABLE transactions, which need no locks. They may run again: effects go into `afterCommit`.
+ * Runs changes as SERIALIZABLE transactions, which need no locks. They may be retried, so effects go into `afterCommit`.
  */
 export function createWriter({ pool, limit }: WriterDeps) {
   const inside = new AsyncLocalStorage<Change>()
-  const queries = queriesOver(run)
+  const queries = createQueries(run)
   const queue = {
     queueLimit: QUEUE_LIMIT,
     maxWait: RETRY_TIMEOUT_MS,
@@ -68,7 +68,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
   }
   const contention = createContention()
   const concurrent = createTaskQueue({ limit, ...queue })
-  const oneLocked = createTaskQueue({ limit: 1, ...queue })
+  const oneAtATime = createTaskQueue({ limit: 1, ...queue })
   const exclusive = createExclusiveQueue(withLock)
   const tx: Tx = {
     ...createBuilders(queries),
@@ -148,7 +148,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
         const isConcurrent = conflicts < CONCURRENT_TRIES && !joinsQueue
         let outcome: Outcome<T>
         // Changes that need locked rows must not occupy all connections, nor stop the others.
-        if (isLocked) outcome = await oneLocked(tryConcurrently)
+        if (isLocked) outcome = await oneAtATime(tryConcurrently)
         else if (isConcurrent) outcome = await tryConcurrently()
         else outcome = await exclusive.run(() => retryExclusively(work, retry))
         contention.count(outcome === 'conflict', isConcurrent ? 0.05 : 0.01)

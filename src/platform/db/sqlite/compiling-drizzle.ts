@@ -4,7 +4,7 @@ import { BunSQLiteDatabase, type PreparedQuery, SQLiteBunSession } from 'drizzle
 import { type PreparedQueryConfig, SQLiteSyncDialect } from 'drizzle-orm/sqlite-core'
 import { createLruMap } from '../../../lib/lru-map.ts'
 import {
-  asyncQuery,
+  createAsyncQuery,
   createDecoder,
   createParamsEncoder,
   type Joins,
@@ -21,7 +21,7 @@ type Options = {
   readOnce?: Run
 }
 
-/** One takes about 10 KB. */
+/** A statement takes about 10 KB. */
 const MAX_STATEMENTS = 100
 
 /** Prepares encoders and decoders once per query; drizzle does it on every run, with the same results. */
@@ -42,7 +42,7 @@ class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<st
     dialect: SQLiteSyncDialect,
     { beforeSelect = () => {}, beforeAny = () => {}, readOnce }: Options,
   ) {
-    super(reusingStatements(client), dialect, undefined)
+    super(withStatementCache(client), dialect, undefined)
     this.#dialect = dialect
     this.#beforeSelect = beforeSelect
     this.#beforeAny = beforeAny
@@ -56,14 +56,14 @@ class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<st
     const prepared = super.prepareQuery<T>(...args)
     const execute = compile(prepared, args, this.#beforeSelect)
     if (execute) prepared.execute = execute as typeof prepared.execute
-    return this.#guarded(prepared)
+    return this.#guard(prepared)
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: drizzle exports no type for this
   override prepareOneTimeQuery(...args: PrepareArguments): any {
     const [query, fields] = args
-    if (!this.#readOnce) return this.#guarded(super.prepareQuery(...args))
-    const once = asyncQuery(this.#readOnce, query, fields)
+    if (!this.#readOnce) return this.#guard(super.prepareQuery(...args))
+    const once = createAsyncQuery(this.#readOnce, query, fields)
     return Object.assign(once, { all: once.execute })
   }
 
@@ -76,7 +76,7 @@ class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<st
   }
 
   /** Guards every method that runs the query: builders use `run` and `all`. */
-  #guarded<T extends PreparedQuery>(prepared: T): T {
+  #guard<T extends PreparedQuery>(prepared: T): T {
     for (const name of ['execute', 'run', 'all', 'get', 'values'] as const) {
       const run = prepared[name].bind(prepared) as (values?: Values) => never
       prepared[name] = (values?: Values) => {
@@ -88,8 +88,8 @@ class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<st
   }
 }
 
-/** `client` as drizzle uses it. Builders that run once would have SQLite compile the same text each time. */
-function reusingStatements(client: Database) {
+/** Caches statements: builders that run once would otherwise make SQLite compile the same text each time. */
+function withStatementCache(client: Database) {
   const statements = createLruMap<string, Statement>(MAX_STATEMENTS)
   return {
     prepare(text: string) {
@@ -102,7 +102,7 @@ function reusingStatements(client: Database) {
   } as Database
 }
 
-/** Writes limits as text: SQLite would prepare a query with a bound one again at every run. Throws for a placeholder. */
+/** Writes limits as text: SQLite would prepare a query with a bound limit again on every run. Throws for a placeholder. */
 function withConstantLimits({ sql, params, ...query }: Query): Query {
   if (!/ (?:limit|offset) \?/.test(sql)) return { ...query, sql, params }
   const kept: unknown[] = []

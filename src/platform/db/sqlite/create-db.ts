@@ -14,7 +14,7 @@ import { createWriter } from './write.ts'
 
 type SqliteDb<Tables> = OpenDb<Tables> & { client: Database }
 
-/** A last resort: normally another process copies the log before that (see `checkpoints.ts`). */
+/** A last resort: normally another process copies the log earlier (see `checkpoints.ts`). */
 const CHECKPOINT_PAGES = 64_000
 /** During a copy, no request waits for a commit. */
 const COPY_CHECKPOINT_PAGES = 4_000
@@ -62,7 +62,7 @@ export function createDb<Tables>(
     },
     cached: (_name, load) => createCached(read, load),
     place: client.filename,
-    identify: async () => `${await machineId()}:${client.filename}`,
+    identify: async () => `${await readMachineId()}:${client.filename}`,
     size: async () => readSize(client.filename) + readSize(`${client.filename}-wal`),
     isShared: false,
     clockSkew: async () => null,
@@ -88,7 +88,7 @@ export function createDb<Tables>(
       background?.stop()
       snapshot.close()
       reader.close()
-      // Closing would empty the log, from which the next process can write again what the disk has lost.
+      // Closing would empty the log, from which the next process can restore what the disk has lost.
       if (hasSyncFailed) return
       const copyPath = placement.makeCopyPath()
       if (copyPath !== null) copyDatabase(client, copyPath)
@@ -108,7 +108,7 @@ export function keepLogShort(client: Database) {
 }
 
 /** Empty in most containers: their host names change at each start. */
-function machineId(): Promise<string> {
+function readMachineId(): Promise<string> {
   return readFile('/etc/machine-id', 'utf8').then(
     (id) => id.trim(),
     () => '',

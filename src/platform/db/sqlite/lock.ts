@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 
-/** An exclusive lock on an empty SQLite database, released however the process ends. Null if another one holds it. */
+/** An exclusive lock on an empty SQLite database, released however the process ends. Null if another process holds it. */
 export function takeLock(path: string): Disposable | null {
   const lock = new Database(path, { create: true })
   try {

@@ -7,10 +7,10 @@ import { sqliteCode } from './storage-error.ts'
 /** `Home` in ASCII: identifies our files among SQLite databases. */
 const APPLICATION_ID = 0x486f6d65
 const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
-/** Per connection: holds the upper levels of all indexes of a million users; 2 MiB would be read again and again. */
+/** Per connection: fits the upper levels of all indexes of a million users, which 2 MiB would constantly reread. */
 const CACHE_KIB = 16 * 1024
 
-/** How long to wait for a process that still closes the database: a killed server leaves its checkpoint process behind. */
+/** How long to wait for a process that is still closing the database: a killed server leaves its checkpoint process behind. */
 const OPEN_TIMEOUT_MS = 5_000
 
 /** Opens or creates the database at `path`. Its schema may be old: see `migrate`. */
@@ -24,7 +24,7 @@ export function openDatabase(path: string): Database {
   client.run('PRAGMA secure_delete = ON')
   // Until createDb knows which process copies the log.
   client.run('PRAGMA wal_autocheckpoint = 0')
-  if (applicationId(client) !== APPLICATION_ID) {
+  if (readApplicationId(client) !== APPLICATION_ID) {
     client.run(`PRAGMA application_id = ${APPLICATION_ID}`)
   }
   client.run('PRAGMA busy_timeout = 0')
@@ -45,13 +45,13 @@ export function openReader(path: string): Database {
   return client
 }
 
-/** For a select that is used once. */
+/** Runs a select that is used once. */
 export function selectRows(client: Database, sql: string, params: unknown[]): unknown[][] {
   using statement = client.prepare(sql)
   return statement.values(...(params as SQLQueryBindings[]))
 }
 
-/** A sentence; null when the file may be opened. Does not change it. */
+/** Says in a sentence why the file must not be opened; null if it may. Does not change the file. */
 export async function findOpenProblem(
   path: string,
   migrations: Migration[],
@@ -62,7 +62,8 @@ export async function findOpenProblem(
   if (header !== DATABASE_MAGIC) return foreignFileReason(path)
   using client = openWaiting(path, { readwrite: true })
   try {
-    if (applicationId(client) !== APPLICATION_ID && !isEmpty(client)) return foreignFileReason(path)
+    if (readApplicationId(client) !== APPLICATION_ID && !isEmpty(client))
+      return foreignFileReason(path)
     if (schemaVersion(client) > migrations.length) {
       return `${path} was written by a newer version of Homeport: start that version, or restore a backup`
     }
@@ -74,7 +75,7 @@ export async function findOpenProblem(
   return null
 }
 
-function applicationId(client: Database): number {
+function readApplicationId(client: Database): number {
   const row = client.query('PRAGMA application_id').get() as { application_id: number }
   return row.application_id
 }
@@ -90,8 +91,8 @@ function isEmpty(client: Database): boolean {
 }
 
 /**
- * Reads the whole database, a second per gigabyte. Comparing indexes with tables would take forty times as long, and a
- * copy with rebuilt indexes does not need it.
+ * Reads the whole database, which takes a second per gigabyte. Comparing indexes with tables would take forty times as
+ * long, and is unnecessary for a copy with rebuilt indexes.
  */
 export function isIntact(path: string): boolean {
   using client = new Database(path, { readonly: true })

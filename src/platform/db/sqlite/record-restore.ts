@@ -6,7 +6,7 @@ const HAS_CHANGES = "SELECT 1 FROM sqlite_schema WHERE name = 'user_changes'"
 const RECORD = `INSERT INTO user_changes (key, user_id, kind, change_id) VALUES (?1, NULL, ?1, ?2)
 ON CONFLICT (key) DO UPDATE SET change_id = excluded.change_id`
 
-/** Makes apps read everything again: they may have newer content. The schema may be old. `kinds`: of changes. */
+/** Makes apps read everything again: they may have newer content. The schema may be old. `kinds`: the kinds of changes. */
 export function recordRestore(path: string, kinds: readonly string[]) {
   using database = openDatabase(path)
   // Apps read content again only when its version is higher than the one they know.
@@ -15,7 +15,7 @@ export function recordRestore(path: string, kinds: readonly string[]) {
   for (const kind of kinds) database.run(RECORD, [kind, newId()])
 }
 
-/** The seconds since 2026: content is edited less often, so a later restore always gets a higher version. */
+/** The seconds since 2026: content is edited less than once a second, so a later restore gets a higher version. */
 export function versionAfterRestore(): number {
   return Math.floor((Date.now() - Date.UTC(2026, 0)) / 1000)
 }

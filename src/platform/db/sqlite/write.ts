@@ -68,12 +68,12 @@ export function createWriter(
     return (tx) => {
       if (tx !== current) throw new Error('a prepared change runs only inside write()')
       // Prepared on first use: most are not needed at startup.
-      query ??= build(txWith([], new Map())).prepare()
+      query ??= build(createTx([], new Map())).prepare()
       return query
     }
   }
 
-  function txWith(effects: Effects, finalWork: FinalWork): Tx {
+  function createTx(effects: Effects, finalWork: FinalWork): Tx {
     return {
       ...builders,
       attempt: (work) => attempt(work, effects),
@@ -102,7 +102,7 @@ export function createWriter(
       endAttempt.run()
       return null
     } catch (error) {
-      // An error of the storage fails the whole change.
+      // A storage error fails the whole change.
       if (!client.inTransaction || asStorageError(error)) throw error
       client.run('ROLLBACK TO attempt')
       client.run('RELEASE attempt')
@@ -177,7 +177,7 @@ export function createWriter(
     const effects: Effects = []
     const finalWork: FinalWork = new Map()
     try {
-      const tx = txWith(effects, finalWork)
+      const tx = createTx(effects, finalWork)
       current = tx
       const value = await inside.run(tx, () => runToEnd(tx, job.work, finalWork))
       release.run()

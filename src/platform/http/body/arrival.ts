@@ -1,19 +1,19 @@
 import { AppError } from '../../../lib/errors.ts'
 
-/** After `grace` seconds, a slower body than `bytesPerSecond()` throws `onLate()`. Both may change while the body arrives. */
+/** A body slower than `bytesPerSecond()` throws `onLate()` after `grace` seconds. Both may change while it arrives. */
 type MinimumRate = {
   readonly grace: number
   bytesPerSecond: () => number
   onLate?: () => Error
 }
 
-/** In seconds. Phones in a tunnel pause for a minute or two. Proxies must wait longer, to pass on our response. */
+/** In seconds. Phones in a tunnel pause for a minute or two. Proxies must wait longer, so that they pass on our response. */
 const MAX_PAUSE = 150
 export const PATIENT_RATE = { grace: MAX_PAUSE, bytesPerSecond: () => 240 }
 /** More stalled bodies than this would fill the memory: each then gets only the contended grace, in seconds. */
 const MAX_STALLED = 2_000
 const CONTENDED_GRACE = 15
-/** How soon a change of the rate takes effect, and how long a body has to pause to be stalled. */
+/** How soon a change of the rate takes effect, and how long a body must pause to count as stalled. */
 const POLL_MS = 1_000
 
 let stalled = 0
@@ -46,7 +46,7 @@ export function awaitArrival<T>(body: Promise<T>, length: number): Promise<T> {
   return arrivalWithin(body, () => timeFor(length, PATIENT_RATE))
 }
 
-/** In ms. */
+/** How long `size` bytes may take, in ms. */
 function timeFor(size: number, { grace, bytesPerSecond }: MinimumRate): number {
   return (Math.min(grace, maxPause()) + size / bytesPerSecond()) * 1000
 }

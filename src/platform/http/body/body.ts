@@ -13,10 +13,10 @@ import { openedBody } from './opened-request.ts'
 
 /** In bytes. */
 const JSON_LIMIT = 64 * 1024
-/** The same for routes that take documents or purchases. */
+/** The same for routes that accept documents or purchases. */
 export const LARGE_JSON_LIMIT = 256 * 1024
 const DEPTH_LIMIT = 32
-/** A body up to this size is waited for as a whole, which is faster. */
+/** A body up to this size is read as a whole, which is faster. */
 const SMALL_BYTES = 16 * 1024
 /** A connection is closed after this many seconds without a byte. */
 export const IDLE_TIMEOUT_SECONDS = 15
@@ -41,7 +41,7 @@ export function json<T extends TSchema>(body: T, limit = JSON_LIMIT) {
   return { parse: [parse], body }
 }
 
-/** Without optional members that are null, which clients send for absent ones, and with trimmed `email` members. */
+/** Removes optional members that are null, which clients send for absent ones, and trims `email` members. */
 function normalizeMembers(schema: TSchema, value: unknown): unknown {
   const { anyOf = [], properties = {}, required = [], items = {} } = schema
   if (value === null || typeof value !== 'object') return value
@@ -82,7 +82,7 @@ async function parseForm(request: Request, names: string[]): Promise<unknown> {
   return Object.fromEntries([...new URLSearchParams(text)].filter(([name]) => names.includes(name)))
 }
 
-/** Without parameters, which HTTP libraries add on their own, such as a charset. */
+/** The media type without parameters such as a charset, which HTTP libraries add on their own. */
 export function readMediaType({ headers }: Request): string | undefined {
   return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
 }
@@ -114,15 +114,15 @@ function isStorable(value: unknown): boolean {
   // Too large for a double: it would be stored as null.
   if (typeof value === 'number') return Number.isFinite(value)
   if (value === null || typeof value !== 'object') return true
-  return listKeys(value).every(isStorableText) && innerValues(value).every(isStorable)
+  return listKeys(value).every(isStorableText) && listValues(value).every(isStorable)
 }
 
-/** An array has none: `Object.keys` would make a text of each index, which takes twenty times as long. */
+/** None for an array: `Object.keys` would convert each index to text, which takes twenty times as long. */
 function listKeys(value: object): string[] {
   return Array.isArray(value) ? [] : Object.keys(value)
 }
 
-function innerValues(value: object): unknown[] {
+function listValues(value: object): unknown[] {
   return Array.isArray(value) ? value : Object.values(value)
 }
 
@@ -144,10 +144,10 @@ function parse(bytes: Uint8Array): unknown {
 
 function isDeeperThan(value: unknown, levels: number): boolean {
   if (value === null || typeof value !== 'object') return false
-  return levels === 0 || innerValues(value).some((inner) => isDeeperThan(inner, levels - 1))
+  return levels === 0 || listValues(value).some((inner) => isDeeperThan(inner, levels - 1))
 }
 
-/** Throws 413 beyond `limit` bytes. The time of arrival is the sender's, not the server's. */
+/** Throws 413 beyond `limit` bytes. The time that the body takes to arrive does not count as the server's. */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   const at = performance.now()
   try {

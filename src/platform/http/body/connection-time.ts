@@ -18,12 +18,12 @@ const RENEW_MS = 4_000
 /** A file's reader may stall for this long, and then for as long as an idle connection. */
 const MAX_STILL_MS = 60_000
 
-/** A response that is a file: the runtime would give its reader the shortest timeout. */
+/** For a response that is a file: the runtime would give its reader the shortest timeout. */
 export function allowReaderPauses(request: Request) {
   files.add(request)
 }
 
-/** Removes the idle timeout while a body arrives: readers of bodies have their own. */
+/** Removes the idle timeout while a body arrives: the code that reads it has its own. */
 export function awaitBody(request: Request, server: Server<unknown> | null) {
   if (request.method !== 'GET' && request.method !== 'HEAD') server?.timeout(request, 0)
 }
@@ -48,7 +48,7 @@ type Reader = {
   startedAt: number
 }
 
-/** The last file's request of each connection, or each request where the peer is unknown. */
+/** The last request for a file on each connection, or every such request if the peer is unknown. */
 const readers = new Map<string | Request, Reader>()
 let renewing: Timer | null = null
 

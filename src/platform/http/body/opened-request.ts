@@ -8,7 +8,7 @@ export function setOpenedRequest(request: Request, { body, contentType, token }:
   const { headers } = request
   if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
   headers.delete('payload')
-  // Each response is sealed with its own key, so it can be neither cached nor compared. A change keeps its condition.
+  // Each response is sealed with its own key, so it can be neither cached nor compared. A change keeps its If-None-Match.
   if (request.method === 'GET' || request.method === 'HEAD') headers.delete('if-none-match')
   headers.delete('transfer-encoding')
   if (contentType === null) headers.delete('content-type')

@@ -10,8 +10,8 @@ const MAX_PAUSE_MS = 2_000
 const MAX_DISCARDED_BYTES = 128 * 1024 * 1024
 
 /**
- * Reads on before closing, or a client that is still sending would get a reset instead of the response (RFC 9112 §9.6).
- * If much is missing, a refusal announces the close. `onEnd`: nothing more is read.
+ * Keeps reading before closing: a client that is still sending would get a reset instead of the response (RFC 9112
+ * §9.6). If much is missing, a refusal announces the close. `onEnd` is called when nothing more is read.
  */
 export async function replyAfterBody(
   request: Request,
@@ -24,7 +24,7 @@ export async function replyAfterBody(
   await withTimeout(end, MAX_WAIT_MS, () => new Error('a long body')).catch(() => {})
   if (!hasUnreadBody(request) || reply.status < 400) return reply
   const content = await reply.bytes()
-  // The runtime closes the connection at the end of the response: the client gets its content before.
+  // The runtime closes the connection at the end of the response, so the client gets the content first.
   const stream = new ReadableStream<Uint8Array>({
     async start(controller) {
       controller.enqueue(content)

@@ -37,7 +37,7 @@ Apps in TypeScript or JavaScript keep the client of this version in their reposi
 Apps in Swift or Kotlin add two files: \`curl -fO ${baseUrl}/client/Homeport.swift -O ${baseUrl}/client/HomeportModels.swift\`, or those that end in \`.kt\`.`
 }
 
-/** The client package, which npm installs from either address. The address of another version is 404 with the reason. */
+/** The client package, which npm installs from either address. The address of another version returns 404 with the reason. */
 export function clientPackage() {
   let cached: ClientPackage | null = null
   return new Elysia({ name: 'client-package' })
@@ -63,7 +63,7 @@ export function clientPackage() {
   }
 }
 
-/** A file that caches ask for again each time; 304 if it has not changed. */
+/** Sends a file that caches revalidate each time; 304 if it has not changed. */
 export function sendWithEtag(
   { request, set }: Pick<Context, 'request' | 'set'>,
   body: string | Blob,

@@ -24,7 +24,7 @@ const page = (path: string) => `<!doctype html>
 </body>
 </html>
 `
-/** The page can send test requests; the browser keeps a token for the next visit. Swagger UI has its dark colours by class. */
+/** The page can send test requests; the browser keeps a token for the next visit. Swagger UI sets its dark colours by class. */
 const start = (path: string) =>
   `const dark = matchMedia('(prefers-color-scheme: dark)')
 const show = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
@@ -41,12 +41,12 @@ export function docsFiles() {
   return new Elysia({ name: 'docs-files' })
     .get(
       '/docs/script.js',
-      file(JS, () => unpack(script)),
+      serveFile(JS, () => unpack(script)),
       hidden,
     )
     .get(
       '/docs/style.css',
-      file('text/css; charset=utf-8', () => unpack(style)),
+      serveFile('text/css; charset=utf-8', () => unpack(style)),
       hidden,
     )
 }
@@ -54,12 +54,12 @@ export function docsFiles() {
 /** `<path>/json` is the OpenAPI 3.0.3 document, with `?simple` for generators without `oneOf`. */
 export function docs(path: string, readDocument: (isSimple: boolean) => Promise<OpenApi>) {
   const render = (isSimple: boolean) =>
-    file(JSON_TYPE, async () => JSON.stringify(await readDocument(isSimple)))
+    serveFile(JSON_TYPE, async () => JSON.stringify(await readDocument(isSimple)))
   const [complete, simple] = [render(false), render(true)]
   return new Elysia({ name: `docs ${path}` })
     .get(
       path,
-      file(HTML, async () => page(path)),
+      serveFile(HTML, async () => page(path)),
       hidden,
     )
     .get(
@@ -72,7 +72,7 @@ export function docs(path: string, readDocument: (isSimple: boolean) => Promise<
     )
     .get(
       `${path}/start.js`,
-      file(JS, async () => start(path)),
+      serveFile(JS, async () => start(path)),
       hidden,
     )
 }
@@ -107,8 +107,8 @@ async function unpack(path: string): Promise<Uint8Array> {
   return Bun.isStandaloneExecutable ? Bun.zstdDecompress(bytes) : bytes
 }
 
-/** Serves what `read` returns, which is read once. */
-function file(type: string, read: () => Promise<string | Uint8Array>) {
+/** Serves the result of `read`, which is called once. */
+function serveFile(type: string, read: () => Promise<string | Uint8Array>) {
   const headers = {
     'content-type': type,
     ...(type === JSON_TYPE ? {} : { 'content-security-policy': CSP }),

@@ -14,13 +14,13 @@ export const LocalText = t.Union([
   }),
 ])
 
-/** The languages that a request asks for, best first: the query's `lang`, else Accept-Language. */
+/** The languages that a request asks for, best first: the query's `lang`, or else Accept-Language. */
 export function wantedLanguages(headers: Headers, lang: string | undefined): string[] {
   const requested = lang === undefined ? null : asLocale(lang)
   return requested ? [requested] : readLanguages(headers)
 }
 
-/** The function picks the best match for the wanted languages among those of a list of texts. */
+/** Returns a function that picks the best match for the wanted languages among those of a list of texts. */
 export function createNegotiator<T extends object>(selectTexts: (list: T) => Text[]) {
   const languagesByList = new WeakMap<T, string[]>()
   return (list: T, wanted: string[]): string => {

@@ -31,7 +31,7 @@ const CONTENT_TYPES: Record<string, string> = {
 const ENCODINGS = ['br', 'gzip']
 const ASSET_NAME = /^[\w-]+\.(js|css|svg)$/
 
-/** The same for every path under `/console`. */
+/** Serves the same page at every path under `/console`. */
 export function consolePage() {
   const hidden = { detail: { hide: true } }
   return new Elysia({ name: 'console-page' })
@@ -59,7 +59,7 @@ export function consolePage() {
 
 type PageRequest = { request: Request; set: Context['set'] }
 
-/** In the best encoding that the browser accepts. */
+/** Sends a file in the best encoding that the browser accepts. */
 async function send(
   name: string,
   request: Request,
@@ -84,7 +84,7 @@ async function findFile(name: string, encoding: string | undefined): Promise<Bun
 
 const CONSOLE = /^\/console(\/|$)/
 
-/** Searching the URL first is faster than extracting its path, and most requests are for others. */
+/** Searching the URL first is faster than extracting its path, and most requests are not for the console. */
 export function isForConsole(request: Request): boolean {
   return request.url.includes('/console') && CONSOLE.test(readPath(request))
 }

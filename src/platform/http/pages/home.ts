@@ -32,7 +32,7 @@ type HomeDeps = {
   firstCommand: (isLocal: boolean) => string
 }
 
-/** Browsers go to the console, or see how to create the first operator. Other clients get 404. */
+/** Redirects browsers to the console, or shows how to create the first operator. Other clients get 404. */
 export function home(deps: HomeDeps) {
   const { appName, version, hasClient, hasConsole, hasOperators, firstCommand } = deps
   const links = hasClient ? [...LINKS, CLIENT] : LINKS

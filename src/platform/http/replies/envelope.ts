@@ -151,7 +151,7 @@ export const Failure = closedObject(
   'the body of every error response',
 )
 
-/** For success, and each failure status that the route can return; any can return 503. */
+/** Schemas for success and for each failure status that the route can return; any route can return 503. */
 export function responses<T extends TSchema, const S extends number>(success: T, ...failures: S[]) {
   const entries = [...failures, 503].map((status) => [status, Failure] as const)
   type Failures = Record<S | 503, typeof Failure>

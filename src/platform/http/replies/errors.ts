@@ -33,9 +33,9 @@ type ErrorsDeps = {
   appName: string
 }
 
-/** Their responses are always pages. */
+/** Routes whose responses are always pages. */
 const PAGES = /^\/(auth|account)\//
-/** Routes that respond with JSON, even to a browser that shows one of them. */
+/** Routes that respond with JSON, even to a browser that opens one of them. */
 const INTERFACES = /^\/(console\/)?api\//
 
 /** Turns thrown errors into the envelope, or a page for browsers. Add it first, so that it covers every route. */

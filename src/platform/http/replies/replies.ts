@@ -13,21 +13,21 @@ export const cached = { 'x-cached': true }
 /** Marks a route whose data has texts in the language of the request, for the API docs. */
 export const localized = { 'x-texts': true }
 
-/** A rendered response, cached until its content changes. `compressed` keeps what clients have asked for. */
+/** A rendered response, cached until its content changes. `compressed` caches the encodings that clients have requested. */
 type PublicReply = {
   body: string | Uint8Array
   etag: string
   compressed?: Map<string, Uint8Array>
 }
 
-/** By our preference. */
+/** In our order of preference. */
 const COMPRESSORS: Record<string, (body: Uint8Array) => Uint8Array> = {
   br: (body) =>
     brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }),
   zstd: (body) => Bun.zstdCompressSync(body),
   gzip: (body) => Bun.gzipSync(body as Uint8Array<ArrayBuffer>),
 }
-/** A higher one takes ten times as long. */
+/** A higher quality takes ten times as long. */
 const BROTLI_QUALITY = 5
 /** A shorter response fits into one packet. */
 const MIN_COMPRESSED_LENGTH = 1_000
@@ -65,7 +65,7 @@ type PublicOptions = { language?: string; isPrivate?: boolean; headers?: Record<
 
 /**
  * Returns 200, or 304 when the client has the body. `maxAge` in seconds; `language`: if negotiated; `isPrivate`: for
- * one user or device; `headers` override its own.
+ * one user or device; `headers` override the default ones.
  */
 export function sendPublic(
   reply: PublicReply,
@@ -76,12 +76,12 @@ export function sendPublic(
   const { body, etag, compressed } = reply
   // Personal content is not compressed: its length would reveal secrets (BREACH).
   const isCompressible = compressed && !isPrivate && body.length >= MIN_COMPRESSED_LENGTH
-  const encoding = isCompressible && !isSealed(request) ? encodingFor(request) : null
+  const encoding = isCompressible && !isSealed(request) ? chooseEncoding(request) : null
   if (isCompressible) varyBy(set, 'Accept-Encoding')
   const headers: Record<string, string> = {
     'content-type': 'application/json; charset=utf-8',
     'cache-control': `${isPrivate ? 'private' : 'public'}, max-age=${maxAge}`,
-    // Weak, because the same tag stands for other bytes in another encoding.
+    // Weak, because each encoding has different bytes under the same tag.
     etag: encoding ? `W/${etag}` : etag,
     ...(encoding ? { 'content-encoding': encoding } : {}),
     ...others,
@@ -95,11 +95,11 @@ export function sendPublic(
   return rawReply(set, encoding ? compress(reply, encoding) : body, headers)
 }
 
-function encodingFor({ headers }: Request): string | null {
+function chooseEncoding({ headers }: Request): string | null {
   const accepted = optionalHeader(headers, 'accept-encoding')?.slice(0, ENCODING_LIMIT)
   if (accepted === undefined) return null
   const negotiator = new Negotiator({ headers: { 'accept-encoding': accepted.toLowerCase() } })
-  // Its types do not know our order of preference.
+  // The package's types lack the option for our order of preference.
   const choose = negotiator.encodings as (available: string[], options: object) => string[]
   const known = Object.keys(COMPRESSORS)
   const [preferred] = choose.call(negotiator, [...known, 'identity'], { preferred: known })

@@ -49,7 +49,7 @@ export function createAddressReader({ trusted, log, isSocket = false }: ProxyDep
 
 /** IPv6 addresses are counted per /64, which usually belongs to one customer. */
 export function createIpReader(findAddress: FindAddress): FindIp {
-  return (request, server) => clientKey(findAddress(request, server))
+  return (request, server) => toClientKey(findAddress(request, server))
 }
 
 export function createProxyCheck({ trusted, isSocket }: ProxyDeps): RequestCheck {
@@ -88,7 +88,7 @@ export function createConnectionKey(trusted: string[]): (address: Uint8Array) =>
   const networks = trusted.map(parseNetwork)
   return (bytes) => {
     const address = ipaddr.process(ipaddr.fromByteArray([...bytes]).toString())
-    return isWithin(networks, address) ? null : clientKey(address)
+    return isWithin(networks, address) ? null : toClientKey(address)
   }
 }
 
@@ -131,7 +131,7 @@ function withoutPort(hop: string): string {
   return /^\[(.+)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop
 }
 
-function clientKey(address: Address | null): string {
+function toClientKey(address: Address | null): string {
   if (address === null) return UNKNOWN_ADDRESS
   if (address.kind() === 'ipv4') return address.toString()
   return `${(address as ipaddr.IPv6).parts
@@ -143,7 +143,7 @@ function clientKey(address: Address | null): string {
 /** In upper case; null if there is none. */
 export type FindCountry = (request: Request) => string | null
 
-/** Any client can send `header`: only a trusted proxy's counts. `header` is null when no proxy sets one. */
+/** Any client can send `header`, so only a trusted proxy's value counts. `header` is null when no proxy sets one. */
 export function createCountryReader(
   header: string | null,
   { isFromProxy, log }: { isFromProxy: RequestCheck; log: Log },

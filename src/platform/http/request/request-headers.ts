@@ -61,7 +61,7 @@ export function readDevice(request: Request, country: string | null = null): Dev
   const characters = [...header.replace(/[\p{C}\u2028\u2029]/gu, '').trim()]
   const name = characters.slice(0, DEVICE_LIMIT).join('')
   return {
-    name: name || deviceByAgent(request.headers),
+    name: name || findDeviceByAgent(request.headers),
     sealed: isSealed(request),
     platform: readPlatform(request.headers),
     // Proxies send XX for an unknown country, and T1 for Tor.
@@ -69,7 +69,7 @@ export function readDevice(request: Request, country: string | null = null): Dev
   }
 }
 
-/** The platform in the `app-platform` header, else the one that the User-Agent or the `device` header suggests. */
+/** The platform in the `app-platform` header, or else the one that the User-Agent or the `device` header suggests. */
 function readPlatform(headers: Headers): Platform | null {
   const agent = headers.get('user-agent') ?? ''
   return (
@@ -92,14 +92,14 @@ function firstMatch<T>(patterns: [RegExp, T][], text: string): T | null {
 }
 
 /** Apps without a `device` header count as iOS; tools and browsers are recognized by their User-Agent. */
-function deviceByAgent(headers: Headers): string {
+function findDeviceByAgent(headers: Headers): string {
   const agent = headers.get('user-agent') ?? ''
   return firstMatch(AGENT_NAMES, agent) ?? 'ios'
 }
 
 /** Decodes a header that may be percent-encoded or UTF-8, whose bytes arrive as Latin-1. */
 export function decodedHeader(header: string | null): string {
-  const text = fromUtf8(header ?? '')
+  const text = decodeUtf8(header ?? '')
   try {
     return decodeURIComponent(text)
   } catch {
@@ -107,7 +107,7 @@ export function decodedHeader(header: string | null): string {
   }
 }
 
-function fromUtf8(text: string): string {
+function decodeUtf8(text: string): string {
   if (!/[\x80-\xff]/.test(text) || /[^\0-\xff]/.test(text)) return text
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'latin1'))
@@ -121,7 +121,7 @@ export function readTimezone(headers: Headers): string {
   return asTimezone(optionalHeader(headers, 'timezone') ?? 'UTC') ?? 'utc'
 }
 
-/** Best first. */
+/** The languages of `Accept-Language`, best first. */
 export function readLanguages(headers: Headers): string[] {
   const header = optionalHeader(headers, 'accept-language')?.slice(0, LANGUAGE_LIMIT)
   if (header === undefined) return []
@@ -142,7 +142,7 @@ export function matchLanguage(wanted: string[], available: string[], fallback: s
   const { match } =
     require('@formatjs/intl-localematcher') as typeof import('@formatjs/intl-localematcher')
   return match(
-    wanted.flatMap((tag) => matchable(tag, available)),
+    wanted.flatMap((tag) => toMatchable(tag, available)),
     available,
     fallback,
   )
@@ -151,21 +151,21 @@ export function matchLanguage(wanted: string[], available: string[], fallback: s
 const matched = new Set<string>()
 
 /**
- * After too many different tags, without the region if that is available, else a language of two letters: those are
- * few.
+ * After too many different tags, drops the region if the rest is available, or else keeps only a two-letter language,
+ * of which there are few.
  */
-function matchable(tag: string, available: string[]): string[] {
+function toMatchable(tag: string, available: string[]): string[] {
   const locale = new Intl.Locale(tag)
   const short = [locale.language, locale.script, locale.region].filter(Boolean).join('-')
   if (matched.size < MAX_MATCHED_TAGS) matched.add(short)
   if (matched.has(short)) return [short]
-  const wanted = languageAndScript(tag)
-  if (available.some((one) => languageAndScript(one) === wanted)) return [wanted]
+  const wanted = toLanguageAndScript(tag)
+  if (available.some((one) => toLanguageAndScript(one) === wanted)) return [wanted]
   return locale.language.length === 2 ? [locale.language] : []
 }
 
 /** Such as `zh-Hant` for `zh-TW`. */
-function languageAndScript(tag: string): string {
+function toLanguageAndScript(tag: string): string {
   const { language, script } = new Intl.Locale(tag).maximize()
   return `${language}-${script}`
 }

@@ -91,7 +91,7 @@ type RequestInfo = {
 const infoByRequest = new WeakMap<Request, RequestInfo>()
 const PLAIN_ID = /^[\w.-]{1,64}$/
 
-/** Its id is its `X-Request-Id` if that is a plain word. */
+/** The id is the `X-Request-Id` header if that is a plain word. */
 function recordRequest(request: Request): RequestInfo {
   const sentId = request.headers.get('x-request-id')
   const id = sentId !== null && PLAIN_ID.test(sentId) ? sentId : crypto.randomUUID()

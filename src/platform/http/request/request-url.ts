@@ -1,6 +1,6 @@
 import { AppError } from '../../../lib/errors.ts'
 
-/** Without parsing the URL: its host may be invalid, and its query may contain a token. */
+/** Does not parse the URL: its host may be invalid, and its query may contain a token. */
 export function readPath(request: Request): string {
   return readTarget(request).split('?', 1)[0] as string
 }

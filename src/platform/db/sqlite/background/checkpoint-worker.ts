@@ -10,7 +10,7 @@ const LONG_LOG_PAGES = 24_000
 const MAX_PAGES_LEFT = 64
 /** How long the writing process may wait for the last pages. */
 const RESTART_WAIT_MS = 10
-/** The worker ends after this time without anything to copy. */
+/** The worker exits after this time without anything to copy. */
 const IDLE_TIMEOUT_MS = 5_000
 
 class SyncError extends Error {
@@ -23,8 +23,8 @@ export function isSyncError(error: unknown): boolean {
 }
 
 /**
- * While another process writes to the database, copies its log until that is idle. Empties the log once, because it
- * still contains deleted data.
+ * While another process writes to the database, copies its log until that process is idle. Empties the log once, because
+ * it still contains deleted data.
  */
 export async function copyLogUntilIdle(path: string) {
   const client = new Database(path, { readwrite: true })

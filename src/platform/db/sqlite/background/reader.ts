@@ -19,7 +19,7 @@ export function createBackgroundReader(path: string, onError: (message: string) 
   let lastId = 0
   return { read, stop }
 
-  /** Null when the thread could not run it. */
+  /** Null if the thread could not run the query. */
   async function read(sql: string, params: unknown[]): Promise<Rows> {
     if (hasFailed) return null
     thread ??= start()
