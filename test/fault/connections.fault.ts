@@ -67,14 +67,15 @@ test(`1,000 clients that send one byte per second are disconnected, others are s
   )
   const timer = setInterval(() => writeTo(sockets, ' '), 1_000)
   const stopWatching = watchServer(server, () => fetchSettings(server), 10)
-  const closed = await waitUntilClosed(sockets, 60_000)
+  const closed = await waitUntilClosed(sockets, 180_000)
   clearInterval(timer)
   const { p99 } = await stopWatching()
   console.log(`42: all closed after ${Math.round(closed)} ms, others within ${p99.toFixed(1)} ms`)
-  expect(closed).toBeLessThan(40_000)
+  // A phone in a tunnel may pause for 150 s.
+  expect(closed).toBeLessThan(170_000)
   expect(p99).toBeLessThan(50)
   await server.stop()
-}, 90_000)
+}, 200_000)
 
 test(`5,000 idle connections cost little ${fault(44)}`, async () => {
   await using homeport = await installExecutable()

@@ -52,6 +52,8 @@ export function startWrites(server: Server, token: string, name: string) {
 /** Acknowledged records missing from a stopped server's data, and problems in its database. */
 export function findLostRecords({ events, emails, keys }: Acknowledged, dataDir: string) {
   using client = new Database(join(dataDir, 'homeport.db'))
+  // The process that writes a killed server's checkpoints may still be ending.
+  client.run('PRAGMA busy_timeout = 5000')
   const columnSet = (sql: string) => new Set(client.query(sql).values().flat())
   const [eventIds, userEmails, stored] = [
     columnSet('SELECT event_id FROM billing_events'),
