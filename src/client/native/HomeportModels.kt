@@ -1,4 +1,4 @@
-// The models of Homeport 0.1.0, generated from the server's. Later servers only add members to them.
+// The models of Homeport 0.1.0, generated from the server's schemas. Later servers only add members.
 package homeport
 
 import java.time.Instant
@@ -7,7 +7,7 @@ import java.time.format.DateTimeFormatter
 import org.json.JSONArray
 import org.json.JSONObject
 
-/** A member of a change: `Nullable(null)` restores the default, and a member that is left out stays. */
+/** A member of a change: `Nullable(null)` restores the default, and an omitted member stays unchanged. */
 data class Nullable<out T>(val value: T?)
 
 private val TIME = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'").withZone(ZoneOffset.UTC)
@@ -231,11 +231,11 @@ data class Checkout(
     val url: String,
     /** The id of the checkout session. */
     val sessionId: String,
-    /** Until when the page can be used. */
+    /** When the page expires. */
     val expiresAt: Instant,
     /** The length of the free trial; 0 for none. */
     val trialDays: Long,
-    /** Until when the user has access from elsewhere, which does not renew; null for none. */
+    /** When access from elsewhere that does not renew ends; null for none. */
     val overlapUntil: Instant? = null,
 ) {
     fun toJson(): JSONObject = JSONObject()
@@ -902,7 +902,7 @@ data class ProfileChanges(
 
 /** The result for a submitted purchase. */
 data class PurchaseResult(
-    /** The outcome: `bound` and `known` mean that the user has it, now or as before; finish the transaction then. `checking`: the store cannot be queried now; the server keeps trying for three days. `pending`: it is not paid yet: `bound`, `known`, `checking`, `pending`, `refused`. Later versions may add others. */
+    /** The outcome: `bound` and `known` mean that the user has the purchase, newly or already; finish the transaction then. `checking`: the store cannot be queried now; the server keeps trying for three days. `pending`: the purchase is not paid yet: `bound`, `known`, `checking`, `pending`, `refused`. Later versions may add others. */
     val outcome: String,
     /** Why it is refused: `purchase_of_another`, `purchase_invalid`, `purchase_of_other_app`, `purchase_gone`, `sandbox_ignored`, `store_not_set_up`. Later versions may add others. */
     val code: String? = null,
@@ -1084,7 +1084,7 @@ data class Subscription(
     val plan: PricingPlan? = null,
     /** The limits of the plan; null if there is no plan. */
     val limits: PlanLimits? = null,
-    /** What the user has access to, signed (JWS), if the request asked for it. */
+    /** The user’s access, signed (JWS); only if requested. */
     val proof: String? = null,
 ) {
     fun toJson(): JSONObject = JSONObject()
@@ -1236,7 +1236,7 @@ data class TwoFactorSetup(
 data class UserData(
     /** The document that the app writes; empty until the first change. */
     val data: JSONObject,
-    /** Changes with `data`: send it to change only what was read; the part of the `ETag` before the dot. */
+    /** Changes with `data`: send it to change only the document that was read; the part of the `ETag` before the dot. */
     val version: String,
     /** When `data` was last changed; null if it never was. */
     val updatedAt: Instant? = null,

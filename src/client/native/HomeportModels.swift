@@ -1,4 +1,4 @@
-// The models of Homeport 0.1.0, generated from the server's. Later servers only add members to them.
+// The models of Homeport 0.1.0, generated from the server's schemas. Later servers only add members.
 import Foundation
 
 /// Any JSON value.
@@ -41,7 +41,7 @@ public enum JSONValue: Codable, Equatable, Sendable {
     }
 }
 
-/// A member of a change: `null` restores the default, and a member that is left out stays.
+/// A member of a change: `null` restores the default, and an omitted member stays unchanged.
 public enum Nullable<Value: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
     case null
     case value(Value)
@@ -61,7 +61,7 @@ public enum Nullable<Value: Codable & Equatable & Sendable>: Codable, Equatable,
 }
 
 extension KeyedDecodingContainer {
-    /// Without it, `null` would be read as a member that is left out.
+    /// Without this, `null` would decode as an omitted member.
     public func decodeIfPresent<Value>(_ type: Nullable<Value>.Type, forKey key: Key) throws -> Nullable<Value>? {
         contains(key) ? try decode(type, forKey: key) : nil
     }
@@ -248,11 +248,11 @@ public struct Checkout: Codable, Equatable, Sendable {
     public var url: String
     /// The id of the checkout session.
     public var sessionId: String
-    /// Until when the page can be used.
+    /// When the page expires.
     public var expiresAt: Date
     /// The length of the free trial; 0 for none.
     public var trialDays: Int
-    /// Until when the user has access from elsewhere, which does not renew; nil for none.
+    /// When access from elsewhere that does not renew ends; nil for none.
     public var overlapUntil: Date?
 
     public init(
@@ -861,7 +861,7 @@ public struct ProfileChanges: Codable, Equatable, Sendable {
 
 /// The result for a submitted purchase.
 public struct PurchaseResult: Codable, Equatable, Sendable {
-    /// The outcome: `bound` and `known` mean that the user has it, now or as before; finish the transaction then. `checking`: the store cannot be queried now; the server keeps trying for three days. `pending`: it is not paid yet: `bound`, `known`, `checking`, `pending`, `refused`. Later versions may add others.
+    /// The outcome: `bound` and `known` mean that the user has the purchase, newly or already; finish the transaction then. `checking`: the store cannot be queried now; the server keeps trying for three days. `pending`: the purchase is not paid yet: `bound`, `known`, `checking`, `pending`, `refused`. Later versions may add others.
     public var outcome: String
     /// Why it is refused: `purchase_of_another`, `purchase_invalid`, `purchase_of_other_app`, `purchase_gone`, `sandbox_ignored`, `store_not_set_up`. Later versions may add others.
     public var code: String?
@@ -1033,7 +1033,7 @@ public struct Subscription: Codable, Equatable, Sendable {
     public var plan: PricingPlan?
     /// The limits of the plan; nil if there is no plan.
     public var limits: PlanLimits?
-    /// What the user has access to, signed (JWS), if the request asked for it.
+    /// The user’s access, signed (JWS); only if requested.
     public var proof: String?
 
     public init(
@@ -1165,7 +1165,7 @@ public struct TwoFactorSetup: Codable, Equatable, Sendable, CustomStringConverti
 public struct UserData: Codable, Equatable, Sendable {
     /// The document that the app writes; empty until the first change.
     public var data: [String: JSONValue]
-    /// Changes with `data`: send it to change only what was read; the part of the `ETag` before the dot.
+    /// Changes with `data`: send it to change only the document that was read; the part of the `ETag` before the dot.
     public var version: String
     /// When `data` was last changed; nil if it never was.
     public var updatedAt: Date?
