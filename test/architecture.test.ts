@@ -75,9 +75,9 @@ test('the client imports almost only types from the server, and few packages', (
   const client = files.filter(({ path }) => path.startsWith('client/'))
   expect(client.length).toBeGreaterThan(5)
   const foreign = client.flatMap(({ path, text }) => {
-    // The fake server has the rules of lib/ in common with the real one.
-    const rooms = path.startsWith('client/testing/') ? '' : 'lib|'
-    const pattern = `^(?!\\.)|\\.\\./(${rooms}config|platform|features|operations|server)/`
+    // The fake server shares the rules of lib/ with the real one.
+    const libPattern = path.startsWith('client/testing/') ? '' : 'lib|'
+    const pattern = `^(?!\\.)|\\.\\./(${libPattern}config|platform|features|operations|server)/`
     return valuesFrom(text, new RegExp(pattern)).map((name) => `${dirname(path)}: ${name}`)
   })
   const allowed = [
@@ -135,7 +135,7 @@ test('only routes and models of a feature use Elysia, HTTP or the configuration'
   expect(violations).toEqual([])
 })
 
-test('no routes.ts reaches into the database', () => {
+test('no routes.ts accesses the database', () => {
   const violations = files.filter(
     ({ path, imports }) =>
       /(^|\/)routes(\.ts|\/)/.test(path) &&
@@ -186,7 +186,7 @@ test('the map describes every directory, with at most 12 files each', () => {
   const directories = new Map<string, number>()
   for (const { path } of files)
     directories.set(dirname(path), (directories.get(dirname(path)) ?? 0) + 1)
-  // The map says of all features at once that `server/` holds their server API.
+  // The map describes `server/`, the server API, once for all features.
   const undescribed = [...directories.keys()].filter(
     (path) => path !== '.' && !described.includes(path) && !/^features\/[\w-]+\/server$/.test(path),
   )

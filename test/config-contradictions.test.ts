@@ -15,7 +15,7 @@ test.each([
   expect(() => readConfig({}, environment)).toThrow(name)
 })
 
-test('a session token counts only together with its own pair of keys', () => {
+test('a session token is used only with its own pair of keys', () => {
   const s3Of = (environment: Record<string, string>) => readConfig({}, environment).s3
   const aws = {
     AWS_ACCESS_KEY_ID: 'a',

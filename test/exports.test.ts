@@ -13,7 +13,7 @@ const files: File[] = ['{src,test,scripts}/**/*.{ts,tsx}', 'drizzle/**/*.cjs']
   .flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(ROOT)])
   .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
 
-/** What stands before `from` in the imports of each file; a dynamic import may use any name in its own file. */
+/** The text before `from` in the imports of each file; a dynamic import may use any name in its own file. */
 const imported = new Map<string, string[]>()
 for (const { path, text } of files) {
   for (const [, names, fixed, dynamic] of text.matchAll(IMPORT)) {

@@ -5,7 +5,7 @@ await using server = await startPostgres({ synchronous_commit: 'off' })
 const args = process.argv.slice(2)
 const flags = args.filter((word) => word.startsWith('--'))
 const requested = args.filter((word) => !word.startsWith('--'))
-/** They use no database, or only by routes that other tests call. */
+/** Tests that use no database, or only through routes that other tests call. */
 const LEFT_OUT = [
   /^(apps|bench|client|console|fault|lib|platform\/http|soak)\//,
   /^(architecture|config|exports)\.test/,

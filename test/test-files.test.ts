@@ -17,10 +17,10 @@ test('no test name begins with a number and a colon', () => {
 /** Files that may sleep: the helpers, and tests whose load or faults last for a time. */
 const MAY_SLEEP = /(^|\/)(support|fault|soak|bench)\/|\/bench\.ts$|\.fault\.ts$/
 
-/** In pages for a browser. */
+/** It sleeps in pages for a browser. */
 const SLEEPING_PAGES = 'client/tabs.slow.ts'
 
-test('tests wait for conditions, not for times', () => {
+test('tests wait for conditions, not for fixed times', () => {
   const sleep = /\bBun\.sleep(?:Sync)?\(|\bsetTimeout\(|\btimers\/promises\b|\bscheduler\.wait\b/g
   const violations = files
     .filter(({ path }) => !MAY_SLEEP.test(path) && path !== SLEEPING_PAGES)

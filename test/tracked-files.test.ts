@@ -5,7 +5,7 @@ import { join } from 'node:path'
 const ROOT = join(import.meta.dir, '..')
 const MAX_BYTES = 256 * 1024
 const LARGE_FILES = ['bun.lock']
-/** Only these folders may hold files that are not text. */
+/** Only these folders may contain files that are not text. */
 const BINARY_FOLDERS = [
   'docs/pictures/',
   'test/fixtures/import/',

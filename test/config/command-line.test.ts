@@ -4,10 +4,10 @@ import { formatCommand, formatFirstCommand } from '../../src/config/command-line
 import { userName } from '../../src/lib/text/user-name.ts'
 
 const DEFAULT = { dataDir: resolve('data'), notifySocket: null }
-/** As typed to run the tests. */
+/** The program as typed to run the tests. */
 const PROGRAM = /^\S*bun\S* \S+/
 
-test('a command has the data folder only if it is not the one that commands use anyway', () => {
+test('a command names the data folder only if it is not the default', () => {
   expect(formatCommand(DEFAULT, 'doctor')).toMatch(new RegExp(`${PROGRAM.source} doctor$`))
   const elsewhere = { ...DEFAULT, dataDir: "/srv/it's here" }
   expect(formatCommand(elsewhere, 'doctor')).toStartWith(String.raw`DATA_DIR='/srv/it'\''s here' `)

@@ -19,7 +19,7 @@ test.each([
 
 const ENVIRONMENT = { HOST: 'example.com', SET: 'by the shell' }
 
-// As earlier versions read it, whose runtime did.
+// As the runtime read it for earlier versions.
 test.each([
   ['A=1\nexport B = two words \nA=3', { A: '3', B: 'two words' }],
   ['# A=1\nB= # comment\nC=c # $word "x"', { B: '', C: 'c' }],

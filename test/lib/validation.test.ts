@@ -13,7 +13,7 @@ test('an object that never changes is checked once per schema', () => {
   expect(Value.Check(checkedOnce(t.Object({ n: t.Boolean() })), plan)).toBe(false)
 })
 
-test('an invalid one is refused each time', () => {
+test('an invalid object is refused each time', () => {
   const plan = { n: 'one' }
   expect(Value.Check(Numbered, plan)).toBe(false)
   expect(Value.Check(Numbered, plan)).toBe(false)

@@ -43,14 +43,14 @@ test('stores nothing about a deleted user, and logs at most the id', async () =>
   for (let at = 0; at < 20; at++) await here.register()
   const { token, userId, salt } = await storeCanary(world)
   for (let at = 0; at < 20; at++) await here.register()
-  expect(await locationsOf(world, [CANARY, userId, salt])).not.toEqual([])
+  expect(await findLocations(world, [CANARY, userId, salt])).not.toEqual([])
 
   expect((await here.ask('DELETE', PROFILE, { token })).status).toBe(200)
   setSystemTime(Date.now() + 121_000)
   for (const { services } of [here, there]) await services.orphans.collectCopies()
   setSystemTime()
   await here.services.db.emptyLog()
-  const isGone = async () => (await locationsOf(world, [CANARY, userId, salt])).length === 0
+  const isGone = async () => (await findLocations(world, [CANARY, userId, salt])).length === 0
   await until(isGone, 'data of the deleted user is left')
   expect(await here.services.outbox.count()).toBe(40)
   expect(s3.stored()).toEqual([])
@@ -129,11 +129,11 @@ async function storeCanary({ here, there }: World) {
 }
 
 /** The files and tables that contain one of `needles`. */
-async function locationsOf(
+async function findLocations(
   { here, there, databaseUrl }: World,
   needles: string[],
 ): Promise<string[]> {
-  const found = (await Promise.all([here, there].map((app) => filesWith(app, needles)))).flat()
+  const found = (await Promise.all([here, there].map((app) => findFilesWith(app, needles)))).flat()
   if (databaseUrl === null) return found
   await using sql = new SQL({ url: databaseUrl, max: 1 })
   const tables = await sql`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`
@@ -146,7 +146,7 @@ async function locationsOf(
 }
 
 /** Reads in another process, because closing a database file would release our own locks on it. */
-async function filesWith({ dataDir }: TestApp, needles: string[]): Promise<string[]> {
+async function findFilesWith({ dataDir }: TestApp, needles: string[]): Promise<string[]> {
   const patterns = needles.flatMap((needle) => ['-e', needle])
   const found = await Bun.$`grep -rlaF ${patterns} ${dataDir}`.nothrow().text()
   return found.split('\n').filter((path) => path !== '')

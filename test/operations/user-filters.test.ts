@@ -53,7 +53,7 @@ describe('filters', () => {
       timezone: 'utc',
       currency: 'usd',
       onboardingCompleted: false,
-      // Ids and times run in opposite directions, and every second time comes twice.
+      // Ids and times run in opposite directions, and every second time occurs twice.
       createdAt: new Date(at - Math.floor(index / 2) * DAY),
       updatedAt: new Date(at),
       lastSeenAt: new Date(at - Math.floor(index / 2) * DAY),
@@ -77,7 +77,7 @@ describe('filters', () => {
     )
   })
 
-  test('scan a bounded number of users per page, and say how far they got', async () => {
+  test('scan a bounded number of users per page, and report how far they got', async () => {
     await using app = await createTestApp()
     await addUsers(app, 12_500)
     const browser = await signInOperator(app)
@@ -146,7 +146,7 @@ async function populate() {
   return app
 }
 
-/** Adds users, of whom one is from Iceland and uses iOS, with many on iOS and many from Iceland. */
+/** Adds users: many on iOS, many from Iceland, but only one of both. */
 async function addUsers({ services: { db } }: TestApp, count: number) {
   const at = new Date(Date.UTC(2026, 0, 1))
   for (let from = 0; from < count; from += 500) {

@@ -12,7 +12,7 @@ import { createTestApp } from '../support/app.ts'
 import { signInOperator } from '../support/operator.ts'
 
 const MINUTE = 60_000
-/** An entry that is recorded without an action. */
+/** An audit entry that is recorded without an action. */
 const ENTRY = /\baction: '([a-z-]+\.[a-z-]+)'/g
 const BUTTON = /<Action(?:Button|Form)\s+path="([^"]+)"/g
 const offered = actions.filter(({ console: path }) => path !== null)
@@ -28,7 +28,7 @@ describe('the console', () => {
     }
   })
 
-  test('requires a recent proof where an action says so, and only there', async () => {
+  test('requires a recent proof only for the actions that declare it', async () => {
     await using app = await createTestApp()
     const owner = await signInOperator(app)
     app.clock.advance(11 * MINUTE)
@@ -38,7 +38,7 @@ describe('the console', () => {
     expect(refused).toEqual(withProof.map(({ name }) => name))
   })
 
-  /** The status for a call with a body that no action takes, so that nothing is changed. */
+  /** The status for a call with a body that no action accepts, so that nothing is changed. */
   async function call(
     { ask }: Awaited<ReturnType<typeof signInOperator>>,
     action: (typeof actions)[number],
@@ -49,7 +49,7 @@ describe('the console', () => {
   }
 })
 
-test('the actions with texts for the console are those that its buttons and forms name', async () => {
+test('exactly the actions with texts for the console have buttons or forms there', async () => {
   const root = join(import.meta.dir, '../../src/console')
   const named = new Set<string>()
   for await (const path of new Bun.Glob('**/*.tsx').scan(root))
@@ -79,7 +79,7 @@ test('every entry of the audit log has a label', async () => {
   expect(recorded.filter((name) => !Object.hasOwn(auditLabels, name ?? ''))).toEqual([])
 })
 
-test('the console changes things only by actions, apart from signing in and one’s own views', async () => {
+test('the console changes data only through actions, except for sign-in and the operator’s own data', async () => {
   await using app = await createTestApp()
   const posts = createConsoleApp(app.services).routes.filter(({ method }) => method === 'POST')
   const paths = posts.map(({ path }) => path.replace(`${CONSOLE_API}/`, ''))
@@ -122,7 +122,7 @@ describe('a command line', () => {
       id: 'x',
       events: ['a', 'b'],
       count: 3,
-      // The day after: a date given as the end is included.
+      // The next day, because a date given as the end is included.
       until: '2027-01-02T00:00:00.000Z',
       role: 'owner',
       forever: true,
@@ -131,10 +131,10 @@ describe('a command line', () => {
 
   test.each([
     [{}, 'Specify --events: all, or a list.'],
-    [{ events: 'a', count: '0' }, '--count takes a whole number from 1.'],
-    [{ events: 'a', count: '1.5' }, '--count takes a whole number from 1.'],
+    [{ events: 'a', count: '0' }, '--count must be a whole number of at least 1.'],
+    [{ events: 'a', count: '1.5' }, '--count must be a whole number of at least 1.'],
     [{ events: 'a', role: 'king' }, '--role must be one of reader, operator, owner.'],
-    [{ events: 'a', until: 'soon' }, '--until takes a time in ISO 8601'],
+    [{ events: 'a', until: 'soon' }, '--until must be a time in ISO 8601'],
   ])('refuses %j', (options: Record<string, string>, message) => {
     expect(() => read(['x'], options)).toThrow(UsageError)
     expect(() => read(['x'], options)).toThrow(message)

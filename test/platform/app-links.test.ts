@@ -89,7 +89,7 @@ test.each([{}, { APP_LINK_URL: 'https://api.example.com' }])(
     await using app = await createTestApp({ ...APPS, ...settings, SMTP_URL: smtp.url })
     await app.register('ann@example.com')
     const { text } = await smtp.next('ann@example.com')
-    // As plain text, and in HTML.
+    // One in the plain text, and one in the HTML.
     expect(text.match(/https:/g)).toHaveLength(2)
     const [link = ''] = /https:\S+/.exec(text) ?? []
     const { origin, pathname, search } = new URL(link)
@@ -112,7 +112,7 @@ test.each([
     'https://api.example.com/open',
     ['verify', 'reset', 'cancel'].flatMap((name) => [`/auth/${name}`, `/open/auth/${name}`]),
   ],
-])('apps open the links to pages, and with APP_LINK_URL %s those on this host', (link, paths) => {
+])('with APP_LINK_URL %s, apps open page links and the app links on this host', (link, paths) => {
   const config = readConfig({}, { ...APPS, APP_LINK_URL: link })
   expect(mailLinkPaths(config).toSorted()).toEqual(paths.toSorted())
 })

@@ -14,7 +14,7 @@ const consumers = await loadConsumers()
 const several = consumers.filter(({ slots }) => slots > 1)
 const withKeys = consumers.filter(({ hasKeys }) => hasKeys)
 
-test('every feature with a queue has consumers here', () => {
+test('every feature with a queue is tested here', () => {
   const features = new Bun.Glob('*/feature.ts').scanSync(FEATURES)
   const withQueues = [...features].filter(
     (path) =>
@@ -27,7 +27,7 @@ test('every feature with a queue has consumers here', () => {
 })
 
 test.each(consumers)(
-  '$name: takes over from a process that has died after its lease, and not before',
+  '$name: takes over from a dead process once its lease has ended, but not before',
   async ({ open, leaseMs }) => {
     await using world = await open()
     const { app, there, here, gate, attempts } = world
@@ -65,7 +65,7 @@ test.each(several)(
 )
 
 test.each(consumers)(
-  '$name: frees what a dead process has leased when the clock is set back',
+  '$name: frees the items that a dead process has leased when the clock is set back',
   async ({ open }) => {
     await using world = await open()
     const { app, there, gate, attempts } = world
@@ -84,7 +84,7 @@ test.each(consumers)(
 )
 
 test.each(several)(
-  '$name: leaves alone what is under way when the clock is set back',
+  '$name: leaves items under way alone when the clock is set back',
   async ({ open }) => {
     await using world = await open()
     const { app, here, gate, add, attempts } = world
@@ -102,7 +102,7 @@ test.each(several)(
 )
 
 test.each(consumers)(
-  '$name: repeats at once what a clock that was hours ahead has put off',
+  '$name: repeats at once what was put off while the clock was hours ahead',
   async ({ open }) => {
     await using world = await open()
     const { app, here, add, attempts, failNext } = world
@@ -119,7 +119,7 @@ test.each(consumers)(
   },
 )
 
-test.each(consumers)('$name: a process that stops gives back what it aborts', async ({ open }) => {
+test.each(consumers)('$name: a stopping process releases what it aborts', async ({ open }) => {
   await using world = await open()
   const { here, there, gate, attempts } = world
   const name = await startOne(world)
@@ -131,7 +131,7 @@ test.each(consumers)('$name: a process that stops gives back what it aborts', as
 })
 
 test.each(consumers)(
-  '$name: attempts an item again that was changed during its attempt',
+  '$name: attempts an item again if it was changed during its attempt',
   async ({ open }) => {
     await using world = await open()
     const { here, there, gate, change, attempts } = world

@@ -7,12 +7,12 @@ type Hook = (...args: never) => unknown
 
 const KINDS = ['transform', 'beforeHandle', 'afterHandle', 'afterResponse'] as const
 
-/** They check credentials, claim a sealed message, or come from the plugin that only webhooks use. */
+/** These check credentials, claim a sealed message, or come from the plugin that only webhooks use. */
 const AWAITED = ['check', 'claim', 'deriveBearer']
 
 /**
  * Elysia awaits a hook that is an `async` function or whose source looks as if it returned a promise, and then every
- * request pays for it. In minified source, `=>{f(` and `return f(` look so.
+ * request pays for it. In minified source, `=>{f(` and `return f(` look like that.
  */
 test('Elysia awaits no hook that has nothing to wait for', async () => {
   await using app = await createTestApp()

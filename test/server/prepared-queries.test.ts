@@ -6,7 +6,7 @@ import { deliver, lifecycle, purchase } from '../support/billing.ts'
 import { type Ask, countBuilt, type Frequent } from '../support/built-queries.ts'
 import { onSqlite } from '../support/databases.ts'
 
-/** What a phone, a provider or another server asks, by name. */
+/** The requests of a phone, a provider or another server, by name. */
 async function requests(app: TestApp): Promise<Record<string, Ask>> {
   const { user, accessToken, refreshToken } = await app.register()
   const server = await serverClient(app)
@@ -49,7 +49,7 @@ async function requests(app: TestApp): Promise<Record<string, Ask>> {
   }
 }
 
-/** What features often answer as well, in the `frequent.requests.ts` beside their tests. */
+/** The frequent requests of features, from the `frequent.requests.ts` beside their tests. */
 async function loadFrequent(): Promise<Frequent[]> {
   const found = new Bun.Glob('../features/*/frequent.requests.ts').scanSync(import.meta.dir)
   const modules = await Promise.all([...found].map((path) => import(path)))

@@ -15,7 +15,7 @@ test('an alert is sent once, after its condition has held long enough', async ()
   expect((await it.rule('disk-low'))?.firedAt).toBeString()
 })
 
-test('an alert is resolved once, five minutes after its condition has ended', async () => {
+test('an alert is resolved once, five minutes after its condition ends', async () => {
   await using it = await setUpAlerts()
   await it.pass(1)
   await it.refuseDelivery()
@@ -61,7 +61,7 @@ test('a rule that is off sends nothing', async () => {
   expect(await it.pass(5)).toEqual([])
 })
 
-test('two instances that measure the same send one alert', async () => {
+test('concurrent evaluations send one alert', async () => {
   await using it = await setUpAlerts()
   await it.alerts.set('disk-low', { threshold: 1e12 })
   await it.pass(10)
@@ -105,7 +105,7 @@ test('the console and a command change a rule in the same way', async () => {
   ])
 })
 
-test('a test alert arrives', async () => {
+test('a test alert arrives by e-mail', async () => {
   await using it = await setUpAlerts()
   expect(await it.alerts.sendTest()).toEqual({ isMailed: true })
   await it.app.services.users.outbox.flush()

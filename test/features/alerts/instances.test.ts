@@ -29,14 +29,14 @@ async function setUp() {
       alertOperators: async (_tx, subject) => void sent.push(subject),
       announce: async () => {},
       hasAddress: true,
-      // Each moment differs from the one before.
+      // Each call returns a different time.
       now: () => new Date(app.clock.now.getTime() + moments++),
       log,
     }),
   )
   return { app, free, instances, interrupt, pass, [Symbol.asyncDispose]: app[Symbol.asyncDispose] }
 
-  /** Both measure each minute, in changing order. Returns the subjects of what was sent. */
+  /** Evaluates both once a minute, in alternating order. Returns the subjects of the alerts that were sent. */
   async function pass(minutes: number) {
     for (let minute = 0; minute < minutes; minute++) {
       app.clock.advance(MINUTE)
@@ -68,7 +68,7 @@ test('an alert keeps firing while the other instance meets its condition', async
   expect(await it.pass(30)).toEqual([])
 })
 
-test('an alert fires although another instance meets its condition now and then', async () => {
+test('an alert fires even if another instance meets its condition only now and then', async () => {
   await using it = await setUp()
   it.free[0] = 0
   const sent: string[] = []

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { setUpAlerts } from './support/set-up.ts'
 
-test('webhook endpoints receive both events, with the value and the threshold', async () => {
+test('webhook endpoints receive fired and resolved alerts, with the value and the threshold', async () => {
   await using it = await setUpAlerts()
   const { db, webhooks } = it.app.services
-  // Nothing is delivered here.
+  // This alert would fire, because nothing is delivered here.
   await it.alerts.set('webhooks-late', { isOn: false })
   const url = 'https://203.0.113.1/'
   await db.write((tx) =>

@@ -30,7 +30,7 @@ test('a stream begins with its id and reports each kind of change within a secon
     await db.write((tx) => changes.record(tx, user._id, kind))
     await stream.next(kind)
   }
-  // With several instances, a change for all waits until no instance has the former value in its cache.
+  // With several instances, a change for all users waits until no instance has the former value in its cache.
   expect(performance.now() - startedAt).toBeLessThan(isOnPostgres ? 2_500 : 1_000)
   expect(stream.names()).toEqual(['ready', 'profile', 'settings', 'subscription', 'data'])
   const ids = stream.events.map(({ id }) => id)
@@ -52,7 +52,7 @@ test('another user’s changes, refused changes and changes without effect are n
   await stream.close()
 })
 
-test('an app that connects again gets the kinds that have changed, before anything else', async () => {
+test('an app that reconnects first gets the kinds that have changed', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const first = await open(app, token)

@@ -29,7 +29,7 @@ const step = fc.oneof(
   fc.record({ type: fc.constant('lose' as const) }),
 )
 
-test('an app is eventually told of every change, whenever the connection is lost', async () => {
+test('an app eventually learns of every change, whenever the connection is lost', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
@@ -96,7 +96,7 @@ async function createWorld(app: TestApp) {
     connection = await openStream(ask, token, { lastEventId })
   }
 
-  /** The app handles everything that has arrived. An app without an id reads everything. */
+  /** Handles every event that has arrived. An app without an id reads everything. */
   async function read() {
     if (connection === null) return
     await connection.next('ready')

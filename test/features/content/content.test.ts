@@ -147,7 +147,7 @@ test('?lang= may have underscores', async () => {
   expect(reply.headers.get('content-language')).toBe('de')
 })
 
-test('an import replaces all FAQs, keeps unchanged ones’ ids and raises the counter', async () => {
+test('an import replaces all FAQs, keeps the ids of unchanged ones and raises the counter', async () => {
   await using app = await createTestApp()
   const [first, second] = (await app.ask('GET', FAQS)).json.response
   const stored = (await app.services.content.readFaqs()).map(({ question, answer, category }) => ({

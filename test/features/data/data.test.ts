@@ -19,7 +19,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect((await dataOf(app).get()).text).toBe(first.text)
   })
 
-  test('a replaced document is stored, and a patch changes members of it', async () => {
+  test('stores a replaced document, and changes its members with a patch', async () => {
     await using app = await createTestApp({}, { mode })
     const { get, put, patch } = dataOf(app, await app.register())
     const { response } = (await put({ theme: 'dark', list: [1, 2], a: { b: 1, c: 2 } })).json
@@ -73,7 +73,7 @@ test('the ETag works in If-Match and If-None-Match', async () => {
 })
 
 describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
-  test('If-None-Match: * stores only the first document, and an empty If-Match matches none', async () => {
+  test('If-None-Match: * stores only the first document, and an empty If-Match matches nothing', async () => {
     await using app = await createTestApp({}, { mode })
     const { get, put, patch } = dataOf(app, await app.register())
     const first = { headers: { 'if-none-match': '*' } }
@@ -90,7 +90,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect((await get()).json.response.data).toEqual({ a: 1 })
     const other = { headers: { 'if-none-match': '"other"' } }
     expect((await put({}, '', other)).status).toBe(200)
-    // An emptied document exists.
+    // An emptied document still exists.
     expect((await put({ a: 3 }, '', first)).status).toBe(412)
   })
 
@@ -118,7 +118,7 @@ test('server data changes the ETag, but not the version that the app’s changes
   expect((await put({ a: 1 }, '', { headers: { 'if-match': etag } })).status).toBe(200)
 })
 
-test('server data has versions too, and only for users who exist', async () => {
+test('server data has versions too, and requires an existing user', async () => {
   await using app = await createTestApp()
   const { documents } = app.services
   const id = (await app.register()).user._id
@@ -219,7 +219,7 @@ test('the documents are exported, and deleted with the account', async () => {
 
 type User = Pick<Awaited<ReturnType<TestApp['register']>>, 'accessToken'>
 
-/** The requests of one user; of a new one by default. */
+/** The requests of one user; by default, of a new one. */
 function dataOf(app: TestApp, user?: User) {
   const ask = async (method: string, query = '', options: Ask = {}) => {
     const { accessToken: token } = user ?? (await app.register())

@@ -26,7 +26,7 @@ const step = fc.record({
   isOnline: fc.boolean(),
 })
 
-test('devices that change the document without a connection agree in the end', async () => {
+test('devices that change the document offline agree in the end', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const { fetch } = networkTo(app)
   await createClient({ baseUrl: 'http://localhost', fetch }).register(LOGIN)
@@ -47,7 +47,7 @@ test('devices that change the document without a connection agree in the end', a
         await sync.change(patch)
         if (Object.keys(patch).length === 0 && !isConnected)
           expect(sync.getSnapshot().data).toEqual(before)
-        // A failed read is tried again, which takes a second; only changes fail at once.
+        // A failed read is retried, which takes a second; only changes fail at once.
         if (isConnected) await sync.sync()
       }
       isOnline = true
@@ -70,7 +70,7 @@ test('devices that change the document without a connection agree in the end', a
   )
 }, 60_000)
 
-test('a change that is made while the document is only read is sent too', async () => {
+test('a change that is made while the document is being read is sent too', async () => {
   await using device = await createDevice()
   const { sync, client, hold } = device
   const { reached, release } = hold('GET')
@@ -146,7 +146,7 @@ test('a change that is too large is refused at once, and loses no earlier change
   expect((await client.readData()).data).toEqual({ theme: 'dark' })
 })
 
-test('a change is sent again after a failure that the stream of changes has survived', async () => {
+test('a change is sent again after a failure that the stream of changes survived', async () => {
   await using device = await createDevice()
   const { sync, client } = device
   await sync.sync()
@@ -223,7 +223,7 @@ test('neither the document nor its changes reach the next user', async () => {
   expect(JSON.stringify(storage.items())).not.toContain('of Ann')
 })
 
-/** A device that keeps the document. `hold` keeps the response to its next request with a method back until `release` is called. */
+/** A device that stores the document. `hold(method)` delays the response to its next such request until `release()`. */
 async function createDevice(options: { merge?: DataSyncOptions['merge'] } = {}) {
   const app = await createTestApp({ RATE_LIMITS: 'off' })
   const { fetch } = networkTo(app)

@@ -7,7 +7,7 @@ async function readCurrencies(app: TestApp) {
   return json.response.map(({ currency }: { currency: string }) => currency)
 }
 
-test('a plan may be published with its currency in either case, and has it in lower case', async () => {
+test('returns the currency of a plan in lower case, in whichever case it is published', async () => {
   await using app = await createTestApp()
   const [free, month, year] = await app.services.plans.list()
   const currencies = ['EUR', 'eur', 'Chf']
@@ -21,7 +21,7 @@ test('a plan may be published with its currency in either case, and has it in lo
   expect(error.details).toMatchObject([{ path: 'plans.1.currency' }])
 })
 
-test('a plan that was stored in upper case has its currency in lower case', async () => {
+test('returns a currency that was stored in upper case in lower case', async () => {
   await using app = await createTestApp()
   const { db } = app.services
   const { plans } = db.tables

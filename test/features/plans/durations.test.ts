@@ -31,7 +31,7 @@ test.each(['P1M', 'P30D', 'quarterly', 'lifetime'])('a plan may last %p', async 
   expect((await app.services.plans.list())[1]).toMatchObject({ duration })
 })
 
-test('a stored duration that cannot be read is listed by doctor and the console until it is corrected', async () => {
+test('doctor and the console list an unreadable stored duration until it is corrected', async () => {
   await using app = await createTestApp()
   await storeDuration(app, 'bananas')
   const operator = await signInOperator(app)
@@ -50,7 +50,7 @@ test('a stored duration that cannot be read is listed by doctor and the console 
   expect(checkSettings(await app.services.serverState()).state).toBe('ok')
 })
 
-test('an earlier version with a duration that cannot be read is not published again', async () => {
+test('refuses to roll back to a version with an unreadable duration', async () => {
   await using app = await createTestApp()
   await storeDuration(app, 'bananas')
   const [free, month, year] = await app.services.plans.list()

@@ -3,7 +3,7 @@ import { createTestApp } from '../../support/app.ts'
 import { signInOperator } from '../../support/operator.ts'
 import { publishPlans } from '../../support/plans.ts'
 
-test('previews the plans in a language; an invalid tag gives the first one', async () => {
+test('previews the plans in a language, or in their first one for an invalid tag', async () => {
   await using app = await createTestApp()
   await publishPlans(app, [{ code: 'pro', name: { en: 'Professional', de: 'Profi' } }])
   const operator = await signInOperator(app, { name: 'rob', role: 'reader' })

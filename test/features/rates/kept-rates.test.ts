@@ -26,7 +26,7 @@ test.each([-1, 0, 'N/A', '', '1e400'])(
   },
 )
 
-test('keeps the last rate of a currency that is missing for seven days', async () => {
+test('keeps the last rate of a missing currency for seven days', async () => {
   const { JPY: _yen, ...others } = seeded
   const days = ['2026-07-07', '2026-07-13', '2026-07-14']
   using feed = startFeed(() => new Response(ecbXml(days.shift() ?? '', others)))

@@ -182,7 +182,7 @@ test('discards a jump that the next publication reverts', async () => {
   expect((await served(app)).rates['TRY']).toBe(Number((seeded.TRY * 1.01).toPrecision(12)))
 })
 
-test('follows the provider to another base, on the same day too, and still compares the rates', async () => {
+test('accepts another base from the provider, even on the same day, and still compares the rates', async () => {
   const replies = [
     { base: 'EUR', date: '2026-07-07', rates: { USD: 1.1, GBP: 0.83, JPY: 165, TRY: 44 } },
     { base: 'USD', date: '2026-07-07', rates: { EUR: 0.9, GBP: 0.75, JPY: 150, TRY: 400 } },

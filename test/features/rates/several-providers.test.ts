@@ -43,7 +43,7 @@ describe('several providers', () => {
     await stop()
   })
 
-  test('the base may be a currency that only the second has', async () => {
+  test('the base may be a currency that only the second provider has', async () => {
     const { app, stop } = await start(ecb, () => Response.json(erApi()), { RATES_BASE: 'TWD' })
     await refresh(app)
     const { rates } = await served(app)

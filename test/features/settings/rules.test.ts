@@ -11,7 +11,7 @@ type Rules = NonNullable<StoredSettings['rules']>
 
 const PATH = '/api/user/app_settings/v1'
 const PROXY = { COUNTRY_HEADER: 'X-Country', TRUSTED_PROXIES: '127.0.0.1' }
-/** A version for 20% of people in Germany, once it is in the store. */
+/** A minimum version for 20% of users in Germany, once it is in the store. */
 const GERMANY: Rules = {
   'ios.supportedVersion': [{ when: { countries: ['DE'], percent: 20 }, value: '3.2' }],
 }
@@ -175,7 +175,7 @@ describe('publishing', () => {
     expect(paths).toEqual(refused)
   })
 
-  test('stores no empty rules, and removes those that are gone', async () => {
+  test('stores no empty rules, and removes deleted ones', async () => {
     await using app = await createTestApp()
     const { settings } = app.services
     const before = await settings.read()
@@ -188,7 +188,7 @@ describe('publishing', () => {
   })
 })
 
-test('settings, publications and exports from before there were rules work', async () => {
+test('settings, publications and exports from before there were rules still work', async () => {
   await using app = await createTestApp()
   const { db, settings } = app.services
   const old = { minBuildNumber: { value: 1, rules: [{ when: { maxVersion: '2' }, value: 2 }] } }
@@ -234,7 +234,7 @@ test('a file with rules is imported, listed in words and explained by commands',
     code: 'not_found',
   })
   await expect(typeCommand(app, 'settings explain', [], { appVersion: 'new' })).rejects.toThrow(
-    '--app-version takes a version',
+    '--app-version must be a version',
   )
 })
 

@@ -141,7 +141,7 @@ describe('a country', () => {
     expect(app.lines.filter((line) => line.includes(warning))).toHaveLength(1)
   })
 
-  /** The value and the Vary header. */
+  /** Returns the value and the Vary header. */
   async function readOwn(served: ReturnType<typeof serveApp>, headers: Record<string, string>) {
     const reply = await served.ask(PATH, headers)
     const { response } = (await reply.json()) as { response: { features: { own: number } } }
@@ -197,7 +197,7 @@ test('uses the user id on all devices, and the device id only without a session'
   expect(await ask(accessToken, device)).toBe(!isUserIn)
 })
 
-test('returns 304 to the ETag of its own variant, not to that of another', async () => {
+test('returns 304 for the ETag of its own variant, but not for that of another', async () => {
   await using app = await createTestApp()
   await publish(app, HALF)
   const asks = [true, false].map((isIncluded) => ({ 'device-id': deviceInHalf(isIncluded) }))

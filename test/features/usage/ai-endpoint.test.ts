@@ -37,7 +37,7 @@ test('the documented AI endpoint charges a question once, and calls the model on
   expect((await ask('c')).status).toBe(429)
 })
 
-/** Runs the code of docs/server-api.md with another model, and returns a function that asks it. */
+/** Runs the code of docs/server-api.md with a fake model, and returns a function that sends it a question. */
 async function startEndpoint(userId: string, secret: string, origin: string) {
   const page = await Bun.file('docs/server-api.md').text()
   const [, code = ''] =

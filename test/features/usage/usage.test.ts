@@ -55,7 +55,7 @@ test('a dry run counts nothing', async () => {
   expect((await use('exports', 1)).response.used).toBe(1)
 })
 
-test('an unlimited limit counts, and a limit of another plan is 0', async () => {
+test('counts against an unlimited limit, and treats a limit of another plan as 0', async () => {
   await using app = await createTestApp()
   const { use } = await setUp(app)
   const views = await use('views', 1_000_000)
@@ -129,7 +129,7 @@ test('each limit resets with its own period', async () => {
   expect((await use('exports', 1)).response.used).toBe(1)
 })
 
-test('the app reads its own usage with the limits of the specification', async () => {
+test('the app reads the usage of standard and custom limits', async () => {
   await using app = await createTestApp()
   const { use, token } = await setUp(app)
   await use('exports', 3)
@@ -192,7 +192,7 @@ test('a guest’s usage counts for the account that the guest signs in to', asyn
   expect(used).toMatchObject({ exports: 5, projects: 4 })
 })
 
-test('a user who returns to a former plan keeps its usage of the month', async () => {
+test('a user who returns to a former plan keeps its usage in the month', async () => {
   await using app = await createTestApp()
   const { use, userId } = await setUp(app)
   await use('exports', 10)

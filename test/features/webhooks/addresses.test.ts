@@ -77,7 +77,7 @@ test.each(REFUSED_NAMES)(`refuses the name %s ${fault(147)}`, async (name, addre
   await expect(targets.locate(`https://${name}/hooks`)).rejects.toThrow('is not a public address')
 })
 
-test(`connects to the checked address, with the name for Host and certificate ${fault(147)}`, async () => {
+test(`connects to the checked address, and uses the name for Host and the certificate ${fault(147)}`, async () => {
   const asked: string[] = []
   const resolve = async (name: string) => {
     asked.push(name)

@@ -4,7 +4,7 @@ import { deliver, ms, purchase } from '../../support/billing.ts'
 
 const RECEIVER = 'https://example.com/hooks'
 
-test('the deletion of a merged guest is later than everything about the guest, whatever the clock', async () => {
+test('the deletion of a merged guest is dated after all other events of the guest, whatever the clock says', async () => {
   await using app = await createTestApp()
   await app.services.webhooks.endpoints.add({ url: RECEIVER, events: ['all'] })
   const login = { email: 'ann@example.com', password: 'correct horse battery' }

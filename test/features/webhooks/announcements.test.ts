@@ -6,7 +6,7 @@ import { publishPlans } from '../../support/plans.ts'
 
 const RECEIVER = 'https://example.com/hooks'
 
-/** An app whose events are queued for an endpoint, and a function that returns the ones that are new. */
+/** An app whose events are queued for an endpoint, and a function that returns the new ones. */
 async function listen(day = 1) {
   const app = await createTestApp()
   app.clock.now = new Date(ms(day))

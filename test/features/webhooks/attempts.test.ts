@@ -7,7 +7,7 @@ import { selfSigned } from '../../support/certificates.ts'
 import { fault } from '../../support/fault.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { simulateDelay, until } from '../../support/until.ts'
-import { emit, sampleEvents, verified } from './support/events.ts'
+import { emit, sampleEvents, verifyMessage } from './support/events.ts'
 
 type Sending = NonNullable<FeaturesDeps['webhookSending']>
 
@@ -78,7 +78,7 @@ test('says when a name cannot be resolved', async () => {
   expect(fault).toBe(`${NAME} has no address.`)
 })
 
-test('the name lookup may take as long as the whole attempt', async () => {
+test('the time limit of an attempt includes the name lookup', async () => {
   const names = [Promise.resolve(['127.0.0.1'])]
   const slow = () => names.shift() ?? new Promise<string[]>(() => {})
   const { fault, duration } = await attemptAt(`https://${NAME}/`, { resolve: slow, timeoutMs: 200 })
@@ -173,7 +173,7 @@ test('410 Gone disables the endpoint and ends the retries', async () => {
   })
   const [delivery] = (await webhooks.deliveries.list({})).deliveries
   expect(delivery).toMatchObject({ state: 'failed', attempts: 1, nextAttemptAt: null })
-  // An operator who disables it too takes note of it.
+  // An operator who disables it as well acknowledges the failure.
   const disabled = await webhooks.endpoints.disable(endpoint.id)
   expect(disabled).toMatchObject({ disabledReason: 'operator' })
   expect(await webhooks.health.listFailed()).toEqual([])
@@ -217,7 +217,7 @@ test('says when the secret cannot be read, until it is rotated', async () => {
   expect(receiver.received).toHaveLength(0)
   const { secret } = await webhooks.endpoints.rotate(endpoint.id)
   expect((await webhooks.test(endpoint.id)).fault).toBeNull()
-  verified(receiver.received[0] as never, secret)
+  verifyMessage(receiver.received[0] as never, secret)
 })
 
 test('the log contains neither bodies nor secrets nor paths', async () => {

@@ -12,7 +12,7 @@ const CHECKS = 20_000
 
 type Services = Awaited<ReturnType<typeof openData>>['services']
 
-/** Events for two endpoints, one of which never responds; and what an event costs that no endpoint wants. */
+/** Measures events for two endpoints, one of which never responds, and the cost of an event that no endpoint receives. */
 export async function bench(dataDir: string) {
   const config = readConfig(
     {},
@@ -25,7 +25,7 @@ export async function bench(dataDir: string) {
   )
   await using data = await openData(config, createLog('error'))
   const { services } = data
-  console.log(`an event that no endpoint wants: ${(await costOfCheck(services)).toFixed(1)} µs`)
+  console.log(`an event without a receiver: ${(await measureCheck(services)).toFixed(1)} µs`)
   using alive = startReceiver()
   using dead = startReceiver(() => new Promise<Response>(() => {}))
   for (const { url } of [alive, dead])
@@ -36,8 +36,8 @@ export async function bench(dataDir: string) {
     await Bun.sleep(Math.max(0, start + (at * 1_000) / RATE - performance.now()))
     await emit(`steady-${at}`)
   }
-  await arrival(EVENTS)
-  const delays = delaysOf('steady').toSorted((one, other) => one - other)
+  await waitForArrival(EVENTS)
+  const delays = listDelays('steady').toSorted((one, other) => one - other)
   const p99 = delays[Math.floor(delays.length * 0.99)] ?? 0
   console.log(
     `webhooks, ${RATE} events a second beside a dead endpoint: first attempt after ${median(delays).toFixed(1)} ms, p99 ${p99.toFixed(1)} ms (goal 1000)`,
@@ -45,23 +45,23 @@ export async function bench(dataDir: string) {
   const burstAt = performance.now()
   await Promise.all(Array.from({ length: EVENTS }, (_, at) => emit(`burst-${at}`)))
   const committedAfter = performance.now() - burstAt
-  await arrival(2 * EVENTS)
+  await waitForArrival(2 * EVENTS)
   const seconds = (performance.now() - burstAt) / 1000
   console.log(
     `webhooks, ${EVENTS} events at once beside a dead endpoint: committed in ${(committedAfter / 1000).toFixed(1)} s, delivered in ${seconds.toFixed(1)} s, ${Math.round(EVENTS / seconds)}/s`,
   )
 
   async function emit(text: string) {
-    await services.db.write((tx) => services.webhooks.emit(tx, eventOf(text)))
+    await services.db.write((tx) => services.webhooks.emit(tx, createEvent(text)))
     committed.set(text, performance.now())
   }
 
-  async function arrival(count: number) {
+  async function waitForArrival(count: number) {
     while (alive.received.length < count) await Bun.sleep(10)
   }
 
   /** The time between commit and arrival of each event whose text begins with `prefix`, in ms. */
-  function delaysOf(prefix: string): number[] {
+  function listDelays(prefix: string): number[] {
     return alive.received.flatMap(({ body, at }) => {
       const { text } = JSON.parse(body).data
       return text.startsWith(prefix) ? [at - (committed.get(text) ?? at)] : []
@@ -69,23 +69,23 @@ export async function bench(dataDir: string) {
   }
 }
 
-/** In µs: changes with an event, compared with changes without one. */
-async function costOfCheck({ db, webhooks }: Services): Promise<number> {
+/** The cost of an event in µs: changes with one, compared with changes without one. */
+async function measureCheck({ db, webhooks }: Services): Promise<number> {
   const rounds = []
   for (let round = 0; round < 5; round++) {
-    const without = await timeOf(async () => {})
-    const withEvent = await timeOf((tx) => webhooks.emit(tx, eventOf('')))
+    const without = await measureTime(async () => {})
+    const withEvent = await measureTime((tx) => webhooks.emit(tx, createEvent('')))
     rounds.push(((withEvent - without) * 1000) / CHECKS)
   }
   return median(rounds)
 
-  async function timeOf(change: Parameters<typeof db.write<void>>[0]): Promise<number> {
+  async function measureTime(change: Parameters<typeof db.write<void>>[0]): Promise<number> {
     const start = performance.now()
     await Promise.all(Array.from({ length: CHECKS }, () => db.write(change)))
     return performance.now() - start
   }
 }
 
-function eventOf(text: string): WebhookEvent {
+function createEvent(text: string): WebhookEvent {
   return { type: 'test', userId: null, data: { text } }
 }

@@ -46,7 +46,7 @@ test('waiting deliveries go to the new URL at once', async () => {
   expect(JSON.stringify(entries)).not.toContain('key=secret')
 })
 
-test('a response from the former URL does not disable the endpoint that has moved', async () => {
+test('a response from the former URL does not disable an endpoint with a new URL', async () => {
   const held = Promise.withResolvers<Response>()
   using former = startReceiver(() => held.promise)
   using next = startReceiver()

@@ -12,7 +12,7 @@ afterAll(() => {
   for (const socket of open) socket.destroy()
 })
 
-test('tries the next address when the first one does not answer', async () => {
+test('tries the next address when the first one does not respond', async () => {
   using receiver = startReceiver()
   const port = Number(new URL(receiver.url).port)
   await using _silent = await startSilent('127.0.0.2', port)
@@ -24,11 +24,11 @@ test('tries the next address when the first one does not answer', async () => {
   const { fault, duration } = await webhooks.test(endpoint.id)
   expect(fault).toBeNull()
   expect(duration).toBeWithin(200, 4_000)
-  // The address that has responded comes first.
+  // The address that has responded is tried first.
   expect((await webhooks.test(endpoint.id)).duration).toBeLessThan(200)
 })
 
-test('times out if no address of the name answers', async () => {
+test('times out if no address of the name responds', async () => {
   const [first, second] = ['127.0.0.3', '127.0.0.4']
   await using silent = await startSilent(first)
   await using _other = await startSilent(second, silent.port)
@@ -80,7 +80,7 @@ test('a receiver that closes new connections fails once per attempt', async () =
   server.close()
 })
 
-/** A receiver that closes each connection as its third request comes, without reading it. */
+/** A receiver that closes each connection when its third request arrives, without reading it. */
 async function startClosing(kind: string) {
   let closed = 0
   const server = createServer((socket) => {

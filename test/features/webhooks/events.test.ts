@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { EVENT_TYPES, type WebhookEvent } from '../../../src/features/webhooks/events.ts'
 import { createTestApp } from '../../support/app.ts'
 import { startReceiver } from '../../support/receiver.ts'
-import { emit, sampleEvents, verified } from './support/events.ts'
+import { emit, sampleEvents, verifyMessage } from './support/events.ts'
 
 const ALLOWED = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
 const USER = '01a1fecb-4162-75f8-b13e-d84fd1f88be2'
@@ -26,7 +26,7 @@ test.each(EVENTS)('delivers %s once, signed, with its data', async (type, event)
   await app.services.webhooks.flush()
   const [message] = receiver.received
   expect(receiver.received).toHaveLength(1)
-  expect(verified(message as never, secret)).toEqual({
+  expect(verifyMessage(message as never, secret)).toEqual({
     type,
     timestamp: app.clock.now.toISOString(),
     data: event.data,
@@ -58,7 +58,7 @@ test.each(EVENTS)('retries %s after a failure, with the same id and body', async
   expect(second?.headers['webhook-timestamp']).not.toBe(
     first?.headers['webhook-timestamp'] as string,
   )
-  verified(second as never, secret)
+  verifyMessage(second as never, secret)
   const shown = await webhooks.deliveries.show(failed?.id ?? '')
   expect(shown.state).toBe('delivered')
   expect(shown.log.map(({ status, reply, fault }) => [status, reply, fault])).toEqual([
@@ -94,7 +94,7 @@ test.each(EVENTS)('resends %s under the same id', async (_type, event) => {
   const [first, second] = receiver.received
   expect(receiver.received).toHaveLength(2)
   expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'] as string)
-  expect(verified(second as never, secret).data).toEqual(event.data)
+  expect(verifyMessage(second as never, secret).data).toEqual(event.data)
   expect((await webhooks.deliveries.show(delivery?.id ?? '')).log).toHaveLength(2)
 })
 
@@ -109,8 +109,8 @@ test.each(EVENTS)(
     await emit(app, event)
     await webhooks.flush()
     const [during] = receiver.received
-    verified(during as never, secret)
-    verified(during as never, rotated.secret)
+    verifyMessage(during as never, secret)
+    verifyMessage(during as never, rotated.secret)
     expect(during?.headers['webhook-signature']?.split(' ')).toHaveLength(2)
     app.clock.advance(DAY)
     await emit(app, event)
@@ -130,8 +130,8 @@ test('the first secret still signs after two rotations in a day', async () => {
   await emit(app, EVENTS[0]?.[1] as never)
   await webhooks.flush()
   const [delivery] = receiver.received
-  verified(delivery as never, secret)
-  verified(delivery as never, rotated.secret)
+  verifyMessage(delivery as never, secret)
+  verifyMessage(delivery as never, rotated.secret)
   expect(delivery?.headers['webhook-signature']?.split(' ')).toHaveLength(3)
 })
 
@@ -146,7 +146,7 @@ test('the documentation has an example with every field of each type', async () 
     expect(Object.keys(example)).toEqual(['type', 'timestamp', 'data'])
 })
 
-test('writes nothing when no endpoint wants the type', async () => {
+test('writes nothing when no endpoint receives the type', async () => {
   await using app = await createTestApp(ALLOWED)
   using receiver = startReceiver()
   await addEndpoint(app, receiver.url, ['user.deleted', 'test'])
@@ -185,7 +185,7 @@ test('an event of a change that is rolled back is not sent', async () => {
   expect(receiver.received).toHaveLength(0)
 })
 
-test('one message goes to every endpoint that wants it, signed with its own secret', async () => {
+test('one message goes to every endpoint that receives its type, signed with the endpoint’s own secret', async () => {
   await using app = await createTestApp(ALLOWED)
   using one = startReceiver()
   using other = startReceiver()
@@ -193,10 +193,12 @@ test('one message goes to every endpoint that wants it, signed with its own secr
   const { secret: otherSecret } = await addEndpoint(app, other.url)
   await emit(app, ...sampleEvents(USER))
   await app.services.webhooks.flush()
-  expect(one.received.map((message) => verified(message, secret).type)).toEqual(['user.created'])
-  const types = other.received.map((message) => verified(message, otherSecret).type)
+  expect(one.received.map((message) => verifyMessage(message, secret).type)).toEqual([
+    'user.created',
+  ])
+  const types = other.received.map((message) => verifyMessage(message, otherSecret).type)
   expect(types.toSorted()).toEqual(EVENT_TYPES.toSorted())
-  expect(() => verified(other.received[0] as never, secret)).toThrow()
+  expect(() => verifyMessage(other.received[0] as never, secret)).toThrow()
 })
 
 function addEndpoint(
@@ -207,7 +209,7 @@ function addEndpoint(
   return services.webhooks.endpoints.add({ url, events })
 }
 
-test('an account that is deleted twice at once is reported once', async () => {
+test('an account that is deleted twice concurrently is reported once', async () => {
   await using app = await createTestApp(ALLOWED)
   using receiver = startReceiver()
   await addEndpoint(app, receiver.url, ['user.deleted'])

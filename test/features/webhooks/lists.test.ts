@@ -15,7 +15,7 @@ test('a command filters a list by the members of its query', () => {
   ])
   const state = { state: 'lost' }
   expect(() => deliveries?.input?.([], state)).toThrow('--state must be one of waiting')
-  expect(() => deliveries?.input?.([], { limit: '0' })).toThrow('--limit takes a whole number')
+  expect(() => deliveries?.input?.([], { limit: '0' })).toThrow('--limit must be a whole number')
 })
 
 test('refuses to sort deliveries by a column without an index', async () => {

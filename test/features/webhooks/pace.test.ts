@@ -8,7 +8,7 @@ import { startWorkers } from './support/workers.ts'
 
 const ALLOWED = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
 const HOUR = 3_600_000
-/** Responses of 10 to 40 % of the time-out, as of 1 to 4 s in production. */
+/** Responses take 10 to 40% of the time-out, as those of 1 to 4 s do in production. */
 const TIMEOUT_MS = 400
 const [CREATED] = sampleEvents('u1') as [WebhookEvent]
 
@@ -50,7 +50,7 @@ test('after an outage, a receiver with one worker gets no request twice', async 
   expect([slow.processed.size, Math.max(...slow.processed.values())]).toEqual([12, 1])
 }, 60_000)
 
-test('sends one request at a time after time-outs, and more again after successes', async () => {
+test('sends one request at a time after time-outs, and more after successes', async () => {
   const waiting = new Set<() => void>()
   let isHanging = true
   let most = 0

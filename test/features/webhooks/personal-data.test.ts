@@ -25,7 +25,7 @@ test('deleting an account erases its messages, delivered or not, but not user.de
   const dataOf = (userId: string) =>
     messages.filter((one) => one.userId === userId).map(({ data }) => JSON.parse(data))
   const deletion = { userId: user._id, mergedInto: null }
-  // That of the samples, and that of the deletion itself.
+  // One from the samples, and one from the deletion itself.
   expect(dataOf(user._id).filter(({ erased }) => !erased)).toEqual([deletion, deletion])
   expect(dataOf(user._id)).toContainEqual({ userId: user._id, erased: true })
   expect(dataOf(other._id).map(({ user }) => user?.email)).toContain('zoë@example.com')
@@ -106,7 +106,7 @@ async function storedText({ services: { db } }: TestApp): Promise<string> {
   return JSON.stringify(await db.read.select().from(db.tables.webhookMessages))
 }
 
-test('a response that quotes a message is not kept when the user is deleted during the attempt', async () => {
+test('a response that quotes a message is not stored when the user is deleted during the attempt', async () => {
   const { promise: deleted, resolve } = Promise.withResolvers<void>()
   using echo = startReceiver(async ({ body }) => {
     await deleted

@@ -20,7 +20,7 @@ test('starts the first attempt on its own, right after the commit', async () => 
   await addEndpoint(app, receiver.url)
   await emit(app, CREATED)
   const committedAt = performance.now()
-  await until(() => receiver.received.length === 1, 'not as many messages arrive')
+  await until(() => receiver.received.length === 1, 'too few messages arrive')
   expect((receiver.received[0]?.at ?? 0) - committedAt).toBeLessThan(SECOND)
 })
 
@@ -32,10 +32,10 @@ test('endpoints that never respond do not delay another one', async () => {
   await addEndpoint(app, alive.url)
   const startedAt = performance.now()
   for (let count = 0; count < 20; count++) await emit(app, CREATED)
-  await until(() => alive.received.length === 20, 'not as many messages arrive')
+  await until(() => alive.received.length === 20, 'too few messages arrive')
   expect(performance.now() - startedAt).toBeLessThan(4 * SECOND)
   // Eight attempts to each dead endpoint are under way.
-  await until(() => dead.received.length === 19 * 8, 'not as many messages arrive')
+  await until(() => dead.received.length === 19 * 8, 'too few messages arrive')
 })
 
 test('a resent and a resumed delivery start on their own', async () => {
@@ -43,28 +43,28 @@ test('a resent and a resumed delivery start on their own', async () => {
   await using app = await createTestApp(ALLOWED)
   const { id } = await addEndpoint(app, receiver.url)
   await emit(app, CREATED)
-  await until(() => receiver.received.length === 1, 'not as many messages arrive')
+  await until(() => receiver.received.length === 1, 'too few messages arrive')
   const { webhooks } = app.services
   await webhooks.flush()
   await webhooks.deliveries.resend((await onlyDelivery(app)).id)
-  await until(() => receiver.received.length === 2, 'not as many messages arrive')
+  await until(() => receiver.received.length === 2, 'too few messages arrive')
   receiver.reply = FAILS
   await emit(app, CREATED)
   await webhooks.flush()
   await webhooks.endpoints.disable(id)
   app.clock.advance(DAY)
   await webhooks.endpoints.enable(id)
-  await until(() => receiver.received.length === 4, 'not as many messages arrive')
+  await until(() => receiver.received.length === 4, 'too few messages arrive')
 })
 
-test('the job starts what is due without waiting for responses', async () => {
+test('the job starts due deliveries without waiting for responses', async () => {
   using dead = startReceiver(() => new Promise<Response>(() => {}))
   await using app = await createTestApp(ALLOWED)
   await addEndpoint(app, dead.url)
   await emit(app, CREATED)
   const job = app.services.jobs.find(({ name }) => name === 'queues')
   await job?.run(AbortSignal.timeout(5_000))
-  await until(() => dead.received.length === 1, 'not as many messages arrive')
+  await until(() => dead.received.length === 1, 'too few messages arrive')
   const startedAt = performance.now()
   await app.restart()
   expect(performance.now() - startedAt).toBeLessThan(4_500)
@@ -94,7 +94,7 @@ test('makes ten attempts within three days, at growing intervals', async () => {
   expect(receiver.received).toHaveLength(10)
 })
 
-test('disables an endpoint after five days without a success, and tells the operators', async () => {
+test('disables an endpoint after five days without a success, and notifies the operators', async () => {
   await using smtp = await startSmtp()
   using receiver = startReceiver(FAILS)
   const mail = { SMTP_URL: smtp.url, ALERT_EMAIL: 'ops@example.com' }
@@ -126,7 +126,7 @@ test('disables an endpoint after five days without a success, and tells the oper
   })
 })
 
-test('one success begins a new count of days', async () => {
+test('a success restarts the count of days', async () => {
   using receiver = startReceiver(FAILS)
   await using app = await createTestApp(ALLOWED)
   const { id } = await addEndpoint(app, receiver.url)
@@ -176,12 +176,12 @@ test('a disabled endpoint keeps its waiting deliveries until it is enabled', asy
   expect(await onlyDelivery(app)).toMatchObject({ state: 'delivered', attempts: 2 })
 })
 
-test('a restart continues with what was not delivered', async () => {
+test('a restart continues with undelivered messages', async () => {
   using receiver = startReceiver(() => new Promise<Response>(() => {}))
   await using app = await createTestApp(ALLOWED)
   await addEndpoint(app, receiver.url)
   await emit(app, CREATED)
-  await until(() => receiver.received.length === 1, 'not as many messages arrive')
+  await until(() => receiver.received.length === 1, 'too few messages arrive')
   await app.restart()
   receiver.reply = () => new Response()
   await app.services.webhooks.flush()
@@ -189,7 +189,7 @@ test('a restart continues with what was not delivered', async () => {
   expect(await onlyDelivery(app)).toMatchObject({ state: 'delivered', attempts: 1 })
 })
 
-test('delivers what a clock that was years ahead has scheduled', async () => {
+test('delivers messages that were scheduled while the clock was years ahead', async () => {
   using receiver = startReceiver()
   await using app = await createTestApp(ALLOWED)
   await addEndpoint(app, receiver.url)
@@ -210,7 +210,7 @@ test('removes an endpoint with its deliveries, even while an attempt is under wa
   await using app = await createTestApp(ALLOWED)
   const { id } = await addEndpoint(app, receiver.url)
   await emit(app, ...sampleEvents('u1'))
-  await until(() => receiver.received.length === 8, 'not as many messages arrive')
+  await until(() => receiver.received.length === 8, 'too few messages arrive')
   const { webhooks } = app.services
   await webhooks.endpoints.remove(id)
   held.resolve(new Response())

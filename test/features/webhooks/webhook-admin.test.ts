@@ -4,7 +4,7 @@ import { createTestApp } from '../../support/app.ts'
 import { typeCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 import { startReceiver } from '../../support/receiver.ts'
-import { emit, sampleEvents, verified } from './support/events.ts'
+import { emit, sampleEvents, verifyMessage } from './support/events.ts'
 
 const ALLOWED = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
 const SECRET = /whsec_[A-Za-z0-9+/]{43}=/
@@ -24,7 +24,7 @@ test('every webhook command works, and every change is audited', async () => {
   expect(JSON.stringify(listed.outcome)).not.toContain('secret')
   const tested = await typeCommand(app, 'webhooks test', [id])
   expect(tested.printed).toMatch(/^Delivered: the endpoint returned 204 in \d+ ms\.$/)
-  verified(receiver.received[0] as never, added.outcome.secret)
+  verifyMessage(receiver.received[0] as never, added.outcome.secret)
   await typeCommand(app, 'webhooks disable', [id])
   expect((await typeCommand(app, 'webhooks list')).printed).toContain('disabled (operator)')
   await typeCommand(app, 'webhooks enable', [id])
@@ -55,7 +55,7 @@ test('every webhook command works, and every change is audited', async () => {
   expect(JSON.stringify(entries)).not.toContain('whsec_')
 })
 
-test('a failed test says why', async () => {
+test('a failed test reports the reason', async () => {
   using receiver = startReceiver(() => new Response('no', { status: 401 }))
   await using app = await createTestApp(ALLOWED)
   const added = await typeCommand(app, 'webhooks add', [receiver.url], { events: 'all' })
@@ -190,7 +190,7 @@ test('a refused URL is explained in the console', async () => {
   ])
 })
 
-test('an endpoint is tested once at a time', async () => {
+test('an endpoint runs one test at a time', async () => {
   const { promise: replied, resolve } = Promise.withResolvers<void>()
   using receiver = startReceiver(async () => {
     await replied

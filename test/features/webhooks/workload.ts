@@ -1,7 +1,7 @@
 import type { TestApp } from '../../support/app.ts'
 import { emit, sampleEvents } from './support/events.ts'
 
-/** Everything that reads and writes the tables of webhooks. */
+/** Runs everything that reads or writes the webhook tables. */
 export async function work(app: TestApp, userId: string) {
   const { webhooks } = app.services
   const { endpoint } = await webhooks.endpoints.add({

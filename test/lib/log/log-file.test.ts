@@ -109,7 +109,7 @@ test('rotates the file that a link names, and nothing that is not a regular file
   expect((await readdir(folder)).toSorted()).toEqual(['disk', 'link', 'log', 'stdout'])
 })
 
-test('takes standard streams and pipes as they are, and refuses a pipe without a reader', async () => {
+test('accepts standard streams and pipes, but refuses a pipe without a reader', async () => {
   const limits = { maxBytes: 20, keptFiles: 1 }
   const streams = ['/dev/stdout', '/dev/stderr', '/dev/fd/2', '/proc/self/fd/1']
   expect(streams.map((stream) => openLogTarget(stream, limits))).toEqual([1, 2, 2, 1])

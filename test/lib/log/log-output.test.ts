@@ -19,7 +19,7 @@ afterEach(() => rm(folder, { recursive: true }))
 test.each([
   ['blocks', 0],
   ['refuses writes', constants.O_NONBLOCK],
-])('drops and counts lines while a pipe that nobody reads %s', async (_kind, flags) => {
+])('drops and counts lines while an unread pipe %s', async (_kind, flags) => {
   const path = join(folder, 'pipe')
   await Bun.$`mkfifo ${path}`
   const pipe = openSync(path, constants.O_RDWR | flags)
@@ -41,7 +41,7 @@ test.each([
   for (const descriptor of [pipe, reader]) closeSync(descriptor)
 })
 
-test('counts lines that a log file could not take, and says so later', async () => {
+test('counts lines that could not be written to a log file, and reports them later', async () => {
   const taken: string[] = []
   let isFull = true
   const output = createLogOutput({

@@ -150,7 +150,7 @@ test.each([
   ['2026-01-29', '2026-02-28'],
   ['2026-05-31', '2026-06-30'],
   ['2026-01-15', '2026-02-15'],
-])('a month that began on %s goes on until %s if the renewal is early', (start, next) => {
+])('a month that began on %s continues until %s if the renewal is early', (start, next) => {
   const at = (text: string) => Date.parse(`${text}T14:00:00Z`)
   const month = {
     startedAt: at(start),

@@ -6,7 +6,7 @@ const MINUTE = 60_000
 const GOOD = { outcome: 'good' }
 const BAD = { outcome: 'bad' }
 
-/** Reads a measure once a minute while counters grow. Returns what it read last. */
+/** Reads a measure once a minute while counters grow. Returns the last value. */
 async function readEachMinute({ read }: Measure, growth: { good?: number; bad?: number }[]) {
   const counts = { good: 0, bad: 0 }
   let now = 0

@@ -24,7 +24,7 @@ afterAll(async () => {
 const SLOW = sql`(WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 3000000) SELECT count(*) AS n FROM numbers)`
 
 test('a slow select does not block the event loop', async () => {
-  await notes()
+  await readNotes()
   let turns = 0
   const timer = setInterval(() => turns++, 5)
   const [row] = await db.read.select({ n: sql<number>`n` }).from(SLOW)
@@ -34,9 +34,9 @@ test('a slow select does not block the event loop', async () => {
 })
 
 test('returns the same values, as of the last commit', async () => {
-  expect(await notes()).toEqual([{ text: 'first', seal: new Uint8Array([0, 255]) }])
+  expect(await readNotes()).toEqual([{ text: 'first', seal: new Uint8Array([0, 255]) }])
   await db.write(async () => client.run("UPDATE notes SET text = 'second'"))
-  expect(await notes()).toMatchObject([{ text: 'second' }])
+  expect(await readNotes()).toMatchObject([{ text: 'second' }])
   expect(await db.read.$count(sql`notes`)).toBe(1)
   expect(errors).toEqual([])
 })
@@ -57,7 +57,7 @@ test('a query whose thread ends is run again', async () => {
   await simulateDelay(100)
   db.dropCaches()
   expect(await done).toEqual([{ n: 3_000_000 }])
-  expect(await notes()).toHaveLength(1)
+  expect(await readNotes()).toHaveLength(1)
 })
 
 test('passes on the query’s error', async () => {
@@ -65,6 +65,6 @@ test('passes on the query’s error', async () => {
   expect(async () => await reading).toThrow('no such column: missing')
 })
 
-function notes() {
+function readNotes() {
   return db.read.select({ text: sql`text`, seal: sql`seal` }).from(sql`notes`)
 }

@@ -91,7 +91,7 @@ test('background work waits while the log is long and being copied', async () =>
       (error: Error) => error,
     )
     if (failure === null) return true
-    // It has been stopped while it held the lock.
+    // It was stopped while it held the lock.
     await signalCopier(path, 'SIGCONT')
     return false
   }

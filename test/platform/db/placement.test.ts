@@ -29,8 +29,8 @@ onFiles.each([
   ['the database is removed', () => rm(database())],
   ['its log is removed', () => rm(`${database()}-wal`)],
   ['the index of its log is removed', () => rm(`${database()}-shm`)],
-  ['the database is replaced', () => replaceByCopy(database())],
-  ['its log is replaced', () => replaceByCopy(`${database()}-wal`)],
+  ['the database is replaced', () => replaceWithCopy(database())],
+  ['its log is replaced', () => replaceWithCopy(`${database()}-wal`)],
   ['the folder is removed', () => rm(dataDir, { recursive: true })],
   ['the folder is moved away', () => rename(dataDir, `${dataDir}.old`)],
   [
@@ -53,7 +53,7 @@ onFiles.each([
   },
 )
 
-onFiles('a folder that became a file is noticed, and works again once it is back', async () => {
+onFiles('notices when a file replaces a folder, which works again once it is back', async () => {
   await rename(dataDir, `${dataDir}.old`)
   await writeFile(dataDir, '')
   expect((await app.ask('POST', '/api/auth/guest/v1', { json: {} })).status).toBe(503)
@@ -75,7 +75,7 @@ onFiles('a folder that was moved and replaced by a link to it stays in use', asy
   expect((await app.ask('POST', '/api/auth/guest/v1', { json: {} })).status).toBe(200)
 })
 
-async function replaceByCopy(path: string) {
+async function replaceWithCopy(path: string) {
   await cp(path, `${path}.copy`)
   await rename(`${path}.copy`, path)
 }

@@ -13,7 +13,7 @@ const GROWING = [
   ...['webhook_messages', 'webhook_deliveries', 'webhook_attempts'],
 ]
 
-/** Indexes that hold only the rows of their query, which has a limit. */
+/** Indexes that contain only the rows of their query, which has a limit. */
 const PARTIAL = /USING (COVERING )?INDEX users_(not_)?guests$/
 
 /** Every filter of the list of users, alone and together. */
@@ -42,7 +42,7 @@ onSqlite('query plans are specific to SQLite')(
     await using app = await createTestApp({ WEBHOOKS_ALLOW_PRIVATE: 'on' })
     await runTypicalWorkload(app)
     const client = sqliteClientOf(app)
-    const scans = [...statements.seen].filter((sql) => scansOf(client, sql).length > 0)
+    const scans = [...statements.seen].filter((sql) => findScans(client, sql).length > 0)
     expect(scans.filter((sql) => !isLimited(sql))).toEqual([])
   },
   60_000,
@@ -79,7 +79,7 @@ async function runTypicalWorkload(app: TestApp) {
   expect((await app.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
 }
 
-/** What features add, in the `workload.ts` beside their tests. */
+/** The workloads of features, from the `workload.ts` beside their tests. */
 async function loadWorkloads(): Promise<((app: TestApp, userId: string) => Promise<void>)[]> {
   const found = new Bun.Glob('../../features/*/workload.ts').scanSync(import.meta.dir)
   const modules = await Promise.all([...found].map((path) => import(path)))
@@ -102,7 +102,7 @@ function captureStatements() {
   }
 }
 
-function scansOf(client: Database, sql: string): string[] {
+function findScans(client: Database, sql: string): string[] {
   if (!/^(select|update|delete)/i.test(sql)) return []
   const plan = client.query(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
   return plan

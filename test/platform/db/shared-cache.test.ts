@@ -3,7 +3,7 @@ import { createSharedCache } from '../../../src/platform/db/postgres/cached.ts'
 import { createExclusiveQueue } from '../../../src/platform/db/postgres/exclusive-queue.ts'
 import { yieldToEventLoop } from '../../support/until.ts'
 
-test('a value is read although the database takes longer than values are cached', async () => {
+test('reads a value even if the database takes longer than values stay cached', async () => {
   let checks = 0
   let now = 0
   using _clock = spyOn(performance, 'now').mockImplementation(() => now)
@@ -20,7 +20,7 @@ test('a value is read although the database takes longer than values are cached'
   expect(checks).toBe(1)
 })
 
-test('a job that is queued while the queue ends is run', async () => {
+test('runs a job that is queued while the queue ends', async () => {
   for (let microtasks = 0; microtasks < 10; microtasks++) {
     const queue = createExclusiveQueue((work) => work())
     const first = queue.run(async () => {})

@@ -52,7 +52,7 @@ test(`if its key is unknown, the client fetches the new one and seals again, but
   expect(failure).toMatchObject({ status: 400, code: 'encryption_unknown_key' })
 })
 
-test('calls at the same time use the old key while the keys cannot be read', async () => {
+test('concurrent calls use the old key while the keys cannot be read', async () => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app, { now: () => app.clock.now.getTime() })
   app.clock.advance(2 * HOUR)

@@ -24,7 +24,7 @@ type Series = { series: string; values: string }
 test('right after startup, exports every metric that an alert uses', async () => {
   await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token', RATES_PROVIDER: 'ecb' })
   const names = new Set((await Bun.file(RULES).text()).match(/homeport_\w+/g))
-  const text = await metricsOf(app)
+  const text = await readMetrics(app)
   const missing = [...names].filter(
     (name) => !text.includes(`# TYPE ${name.replace(/_(count|bucket)$/, '')} `),
   )
@@ -37,10 +37,10 @@ withPromtool(
   'a refused delivery keeps raising an alert until two hours after its last retry (needs promtool)',
   async () => {
     await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token' })
-    const scrapes = [await metricsOf(app)]
+    const scrapes = [await readMetrics(app)]
     for (const _retry of RETRIES) {
       await app.ask('POST', WEBHOOK, { token: 'wrong', json: { event: { type: 'TEST' } } })
-      scrapes.push(await metricsOf(app, 'unauthenticated', scrapes.length))
+      scrapes.push(await readMetrics(app, 'unauthenticated', scrapes.length))
     }
     // An hour of quiet, then the retries, then five hours of quiet.
     const attemptsByMinute = Array.from(
@@ -49,7 +49,7 @@ withPromtool(
     )
     const series = ['homeport_billing_deliveries_total', 'homeport_http_replies_total'].flatMap(
       (name) =>
-        seriesOf(
+        toSeries(
           name,
           attemptsByMinute.map((count) => scrapes[count] ?? ''),
         ),
@@ -58,21 +58,21 @@ withPromtool(
     const quiet = [59, 60 + 155 + 125]
     const minutes = [...firing, ...quiet]
     expect(
-      firingOf([{ name: 'refused', alert: 'HomeportBillingRefused', series, minutes }]),
+      listFiring([{ name: 'refused', alert: 'HomeportBillingRefused', series, minutes }]),
     ).toEqual(firing.map((minute) => `refused ${minute}`))
   },
 )
 
 withPromtool('accepted deliveries raise no alert (needs promtool)', async () => {
   await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token' })
-  const before = await metricsOf(app)
+  const before = await readMetrics(app)
   const json = { event: { id: 'E1', type: 'TEST' } }
   for (const _again of [1, 2]) await app.ask('POST', WEBHOOK, { token: WEBHOOK_TOKEN, json })
-  const after = await metricsOf(app, 'duplicate', 1)
+  const after = await readMetrics(app, 'duplicate', 1)
   const scrapes = Array.from({ length: 60 }, (_, minute) => (minute < 10 ? before : after))
-  const series = seriesOf('homeport_billing_deliveries_total', scrapes)
+  const series = toSeries('homeport_billing_deliveries_total', scrapes)
   expect(
-    firingOf([{ name: 'taken', alert: 'HomeportBillingRefused', series, minutes: [30] }]),
+    listFiring([{ name: 'taken', alert: 'HomeportBillingRefused', series, minutes: [30] }]),
   ).toEqual([])
 })
 
@@ -88,7 +88,8 @@ withPromtool('each of the other alerts is raised only by its own cause (needs pr
     })),
   )
   const bad = cases.filter(({ name }) => name.endsWith('bad'))
-  expect(firingOf(cases, '5m').toSorted()).toEqual(bad.map(({ name }) => `${name} 110`).toSorted())
+  const expected = bad.map(({ name }) => `${name} 110`)
+  expect(listFiring(cases, '5m').toSorted()).toEqual(expected.toSorted())
 })
 
 test('a test exists for every alert', async () => {
@@ -98,7 +99,7 @@ test('a test exists for every alert', async () => {
 })
 
 /** Returns the text of `/metrics` once it has counted `count` deliveries with `code`. */
-async function metricsOf(app: TestApp, code = '', count = 0): Promise<string> {
+async function readMetrics(app: TestApp, code = '', count = 0): Promise<string> {
   const counted = new RegExp(
     `^homeport_billing_deliveries_total\\{.*code="${code}".*\\} ${count}$`,
     'm',
@@ -111,7 +112,7 @@ async function metricsOf(app: TestApp, code = '', count = 0): Promise<string> {
 }
 
 /** The series of a metric over scrapes of `/metrics`, one per minute; `_` before the first sample. */
-function seriesOf(name: string, scrapes: string[]): Series[] {
+function toSeries(name: string, scrapes: string[]): Series[] {
   const values = scrapes.map(
     (text) => new Map(text.split('\n').map((line) => line.split(/ (?=\S+$)/) as [string, string])),
   )
@@ -124,7 +125,7 @@ function seriesOf(name: string, scrapes: string[]): Series[] {
 type Case = { name: string; alert: string; series: Series[]; minutes: number[] }
 
 /** Returns the case name and the minute of every alert that fires. */
-function firingOf(cases: Case[], evaluation_interval = '1m'): string[] {
+function listFiring(cases: Case[], evaluation_interval = '1m'): string[] {
   const path = join(folder, `${crypto.randomUUID()}.json`)
   // When an alert fires, promtool reports that none was expected.
   const tests = cases.map(({ name, alert, series, minutes }) => ({

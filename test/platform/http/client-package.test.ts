@@ -29,7 +29,7 @@ test('serves the package, and its integrity and install line are in the API refe
   expect([manifest.name, manifest.version]).toEqual(['homeport-client', version])
 })
 
-test('an address contains the version of the package, and with another version it returns 404 with the reason', async () => {
+test('serves the package at an address with its version, and returns 404 with the reason for another version', async () => {
   await using app = await createTestApp()
   const etag = (await app.ask('HEAD', PATH)).headers.get('etag')
   const same = await app.ask('HEAD', `/client-${version}.tgz`)

@@ -35,7 +35,7 @@ test.each([
   if (encoding !== null) expect(bytes.length).toBeLessThan(text.length)
 })
 
-test('tags match in every encoding, and as proxies change them', async () => {
+test('ETags match in every encoding, even as proxies change them', async () => {
   await using app = await createTestApp()
   await using served = serveApp(app)
   const strong = (await ask(served.url, 'identity')).headers.get('etag') ?? ''

@@ -21,7 +21,7 @@ afterAll(async () => {
 })
 
 /** The routes with a body that refuse requests without credentials. */
-async function guardedRoutes(): Promise<string[]> {
+async function listGuardedRoutes(): Promise<string[]> {
   const found = []
   for (const document of ['/docs/json', '/docs/server/json']) {
     const { paths } = (await app.ask('GET', document)).json
@@ -36,8 +36,8 @@ async function guardedRoutes(): Promise<string[]> {
   return found
 }
 
-/** The status of a request of which only the head and the beginning of a body without end arrive. */
-async function statusOf(route: string, token: string | null, body = '{"a":') {
+/** The status of a request of which only the head and the beginning of the body arrive. */
+async function readStatus(route: string, token: string | null, body = '{"a":') {
   const authorization = token === null ? '' : `Authorization: Bearer ${token}\r\n`
   const headers = `Host: a\r\n${authorization}Content-Type: application/json\r\n`
   const head = `${route} HTTP/1.1\r\n${headers}Content-Length: 200000\r\n\r\n${body}`
@@ -46,19 +46,19 @@ async function statusOf(route: string, token: string | null, body = '{"a":') {
 }
 
 test('every route refuses a request without valid credentials before its body arrives', async () => {
-  const routes = await guardedRoutes()
+  const routes = await listGuardedRoutes()
   expect(routes).toContain('PATCH /api/user/profile/v1')
   expect(routes).toContain('POST /api/server/users/v1')
   expect(routes.length).toBeGreaterThan(15)
   for (const route of routes) {
-    const statuses = [await statusOf(route, null), await statusOf(route, 'x')]
+    const statuses = [await readStatus(route, null), await readStatus(route, 'x')]
     expect({ route, statuses }).toEqual({ route, statuses: [401, 401] })
   }
 })
 
 test('a key without the scope is refused before the body arrives', async () => {
   const { secret } = await createKey(app, { scopes: ['users:read'] })
-  expect(await statusOf('POST /api/server/users/v1', secret)).toBe(403)
+  expect(await readStatus('POST /api/server/users/v1', secret)).toBe(403)
 })
 
 test('credentials are checked once per request', async () => {

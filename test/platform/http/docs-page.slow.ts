@@ -4,7 +4,7 @@ import { buildExecutable, installExecutable } from '../../support/executable.ts'
 import { register } from '../../support/requests.ts'
 import { until } from '../../support/until.ts'
 
-/** Of Swagger UI. */
+/** The dark background of Swagger UI. */
 const DARK = 'rgb(28, 32, 34)'
 const READ = '#operations-Profile-readProfile'
 

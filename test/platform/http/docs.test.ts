@@ -211,7 +211,7 @@ test('the docs page loads nothing from other origins', async () => {
 })
 
 test.each(['', '/json', '/json?simple', '/script.js', '/style.css', '/start.js'])(
-  'compresses /docs%s, and sends it once only',
+  'compresses /docs%s, and sends it only once',
   async (path) => {
     await using app = await createTestApp()
     const ask = (headers: Record<string, string>) =>

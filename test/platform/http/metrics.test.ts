@@ -38,7 +38,7 @@ test('request metrics contain the route pattern and nothing about users', async 
   await app.ask('GET', '/files/abcdefghijklmnopqrstuvwxyz.webp')
   await app.ask('GET', '/no/such/path-of-mine')
   await app.logged({ route: 'none' })
-  const text = await metricsOf(app)
+  const text = await readMetrics(app)
   for (const labels of [
     'method="GET",route="/api/user/profile/v1",status="200",code="ok"',
     'method="GET",route="/api/user/profile/v1",status="401",code="unauthenticated"',
@@ -54,9 +54,9 @@ test('exports metrics of changes, e-mails, rates, backups and the process', asyn
   await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token', ...rates })
   const value = (text: string, name: string) =>
     Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
-  const before = await metricsOf(app)
+  const before = await readMetrics(app)
   await app.register()
-  const text = await metricsOf(app)
+  const text = await readMetrics(app)
   expect(value(text, 'homeport_db_changes_total')).toBeGreaterThan(
     value(before, 'homeport_db_changes_total'),
   )
@@ -91,7 +91,7 @@ test('refuses metrics to requests that a local proxy forwards', async () => {
   }
 })
 
-async function metricsOf(app: Awaited<ReturnType<typeof createTestApp>>): Promise<string> {
+async function readMetrics(app: Awaited<ReturnType<typeof createTestApp>>): Promise<string> {
   const reply = await app.ask('GET', '/metrics', { token: 'metrics-token' })
   expect(reply.status).toBe(200)
   // With several instances, each adds its name.

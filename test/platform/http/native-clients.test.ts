@@ -19,7 +19,7 @@ test('serves each file of the clients for Swift and Kotlin with its version', as
   }
 })
 
-test('the API reference says how to add them', async () => {
+test('the API reference says how to add the files', async () => {
   await writeArchive(assetPath('client.tgz'), await packPackage(await buildClient()))
   await using app = await createTestApp({ BASE_URL: 'https://api.example.com' })
   const { description } = (await app.ask('GET', '/docs/json')).json.info

@@ -18,7 +18,7 @@ test('stops reading a chunked body at the limit, whatever length it announces', 
 })
 
 test.each([100, 40_000])(
-  'gives up on a body of %d bytes that stalls for minutes with 408',
+  'refuses a body of %d bytes that stalls for minutes with 408',
   async (length) => {
     const clock = performance.now
     let now = 0

@@ -69,7 +69,7 @@ test('accepts several spaces after the scheme of an access token', async () => {
     expectFailure(await ask(refused), 401)
 })
 
-test('a PATCH with another content type is told which one is accepted', async () => {
+test('the response to a PATCH with another content type names the accepted one', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   for (const path of ['/api/user/profile/v1', '/api/auth/password/v1']) {
@@ -83,7 +83,7 @@ test('a PATCH with another content type is told which one is accepted', async ()
   expect(post.headers.get('accept-patch')).toBeNull()
 })
 
-/** As the HTTP parser delivers bytes in UTF-8. */
+/** Text in UTF-8 as the HTTP parser delivers it. */
 function utf8AsLatin1(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1')
 }

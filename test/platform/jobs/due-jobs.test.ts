@@ -11,7 +11,7 @@ const backup = { name: 'backup', schedule: ['15 2 * * *'] }
 const repair = { name: 'repair', schedule: [], runsAfterSetBack: true }
 const guests = { name: 'guests', schedule: ['40 3 * * *'], deletesByAge: true }
 
-/** Jobs from noon on. Like a server, `pass` checks every minute which are due. */
+/** Starts the jobs at noon. Like a server, `pass` checks every minute which jobs are due. */
 function start(lastKnown: number | null = null, wasAhead = false) {
   const clock = { wall: Date.parse('2026-03-01T12:00:00Z'), steady: 5_000 }
   const jobs = createDueJobs([outbox, backup, repair, guests], {

@@ -34,7 +34,7 @@ test('one account at one address delays others by one turn', async () => {
     served++
     return status
   })
-  await until(() => served >= 5, 'nobody is served')
+  await until(() => served >= 5, 'no sign-in is served')
   const before = served
   expect(await server.login('ann@example.com', PASSWORD, '203.0.113.1')).toBe(200)
   expect(served - before).toBeLessThan(80)

@@ -22,7 +22,7 @@ test('each list has a page for readers and a file with its declared columns', as
   }
 })
 
-test('the export of a personal list needs an operator, and is in the audit log with a label', async () => {
+test('exporting a personal list requires an operator, and is audited with a label', async () => {
   await using app = await createTestApp()
   const reader = await signInOperator(app, { name: 'reader', role: 'reader' })
   const operator = await signInOperator(app, { name: 'operator', role: 'operator' })
@@ -37,12 +37,12 @@ test('the export of a personal list needs an operator, and is in the audit log w
   }
 })
 
-test('every list has one command', () => {
+test('no two lists share a command', () => {
   const commands = toListCommands(lists)
   expect(new Set(commands.map(({ name }) => name)).size).toBe(commands.length)
 })
 
-test('users are listed newest first, and for a prefix by address', async () => {
+test('lists users newest first, or by address for a prefix', async () => {
   await using app = await createTestApp()
   for (const email of ['zoe@example.com', 'ann@example.com', 'zac@example.com'])
     await app.register(email)

@@ -8,31 +8,31 @@ type Query = Parameters<typeof findPage<number>>[0]
 
 test('pages through every match of a list, in order', async () => {
   const even = (row: number) => row % 2 === 0
-  const pages = await readPages({ sources: [count(20, { keeps: even })], limit: 4 })
+  const pages = await readPages({ sources: [createNumbers(20, { keeps: even })], limit: 4 })
   expect(pages).toEqual([
     [0, 2, 4, 6],
     [8, 10, 12, 14],
     [16, 18],
   ])
-  expect(await readPages({ sources: [count(8)], limit: 4 })).toEqual([
+  expect(await readPages({ sources: [createNumbers(8)], limit: 4 })).toEqual([
     [0, 1, 2, 3],
     [4, 5, 6, 7],
   ])
 })
 
-test('takes the source with the fewest rows, and stays with it', async () => {
-  const sources = [count(9, { name: 'long' }), count(5, { name: 'short' })]
+test('reads from the source with the fewest rows, and stays with it', async () => {
+  const sources = [createNumbers(9, { name: 'long' }), createNumbers(5, { name: 'short' })]
   const { next } = await findPage({ sources, limit: 2 })
   expect(next).toBe('short~1')
-  const first = count(4, { name: 'now-shorter' })
+  const first = createNumbers(4, { name: 'now-shorter' })
   expect((await findPage({ sources: [first, ...sources], limit: 2, after: 'short~1' })).next).toBe(
     'short~3',
   )
 })
 
-test('compares a bounded number of rows for a page, and says how far it got', async () => {
+test('compares a bounded number of rows for a page, and reports how far it got', async () => {
   const last = (row: number) => row === 4_999
-  const query = { sources: [count(5_000, { keeps: last })], limit: 5, maxScanned: 2_000 }
+  const query = { sources: [createNumbers(5_000, { keeps: last })], limit: 5, maxScanned: 2_000 }
   const first = await findPage(query)
   expect(first).toEqual({ rows: [], next: '1999', scannedTo: 1_999, total: null })
   const second = await findPage({ ...query, after: '1999' })
@@ -46,26 +46,26 @@ test('counts to 1,001 on the first page if requested, and scans only if allowed'
     const settings = { limit: 5, maxScanned: 1_500, count: 'index', ...query } as const
     return (await findPage({ sources: [source], ...settings })).total
   }
-  expect(await totalOf(count(900))).toBe(900)
-  expect(await totalOf(count(4))).toBe(4)
-  expect(await totalOf(count(5_000))).toBe(1_001)
-  expect(await totalOf(count(900), { after: '7' })).toBeNull()
-  expect(await totalOf(count(900), { count: undefined })).toBeNull()
-  const some = count(900, { keeps: (row) => row < 80 })
+  expect(await totalOf(createNumbers(900))).toBe(900)
+  expect(await totalOf(createNumbers(4))).toBe(4)
+  expect(await totalOf(createNumbers(5_000))).toBe(1_001)
+  expect(await totalOf(createNumbers(900), { after: '7' })).toBeNull()
+  expect(await totalOf(createNumbers(900), { count: undefined })).toBeNull()
+  const some = createNumbers(900, { keeps: (row) => row < 80 })
   expect(await totalOf(some)).toBeNull()
   expect(await totalOf(some, { count: 'scan' })).toBe(80)
-  const many = count(5_000, { keeps: (row) => row % 2 === 0 })
+  const many = createNumbers(5_000, { keeps: (row) => row % 2 === 0 })
   expect(await totalOf(many, { count: 'scan' })).toBeNull()
 })
 
 test('ends early when the caller gives up', async () => {
-  const sources = [count(50_000, { keeps: () => false })]
+  const sources = [createNumbers(50_000, { keeps: () => false })]
   const page = await findPage({ sources, limit: 5, signal: AbortSignal.abort() })
   expect(page).toMatchObject({ rows: [], next: '9' })
 })
 
 test('refuses a cursor of another list or filter', async () => {
-  const sources = [count(9, { name: 'seen' })]
+  const sources = [createNumbers(9, { name: 'seen' })]
   for (const after of ['', 'x', 'seen', 'seen~', 'country~3', '3']) {
     await expect(findPage({ sources, limit: 2, after })).rejects.toThrow('This page does not exist')
   }
@@ -106,8 +106,8 @@ async function readPages(query: Query): Promise<number[][]> {
   return pages
 }
 
-/** The numbers below `length`, in their order. */
-function count(
+/** A source of the numbers below `length`, in order. */
+function createNumbers(
   length: number,
   { name = null, keeps }: { name?: string | null; keeps?: (row: number) => boolean } = {},
 ): Source<number> {

@@ -79,14 +79,14 @@ test('the quantiles of an hour are those of all its requests', async () => {
   }
   addRequests(recorder, 0.01)
   await nextMinute(app, recorder)
-  const [hour, ...others] = await hoursOf(recorder)
+  const [hour, ...others] = await listHours(recorder)
   expect(others).toEqual([])
   expect(hour).toMatchObject({ at: iso(NOON), requests: 2, errors: 0.033, writes: 1 })
   expect(hour?.p50).toBeWithin(10, 10 * BUCKET_RATIO)
   expect(hour?.p99).toBeWithin(2_000, 2_000 * BUCKET_RATIO)
 })
 
-test('the hour in which a longer outage began is stored after it', async () => {
+test('the hour in which a longer outage began is stored after the outage', async () => {
   await using app = await startAt(NOON)
   const before = startRecorder(app).recorder
   for (let minute = 0; minute < 70; minute++) {
@@ -96,7 +96,7 @@ test('the hour in which a longer outage began is stored after it', async () => {
   app.clock.advance(2 * HOUR)
   const after = startRecorder(app).recorder
   await nextMinute(app, after)
-  const times = (await hoursOf(after)).map(({ at }) => at)
+  const times = (await listHours(after)).map(({ at }) => at)
   expect(times).toEqual([iso(NOON), iso(NOON + HOUR)])
 })
 
@@ -123,7 +123,7 @@ test('an hour stored by an earlier version keeps its own quantiles', async () =>
   await db.write(async (tx) => {
     await tx.insert(db.tables.samples).values(row)
   })
-  const [hour] = await hoursOf(recorder)
+  const [hour] = await listHours(recorder)
   expect(hour).toMatchObject({ requests: 1, errors: 0.1, p50: 3, p99: 40 })
 })
 
@@ -231,7 +231,7 @@ function startRecorder({ services, clock }: TestApp, instance = '') {
 }
 
 /** The hours of the last two days that have a sample. */
-async function hoursOf({ charts }: Recorder) {
+async function listHours({ charts }: Recorder) {
   const { from, stepMs, current } = await charts.traffic({ hours: 48, earlier: [] })
   return current.flatMap((point, step) =>
     point === null ? [] : [{ at: iso(from + step * stepMs), ...point }],

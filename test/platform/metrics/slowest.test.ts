@@ -26,7 +26,7 @@ test('forgets requests after an hour, and then lists the next slowest', () => {
   expect(msOf(200)).toEqual([7])
 })
 
-test('slow requests of the console displace none of the apps', () => {
+test('slow requests of the console do not displace those of apps', () => {
   const { add, msOf } = startSlowest()
   add(5, 0)
   for (let at = 0; at < 50; at++) add(1_000 + at, 0, 'GET /console')
@@ -34,7 +34,7 @@ test('slow requests of the console displace none of the apps', () => {
   expect(msOf(0)).toEqual([6, 5])
 })
 
-test('the console shows route, status and user of a request, and nothing that it contains', async () => {
+test('the console shows the route, status and user of a request, but none of its content', async () => {
   await using app = await createTestApp()
   const { user } = await app.register('slow@example.com')
   await app.ask('GET', '/files/private-key-of-a-file.webp?token=secret-token')

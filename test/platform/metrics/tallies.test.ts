@@ -95,7 +95,7 @@ test('a chart has the values of each step, and of the day and the week before', 
   expect(current[step]?.p99).toBeWithin(4, 4 * MAX_ERROR)
 })
 
-test('a flood of unknown paths and methods is one row, and agrees with /metrics', async () => {
+test('counts a flood of unknown paths and methods as one row, in agreement with /metrics', async () => {
   await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token' })
   for (let at = 0; at < 300; at++) {
     const method = ['GET', 'POST', 'DELETE', 'BREW'][at % 4] ?? ''
@@ -134,7 +134,7 @@ test('the history of an endpoint survives a restart', async () => {
   expect(endpoints).toMatchObject([{ name: 'GET /api/user/faqs/v1', count: 2, refused: 0 }])
 })
 
-test('the slowest endpoint is one that ten requests have called', async () => {
+test('an endpoint can be the slowest only after ten requests', async () => {
   await using app = await startAt(NOON)
   const ann = await signInOperator(app)
   const name = 'GET /api/user/faqs/v1'

@@ -78,7 +78,7 @@ test.each([
   relay.close()
 })
 
-test('explains a relay that is not reachable by the error of the system', async () => {
+test('explains an unreachable relay with the system’s error', async () => {
   const [why, advice] = (await trySmtp('smtp://127.0.0.1:1').catch(explainSmtpError)) as string[]
   expect([why, advice]).toEqual(['ECONNREFUSED', expect.stringContaining('host and port')])
 })
@@ -89,7 +89,7 @@ test.each([
   ['https://api.example.com:8443', 'api.example.com'],
   ['http://192.0.2.1', '[192.0.2.1]'],
   ['http://[2001:db8::1]', '[IPv6:2001:db8::1]'],
-])('greets for BASE_URL %p with %p', (baseUrl, ehloName) => {
+])('with BASE_URL %p, greets with %p', (baseUrl, ehloName) => {
   expect(findEhloName(baseUrl)).toBe(ehloName)
 })
 

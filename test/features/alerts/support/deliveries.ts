@@ -33,8 +33,8 @@ export async function setUpDeliveries(environment: Record<string, string> = {}) 
       )
       return values.reduce((sum, { value }) => sum + value, 0)
     },
-    /** The names of the alerts that fire after these minutes. */
-    async firing(minutes = 1) {
+    /** The names of the alerts that are firing after these minutes. */
+    async listFiringAfter(minutes = 1) {
       for (let at = 0; at < minutes; at++) {
         app.clock.advance(MINUTE)
         await alerts.evaluate()

@@ -11,8 +11,8 @@ const USERS = 3
 const CLIENTS = 8
 
 /**
- * Uses a limit while the server is killed `kills` times. A client repeats a request until it is answered, as a server of
- * the app would. Returns the number of uses and what the counters say.
+ * Uses a limit while the server is killed `kills` times. A client repeats a request until it is answered, as the app's
+ * own server would. Returns the number of uses, and the expected and the stored counts.
  */
 export async function useThroughKills(homeport: Homeport, kills: number) {
   const environment = { RATE_LIMITS: 'off' }

@@ -3,8 +3,8 @@ import { readConfig } from '../../../../src/config/config.ts'
 import { createLog } from '../../../../src/lib/log/log.ts'
 
 /**
- * Emits events to the endpoint `url` until it is killed, and prints the text of each one whose change is committed.
- * `prefix` begins the texts.
+ * Emits events to the endpoint `url` until it is killed, and prints the text of each event whose change is committed.
+ * Each text begins with `prefix`.
  */
 const [url = '', prefix = ''] = process.argv.slice(2)
 const { services } = await openData(readConfig(), createLog('error'))

@@ -4,7 +4,7 @@ import type { TestApp } from '../../../support/app.ts'
 import type { Received } from '../../../support/receiver.ts'
 
 /** The content of a received message. Throws unless `secret` has signed it. */
-export function verified({ body, headers }: Received, secret: string) {
+export function verifyMessage({ body, headers }: Received, secret: string) {
   return new Webhook(secret).verify(body, headers) as {
     type: string
     timestamp: string

@@ -61,7 +61,7 @@ export async function killEmitters(kills: number) {
   return { acknowledged: acknowledged.length, repeated }
 }
 
-/** Delivers what is left, as a server that starts a minute later. */
+/** Delivers the remaining events, like a server that starts a minute later. */
 async function deliverRest(environment: Record<string, string>) {
   let now = Date.now() + LATER_MS
   const config = readConfig({}, environment)
