@@ -6,7 +6,7 @@ FROM --platform=$BUILDPLATFORM $BUILD_BASE AS build
 ARG TARGETARCH
 WORKDIR /src
 COPY package.json bun.lock ./
-# The image's packages, and this machine's for the TypeScript compiler.
+# Packages for the image's platform, and for this machine's, on which the TypeScript compiler runs.
 RUN CPU=$(echo "$TARGETARCH" | sed s/amd64/x64/) \
  && npx -y bun@1.4.4 install --frozen-lockfile --os linux --cpu "$CPU" --cpu "$(node -p process.arch)"
 COPY . .
@@ -24,7 +24,7 @@ USER 10001:10001
 ENV DATA_DIR=/data PORT=3000
 VOLUME /data
 EXPOSE 3000
-# OCI image builders drop this: docs/deployment.md says what to pass to `podman run` instead.
+# OCI image builders drop the health check: docs/deployment.md says what to pass to `podman run` instead.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s CMD ["homeport", "health"]
 ENTRYPOINT ["/usr/local/bin/homeport"]
 CMD ["serve"]
