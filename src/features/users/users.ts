@@ -1,17 +1,15 @@
 import { isNotNull } from 'drizzle-orm'
 import { type ActiveSubscription, filterCharged } from '../../lib/active-subscriptions.ts'
-import type { Log } from '../../lib/log/log.ts'
-import type { Passwords } from '../../lib/passwords/passwords.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import type { Limits } from '../../platform/limits/limits.ts'
 import type { SendMail } from '../../platform/outbox/mailer.ts'
 import { createAccountSecurity } from './accounts/account-security.ts'
-import type { Accounts } from './accounts/accounts.ts'
 import { createDirectory } from './accounts/directory.ts'
 import { createGuests } from './accounts/guests.ts'
 import { createNotes } from './accounts/notes.ts'
 import { createSignInMethods } from './accounts/sign-in-methods.ts'
-import { createSignUp, type SignUpMode } from './accounts/sign-up.ts'
+import { createSignUp } from './accounts/sign-up.ts'
+import type { UsersContext } from './context/context.ts'
+import type { SignInContext } from './context/sign-in-context.ts'
 import { createEmailCodes } from './credentials/email-codes.ts'
 import { createHashKinds } from './credentials/hash-kinds.ts'
 import { createKnownOrigins } from './credentials/known-origins.ts'
@@ -19,75 +17,37 @@ import { createOneTimeTokens } from './credentials/one-time-tokens.ts'
 import { createOwnerProof } from './credentials/owner-proof.ts'
 import { createPasswordLogin } from './credentials/password-login.ts'
 import { createPasswordProof } from './credentials/password-proof.ts'
-import { createEmailAddresses, type MailLinks } from './email/email-addresses.ts'
+import { createEmailAddresses } from './email/email-addresses.ts'
 import type { PublishedEmails } from './email/emails.ts'
 import type { MailContent } from './email/mail-kinds.ts'
 import { alertMail } from './email/mail-layout.ts'
 import { createNotices } from './email/notices.ts'
-import { PRIORITY, type UserOutbox } from './email/outbox-messages.ts'
+import { PRIORITY } from './email/outbox-messages.ts'
 import { createImporter } from './import/importer.ts'
 import { createPasskeyLogin } from './passkeys/passkey-login.ts'
-import { createUserPasskeys, type RelyingParty } from './passkeys/passkeys.ts'
+import { createUserPasskeys } from './passkeys/passkeys.ts'
 import { createWebOrigins } from './passkeys/web-origins.ts'
-import type { UserProfile } from './profile/model.ts'
-import type { UsersDb } from './schema.ts'
 import { createDevices } from './sessions/devices.ts'
 import { createLastSeen } from './sessions/last-seen.ts'
 import { createSessionEndings } from './sessions/session-endings.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createSignIn } from './sessions/sign-in.ts'
-import type { Tokens } from './sessions/tokens.ts'
-import type { AppleGrants } from './social/apple-grants.ts'
 import { createAppleNotifications } from './social/apple-notifications.ts'
-import type { Identities } from './social/identities.ts'
-import type {
-  AcceptsIdentity,
-  IdentityProviders,
-  VerifyIdToken,
-} from './social/identity-providers.ts'
 import { createSocialLogin } from './social/social-login.ts'
 import { createTwoFactor } from './two-factor/two-factor.ts'
 
-type UsersDeps = {
-  db: UsersDb
-  accounts: Accounts
-  identities: Identities
-  outbox: UserOutbox
-  tokens: Tokens
-  limits: Limits
-  sealKey: Uint8Array
-  recoveryKey: Uint8Array
-  passwordMinLength: number
-  signUpMode: SignUpMode
-  relyingParty: RelyingParty
-  passwords: Passwords
-  appName: string
+type UsersDeps = UsersContext & {
   /** Null if there is none. */
   alertEmail: string | null
-  links: MailLinks
   sendMail: SendMail
   renderMail: PublishedEmails['render']
-  verifyIdToken: VerifyIdToken
-  acceptsIdentity: AcceptsIdentity
-  /** The OpenID Connect provider: its issuer (null if there is none) and its name. */
-  openId: { issuer: string | null; name: string }
-  appleGrants: AppleGrants | null
-  apple: IdentityProviders['apple']
-  readProfile: (userId: string, baseUrl: string) => Promise<UserProfile>
-  mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
-  deleteAccount: (userId: string) => Promise<unknown>
-  hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
-  onSessionsEnded: (tx: Tx, sessions: { id: string; userId: string }[]) => Promise<void>
-  now: () => Date
-  newId: () => string
-  log: Log
 }
 
 export type Users = ReturnType<typeof createUsers>
 
 export function createUsers(deps: UsersDeps) {
-  const { db, accounts, identities, outbox, limits, appName, links, recoveryKey: key } = deps
-  const { sendMail, renderMail, appleGrants, openId, alertEmail, log } = deps
+  const { db, accounts, identities, outbox, appName, log } = deps
+  const { sendMail, renderMail, appleGrants, alertEmail } = deps
   const endings = createSessionEndings(deps)
   const oneTimeTokens = createOneTimeTokens(deps)
   const devices = createDevices({ ...deps, endings, oneTimeTokens })
@@ -99,16 +59,10 @@ export function createUsers(deps: UsersDeps) {
   const ownerProof = createOwnerProof({ ...deps, proof })
   const notes = createNotes(deps)
   const signInMethods = createSignInMethods(deps)
-  const signUp = createSignUp({
-    ...deps,
-    mode: deps.signUpMode,
-    oneTimeTokens,
-    links,
-  })
-  const isLimited = limits.isOn
+  const signUp = createSignUp({ ...deps, oneTimeTokens })
   const lastSeen = createLastSeen(deps)
-  const sessions = createSessions({ ...deps, isLimited, endings, lastSeen, onTokenReuse })
-  const twoFactor = createTwoFactor({ ...deps, issuer: appName, ownerProof, accountSecurity })
+  const sessions = createSessions({ ...deps, endings, lastSeen, onTokenReuse })
+  const twoFactor = createTwoFactor({ ...deps, ownerProof, accountSecurity })
   const signIn = createSignIn({
     ...deps,
     sessions,
@@ -119,23 +73,31 @@ export function createUsers(deps: UsersDeps) {
     twoFactor,
     notices,
   })
-  const security = { oneTimeTokens, notices, accountSecurity, signInMethods, signUp, twoFactor }
-  const addresses = createEmailAddresses({ ...deps, ...security })
-  const passwordLogin = createPasswordLogin({ ...deps, ...security, addresses, proof, signIn })
-  const emailCodes = createEmailCodes({ ...deps, ...security, knownOrigins, signIn, key })
-  const passkeys = createUserPasskeys({ ...deps, ...security, proof, ownerProof })
-  const passkeyLogin = createPasskeyLogin({ ...deps, oneTimeTokens, signIn, key })
-  const guests = createGuests({ ...deps, signIn, signUp, checkSession: sessions.check })
-  const socialLogin = createSocialLogin({
+  const addresses = createEmailAddresses({ ...deps, oneTimeTokens, notices, accountSecurity })
+  const signInContext: SignInContext = {
     ...deps,
-    ...security,
+    oneTimeTokens,
+    notices,
+    accountSecurity,
     addresses,
+    knownOrigins,
+    signInMethods,
+    signUp,
+    twoFactor,
+    sessions,
     signIn,
-    openIdName: openId.name,
-  })
-  const appleNotifications = createAppleNotifications({ ...deps, ...security })
-  const directory = createDirectory({ db, accounts })
-  const importer = createImporter({ ...deps, ...accounts, hashKinds, issuer: openId.issuer })
+    proof,
+    ownerProof,
+  }
+  const passwordLogin = createPasswordLogin(signInContext)
+  const emailCodes = createEmailCodes(signInContext)
+  const passkeys = createUserPasskeys(signInContext)
+  const passkeyLogin = createPasskeyLogin(signInContext)
+  const guests = createGuests(signInContext)
+  const socialLogin = createSocialLogin(signInContext)
+  const appleNotifications = createAppleNotifications(signInContext)
+  const directory = createDirectory(deps)
+  const importer = createImporter({ ...deps, hashKinds })
   outbox.deliverWith(async (message, signal) => {
     if (message.kind === 'mail') await mailUser(message, signal)
     else if (message.kind === 'alert') await sendMail(alertMail(message, appName), signal)

@@ -1,30 +1,16 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import type { Tx } from '../../../platform/db/db.ts'
+import type { UsersContext } from '../context/context.ts'
 import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
-import type { UsersDb } from '../schema.ts'
 import type { SessionEndings, SessionEndReason } from '../sessions/session-endings.ts'
-import type { Identities } from '../social/identities.ts'
-import type { Account, Accounts, LoginType } from './accounts.ts'
-
-type AccountSecurityDeps = {
-  db: UsersDb
-  accounts: Accounts
-  endings: SessionEndings
-  identities: Identities
-  oneTimeTokens: OneTimeTokens
-  now: () => Date
-}
+import type { Account, LoginType } from './accounts.ts'
 
 export type AccountSecurity = ReturnType<typeof createAccountSecurity>
 
-export function createAccountSecurity({
-  db,
-  accounts,
-  endings,
-  identities,
-  oneTimeTokens,
-  now,
-}: AccountSecurityDeps) {
+export function createAccountSecurity(
+  deps: UsersContext & { endings: SessionEndings; oneTimeTokens: OneTimeTokens },
+) {
+  const { db, accounts, endings, identities, oneTimeTokens, now } = deps
   const { users, sessions, passkeys, recoveryCodes, knownDevices } = db.tables
   return { secure, upgradeGuest, claim, signOut, endOtherSessions, removeUntrustedSignInMethods }
 

@@ -6,10 +6,8 @@ import type { Tx } from '../../../platform/db/db.ts'
 import { beginsWith, countRows } from '../../../platform/db/key-ranges.ts'
 import { findPage } from '../../../platform/lists/find-page.ts'
 import { createSources } from '../../../platform/lists/sources.ts'
-import type { UsersDb } from '../schema.ts'
-import { type Account, type Accounts, formatLastSeen } from './accounts.ts'
-
-type DirectoryDeps = { db: UsersDb; accounts: Accounts }
+import type { UsersContext } from '../context/context.ts'
+import { type Account, formatLastSeen } from './accounts.ts'
 
 export type Directory = ReturnType<typeof createDirectory>
 
@@ -42,7 +40,7 @@ export type FoundUsers = {
 
 export const PAGE_SIZE = 50
 
-export function createDirectory({ db, accounts }: DirectoryDeps) {
+export function createDirectory({ db, accounts }: UsersContext) {
   const { users, sessions } = db.tables
   const byId = db.read
     .select()

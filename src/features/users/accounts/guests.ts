@@ -2,41 +2,17 @@ import { and, eq, gte, lt, notExists } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import { keyRanges } from '../../../platform/db/key-ranges.ts'
-import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
-import type { UsersDb } from '../schema.ts'
-import type { Sessions } from '../sessions/sessions.ts'
-import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
-import type { AccountDefaults, Accounts } from './accounts.ts'
-import type { SignUp } from './sign-up.ts'
-
-type GuestsDeps = {
-  db: UsersDb
-  accounts: Accounts
-  signIn: SignIn
-  signUp: SignUp
-  limits: Limits
-  now: () => Date
-  checkSession: Sessions['check']
-  /** Whether a user had access from a purchase, or stored a file, at `since` or later. */
-  hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
-  deleteAccount: (userId: string) => Promise<unknown>
-}
+import type { WindowRule } from '../../../platform/limits/limits.ts'
+import type { SignInContext } from '../context/sign-in-context.ts'
+import type { RequestOrigin } from '../sessions/sign-in.ts'
+import type { AccountDefaults } from './accounts.ts'
 
 const PER_IP: WindowRule = { name: 'guest', max: 'guests', seconds: 60 * 60 }
 const IDLE_DAYS = 90
 
-export function createGuests(deps: GuestsDeps) {
-  const {
-    db,
-    accounts,
-    signIn,
-    signUp,
-    limits,
-    now,
-    deleteAccount,
-    checkSession,
-    hasRecentAssets,
-  } = deps
+export function createGuests(deps: SignInContext) {
+  const { db, accounts, signIn, signUp, limits, now, deleteAccount, hasRecentAssets } = deps
+  const { check: checkSession } = deps.sessions
   const { users, sessions, knownDevices } = db.tables
   return { create, readBearerUserId, readBearerUserIdIfValid, sweep }
 

@@ -1,21 +1,13 @@
 import { and, desc, eq } from 'drizzle-orm'
 import { AppError, invalidField, notFound } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { UsersDb } from '../schema.ts'
-import type { Accounts } from './accounts.ts'
-
-type NotesDeps = {
-  db: UsersDb
-  accounts: Pick<Accounts, 'existsWithin'>
-  now: () => Date
-  newId: () => string
-}
+import type { UsersContext } from '../context/context.ts'
 
 export const MAX_NOTE_LENGTH = 2_000
 const MAX_NOTES = 100
 
 /** Operators' notes on users, who see them only in the export of their data. */
-export function createNotes({ db, accounts, now, newId }: NotesDeps) {
+export function createNotes({ db, accounts, now, newId }: UsersContext) {
   const { userNotes } = db.tables
   return { list, add, remove, move }
 

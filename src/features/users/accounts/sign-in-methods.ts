@@ -1,21 +1,11 @@
 import { and, asc, eq } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { UsersDb } from '../schema.ts'
-import type { AcceptsIdentity } from '../social/identity-providers.ts'
-import type { Accounts } from './accounts.ts'
-
-type SignInMethodsDeps = {
-  db: UsersDb
-  accounts: Accounts
-  relyingParty: { rpId: string }
-  acceptsIdentity: AcceptsIdentity
-}
+import type { UsersContext } from '../context/context.ts'
 
 export type SignInMethods = ReturnType<typeof createSignInMethods>
 
-export function createSignInMethods(deps: SignInMethodsDeps) {
-  const { db, accounts, relyingParty, acceptsIdentity } = deps
+export function createSignInMethods({ db, accounts, relyingParty, acceptsIdentity }: UsersContext) {
   const { identities, passkeys } = db.tables
   return { requireOne, updateLoginType }
 

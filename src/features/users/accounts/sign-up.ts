@@ -1,27 +1,15 @@
 import { AppError } from '../../../lib/errors.ts'
 import { toEmailKey } from '../../../lib/text/email-address.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
+import type { SignUpMode, UsersContext } from '../context/context.ts'
 import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
-import { linksTo, type MailLinks, requireMailbox } from '../email/email-addresses.ts'
-import { PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
-import type { UsersDb } from '../schema.ts'
-import type { Accounts } from './accounts.ts'
-
-/** Who may create an account: everyone, users with an invitation, or only operators and servers. */
-export type SignUpMode = 'on' | 'invite' | 'off'
-
-type SignUpDeps = {
-  mode: SignUpMode
-  db: UsersDb
-  accounts: Accounts
-  oneTimeTokens: OneTimeTokens
-  outbox: UserOutbox
-  links: MailLinks
-}
+import { linksTo, requireMailbox } from '../email/email-addresses.ts'
+import { PRIORITY } from '../email/outbox-messages.ts'
 
 export type SignUp = ReturnType<typeof createSignUp>
 
-export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, links }: SignUpDeps) {
+export function createSignUp(deps: UsersContext & { oneTimeTokens: OneTimeTokens }) {
+  const { db, accounts, oneTimeTokens, outbox, links, signUpMode: mode } = deps
   return { isOpenTo, admit, requireOpen, requireInvitation, acceptInvitation, invite }
 
   /** Whether the user with this address may create an account. `provenEmail`: null if no address is proven. */

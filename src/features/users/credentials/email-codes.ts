@@ -3,30 +3,14 @@ import { AppError } from '../../../lib/errors.ts'
 import { plainCode } from '../../../lib/passwords/recovery-codes.ts'
 import { toEmailKey } from '../../../lib/text/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
-import type { AccountSecurity } from '../accounts/account-security.ts'
-import type { Account, AccountDefaults, Accounts } from '../accounts/accounts.ts'
-import type { SignUp } from '../accounts/sign-up.ts'
+import type { Limit, WindowRule } from '../../../platform/limits/limits.ts'
+import type { Account, AccountDefaults } from '../accounts/accounts.ts'
+import type { SignInContext } from '../context/sign-in-context.ts'
 import { requestedMailLimit, requireMailbox } from '../email/email-addresses.ts'
-import { type CodeMessage, PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
-import type { UsersDb } from '../schema.ts'
-import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
-import type { AttemptOrigin, KnownOrigins } from './known-origins.ts'
-import { type CodePurpose, LIFETIME_MS, type OneTimeTokens } from './one-time-tokens.ts'
-
-type EmailCodesDeps = {
-  db: UsersDb
-  accounts: Accounts
-  accountSecurity: AccountSecurity
-  oneTimeTokens: OneTimeTokens
-  signIn: SignIn
-  signUp: SignUp
-  knownOrigins: KnownOrigins
-  outbox: UserOutbox
-  limits: Limits
-  key: Uint8Array
-  now: () => Date
-}
+import { type CodeMessage, PRIORITY } from '../email/outbox-messages.ts'
+import type { RequestOrigin } from '../sessions/sign-in.ts'
+import type { AttemptOrigin } from './known-origins.ts'
+import { type CodePurpose, LIFETIME_MS } from './one-time-tokens.ts'
 
 type SubmittedCode = { requestToken: string; code: string }
 
@@ -47,9 +31,9 @@ const MAILS_PER_ADDRESS: WindowRule = { name: 'code-mail', max: 10, seconds: 60 
  * The device that requests a code gets a secret token, from which the code is derived. The only copy of the code is in
  * the queued e-mail, and it is useless on other devices.
  */
-export function createEmailCodes(deps: EmailCodesDeps) {
+export function createEmailCodes(deps: SignInContext) {
   const { db, accounts, accountSecurity, oneTimeTokens, signIn, signUp } = deps
-  const { knownOrigins, outbox, limits, key, now } = deps
+  const { knownOrigins, outbox, limits, recoveryKey: key, now } = deps
   return { request, buildMail, signInWith, prove, listLimits, deriveCode }
 
   /** Queues the e-mail with a code. The response and its timing are the same whether the account exists or not. */

@@ -1,17 +1,11 @@
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { Limit, WindowRule } from '../../../platform/limits/limits.ts'
+import type { UsersContext } from '../context/context.ts'
 import type { Devices } from '../sessions/devices.ts'
-import type { Tokens } from '../sessions/tokens.ts'
 
 /** Where an attempt to sign in comes from; `token`: the bearer token that it carries, valid or not. */
 export type AttemptOrigin = { ip: string; device: { name: string }; token?: string | null }
-
-type KnownOriginsDeps = {
-  limits: Limits
-  devices: Pick<Devices, 'isKnown' | 'isSignedIn'>
-  tokens: Pick<Tokens, 'findOwner'>
-}
 
 export type KnownOrigins = ReturnType<typeof createKnownOrigins>
 
@@ -22,7 +16,8 @@ const SIGNED_IN: WindowRule = { name: 'known-network', max: 1, seconds: (90 * DA
  * Counts the owner's failed attempts separately, so that strangers cannot lock the owner out. A device's name can be
  * guessed.
  */
-export function createKnownOrigins({ limits, devices, tokens }: KnownOriginsDeps) {
+export function createKnownOrigins(deps: UsersContext & { devices: Devices }) {
+  const { limits, devices, tokens } = deps
   return { remember, recognize }
 
   async function remember(tx: Tx, userId: string, ip: string) {

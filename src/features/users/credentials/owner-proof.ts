@@ -3,11 +3,8 @@ import { AppError, invalidField } from '../../../lib/errors.ts'
 import { MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Reader } from '../../../platform/db/db.ts'
 import { SKEW_WARNING_MS } from '../../../platform/jobs/jobs.ts'
-import type { Accounts } from '../accounts/accounts.ts'
-import type { UsersDb } from '../schema.ts'
+import type { UsersContext } from '../context/context.ts'
 import type { PasswordProof, RecheckPassword } from './password-proof.ts'
-
-type OwnerProofDeps = { db: UsersDb; accounts: Accounts; proof: PasswordProof; now: () => Date }
 
 export type Owner = { userId: string; sessionId: string }
 
@@ -16,7 +13,8 @@ export type OwnerProof = ReturnType<typeof createOwnerProof>
 const RECENT_MS = 10 * MINUTE_MS
 
 /** Distinguishes the owner from someone who only has the owner's tokens. */
-export function createOwnerProof({ db, accounts, proof, now }: OwnerProofDeps) {
+export function createOwnerProof(deps: UsersContext & { proof: PasswordProof }) {
+  const { db, accounts, proof, now } = deps
   const { sessions } = db.tables
   return { prove, requireRecentSignIn }
 

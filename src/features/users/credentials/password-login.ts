@@ -1,34 +1,13 @@
 import { eq } from 'drizzle-orm'
 import { AppError, invalidFields } from '../../../lib/errors.ts'
 import { checkPassword } from '../../../lib/passwords/password-rules.ts'
-import type { Passwords } from '../../../lib/passwords/passwords.ts'
 import { toEmailKey, trimAddress } from '../../../lib/text/email-address.ts'
-import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
-import type { AccountSecurity } from '../accounts/account-security.ts'
-import type { AccountDefaults, Accounts } from '../accounts/accounts.ts'
-import type { SignInMethods } from '../accounts/sign-in-methods.ts'
-import type { SignUp } from '../accounts/sign-up.ts'
-import { type EmailAddresses, requireMailbox } from '../email/email-addresses.ts'
-import type { UsersDb } from '../schema.ts'
-import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
-import type { TwoFactor } from '../two-factor/two-factor.ts'
-import { type PasswordProof, wrongCredentials } from './password-proof.ts'
-
-type PasswordLoginDeps = {
-  db: UsersDb
-  accounts: Accounts
-  addresses: EmailAddresses
-  accountSecurity: AccountSecurity
-  signInMethods: SignInMethods
-  passwords: Passwords
-  proof: PasswordProof
-  twoFactor: TwoFactor
-  signIn: SignIn
-  limits: Limits
-  signUp: SignUp
-  passwordMinLength: number
-  now: () => Date
-}
+import type { WindowRule } from '../../../platform/limits/limits.ts'
+import type { AccountDefaults } from '../accounts/accounts.ts'
+import type { SignInContext } from '../context/sign-in-context.ts'
+import { requireMailbox } from '../email/email-addresses.ts'
+import type { RequestOrigin } from '../sessions/sign-in.ts'
+import { wrongCredentials } from './password-proof.ts'
 
 /** Without a password, the user sets one with “forgot password”. */
 type NewAccount = AccountDefaults & {
@@ -53,7 +32,7 @@ const REGISTRATIONS_PER_IP: WindowRule = {
   seconds: 60 * 60,
 }
 
-export function createPasswordLogin(deps: PasswordLoginDeps) {
+export function createPasswordLogin(deps: SignInContext) {
   const {
     db,
     accounts,

@@ -1,22 +1,13 @@
 import { and, eq } from 'drizzle-orm'
 import { AppError, type Denial } from '../../../lib/errors.ts'
-import type { Hasher, Passwords } from '../../../lib/passwords/passwords.ts'
+import type { Hasher } from '../../../lib/passwords/passwords.ts'
 import { toEmailKey } from '../../../lib/text/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { BackoffRule, Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
-import type { Account, Accounts } from '../accounts/accounts.ts'
-import type { UsersDb } from '../schema.ts'
+import type { BackoffRule, Limit, WindowRule } from '../../../platform/limits/limits.ts'
+import type { Account } from '../accounts/accounts.ts'
+import type { UsersContext } from '../context/context.ts'
 import type { HashKinds } from './hash-kinds.ts'
 import type { AttemptOrigin, KnownOrigins } from './known-origins.ts'
-
-type PasswordProofDeps = {
-  db: UsersDb
-  accounts: Accounts
-  passwords: Passwords
-  limits: Limits
-  hashKinds: HashKinds
-  knownOrigins: KnownOrigins
-}
 
 export type PasswordProof = ReturnType<typeof createPasswordProof>
 
@@ -31,7 +22,9 @@ const PER_USER: BackoffRule = { name: 'own-password', free: 5, maxDelay: 15 * 60
 const PER_IP: WindowRule = { name: 'sign-in-address', max: 'failures', seconds: 5 * 60 }
 
 /** Checks passwords. Attempts count before the hash is verified, so parallel attempts are limited too. */
-export function createPasswordProof(deps: PasswordProofDeps) {
+export function createPasswordProof(
+  deps: UsersContext & { hashKinds: HashKinds; knownOrigins: KnownOrigins },
+) {
   const { db, accounts, passwords, limits, hashKinds, knownOrigins } = deps
   const { users } = db.tables
   return { attempt, prove, verifyOwnPassword, clearFailures, listLimits }

@@ -1,12 +1,12 @@
 import { AppError, invalidField } from '../../../lib/errors.ts'
 import { parseMailbox, toEmailKey, trimAddress } from '../../../lib/text/email-address.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
-import type { Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { Limit, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
-import type { Account, Accounts } from '../accounts/accounts.ts'
+import type { Account } from '../accounts/accounts.ts'
+import type { MailLinks, UsersContext } from '../context/context.ts'
 import type { OneTimeTokens, Purpose } from '../credentials/one-time-tokens.ts'
 import type { RecheckPassword } from '../credentials/password-proof.ts'
-import type { UsersDb } from '../schema.ts'
 import type { MailKind } from './mail-kinds.ts'
 import {
   type Notices,
@@ -14,20 +14,12 @@ import {
   REQUESTED_MAIL_LIMIT,
   UNVERIFIED_MAIL_LIMIT,
 } from './notices.ts'
-import { PRIORITY, type UserOutbox } from './outbox-messages.ts'
+import { PRIORITY } from './outbox-messages.ts'
 
-/** The base URLs of links in e-mails: the app's, and that of our pages (ends in `/auth`). At least one is set. */
-export type MailLinks = { app: string | null; page: string | null }
-
-type EmailAddressesDeps = {
-  db: UsersDb
-  accounts: Accounts
+type EmailAddressesDeps = UsersContext & {
   oneTimeTokens: OneTimeTokens
-  outbox: UserOutbox
   notices: Notices
   accountSecurity: AccountSecurity
-  limits: Limits
-  links: MailLinks
 }
 
 export type EmailAddresses = ReturnType<typeof createEmailAddresses>

@@ -1,11 +1,10 @@
 import { toEmailKey } from '../../../lib/text/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { WindowRule } from '../../../platform/limits/limits.ts'
 import type { Account } from '../accounts/accounts.ts'
+import type { UsersContext } from '../context/context.ts'
 import type { MailKind } from './mail-kinds.ts'
-import { PRIORITY, type UserOutbox } from './outbox-messages.ts'
-
-type NoticesDeps = { limits: Limits; outbox: UserOutbox }
+import { PRIORITY } from './outbox-messages.ts'
 
 export type Notices = ReturnType<typeof createNotices>
 
@@ -24,7 +23,7 @@ const NOTICE_LIMIT: WindowRule = { name: 'notice', max: 10, seconds: 60 * 60 }
 /** E-mails that contain text written by the account's user. */
 const WITH_FREE_TEXT: MailKind[] = ['new-device', 'token-reused', 'passkey-added']
 
-export function createNotices({ limits, outbox }: NoticesDeps) {
+export function createNotices({ limits, outbox }: UsersContext) {
   return { enqueueNotice }
 
   /** Queues a notice to the account's address, in the caller's transaction; false if too many were sent. */

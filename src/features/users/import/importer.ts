@@ -1,21 +1,11 @@
 import { and, eq, inArray, or } from 'drizzle-orm'
 import { chunk } from '../../../lib/concurrency/chunk.ts'
 import type { Reader } from '../../../platform/db/db.ts'
-import type { UserNames } from '../accounts/user-names.ts'
+import type { UsersContext } from '../context/context.ts'
 import type { HashKinds } from '../credentials/hash-kinds.ts'
-import type { UsersDb } from '../schema.ts'
 import { openIdSubject } from '../social/identity-providers.ts'
 import { canReplace, findNewKind } from './new-hashes.ts'
 import { findLoginKey, type UserRecord } from './user-record.ts'
-
-type ImporterDeps = {
-  db: UsersDb
-  names: Pick<UserNames, 'add'>
-  hashKinds: HashKinds
-  /** Of the OpenID Connect provider; null if there is none. */
-  issuer: string | null
-  now: () => Date
-}
 
 /** `kinds`: the kinds of hashes that a dry run has found so far. */
 export type ImportPart = { users: UserRecord[]; dryRun: boolean; kinds: string[] }
@@ -32,8 +22,10 @@ export type Importer = ReturnType<typeof createImporter>
 const USERS_PER_CHANGE = 100
 
 /** Imports users from another system. Sends no e-mail. */
-export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDeps) {
+export function createImporter(deps: UsersContext & { hashKinds: HashKinds }) {
+  const { db, accounts, hashKinds, openId, now } = deps
   const { users, identities } = db.tables
+  const { issuer } = openId
   return { importPart }
 
   /** Imports the users that it can. Repeating a part imports nothing twice. */
@@ -49,7 +41,7 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
             const accepted = batch.filter((_user, at) => result.decisions[at] === null)
             const rows = accepted.map(toRow)
             if (rows.length > 0) await tx.insert(users).values(rows)
-            await names.add(tx, rows)
+            await accounts.names.add(tx, rows)
             const replaced = batch.filter((_user, at) => result.decisions[at] === 'replaced')
             for (const { id, passwordHash } of replaced)
               await tx.update(users).set({ passwordHash }).where(eq(users.id, id))

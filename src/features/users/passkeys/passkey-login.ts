@@ -1,32 +1,19 @@
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { eq } from 'drizzle-orm'
 import { passkeyRefused, verifyPasskey } from '../../../lib/crypto/webauthn.ts'
-import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
-import type { Accounts } from '../accounts/accounts.ts'
-import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
-import type { UsersDb } from '../schema.ts'
-import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
+import type { WindowRule } from '../../../platform/limits/limits.ts'
+import type { SignInContext } from '../context/sign-in-context.ts'
+import type { RequestOrigin } from '../sessions/sign-in.ts'
 import { createChallenges } from './challenges.ts'
-import { type RelyingParty, TIMEOUT_MS, toUserHandle } from './passkeys.ts'
-
-type PasskeyLoginDeps = {
-  db: UsersDb
-  accounts: Accounts
-  oneTimeTokens: OneTimeTokens
-  signIn: SignIn
-  limits: Limits
-  relyingParty: RelyingParty
-  key: Uint8Array
-  now: () => Date
-}
+import { TIMEOUT_MS, toUserHandle } from './passkeys.ts'
 
 const REFUSED_PER_IP: WindowRule = { name: 'passkey-address', max: 'failures', seconds: 5 * 60 }
 
 /** Signs users in with a passkey, without a name and without a second step. */
-export function createPasskeyLogin(deps: PasskeyLoginDeps) {
-  const { db, accounts, oneTimeTokens, signIn, limits, relyingParty, key, now } = deps
+export function createPasskeyLogin(deps: SignInContext) {
+  const { db, accounts, oneTimeTokens, signIn, limits, relyingParty, recoveryKey, now } = deps
   const { passkeys } = db.tables
-  const challenges = createChallenges({ key, now })
+  const challenges = createChallenges({ key: recoveryKey, now })
   return { start, login }
 
   /** The options for any passkey of this app. */

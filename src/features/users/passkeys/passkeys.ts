@@ -2,35 +2,9 @@ import type { RegistrationResponseJSON } from '@simplewebauthn/server'
 import { and, asc, eq } from 'drizzle-orm'
 import { passkeyRefused, verifyNewPasskey } from '../../../lib/crypto/webauthn.ts'
 import { AppError, notFound } from '../../../lib/errors.ts'
-import type { AccountSecurity } from '../accounts/account-security.ts'
-import type { Accounts } from '../accounts/accounts.ts'
-import type { SignInMethods } from '../accounts/sign-in-methods.ts'
-import type { SignUp } from '../accounts/sign-up.ts'
-import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
-import type { Owner, OwnerProof } from '../credentials/owner-proof.ts'
-import type { PasswordProof } from '../credentials/password-proof.ts'
-import type { Notices } from '../email/notices.ts'
+import type { SignInContext } from '../context/sign-in-context.ts'
+import type { Owner } from '../credentials/owner-proof.ts'
 import type { UsersDb } from '../schema.ts'
-import type { TwoFactor } from '../two-factor/two-factor.ts'
-
-/** The relying party of users' passkeys: its id (a host name), and the origins that may use them. */
-export type RelyingParty = { rpId: string; origins: string[] }
-
-type PasskeysDeps = {
-  db: UsersDb
-  accounts: Accounts
-  accountSecurity: AccountSecurity
-  signInMethods: SignInMethods
-  signUp: SignUp
-  oneTimeTokens: OneTimeTokens
-  proof: PasswordProof
-  ownerProof: OwnerProof
-  twoFactor: TwoFactor
-  notices: Notices
-  relyingParty: RelyingParty
-  appName: string
-  now: () => Date
-}
 
 type Row = UsersDb['tables']['passkeys']['$inferSelect']
 
@@ -41,7 +15,7 @@ const ALGORITHMS = [-8, -7, -257]
 export const TIMEOUT_MS = 60_000
 
 /** The passkeys of users (WebAuthn level 3). Each needs user verification, so it counts as two factors. */
-export function createUserPasskeys(deps: PasskeysDeps) {
+export function createUserPasskeys(deps: SignInContext) {
   const { db, accounts, accountSecurity, signInMethods, signUp, oneTimeTokens } = deps
   const { proof, ownerProof, twoFactor, notices, relyingParty, appName, now } = deps
   const { passkeys } = db.tables

@@ -1,6 +1,6 @@
 import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log/log.ts'
-import type { RelyingParty } from './passkeys.ts'
+import type { RelyingParty } from '../context/context.ts'
 
 /** Native apps send no origin; hybrid apps send one with another scheme. */
 const WEB_ORIGIN = /^https?:\/\/[\w.:[\]-]{1,200}$/

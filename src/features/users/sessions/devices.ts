@@ -2,23 +2,19 @@ import { and, asc, desc, eq, inArray, sql } from 'drizzle-orm'
 import { notFound } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { prepareUpsert } from '../../../platform/db/prepared.ts'
+import type { UsersContext } from '../context/context.ts'
 import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
-import type { UsersDb } from '../schema.ts'
 import type { SessionEndings } from './session-endings.ts'
-
-type DevicesDeps = {
-  db: UsersDb
-  endings: SessionEndings
-  oneTimeTokens: Pick<OneTimeTokens, 'revoke'>
-  now: () => Date
-}
 
 /** The same as the maximum number of sessions. */
 const MAX_DEVICES = 20
 
 export type Devices = ReturnType<typeof createDevices>
 
-export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) {
+export function createDevices(
+  deps: UsersContext & { endings: SessionEndings; oneTimeTokens: OneTimeTokens },
+) {
+  const { db, endings, oneTimeTokens, now } = deps
   const { sessions, knownDevices } = db.tables
   const selectKnown = db.prepareWrite((tx) =>
     tx

@@ -4,9 +4,7 @@ import { backfill } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Device } from '../../../platform/http/request/request-headers.ts'
 import { createProgress } from '../backfill-progress.ts'
-import type { UsersDb } from '../schema.ts'
-
-type LastSeenDeps = { db: UsersDb; now: () => Date }
+import type { UsersContext } from '../context/context.ts'
 
 type Seen = { id: string; lastSeenAt: Date; platform: string | null; country: string | null }
 
@@ -14,7 +12,7 @@ export type LastSeen = ReturnType<typeof createLastSeen>
 
 const USERS_PER_CHANGE = 200
 
-export function createLastSeen({ db, now }: LastSeenDeps) {
+export function createLastSeen({ db, now }: UsersContext) {
   const { users, sessions, knownDevices } = db.tables
   const store = db.prepareWrite((tx) =>
     tx

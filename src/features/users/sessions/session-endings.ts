@@ -1,22 +1,14 @@
 import { and, asc, eq, inArray, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { DenialReason } from '../../../lib/errors.ts'
-import type { Log } from '../../../lib/log/log.ts'
 import { createLruMap } from '../../../lib/lru-map.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { UsersDb } from '../schema.ts'
+import type { UsersContext } from '../context/context.ts'
 
 /** Why a session ended. `revoked`: the account was secured, or the user had too many sessions. */
 export type SessionEndReason = Extract<
   DenialReason,
   'signed_out' | 'revoked' | 'token_reused' | 'session_expired'
 >
-
-type SessionEndingsDeps = {
-  db: UsersDb
-  /** Called in the transaction that ends sessions before they expire. */
-  onSessionsEnded: (tx: Tx, sessions: { id: string; userId: string }[]) => Promise<void>
-  log: Log
-}
 
 export type SessionEndings = ReturnType<typeof createSessionEndings>
 
@@ -25,7 +17,7 @@ const MAX_SESSIONS = 20
 const MAX_RECENT_ENDS = 5_000
 
 /** Ends sessions, in the caller's transaction. Access and refresh tokens end with their session. */
-export function createSessionEndings({ db, onSessionsEnded, log }: SessionEndingsDeps) {
+export function createSessionEndings({ db, onSessionsEnded, log }: UsersContext) {
   const { sessions, refreshTokens, knownDevices } = db.tables
   const recentEnds = createLruMap<string, SessionEndReason>(MAX_RECENT_ENDS)
   const openSessions = db.prepareWrite((tx) =>

@@ -6,11 +6,11 @@ import type { Tx } from '../../../platform/db/db.ts'
 import { keyRanges } from '../../../platform/db/key-ranges.ts'
 import type { Device } from '../../../platform/http/request/request-headers.ts'
 import type { Account } from '../accounts/accounts.ts'
-import type { UsersDb } from '../schema.ts'
+import type { UsersContext } from '../context/context.ts'
 import type { LastSeen } from './last-seen.ts'
 import type { SessionEndings } from './session-endings.ts'
 import { prepareTokenStatements } from './token-statements.ts'
-import { type AccessClaims, hashToken, notSignedIn, type Tokens } from './tokens.ts'
+import { type AccessClaims, hashToken, notSignedIn } from './tokens.ts'
 
 const IDLE_LIFETIME_MS = 60 * DAY_MS
 const MAX_LIFETIME_MS = 365 * DAY_MS
@@ -25,14 +25,9 @@ const TOKENS_PER_CHANGE = 500
 /** The longest overlap of requests by two processes that share a session. */
 const OVERLAP_MS = 5_000
 
-type SessionsDeps = {
-  isLimited: boolean
-  db: UsersDb
-  tokens: Tokens
+type SessionsDeps = UsersContext & {
   endings: SessionEndings
-  lastSeen: Pick<LastSeen, 'record'>
-  now: () => Date
-  newId: () => string
+  lastSeen: LastSeen
   /** In the transaction that ends the session. */
   onTokenReuse: (
     tx: Tx,
@@ -47,7 +42,7 @@ export type Sessions = ReturnType<typeof createSessions>
 
 /** One session per device: a chain of refresh tokens, each replaced when it is used. */
 export function createSessions(deps: SessionsDeps) {
-  const { isLimited, db, tokens, endings, lastSeen, now, newId, onTokenReuse } = deps
+  const { db, tokens, limits, endings, lastSeen, now, newId, onTokenReuse } = deps
   const { users, sessions, refreshTokens } = db.tables
   const { insertToken, useToken, forgetToken } = prepareTokenStatements(db)
   const { id, lastSeenAt, platform, country, loginType } = users
@@ -178,7 +173,7 @@ export function createSessions(deps: SessionsDeps) {
       }
       const successor = tokens.deriveSuccessor(token)
       if (generation === session.generation) {
-        if (isLimited) checkRate(session, at)
+        if (limits.isOn) checkRate(session, at)
         await markUsed(tx, { ...family, generation }, at)
         await addToken(tx, successor, session.id, generation + 1)
         await setGeneration(tx).execute({ sessionId: session.id, generation: generation + 1 })

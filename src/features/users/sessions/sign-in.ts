@@ -2,17 +2,16 @@ import { and, eq } from 'drizzle-orm'
 import { wrongCode } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Device } from '../../../platform/http/request/request-headers.ts'
-import type { Account, Accounts } from '../accounts/accounts.ts'
+import type { Account } from '../accounts/accounts.ts'
+import type { UsersContext } from '../context/context.ts'
 import type { AttemptOrigin, KnownOrigins } from '../credentials/known-origins.ts'
 import { LIFETIME_MS, type OneTimeTokens, readBearerId } from '../credentials/one-time-tokens.ts'
 import type { Notices } from '../email/notices.ts'
-import type { UserProfile } from '../profile/model.ts'
-import type { UsersDb } from '../schema.ts'
 import type { TwoFactor } from '../two-factor/two-factor.ts'
 import type { Devices } from './devices.ts'
 import type { SessionEndings } from './session-endings.ts'
 import type { Sessions, TokenGrant } from './sessions.ts'
-import { ACCESS_TOKEN_TTL_SECONDS, notSignedIn, type Tokens } from './tokens.ts'
+import { ACCESS_TOKEN_TTL_SECONDS, notSignedIn } from './tokens.ts'
 
 /** Where a request comes from. `baseUrl`: the base of file URLs in the response. */
 export type RequestOrigin = AttemptOrigin & { device: DeviceAt; baseUrl: string }
@@ -20,20 +19,14 @@ export type RequestOrigin = AttemptOrigin & { device: DeviceAt; baseUrl: string 
 /** A device, with its IP address if known. */
 type DeviceAt = Device & { ip?: string }
 
-type SignInDeps = {
-  db: UsersDb
-  accounts: Accounts
+type SignInDeps = UsersContext & {
   sessions: Sessions
   devices: Devices
   knownOrigins: KnownOrigins
   endings: SessionEndings
-  tokens: Tokens
   oneTimeTokens: OneTimeTokens
   twoFactor: TwoFactor
   notices: Notices
-  /** In the caller's transaction. */
-  mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
-  readProfile: (userId: string, baseUrl: string) => Promise<UserProfile>
 }
 
 /** The outcome of a completed first step: a session, or a challenge for the second step. */

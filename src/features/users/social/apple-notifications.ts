@@ -2,28 +2,13 @@ import { and, eq } from 'drizzle-orm'
 import { jwtVerify } from 'jose'
 import { isUnreachable } from '../../../lib/crypto/remote-keys.ts'
 import { AppError } from '../../../lib/errors.ts'
-import type { Log } from '../../../lib/log/log.ts'
 import { toEmailKey } from '../../../lib/text/email-address.ts'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
-import type { AccountSecurity } from '../accounts/account-security.ts'
-import type { SignInMethods } from '../accounts/sign-in-methods.ts'
-import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
-import type { UsersDb } from '../schema.ts'
-import { type IdentityProviders, isText, toTokenRules, unreachable } from './identity-providers.ts'
+import type { WindowRule } from '../../../platform/limits/limits.ts'
+import type { SignInContext } from '../context/sign-in-context.ts'
+import { isText, toTokenRules, unreachable } from './identity-providers.ts'
 import { parseObject } from './openid-keys.ts'
-
-type AppleNotificationsDeps = {
-  db: UsersDb
-  apple: IdentityProviders['apple']
-  oneTimeTokens: OneTimeTokens
-  accountSecurity: AccountSecurity
-  signInMethods: SignInMethods
-  limits: Limits
-  now: () => Date
-  log: Log
-}
 
 type Notification = { id: string; type: unknown; subject: string; at: Date }
 
@@ -34,7 +19,7 @@ const REMEMBERED_MS = 365 * DAY_MS
 const MAX_SECONDS = 1e11
 
 /** https://developer.apple.com/documentation/signinwithapple/processing-changes-for-sign-in-with-apple-accounts */
-export function createAppleNotifications(deps: AppleNotificationsDeps) {
+export function createAppleNotifications(deps: SignInContext) {
   const { db, apple, oneTimeTokens, accountSecurity, signInMethods, limits, now, log } = deps
   const { identities: links, users } = db.tables
   const { issuers: issuer, clientIds: audience, algorithms, keys } = toTokenRules(apple)

@@ -1,44 +1,13 @@
 import { and, eq } from 'drizzle-orm'
 import { seal } from '../../../lib/crypto/seal.ts'
 import { AppError, codeRequired, notFound } from '../../../lib/errors.ts'
-import type { Log } from '../../../lib/log/log.ts'
 import { parseMailbox, toEmailKey } from '../../../lib/text/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
-import type { AccountSecurity } from '../accounts/account-security.ts'
-import type { Account, AccountDefaults, Accounts } from '../accounts/accounts.ts'
-import type { SignInMethods } from '../accounts/sign-in-methods.ts'
-import type { SignUp } from '../accounts/sign-up.ts'
-import type { EmailAddresses } from '../email/email-addresses.ts'
-import type { Notices } from '../email/notices.ts'
-import type { UsersDb } from '../schema.ts'
-import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
-import type { TwoFactor } from '../two-factor/two-factor.ts'
-import type { AppleGrants } from './apple-grants.ts'
-import type { Identities } from './identities.ts'
-import type { ProvenIdentity, ProviderName, VerifyIdToken } from './identity-providers.ts'
-
-type SocialLoginDeps = {
-  db: UsersDb
-  accounts: Accounts
-  addresses: EmailAddresses
-  signIn: SignIn
-  signUp: SignUp
-  signInMethods: SignInMethods
-  identities: Identities
-  accountSecurity: AccountSecurity
-  notices: Notices
-  limits: Limits
-  twoFactor: TwoFactor
-  verifyIdToken: VerifyIdToken
-  /** The name of the OpenID Connect provider in notices. */
-  openIdName: string
-  /** Null if the keys that Apple requires are not set. */
-  appleGrants: AppleGrants | null
-  sealKey: Uint8Array
-  now: () => Date
-  log: Log
-}
+import type { WindowRule } from '../../../platform/limits/limits.ts'
+import type { Account, AccountDefaults } from '../accounts/accounts.ts'
+import type { SignInContext } from '../context/sign-in-context.ts'
+import type { RequestOrigin } from '../sessions/sign-in.ts'
+import type { ProvenIdentity, ProviderName } from './identity-providers.ts'
 
 type SocialRequest = {
   provider: ProviderName
@@ -52,14 +21,14 @@ type SocialRequest = {
 const MAX_NAME_LENGTH = 100
 const REFUSED_PER_IP: WindowRule = { name: 'social-address', max: 'failures', seconds: 5 * 60 }
 
-export function createSocialLogin(deps: SocialLoginDeps) {
+export function createSocialLogin(deps: SignInContext) {
   const { db, accounts, addresses, signIn, signUp, signInMethods, identities } = deps
   const { accountSecurity, twoFactor, verifyIdToken } = deps
-  const { notices, limits, appleGrants, openIdName, sealKey, now, log } = deps
+  const { notices, limits, appleGrants, openId, sealKey, now, log } = deps
   const names: Record<ProviderName, string> = {
     google: 'Google',
     apple: 'Apple',
-    oidc: openIdName,
+    oidc: openId.name,
   }
   const { identities: links, users } = db.tables
   return { login, unlink }

@@ -16,24 +16,11 @@ import {
 } from '../../../lib/passwords/recovery-codes.ts'
 import { MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { Limit, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
-import type { Account, Accounts } from '../accounts/accounts.ts'
+import type { Account } from '../accounts/accounts.ts'
+import type { UsersContext } from '../context/context.ts'
 import type { Owner, OwnerProof } from '../credentials/owner-proof.ts'
-import type { UsersDb } from '../schema.ts'
-
-type TwoFactorDeps = {
-  db: UsersDb
-  sealKey: Uint8Array
-  recoveryKey: Uint8Array
-  limits: Limits
-  /** Shown in authenticator apps. */
-  issuer: string
-  now: () => Date
-  ownerProof: OwnerProof
-  accounts: Pick<Accounts, 'find'>
-  accountSecurity: AccountSecurity
-}
 
 export type TwoFactor = ReturnType<typeof createTwoFactor>
 
@@ -44,9 +31,11 @@ const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', max: 10, seconds: 15
 const CODES_PER_DAY: WindowRule = { name: 'two-factor-day', max: 20, seconds: 24 * 60 * 60 }
 
 /** TOTP (RFC 6238: SHA-1, 6 digits, 30 s) and recovery codes. */
-export function createTwoFactor(deps: TwoFactorDeps) {
-  const { db, sealKey, recoveryKey, limits, issuer, now, ownerProof, accounts, accountSecurity } =
-    deps
+export function createTwoFactor(
+  deps: UsersContext & { ownerProof: OwnerProof; accountSecurity: AccountSecurity },
+) {
+  const { db, accounts, sealKey, recoveryKey, limits, appName, now } = deps
+  const { ownerProof, accountSecurity } = deps
   const { users, recoveryCodes } = db.tables
   return {
     setUp,
@@ -74,7 +63,8 @@ export function createTwoFactor(deps: TwoFactorDeps) {
       await tx.update(users).set(changes).where(eq(users.id, userId))
       return user.email ?? userId
     })
-    const otpauthUrl = formatOtpauthUrl(secret, issuer, email)
+    // Authenticator apps show the app's name.
+    const otpauthUrl = formatOtpauthUrl(secret, appName, email)
     return { secret, otpauthUrl, qrSvg: renderSVG(otpauthUrl) }
   }
 
