@@ -1,45 +1,21 @@
-import type { StoreSettings } from '../../../config/subjects/stores.ts'
-import type { Log } from '../../../lib/log/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { EventInbox } from '../../billing/inbox/event-inbox.ts'
-import { playApp, type StoreApps } from '../checks/apps.ts'
+import { playApp } from '../checks/apps.ts'
 import { PLAY_PATH } from '../model.ts'
-import type { Claims } from '../purchases/claims.ts'
-import type { StoreSnapshots } from '../purchases/snapshots.ts'
-import type { StoresDb } from '../schema.ts'
 import { createPlayApi, PLAY_API_URL, PLAY_TOKEN_URL } from './api/api.ts'
 import { createPlayStore } from './api/play-store.ts'
+import type { PlayContext } from './context.ts'
 import type { Push } from './push/notification.ts'
 import { createPushTokenCheck, GOOGLE_JWKS_URL } from './push/token.ts'
-import type { PendingClaims } from './refresh/pending-claims.ts'
 import { createPlayPurchases, hashToken, URGENCY } from './refresh/purchases.ts'
 import { createPlayQueue } from './refresh/queue.ts'
 import { createPurchaseRefresh } from './refresh/refresh.ts'
 import { createPlaySubmissions } from './submissions.ts'
 import { createVoided } from './voided.ts'
 
-type PlayDeps = {
-  db: StoresDb
-  settings: StoreSettings
-  sealKey: Uint8Array
-  publicUrl: string | null
-  ignoresSandbox: boolean
-  storeApps: StoreApps
-  eventInbox: Pick<EventInbox, 'recordOnce'>
-  claims: Claims
-  pendingClaims: PendingClaims
-  snapshots: StoreSnapshots
-  /** Overridden only in tests. */
-  requestsPerSecond?: number | undefined
-  now: () => Date
-  newId: () => string
-  log: Log
-}
-
 export type Play = NonNullable<ReturnType<typeof createPlay>>
 
 /** Null if Google Play is not set up. */
-export function createPlay(deps: PlayDeps) {
+export function createPlay(deps: Omit<PlayContext, 'play' | 'purchases'>) {
   const { settings, publicUrl, storeApps, now } = deps
   const { playPackages: packages, playAccount: account } = settings
   if (account === null) return null
@@ -52,14 +28,10 @@ export function createPlay(deps: PlayDeps) {
     }),
   )
   const purchases = createPlayPurchases(deps)
-  const refresh = createPurchaseRefresh({
-    ...deps,
-    play,
-    purchases,
-    acknowledgement: settings.playAcknowledge,
-  })
-  const queue = createPlayQueue({ ...deps, purchases, refresh })
-  const voided = createVoided({ ...deps, play, purchases, packages })
+  const context: PlayContext = { ...deps, play, purchases }
+  const refresh = createPurchaseRefresh(context)
+  const queue = createPlayQueue({ ...context, refresh })
+  const voided = createVoided(context)
   const audience = settings.playPushAudience ?? (publicUrl && publicUrl + PLAY_PATH)
   const pushAccount = settings.playPushAccount
   const pushToken =
@@ -78,7 +50,7 @@ export function createPlay(deps: PlayDeps) {
     purchases,
     queue,
     voided,
-    submit: createPlaySubmissions({ ...deps, packages, purchases, queue }),
+    submit: createPlaySubmissions({ ...context, queue }),
     pushAccount,
     /** Null if `PLAY_PUSH_ACCOUNT` or the audience is not set. */
     checkPushToken: pushToken?.check ?? null,

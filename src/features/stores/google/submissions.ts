@@ -1,16 +1,15 @@
-import type { Log } from '../../../lib/log/log.ts'
 import { createLruMap } from '../../../lib/lru-map.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { toEnvironment } from '../../billing/environment.ts'
 import { refusal, type SubmissionResult } from '../model.ts'
 import type { Claims } from '../purchases/claims.ts'
-import type { StoresDb } from '../schema.ts'
 import type { PurchaseKind } from './api/answer.ts'
 import { PlayApiError } from './api/api-error.ts'
 import type { PlayPurchase } from './api/play-store.ts'
-import type { PendingClaim, PendingClaims } from './refresh/pending-claims.ts'
-import { hashToken, type KnownPurchase, type PlayPurchases, URGENCY } from './refresh/purchases.ts'
+import type { PlayContext } from './context.ts'
+import type { PendingClaim } from './refresh/pending-claims.ts'
+import { hashToken, type KnownPurchase, URGENCY } from './refresh/purchases.ts'
 import type { PlayQueue } from './refresh/queue.ts'
 import { type KnownItem, toPurchaseKey } from './snapshot.ts'
 
@@ -20,18 +19,6 @@ export type PlaySubmission = {
   purchaseToken: string
   productId?: string
   kind?: PurchaseKind
-}
-
-type PlaySubmissionsDeps = {
-  db: StoresDb
-  packages: string[]
-  purchases: PlayPurchases
-  pendingClaims: PendingClaims
-  claims: Claims
-  queue: PlayQueue
-  ignoresSandbox: boolean
-  now: () => Date
-  log: Log
 }
 
 /** How long a response is reused for further submissions. */
@@ -44,8 +31,8 @@ const LEASE_POLL_MS = 100
 
 export type SubmitPlayPurchase = ReturnType<typeof createPlaySubmissions>
 
-export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
-  const { db, packages, purchases, pendingClaims, claims, queue, now, log } = deps
+export function createPlaySubmissions(deps: PlayContext & { queue: PlayQueue }) {
+  const { db, settings, purchases, pendingClaims, claims, queue, now, log } = deps
   /** Submissions that Google has no record of, and until when (ms) not to query them again. */
   const unknown = createLruMap<string, number>(MAX_UNKNOWN)
   return submit
@@ -57,7 +44,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
     deadline: AbortSignal,
   ): Promise<SubmissionResult> {
     const { packageName, purchaseToken } = submission
-    if (!packages.includes(packageName)) return refusal('purchase_of_other_app')
+    if (!settings.playPackages.includes(packageName)) return refusal('purchase_of_other_app')
     const tokenHash = hashToken(purchaseToken)
     const before = await purchases.find(db.read, tokenHash)
     const isMissing = before === null || before.goneAt !== null || before.purchaseToken === ''

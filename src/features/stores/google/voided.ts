@@ -2,24 +2,12 @@ import { sha256 } from '../../../lib/crypto/hash.ts'
 import type { Json } from '../../../lib/text/json.ts'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { EventInbox } from '../../billing/inbox/event-inbox.ts'
-import { playApp, type StoreApps } from '../checks/apps.ts'
+import { playApp } from '../checks/apps.ts'
 import { text, time, token } from '../json.ts'
-import type { StoresDb } from '../schema.ts'
 import { PlayApiError } from './api/api-error.ts'
-import type { PlayStore } from './api/play-store.ts'
+import type { PlayContext } from './context.ts'
 import { playEvent, type RefundDocument } from './event.ts'
-import { hashToken, type KnownPurchase, type PlayPurchases, URGENCY } from './refresh/purchases.ts'
-
-type VoidedDeps = {
-  db: StoresDb
-  play: PlayStore
-  purchases: PlayPurchases
-  packages: string[]
-  storeApps: StoreApps
-  eventInbox: Pick<EventInbox, 'recordOnce'>
-  now: () => Date
-}
+import { hashToken, type KnownPurchase, URGENCY } from './refresh/purchases.ts'
 
 type VoidedOrder = RefundDocument['voided']
 
@@ -29,15 +17,15 @@ const HORIZON_MS = 29 * DAY_MS
 const OVERLAP_MS = DAY_MS
 
 /** Records refunds and chargebacks, which no response about a purchase mentions. */
-export function createVoided(deps: VoidedDeps) {
-  const { db, play, purchases, packages, storeApps, eventInbox, now } = deps
+export function createVoided(deps: PlayContext) {
+  const { db, play, purchases, settings, storeApps, eventInbox, now } = deps
   return { record, catchUp }
 
   /** Reads the refunds of all apps since the last run. Returns their number. Throws `PlayApiError`. */
   async function catchUp(signal?: AbortSignal): Promise<number> {
     let count = 0
     let failure: PlayApiError | null = null
-    for (const packageName of packages) {
+    for (const packageName of settings.playPackages) {
       try {
         count += await catchUpApp(packageName, signal)
       } catch (error) {

@@ -1,24 +1,18 @@
-import type { Log } from '../../../../lib/log/log.ts'
 import { createRefreshQueue } from '../../queue/refresh-queue.ts'
-import type { StoresDb } from '../../schema.ts'
 import { PlayApiError } from '../api/api-error.ts'
-import type { KnownPurchase, PlayPurchases } from './purchases.ts'
+import type { PlayContext } from '../context.ts'
+import type { KnownPurchase } from './purchases.ts'
 import type { RefreshPurchase } from './refresh.ts'
-
-type PlayQueueDeps = {
-  db: StoresDb
-  purchases: PlayPurchases
-  refresh: RefreshPurchase
-  /** At most this many purchases a second; Google allows 3,000 requests a minute. */
-  requestsPerSecond?: number | undefined
-  now: () => Date
-  log: Log
-}
 
 export type PlayQueue = ReturnType<typeof createPlayQueue>
 
+/** Google allows 3,000 requests a minute. */
 const REQUESTS_PER_SECOND = 20
 const NOT_ACKNOWLEDGED = 'Google does not let the service account acknowledge a purchase'
+
+type PlayQueueDeps = Pick<PlayContext, 'db' | 'purchases' | 'requestsPerSecond' | 'now' | 'log'> & {
+  refresh: RefreshPurchase
+}
 
 export function createPlayQueue(deps: PlayQueueDeps) {
   const { purchases, refresh, log, requestsPerSecond = REQUESTS_PER_SECOND } = deps

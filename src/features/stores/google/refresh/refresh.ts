@@ -1,33 +1,16 @@
-import type { StoreSettings } from '../../../../config/subjects/stores.ts'
 import { sha256 } from '../../../../lib/crypto/hash.ts'
 import type { Json } from '../../../../lib/text/json.ts'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
 import { retryDelay } from '../../../../platform/queue/retry-delay.ts'
-import type { EventInbox } from '../../../billing/inbox/event-inbox.ts'
 import { redactForLog } from '../../json.ts'
-import type { Claims } from '../../purchases/claims.ts'
-import type { StoreSnapshots } from '../../purchases/snapshots.ts'
-import type { StoresDb } from '../../schema.ts'
 import { type PlayAnswer, parseReply } from '../api/answer.ts'
 import { PlayApiError } from '../api/api-error.ts'
-import type { PlayReply, PlayStore } from '../api/play-store.ts'
+import type { PlayReply } from '../api/play-store.ts'
+import type { PlayContext } from '../context.ts'
 import { playEvent } from '../event.ts'
 import { type KnownItem, readSnapshots, toPurchaseKey } from '../snapshot.ts'
 import { planAfter, planAfterFailure, planUnacknowledged, RETRIES } from './next-refresh.ts'
-import type { PendingClaims } from './pending-claims.ts'
-import { hashToken, type KnownPurchase, type PlayPurchases, URGENCY } from './purchases.ts'
-
-type PurchaseRefreshDeps = {
-  db: StoresDb
-  play: PlayStore
-  purchases: PlayPurchases
-  pendingClaims: PendingClaims
-  claims: Claims
-  eventInbox: Pick<EventInbox, 'recordOnce'>
-  snapshots: StoreSnapshots
-  acknowledgement: StoreSettings['playAcknowledge']
-  now: () => Date
-}
+import { hashToken, type KnownPurchase, URGENCY } from './purchases.ts'
 
 export type RefreshPurchase = ReturnType<typeof createPurchaseRefresh>
 
@@ -38,9 +21,9 @@ const ACKNOWLEDGEABLE = ['ACTIVE', 'IN_GRACE_PERIOD', 'CANCELED', 'ON_HOLD', 'PA
 const MAX_OWNER_ATTEMPTS = 5
 
 /** Queries a leased purchase, records the response, and acknowledges the purchase. */
-export function createPurchaseRefresh(deps: PurchaseRefreshDeps) {
+export function createPurchaseRefresh(deps: PlayContext) {
   const { db, play, purchases, pendingClaims, claims, eventInbox, snapshots, now } = deps
-  const { acknowledgement } = deps
+  const { playAcknowledge: acknowledgement } = deps.settings
   return refresh
 
   /** Returns the results of users' claims, and the error of a failed acknowledgement. Throws `PlayApiError`. */
