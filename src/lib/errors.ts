@@ -118,13 +118,16 @@ export function tooBusy(message: string): AppError {
   return new AppError('unavailable', message, { retryAfterSeconds: 5 })
 }
 
-/** One field of the request is invalid. `message` says what it must be, never its value. */
-export function invalidField(path: string, message: string): AppError {
-  return invalidFields([{ path, message }])
+/** One field of the request is invalid. `message` says what it must be, never its value; `sentence` sums it up. */
+export function invalidField(path: string, message: string, sentence?: string): AppError {
+  return invalidFields([{ path, message }], sentence)
 }
 
-export function invalidFields(details: ErrorDetail[]): AppError {
-  return new AppError('validation_failed', 'Some fields are invalid.', { details })
+export function invalidFields(
+  details: ErrorDetail[],
+  sentence = 'Some fields are invalid.',
+): AppError {
+  return new AppError('validation_failed', sentence, { details })
 }
 
 export function accountDeleted(userId: string): AppError {

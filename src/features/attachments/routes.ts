@@ -1,5 +1,5 @@
 import { Elysia, t } from 'elysia'
-import { AppError } from '../../lib/errors.ts'
+import { type AppError, invalidField } from '../../lib/errors.ts'
 import type { authenticate } from '../../platform/http/authenticate.ts'
 import { UPLOAD_TIMEOUT_SECONDS } from '../../platform/http/body/body.ts'
 import { varyBy } from '../../platform/http/cors.ts'
@@ -166,7 +166,8 @@ export function attachmentRoutes({
         if (width === undefined && format === undefined) {
           return serveFile(await attachments.open(params.key, expires, signature), { request, set })
         }
-        if (width === undefined) throw widthMissing()
+        if (width === undefined)
+          throw invalidWidth('Also choose a width: `format` is only for variants.')
         const wanted = { width: parseWidth(width), format: format ?? acceptedFormat(request) }
         const onWait = () => {
           server?.timeout(request, UPLOAD_TIMEOUT_SECONDS)
@@ -195,15 +196,11 @@ export function attachmentRoutes({
 function parseWidth(width: string): number {
   const known = WIDTHS.find((candidate) => String(candidate) === width)
   if (known !== undefined) return known
-  throw new AppError('validation_failed', 'There is no variant of that width.', {
-    details: [{ path: 'width', message: `must be one of ${WIDTHS.join(', ')}` }],
-  })
+  throw invalidWidth('There is no variant of that width.')
 }
 
-function widthMissing(): AppError {
-  return new AppError('validation_failed', 'Also choose a width: `format` is only for variants.', {
-    details: [{ path: 'width', message: `must be one of ${WIDTHS.join(', ')}` }],
-  })
+function invalidWidth(sentence: string): AppError {
+  return invalidField('width', `must be one of ${WIDTHS.join(', ')}`, sentence)
 }
 
 /** WebP if the client accepts it, else the format of the original. */

@@ -1,6 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto/hash.ts'
-import { AppError, accountDeleted, notFound } from '../../lib/errors.ts'
+import { AppError, accountDeleted, invalidField, notFound } from '../../lib/errors.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import type { ExistingUsers } from '../../platform/user-table.ts'
 import type { VariantOptions, Variants } from './images/variants.ts'
@@ -256,9 +256,7 @@ function computeFingerprint(uploads: Upload[], options: UploadOptions): string {
 }
 
 function noFile(): AppError {
-  return new AppError('validation_failed', 'The form has no file.', {
-    details: [{ path: 'body', message: 'must have a part with a file name' }],
-  })
+  return invalidField('body', 'must have a part with a file name', 'The form has no file.')
 }
 
 function toAddedFile({ userId, key, type, fileName, itemType, size, createdAt }: Row) {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { asc, count, eq } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto/hash.ts'
-import { AppError } from '../../lib/errors.ts'
+import { AppError, invalidField } from '../../lib/errors.ts'
 import type { Role } from '../../lib/roles.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
@@ -41,14 +41,8 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
   /** Creates an operator and returns the token for their setup link. */
   async function add(name: string, role: Role): Promise<{ name: string; token: string }> {
     if (!NAME.test(name)) {
-      throw new AppError('validation_failed', 'The name is invalid.', {
-        details: [
-          {
-            path: 'name',
-            message: 'must start with a letter or digit and have at most 64 characters',
-          },
-        ],
-      })
+      const message = 'must start with a letter or digit and have at most 64 characters'
+      throw invalidField('name', message, 'The name is invalid.')
     }
     const token = newToken()
     await db.write(async (tx) => {

@@ -1,5 +1,5 @@
 import { sha256 } from '../../lib/crypto/hash.ts'
-import { AppError, notFound } from '../../lib/errors.ts'
+import { AppError, invalidField, notFound } from '../../lib/errors.ts'
 import { DAY_MS } from '../../lib/time/durations.ts'
 import type { PeriodBounds } from '../../lib/time/limit-period.ts'
 import type { Tx } from '../../platform/db/db.ts'
@@ -120,11 +120,12 @@ export function createConsumption(deps: ConsumptionDeps) {
     const earlier = await findRequest(tx, { userId, key })
     if (!earlier || earlier.at.getTime() + IDEMPOTENCY_MS <= now().getTime()) return null
     if (earlier.hash === hash) return earlier.outcome as Decision
-    throw new AppError('validation_failed', 'This idempotency key was used for another request.', {
-      details: [
-        { path: 'idempotencyKey', message: 'was used with another amount or limit: use a new one' },
-      ],
-    })
+    const message = 'was used with another amount or limit: use a new one'
+    throw invalidField(
+      'idempotencyKey',
+      message,
+      'This idempotency key was used for another request.',
+    )
   }
 }
 

@@ -1,6 +1,6 @@
 import { asc, eq, inArray } from 'drizzle-orm'
 import { seal } from '../../lib/crypto/seal.ts'
-import { AppError, notFound } from '../../lib/errors.ts'
+import { AppError, invalidField, notFound } from '../../lib/errors.ts'
 import { DAY_MS } from '../../lib/time/durations.ts'
 import { repeatInBatches } from '../../platform/db/batched-changes.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
@@ -195,9 +195,7 @@ function checkEvents(events: string[]): string[] {
 }
 
 function invalid(path: string, message: string): AppError {
-  return new AppError('validation_failed', 'The webhook endpoint is invalid.', {
-    details: [{ path, message }],
-  })
+  return invalidField(path, message, 'The webhook endpoint is invalid.')
 }
 
 function toEndpoint(row: WebhooksDb['tables']['webhookEndpoints']['$inferSelect']) {

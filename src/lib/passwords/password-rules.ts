@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { invalidField } from '../errors.ts'
 
 const MAX_LENGTH = 256
 
@@ -15,10 +15,7 @@ export async function checkPassword(
   }: { minLength: number; email: string; name: string; field: string },
 ) {
   const problem = await findProblem(password, minLength, [email, email.split('@')[0] ?? '', name])
-  if (problem === null) return
-  throw new AppError('validation_failed', `The password ${problem}.`, {
-    details: [{ path: field, message: problem }],
-  })
+  if (problem !== null) throw invalidField(field, problem, `The password ${problem}.`)
 }
 
 async function findProblem(

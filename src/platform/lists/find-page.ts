@@ -1,5 +1,5 @@
 import { yieldToEventLoop } from '../../lib/concurrency/yield-to-event-loop.ts'
-import { AppError } from '../../lib/errors.ts'
+import { type AppError, invalidField } from '../../lib/errors.ts'
 
 /** One way to find the rows of a list: in the order of an index, some of whose rows match the whole filter. */
 export type Source<Row> = {
@@ -111,7 +111,6 @@ function toCursor({ name }: Source<unknown>, position: string): string {
 }
 
 export function pageUnknown(): AppError {
-  return new AppError('validation_failed', 'This page does not exist.', {
-    details: [{ path: 'after', message: 'must be `next` from the previous page' }],
-  })
+  const message = 'must be `next` from the previous page'
+  return invalidField('after', message, 'This page does not exist.')
 }

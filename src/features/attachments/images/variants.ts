@@ -1,5 +1,5 @@
 import { asc, eq } from 'drizzle-orm'
-import { AppError, notFound } from '../../../lib/errors.ts'
+import { AppError, invalidField, notFound } from '../../../lib/errors.ts'
 import { createLruMap } from '../../../lib/lru-map.ts'
 import { MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
@@ -52,11 +52,8 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
     { width: requested, format }: VariantOptions,
     onWait: () => string,
   ) {
-    if (!isImage(row.itemType)) {
-      throw new AppError('validation_failed', 'Only images have variants.', {
-        details: [{ path: 'width', message: 'is only for images' }],
-      })
-    }
+    if (!isImage(row.itemType))
+      throw invalidField('width', 'is only for images', 'Only images have variants.')
     const itemType = format ? `image/${format}` : row.itemType
     // Images are never enlarged: all larger widths share one file.
     const width = Math.min(

@@ -1,5 +1,5 @@
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError, invalidField } from '../../../lib/errors.ts'
 import { MAX_FILES } from '../model.ts'
 
 /** Limits the work per form. Text fields are ignored, but a library may send many. */
@@ -77,13 +77,11 @@ async function* decodeBase64(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<
 }
 
 function tooManyFiles(): AppError {
-  return new AppError('validation_failed', `Send at most ${MAX_FILES} files.`, {
-    details: [{ path: 'body', message: `must have ${MAX_FILES} files or fewer` }],
-  })
+  const message = `must have ${MAX_FILES} files or fewer`
+  return invalidField('body', message, `Send at most ${MAX_FILES} files.`)
 }
 
 function tooManyParts(): AppError {
-  return new AppError('validation_failed', `A form must not have more than ${MAX_PARTS} parts.`, {
-    details: [{ path: 'body', message: `must have ${MAX_PARTS} parts or fewer` }],
-  })
+  const message = `must have ${MAX_PARTS} parts or fewer`
+  return invalidField('body', message, `A form must not have more than ${MAX_PARTS} parts.`)
 }

@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, lt } from 'drizzle-orm'
-import { AppError } from '../../../lib/errors.ts'
+import { type AppError, invalidField } from '../../../lib/errors.ts'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { AttachmentsDb } from '../schema.ts'
@@ -142,9 +142,9 @@ class StoredElsewhere extends Error {
 }
 
 function keyReused(): AppError {
-  return new AppError(
-    'validation_failed',
+  return invalidField(
+    'Idempotency-Key',
+    'was used for another upload',
     'This Idempotency-Key was used for another upload. Use a new key for each upload.',
-    { details: [{ path: 'Idempotency-Key', message: 'was used for another upload' }] },
   )
 }

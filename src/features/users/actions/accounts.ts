@@ -1,7 +1,7 @@
 import { t } from 'elysia'
 import { type DeleteAccount, filterCharged } from '../../../lib/active-subscriptions.ts'
 import { prettyJson, UsageError } from '../../../lib/command.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError, invalidField } from '../../../lib/errors.ts'
 import { asLocale } from '../../../lib/text/locale.ts'
 import { type Caller, defineAction } from '../../../platform/actions/action.ts'
 import { UserParams } from '../../../platform/http/api-key-guard.ts'
@@ -166,9 +166,8 @@ const remove = defineAction({
   async work({ users, deleteAccount }: Needs, input, { caller }) {
     const account = await findUser(users, input.id, caller)
     if (caller.via === 'console' && input.confirm !== (account.email ?? account.id)) {
-      throw new AppError('validation_failed', 'Nothing was deleted.', {
-        details: [{ path: 'confirm', message: 'must be the account’s e-mail address or id' }],
-      })
+      const message = 'must be the account’s e-mail address or id'
+      throw invalidField('confirm', message, 'Nothing was deleted.')
     }
     const activeSubscriptions = await deleteAccount(account.id)
     return { deleted: account.id, createdAt: account.createdAt, activeSubscriptions }

@@ -1,7 +1,7 @@
 import { type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { sha256 } from '../../../lib/crypto/hash.ts'
 import { isUnreachable, remoteKeys } from '../../../lib/crypto/remote-keys.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError, invalidField } from '../../../lib/errors.ts'
 import { isNormalAddress, parseMailbox } from '../../../lib/text/email-address.ts'
 import { isStorableText } from '../../../lib/validation.ts'
 import { createOpenIdKeys, KEYS_LIFETIME_MS, OPENID_ALGORITHMS } from './openid-keys.ts'
@@ -216,11 +216,6 @@ export function unreachable(cause: unknown): AppError {
 }
 
 function notSetUp(provider: ProviderName): AppError {
-  return new AppError(
-    'validation_failed',
-    `Sign-in with ${provider} is not set up on this server.`,
-    {
-      details: [{ path: 'provider', message: 'is not set up' }],
-    },
-  )
+  const sentence = `Sign-in with ${provider} is not set up on this server.`
+  return invalidField('provider', 'is not set up', sentence)
 }

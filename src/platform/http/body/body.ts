@@ -2,7 +2,7 @@ import type { TObject } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { TSchema } from 'elysia'
 import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError, invalidField } from '../../../lib/errors.ts'
 import { trimAddress } from '../../../lib/text/email-address.ts'
 import { countCodePoints, isStorableText } from '../../../lib/validation.ts'
 import { malformed } from '../replies/errors.ts'
@@ -96,15 +96,11 @@ async function parseJson(request: Request, limit: number): Promise<unknown> {
   const value = readJson(await readBody(request, limit))
   // A lone surrogate would be stored as another character, which would make different passwords equal.
   if (!isStorable(value)) {
-    throw new AppError('validation_failed', 'The body contains a value that cannot be stored.', {
-      details: [
-        {
-          path: 'body',
-          message:
-            'must be well-formed Unicode without U+0000, and its numbers must fit into a double',
-        },
-      ],
-    })
+    throw invalidField(
+      'body',
+      'must be well-formed Unicode without U+0000, and its numbers must fit into a double',
+      'The body contains a value that cannot be stored.',
+    )
   }
   return value
 }
