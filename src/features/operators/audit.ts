@@ -107,9 +107,7 @@ export function createAudit({ db, retentionDays, now, newId }: AuditDeps) {
 
   async function sweep() {
     const oldest = new Date(now().getTime() - retentionDays * DAY_MS)
-    await db.write(async (tx) => {
-      await tx.delete(auditEntries).where(lt(auditEntries.at, oldest))
-    })
+    await db.write((tx) => tx.delete(auditEntries).where(lt(auditEntries.at, oldest)))
   }
 }
 

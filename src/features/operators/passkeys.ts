@@ -165,9 +165,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
   }
 
   async function sweep() {
-    await db.write(async (tx) => {
-      await tx.delete(operatorTokens).where(lt(operatorTokens.expiresAt, now()))
-    })
+    await db.write((tx) => tx.delete(operatorTokens).where(lt(operatorTokens.expiresAt, now())))
   }
 
   function findRows(operatorId: string) {

@@ -166,9 +166,7 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
   }
 
   async function sweep() {
-    await db.write(async (tx) => {
-      await tx.delete(operatorSessions).where(hasEnded())
-    })
+    await db.write((tx) => tx.delete(operatorSessions).where(hasEnded()))
   }
 
   function hasEnded(): SQL {

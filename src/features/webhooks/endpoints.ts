@@ -141,9 +141,7 @@ export function createEndpoints(deps: EndpointsDeps) {
     const endpoint = await disable(id)
     const ofEndpoint = eq(webhookDeliveries.endpointId, id)
     await repeatInBatches(db, REMOVED_PER_CHANGE, (tx) => removeDeliveries(tx, ofEndpoint))
-    await db.write(async (tx) => {
-      await tx.delete(webhookEndpoints).where(eq(webhookEndpoints.id, id))
-    })
+    await db.write((tx) => tx.delete(webhookEndpoints).where(eq(webhookEndpoints.id, id)))
     return endpoint
   }
 

@@ -125,9 +125,7 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
   }
 
   async function sweep() {
-    await db.write(async (tx) => {
-      await tx.delete(uploadRetries).where(lt(uploadRetries.expiresAt, now()))
-    })
+    await db.write((tx) => tx.delete(uploadRetries).where(lt(uploadRetries.expiresAt, now())))
   }
 }
 

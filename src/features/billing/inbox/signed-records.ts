@@ -55,9 +55,7 @@ export function createSignedRecords({ db, days, now }: SignedRecordsDeps) {
       among,
     })) {
       if (signal.aborted) return
-      await db.write(async (tx) => {
-        await tx.delete(signedRecords).where(range)
-      })
+      await db.write((tx) => tx.delete(signedRecords).where(range))
     }
   }
 }

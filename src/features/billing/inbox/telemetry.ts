@@ -25,9 +25,7 @@ export function createTelemetryCleanup({ db, now }: { db: BillingDb; now: () => 
           lt(billingEvents.receivedAt, before),
           ne(billingEvents.body, EMPTY_BODY),
         )
-        await db.write(async (tx) => {
-          await tx.update(billingEvents).set({ body: EMPTY_BODY }).where(old)
-        })
+        await db.write((tx) => tx.update(billingEvents).set({ body: EMPTY_BODY }).where(old))
       }
     }
   }

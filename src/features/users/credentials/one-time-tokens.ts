@@ -211,9 +211,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   }
 
   async function sweep() {
-    await db.write(async (tx) => {
-      await tx.delete(oneTimeTokens).where(lt(oneTimeTokens.expiresAt, now()))
-    })
+    await db.write((tx) => tx.delete(oneTimeTokens).where(lt(oneTimeTokens.expiresAt, now())))
   }
 }
 

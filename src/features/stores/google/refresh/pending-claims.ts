@@ -57,9 +57,7 @@ export function createPendingClaims({ db, claims, now }: PendingClaimsDeps) {
   }
 
   async function clearOld() {
-    await db.write(async (tx) => {
-      await tx.delete(playClaims).where(lt(playClaims.expiresAt, now()))
-    })
+    await db.write((tx) => tx.delete(playClaims).where(lt(playClaims.expiresAt, now())))
   }
 
   async function eraseUser(tx: Tx, userId: string) {

@@ -52,9 +52,7 @@ export function createCustomers(deps: StripeContext) {
     if (emailHash === known.emailHash) return
     const environment = known.environment as StoredEnvironment
     await api.call(environment, `customers/${customer}`, { method: 'POST', params: { email } })
-    await db.write(async (tx) => {
-      await tx.update(stripeCustomers).set({ emailHash }).where(isThis)
-    })
+    await db.write((tx) => tx.update(stripeCustomers).set({ emailHash }).where(isThis))
   }
 
   function toMetadata(userId: string) {
