@@ -27,25 +27,13 @@ export function pageRoutes(deps: UserRoutesDeps) {
   const { users, deleteAccount, appName, chooseLanguage, translate, retention } = deps
   const { addresses, emailCodes, passwordLogin, proof, twoFactor } = users
   const readOrigin = createOriginReader(deps)
-  return new Elysia({ name: 'auth-pages' })
-    .get('/auth/verify', (context) => open(context, 'verify', context.query.token), tokenQuery)
-    .post(
-      '/auth/verify',
-      (context) => submit(context, 'verify', ({ verified }) => verified),
-      unparsed,
-    )
-    .get('/auth/cancel', (context) => open(context, 'cancel', context.query.token), tokenQuery)
-    .post(
-      '/auth/cancel',
-      (context) => submit(context, 'cancel', ({ cancelled }) => cancelled),
-      unparsed,
-    )
-    .get('/auth/reset', (context) => open(context, 'reset', context.query.token), tokenQuery)
-    .post(
-      '/auth/reset',
-      (context) => submit(context, 'reset', ({ wasReset }) => wasReset),
-      unparsed,
-    )
+  const pages = new Elysia({ name: 'auth-pages' })
+  for (const name of ['verify', 'cancel', 'reset'] as const) {
+    pages
+      .get(`/auth/${name}`, (context) => open(context, name, context.query.token), tokenQuery)
+      .post(`/auth/${name}`, (context) => submit(context, name), unparsed)
+  }
+  return pages
     .get(
       '/auth/invitation',
       (context) => open(context, 'invitation', context.query.token),
@@ -78,11 +66,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
   }
 
   /** Handles a submitted form. Shows it again after an invalid field, but not after a used link. */
-  async function submit(
-    context: RequestContext,
-    name: TokenPage,
-    done: (texts: PageTexts) => string,
-  ) {
+  async function submit(context: RequestContext, name: TokenPage) {
     const texts = textsFor(context)
     const form = await readForm(context.request)
     const token = form('token')
@@ -92,7 +76,9 @@ export function pageRoutes(deps: UserRoutesDeps) {
       else if (name === 'cancel') await addresses.cancelChange(token)
       else await passwordLogin.reset(token, form('newPassword'))
     }, context)
-    if (!error) return page(context, resultPage(isFirstUse ? done(texts) : texts.alreadyVerified))
+    const { verified, cancelled, wasReset, alreadyVerified } = texts
+    const done = { verify: verified, cancel: cancelled, reset: wasReset }[name]
+    if (!error) return page(context, resultPage(isFirstUse ? done : alreadyVerified))
     const { sentence, status } = error
     const isLinkUsed = status === STATUS.unauthenticated
     const nextPage = isLinkUsed ? resultPage(sentence) : tokenPage(texts, name, token, sentence)
