@@ -1,7 +1,7 @@
 import type { AppStoreApp } from '../../../config/subjects/stores.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import type { Play } from '../google/play.ts'
-import { playApp, type StoreApps } from './apps.ts'
+import { playApp, type StoreApp, type StoreApps } from './apps.ts'
 import type { StoreChecks } from './schedule.ts'
 
 type StoreHealthDeps = {
@@ -29,12 +29,12 @@ export function createStoreHealth(deps: StoreHealthDeps) {
   /** Empty while no check of a production purchase is scheduled. */
   async function notificationAges(): Promise<Record<string, number>> {
     if (apps.length === 0 || !(await checks.hasProductionChecks())) return {}
-    return computeAges(({ lastNotificationAt }) => lastNotificationAt)
+    return computeAges(apps.map(appStoreApp), 'lastNotificationAt')
   }
 
   /** How many seconds each app's complete history lags behind. */
   async function historyLags(): Promise<Record<string, number>> {
-    return appStore === null ? {} : computeAges(({ completeUntil }) => completeUntil)
+    return appStore === null ? {} : computeAges(apps.map(appStoreApp), 'completeUntil')
   }
 
   /** As of the last call. Null if there is no key or no production purchase: Apple refuses the keys of unreleased apps. */
@@ -43,13 +43,8 @@ export function createStoreHealth(deps: StoreHealthDeps) {
     return appStore.isKeyRefused()
   }
 
-  async function playNotificationAges(): Promise<Record<string, number>> {
-    const ages: Record<string, number> = {}
-    for (const bundleId of play?.packages ?? []) {
-      const { lastNotificationAt } = await storeApps.read(playApp(bundleId))
-      if (lastNotificationAt) ages[bundleId] = secondsSince(lastNotificationAt)
-    }
-    return ages
+  function playNotificationAges(): Promise<Record<string, number>> {
+    return computeAges((play?.packages ?? []).map(playApp), 'lastNotificationAt')
   }
 
   /** In seconds; 0 if there is none, null if Google Play is not set up. */
@@ -63,16 +58,16 @@ export function createStoreHealth(deps: StoreHealthDeps) {
     return Math.round((now().getTime() - time.getTime()) / 1000)
   }
 
-  async function computeAges(
-    selectTime: (state: Awaited<ReturnType<StoreApps['read']>>) => Date | null,
-  ) {
+  async function computeAges(among: StoreApp[], name: 'completeUntil' | 'lastNotificationAt') {
     const ages: Record<string, number> = {}
-    for (const { bundleId } of apps) {
-      const time = selectTime(
-        await storeApps.read({ store: 'app_store', bundleId, environment: 'PRODUCTION' }),
-      )
-      if (time) ages[bundleId] = secondsSince(time)
+    for (const app of among) {
+      const { [name]: time } = await storeApps.read(app)
+      if (time) ages[app.bundleId] = secondsSince(time)
     }
     return ages
   }
+}
+
+function appStoreApp({ bundleId }: AppStoreApp): StoreApp {
+  return { store: 'app_store', bundleId, environment: 'PRODUCTION' }
 }

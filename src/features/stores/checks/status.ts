@@ -6,7 +6,7 @@ import type { PlayStatus } from '../google/status.ts'
 import { APP_STORE_PATH } from '../model.ts'
 import type { StripeStatus } from '../stripe/status.ts'
 import type { StoreApps } from './apps.ts'
-import { findProblem, NO_URL, notificationUrl, type StoreCheck } from './store-check.ts'
+import { checkSet, findProblem, notificationUrl, type StoreCheck } from './store-check.ts'
 
 type StoreStatusDeps = {
   apps: AppStoreApp[]
@@ -73,7 +73,7 @@ export function createStoreStatus(deps: StoreStatusDeps) {
   async function checkAppStore(): Promise<StoreCheck[]> {
     const settings = [
       { what: 'Apps', fault: apps.length === 0 ? NO_APPS : null },
-      { what: `Notification URL ${url ?? ''}`.trim(), fault: url === null ? NO_URL : null },
+      checkSet('Notification URL', url),
       { what: 'API key', fault: appStore === null ? NO_KEY : null },
     ]
     if (appStore === null) return settings

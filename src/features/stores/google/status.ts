@@ -1,5 +1,5 @@
 import { playApp, type StoreApps } from '../checks/apps.ts'
-import { findProblem, notificationUrl, type StoreCheck } from '../checks/store-check.ts'
+import { checkSet, findProblem, notificationUrl, type StoreCheck } from '../checks/store-check.ts'
 import { PLAY_PATH } from '../model.ts'
 import { PlayApiError } from './api/api-error.ts'
 import type { Play } from './play.ts'
@@ -70,18 +70,11 @@ export function createPlayStatus({ play, storeApps, publicUrl, now }: PlayStatus
       })
     }
     const { audience, pushAccount, lastRefusal } = play
-    checks.push({
-      what: `Push URL ${url ?? ''}`.trim(),
-      fault: url === null ? NO_AUDIENCE : null,
-    })
-    checks.push({
-      what: `Push audience ${audience ?? ''}`.trim(),
-      fault: audience === null ? NO_AUDIENCE : null,
-    })
-    checks.push({
-      what: `Push account ${pushAccount ?? ''}`.trim(),
-      fault: pushAccount === null ? NO_PUSH : null,
-    })
+    checks.push(
+      checkSet('Push URL', url, NO_AUDIENCE),
+      checkSet('Push audience', audience, NO_AUDIENCE),
+      checkSet('Push account', pushAccount, NO_PUSH),
+    )
     for (const packageName of play.packages) {
       const { lastNotificationAt } = await readApp(packageName)
       const refusal = lastRefusal()

@@ -4,7 +4,7 @@ import {
   storedEnvironment,
 } from '../../billing/environment.ts'
 import type { StoreApp } from '../checks/apps.ts'
-import { findProblem, NO_URL, notificationUrl, type StoreCheck } from '../checks/store-check.ts'
+import { checkSet, findProblem, notificationUrl, type StoreCheck } from '../checks/store-check.ts'
 import { toList } from '../json.ts'
 import type { Prices } from './api/prices.ts'
 import type { StripeContext } from './context.ts'
@@ -67,12 +67,7 @@ export function createStripeStatus(
 
   /** Tries each permission of the keys, and compares the webhook and the prices with what is needed. */
   async function check(): Promise<StoreCheck[]> {
-    const checks: StoreCheck[] = [
-      {
-        what: `Webhook URL ${webhookUrl ?? ''}`.trim(),
-        fault: webhookUrl === null ? NO_URL : null,
-      },
-    ]
+    const checks = [checkSet('Webhook URL', webhookUrl)]
     for (const environment of environments) {
       const name = `Stripe ${environment.toLowerCase()}`
       for (const [path, permission] of Object.entries(PERMISSIONS)) {
