@@ -15,7 +15,7 @@ import {
   type RecordAction,
 } from '../platform/http/console-guard.ts'
 import { consoleNetworks, consolePage } from '../platform/http/pages/console-page.ts'
-import { data } from '../platform/http/replies/envelope.ts'
+import { data, hidden } from '../platform/http/replies/envelope.ts'
 import { requestInfo } from '../platform/http/request/request-log.ts'
 import { createBaseUrlReader, type FromProxy } from '../platform/http/request/request-url.ts'
 import { consoleLists } from '../platform/lists/console-routes.ts'
@@ -75,7 +75,7 @@ function createConsoleApi(services: Services, isFromProxy: FromProxy) {
   const api: AnyElysia = new Elysia({
     name: 'console-api',
     normalize: false,
-    detail: { hide: true },
+    ...hidden,
   })
     .use(guard)
     .use(consoleActions(actions, deps))

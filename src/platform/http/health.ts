@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { hidden } from './replies/envelope.ts'
 
 export type ComponentState = 'ok' | 'failing' | 'stale' | 'off'
 export type Readiness = {
@@ -23,7 +24,7 @@ export function isReady({ database, storage }: Readiness): boolean {
 /** `/health` reports that the process is alive, `/ready` whether it can serve requests. */
 export function health(readiness: () => Promise<Readiness>) {
   return new Elysia({ name: 'health' })
-    .get('/health', () => ({ status: 'ok' }), { detail: { hide: true } })
+    .get('/health', () => ({ status: 'ok' }), hidden)
     .get(
       '/ready',
       async ({ set }) => {
@@ -34,6 +35,6 @@ export function health(readiness: () => Promise<Readiness>) {
         }
         return components
       },
-      { detail: { hide: true } },
+      hidden,
     )
 }

@@ -4,6 +4,7 @@ import { equalInConstantTime } from '../../lib/crypto/hash.ts'
 import { AppError, notFound } from '../../lib/errors.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { readToken } from './authenticate.ts'
+import { hidden } from './replies/envelope.ts'
 import { isLocal } from './request/client-address.ts'
 
 /** Without a `token`, only requests from this machine are allowed. */
@@ -20,7 +21,7 @@ export function metricsRoute({ metrics, token }: MetricsDeps) {
       set.headers['content-type'] = contentType
       return text
     },
-    { detail: { hide: true } },
+    hidden,
   )
 }
 

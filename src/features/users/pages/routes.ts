@@ -2,6 +2,7 @@ import { type Context, Elysia, t } from 'elysia'
 import { AppError, STATUS } from '../../../lib/errors.ts'
 import { readBody } from '../../../platform/http/body/body.ts'
 import { sendPage } from '../../../platform/http/pages/page.ts'
+import { hidden } from '../../../platform/http/replies/envelope.ts'
 import { openQuery } from '../../../platform/http/request/query.ts'
 import type { UserRoutesDeps } from '../routes/deps.ts'
 import { createOriginReader } from '../routes/origin.ts'
@@ -19,7 +20,6 @@ import { type PageTexts, pageTexts } from './texts.ts'
 type RequestContext = Pick<Context, 'set' | 'request'>
 
 const MAX_FORM_BYTES = 4 * 1024
-const hidden = { detail: { hide: true } }
 const TokenQuery = openQuery({ token: t.Optional(t.String()) })
 
 /** Pages for apps without deep links, each a form that posts to its own URL. */

@@ -3,8 +3,8 @@ import { sha512 } from '../../../lib/crypto/hash.ts'
 import { AppError, notFound } from '../../../lib/errors.ts'
 import { assetPath } from '../../../lib/files/asset-path.ts'
 import { VERSION } from '../../../version.ts'
-import { rawReply } from '../replies/raw-reply.ts'
-import { etagMatches } from '../replies/replies.ts'
+import { hidden } from '../replies/envelope.ts'
+import { sendPublic } from '../replies/replies.ts'
 
 const CLIENT_PACKAGE_PATH = '/client.tgz'
 /** Lockfiles that name this address fail with a reason after an upgrade, not with another package. */
@@ -54,26 +54,14 @@ export function clientPackage() {
   async function send({ request, set }: Context) {
     cached ??= await readClientPackage()
     if (cached === null) throw notFound()
-    const etag = `"${cached.integrity}"`
+    const reply = { body: cached.bytes, etag: `"${cached.integrity}"` }
     const headers = {
       'content-type': 'application/gzip',
+      'cache-control': 'public, no-cache',
       'content-disposition': `attachment; filename="${CLIENT_PACKAGE_NAME}"`,
     }
-    return sendWithEtag({ request, set }, new Blob([cached.bytes]), etag, headers)
+    return sendPublic(reply, { request, set }, 0, { headers })
   }
-}
-
-/** Sends a file that caches revalidate each time; 304 if it has not changed. */
-export function sendWithEtag(
-  { request, set }: Pick<Context, 'request' | 'set'>,
-  body: string | Blob,
-  etag: string,
-  headers: Record<string, string>,
-): Response {
-  const all = { ...headers, 'cache-control': 'public, no-cache', etag }
-  return etagMatches(request.headers.get('if-none-match'), etag)
-    ? rawReply(set, null, all, 304)
-    : rawReply(set, body, all)
 }
 
 function otherVersion(): AppError {
@@ -82,5 +70,3 @@ function otherVersion(): AppError {
     `This server has version ${VERSION} of the client: ${VERSIONED_PATH}. Keep the file of an older version in the app's repository.`,
   )
 }
-
-const hidden = { detail: { hide: true } }

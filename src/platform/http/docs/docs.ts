@@ -1,6 +1,7 @@
 import { type AnyElysia, type Context, Elysia } from 'elysia'
 import style from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
+import { hidden } from '../replies/envelope.ts'
 import { publicReply, sendPublic } from '../replies/replies.ts'
 import { normalizeOpenApi, type OpenApi } from './openapi.ts'
 
@@ -38,17 +39,11 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** The files of the documentation pages. Nothing is loaded from other origins. */
 export function docsFiles() {
+  const sendScript = serveFile(JS, () => unpack(script))
+  const sendStyle = serveFile('text/css; charset=utf-8', () => unpack(style))
   return new Elysia({ name: 'docs-files' })
-    .get(
-      '/docs/script.js',
-      serveFile(JS, () => unpack(script)),
-      hidden,
-    )
-    .get(
-      '/docs/style.css',
-      serveFile('text/css; charset=utf-8', () => unpack(style)),
-      hidden,
-    )
+    .get('/docs/script.js', sendScript, hidden)
+    .get('/docs/style.css', sendStyle, hidden)
 }
 
 /** `<path>/json` is the OpenAPI 3.0.3 document, with `?simple` for generators without `oneOf`. */
@@ -56,12 +51,10 @@ export function docs(path: string, readDocument: (isSimple: boolean) => Promise<
   const render = (isSimple: boolean) =>
     serveFile(JSON_TYPE, async () => JSON.stringify(await readDocument(isSimple)))
   const [complete, simple] = [render(false), render(true)]
+  const sendPage = serveFile(HTML, async () => page(path))
+  const sendStart = serveFile(JS, async () => start(path))
   return new Elysia({ name: `docs ${path}` })
-    .get(
-      path,
-      serveFile(HTML, async () => page(path)),
-      hidden,
-    )
+    .get(path, sendPage, hidden)
     .get(
       `${path}/json`,
       (context) =>
@@ -70,11 +63,7 @@ export function docs(path: string, readDocument: (isSimple: boolean) => Promise<
           : complete(context),
       hidden,
     )
-    .get(
-      `${path}/start.js`,
-      serveFile(JS, async () => start(path)),
-      hidden,
-    )
+    .get(`${path}/start.js`, sendStart, hidden)
 }
 
 /** The OpenAPI 3.0.3 document of an app. The plugin's own page and document are never served. */
@@ -98,8 +87,6 @@ export async function describeApi(
   const response = await described.handle(new Request('http://localhost/raw'))
   return normalizeOpenApi((await response.json()) as OpenApi, about)
 }
-
-const hidden = { detail: { hide: true } }
 
 /** A file of Swagger UI, which `scripts/build.ts` compresses. */
 async function unpack(path: string): Promise<Uint8Array> {

@@ -7,87 +7,67 @@ const text = (description: string, example: string, constraints: Node = {}) => (
 })
 
 /** The example is in the description: a documentation page would fill in and send an `example`. */
-const optional = (description: string, example: string, constraints: Node = {}) => ({
+const optional = (name: string, description: string, example: string, constraints: Node = {}) => ({
+  in: 'header',
+  name,
   description: `${description}. Example: \`${example}\``,
   schema: { type: 'string', ...constraints },
 })
 
 /** Not parameters, which generators would add to every function: apps set them once, as default headers. */
-const COMMON_HEADERS: Record<string, Node> = {
-  Env: {
-    name: 'env',
-    ...optional(
-      '`test`, empty or absent: plain JSON. Any other word: requests and responses are sealed',
-      'test',
-      {
-        pattern: '^[A-Za-z0-9_-]{1,32}$',
-      },
-    ),
-  },
-  Device: {
-    name: 'device',
-    ...optional(
-      'the name by which the user recognizes this device, `ios` by default; in UTF-8 or percent-encoded. Names the platform, such as `android`, for clients without `App-Platform`',
-      'Pixel 9',
-      {
-        maxLength: 200,
-      },
-    ),
-  },
-  Timezone: {
-    name: 'timezone',
-    ...optional(
-      'the time zone of new accounts as an IANA name or an offset; UTC by default',
-      'Europe/Berlin',
-    ),
-  },
-  AcceptLanguage: {
-    name: 'Accept-Language',
-    ...optional(
-      'the language of content, messages and new accounts; English by default',
-      'pt-BR, en;q=0.8',
-      {},
-    ),
-  },
-}
+export const commonHeaders: Node[] = [
+  optional(
+    'env',
+    '`test`, empty or absent: plain JSON. Any other word: requests and responses are sealed',
+    'test',
+    { pattern: '^[A-Za-z0-9_-]{1,32}$' },
+  ),
+  optional(
+    'device',
+    'the name by which the user recognizes this device, `ios` by default; in UTF-8 or percent-encoded. Names the platform, such as `android`, for clients without `App-Platform`',
+    'Pixel 9',
+    { maxLength: 200 },
+  ),
+  optional(
+    'timezone',
+    'the time zone of new accounts as an IANA name or an offset; UTC by default',
+    'Europe/Berlin',
+  ),
+  optional(
+    'Accept-Language',
+    'the language of content, messages and new accounts; English by default',
+    'pt-BR, en;q=0.8',
+  ),
+]
 
 /** By component name. */
 const REQUEST_HEADERS: Record<string, Node> = {
-  IdempotencyKey: {
-    name: 'Idempotency-Key',
-    ...optional(
-      'the same for every attempt at an upload: a retry within 24 hours and the next 100 uploads stores nothing new',
-      '5f0c6d3e',
-      {
-        pattern: '^[!-~]{1,64}$',
-      },
-    ),
-  },
-  XFileName: {
-    name: 'X-File-Name',
-    ...optional('the name of a file that is sent as the raw body; percent-encoded', 'photo.jpg'),
-  },
-  IfMatch: {
-    name: 'If-Match',
-    ...optional(
-      'the `ETag` of the response that a change is based on, or `*`: the server answers 412 if the content has changed since',
-      '"RBNvo1WzZ4oRRq0W9-hknp.RBNvo1WzZ4oRRq0W9-hknp"',
-    ),
-  },
-  LastEventId: {
-    name: 'Last-Event-ID',
-    ...optional(
-      'the id of the last event that the app has received: the events since then are sent first',
-      '01a1fecb-4162-75f8-b13e-d84fd1f88be2',
-    ),
-  },
-  IfNoneMatch: {
-    name: 'If-None-Match',
-    ...optional(
-      'the `ETag` of a cached response: the server answers 304 if it has not changed. Leave it out if your client treats 304 as an error',
-      '"k3v9qw1x5c7b2n4m6j8h0g"',
-    ),
-  },
+  IdempotencyKey: optional(
+    'Idempotency-Key',
+    'the same for every attempt at an upload: a retry within 24 hours and the next 100 uploads stores nothing new',
+    '5f0c6d3e',
+    { pattern: '^[!-~]{1,64}$' },
+  ),
+  XFileName: optional(
+    'X-File-Name',
+    'the name of a file that is sent as the raw body; percent-encoded',
+    'photo.jpg',
+  ),
+  IfMatch: optional(
+    'If-Match',
+    'the `ETag` of the response that a change is based on, or `*`: the server answers 412 if the content has changed since',
+    '"RBNvo1WzZ4oRRq0W9-hknp.RBNvo1WzZ4oRRq0W9-hknp"',
+  ),
+  LastEventId: optional(
+    'Last-Event-ID',
+    'the id of the last event that the app has received: the events since then are sent first',
+    '01a1fecb-4162-75f8-b13e-d84fd1f88be2',
+  ),
+  IfNoneMatch: optional(
+    'If-None-Match',
+    'the `ETag` of a cached response: the server answers 304 if it has not changed. Leave it out if your client treats 304 as an error',
+    '"k3v9qw1x5c7b2n4m6j8h0g"',
+  ),
 }
 
 const RESPONSE_HEADERS: Record<string, Node> = {
@@ -106,17 +86,7 @@ const RESPONSE_HEADERS: Record<string, Node> = {
   ContentLanguage: text('the language of the texts', 'en'),
 }
 
-export const commonHeaders = Object.values(COMMON_HEADERS).map((header) => ({
-  in: 'header',
-  ...header,
-}))
-
-export const headerComponents = {
-  parameters: Object.fromEntries(
-    Object.entries(REQUEST_HEADERS).map(([name, header]) => [name, { in: 'header', ...header }]),
-  ),
-  headers: RESPONSE_HEADERS,
-}
+export const headerComponents = { parameters: REQUEST_HEADERS, headers: RESPONSE_HEADERS }
 
 export function headerParameters(names: string[]): Node[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))

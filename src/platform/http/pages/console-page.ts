@@ -4,6 +4,7 @@ import { type Context, Elysia } from 'elysia'
 import { notFound } from '../../../lib/errors.ts'
 import { assetPath } from '../../../lib/files/asset-path.ts'
 import { varyBy } from '../cors.ts'
+import { hidden } from '../replies/envelope.ts'
 import { rawReply } from '../replies/raw-reply.ts'
 import type { RequestCheck } from '../request/client-address.ts'
 import { readPath } from '../request/request-url.ts'
@@ -33,7 +34,6 @@ const ASSET_NAME = /^[\w-]+\.(js|css|svg)$/
 
 /** Serves the same page at every path under `/console`. */
 export function consolePage() {
-  const hidden = { detail: { hide: true } }
   return new Elysia({ name: 'console-page' })
     .get('/console', page, hidden)
     .get('/console/*', page, hidden)

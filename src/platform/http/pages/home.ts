@@ -1,6 +1,7 @@
 import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import { notFound } from '../../../lib/errors.ts'
+import { hidden } from '../replies/envelope.ts'
 import { isLocal } from '../request/client-address.ts'
 import { sendPage } from './page.ts'
 
@@ -49,7 +50,7 @@ export function home(deps: HomeDeps) {
       const page = { title: appName, content, footer, language: 'en', appName }
       return sendPage(set, hasConsole ? { ...page, script: COPY } : page)
     },
-    { detail: { hide: true } },
+    hidden,
   )
 }
 

@@ -3,6 +3,9 @@ import { type TSchema, t } from 'elysia'
 import { STATUS } from '../../../lib/errors.ts'
 import { MAX_INT32 } from '../../../lib/validation.ts'
 
+/** Keeps a route out of the API docs. */
+export const hidden = { detail: { hide: true } }
+
 /** Refuses unknown fields. With a title it is a named model in the docs. */
 export function closedObject<T extends Record<string, TSchema>>(
   properties: T,

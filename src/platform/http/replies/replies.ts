@@ -13,7 +13,10 @@ export const cached = { 'x-cached': true }
 /** Marks a route whose data has texts in the language of the request, for the API docs. */
 export const localized = { 'x-texts': true }
 
-/** A rendered response, cached until its content changes. `compressed` caches the encodings that clients have requested. */
+/**
+ * A rendered response, cached until its content changes. `compressed` caches the encodings that clients have requested;
+ * without it, the response is never compressed.
+ */
 type PublicReply = {
   body: string | Uint8Array
   etag: string
