@@ -25,12 +25,18 @@ export function firstIdAt(at: number): string {
 
 /** A random name of 26 lower-case letters and digits (134 bits), safe in any path or URL. */
 export function newKey(): string {
-  let key = ''
-  while (key.length < 26) {
+  return randomCharacters(KEY_ALPHABET, 26)
+}
+
+/** `length` characters of `alphabet`, each of them equally likely. */
+export function randomCharacters(alphabet: string, length: number): string {
+  // The largest multiple of the alphabet's length in a byte: beyond it the first characters would be more likely.
+  const limit = 256 - (256 % alphabet.length)
+  let text = ''
+  while (text.length < length) {
     for (const byte of randomBytes(32)) {
-      // 252 is the largest multiple of 36 in a byte: beyond it the first letters would be more likely.
-      if (byte < 252 && key.length < 26) key += KEY_ALPHABET[byte % 36]
+      if (byte < limit && text.length < length) text += alphabet[byte % alphabet.length]
     }
   }
-  return key
+  return text
 }

@@ -49,22 +49,9 @@ Responses have the same form as those for apps, except token introspection, whic
 
 /** Adds the plugins in the order in which they handle a request. */
 export function createApp(services: Services) {
-  const {
-    log,
-    metrics,
-    config,
-    appName,
-    readiness,
-    encryptionKeys: keys,
-    replayGuard,
-    findIp,
-    now,
-  } = services
-  const { isTls } = config
-  // Elysia searches for the path after the first 7 characters of the URL (`http://`), or with `standardHostname`
-  // after the first 11. `host` refuses shorter hosts: Elysia would route a different path from the one we check.
-  const app = new Elysia({ normalize: false, handler: { standardHostname: isTls } })
+  const { log, metrics, config, appName, readiness, replayGuard, findIp, now } = services
   const translator = createTranslator(translations)
+  const app = createBase(services, translator)
   const isFromProxy = (request: Request) => services.isFromProxy(request, app.server)
   const findCountry = (request: Request) => services.findCountry(request, app.server)
   const api = createApi(services, translator, isFromProxy, findCountry)
@@ -76,16 +63,10 @@ export function createApp(services: Services) {
   const hasOperators = services.operators.accounts.hasAny
   if (servesConsole) serveConsole(app, services)
   return app
-    .use(
-      errors({ log, allowedMethods: (path) => findAllowedMethods(app, path), translator, appName }),
-    )
-    .use(observe({ log, metrics, isTls }))
-    .use(host())
-    .use(singleParameters(app))
     .use(cors({ origins: config.corsOrigins, log }))
     .use(
       encryption({
-        keys,
+        keys: services.encryptionKeys,
         replayGuard,
         uploadPath,
         isRequired,
@@ -157,10 +138,18 @@ function serveConsole(app: AnyElysia, services: Services) {
 
 /** The console on its own, including for a separate port. */
 export function createConsoleApp(services: Services) {
-  const { log, metrics, config, appName } = services
+  const app = createBase(services, createTranslator(translations))
+  return app
+    .get('/', ({ redirect }) => redirect('/console'))
+    .use(createConsole(services, (request) => services.isFromProxy(request, app.server)))
+}
+
+/** An app with the plugins that handle a request first. */
+function createBase({ log, metrics, config, appName }: Services, translator: Translator) {
   const { isTls } = config
+  // Elysia searches for the path after the first 7 characters of the URL (`http://`), or with `standardHostname`
+  // after the first 11. `host` refuses shorter hosts: Elysia would route a different path from the one we check.
   const app = new Elysia({ normalize: false, handler: { standardHostname: isTls } })
-  const translator = createTranslator(translations)
   return app
     .use(
       errors({ log, allowedMethods: (path) => findAllowedMethods(app, path), translator, appName }),
@@ -168,8 +157,6 @@ export function createConsoleApp(services: Services) {
     .use(observe({ log, metrics, isTls }))
     .use(host())
     .use(singleParameters(app))
-    .get('/', ({ redirect }) => redirect('/console'))
-    .use(createConsole(services, (request) => services.isFromProxy(request, app.server)))
 }
 
 function createServerApi(

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import type { Secrets } from '../config/secrets.ts'
 import { ACCESS_TOKEN_TTL_SECONDS } from '../features/users/sessions/tokens.ts'
-import { createKeyRing } from '../lib/crypto/key-ring.ts'
+import { createKeyRing, type StoredText } from '../lib/crypto/key-ring.ts'
 import { newId } from '../lib/ids.ts'
 import type { Log } from '../lib/log/log.ts'
 import type { PasswordCost } from '../lib/passwords/argon2.ts'
@@ -74,20 +74,11 @@ export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb
   const { trustedProxies: trusted, consoleNetworks, countryHeader } = config
   const appName = config.appName ?? config.tokenAudience
   const limits = createLimits({ db, now, enabled: config.rateLimits, perIp: config.perIp })
-  const encryptionKeys = await createKeyRing({
-    storage: secrets.encryptionKeys,
-    use: 'enc',
-    alg: 'ECDH-ES',
-    gracePeriodMs: ENCRYPTION_KEY_GRACE_MS,
-    now,
-  })
-  const signingKeys = await createKeyRing({
-    storage: secrets.accessTokenKeys,
-    use: 'sig',
-    alg: 'ES256',
-    gracePeriodMs: ACCESS_TOKEN_TTL_SECONDS * 1000,
-    now,
-  })
+  const openKeys = (use: 'sig' | 'enc', storage: StoredText, gracePeriodMs: number) =>
+    createKeyRing({ use, storage, gracePeriodMs, now })
+  const encryptionKeys = await openKeys('enc', secrets.encryptionKeys, ENCRYPTION_KEY_GRACE_MS)
+  const tokenTtlMs = ACCESS_TOKEN_TTL_SECONDS * 1000
+  const signingKeys = await openKeys('sig', secrets.accessTokenKeys, tokenTtlMs)
   const replayGuard = createReplayGuard({ db, now })
   const isSocket = config.socketPath !== null
   const findAddress = createAddressReader({ trusted, isSocket, log })

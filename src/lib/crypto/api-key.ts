@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomCharacters } from '../ids.ts'
 
 const PREFIX = 'hp_'
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -9,13 +9,7 @@ const FORMAT = /^hp_[0-9A-Za-z]{38}$/
 
 /** `hp_`, 32 random characters, and their CRC-32 in base 62, by which secret scanners recognize a key. */
 export function newApiKey(): string {
-  let random = ''
-  while (random.length < RANDOM_LENGTH) {
-    for (const byte of randomBytes(RANDOM_LENGTH)) {
-      // 248 is the largest multiple of 62 in a byte: beyond it the first characters would be more likely.
-      if (byte < 248 && random.length < RANDOM_LENGTH) random += ALPHABET[byte % 62]
-    }
-  }
+  const random = randomCharacters(ALPHABET, RANDOM_LENGTH)
   return `${PREFIX}${random}${computeChecksum(random)}`
 }
 

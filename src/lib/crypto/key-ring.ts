@@ -30,17 +30,18 @@ export type StoredText = {
 type KeyRingDeps = {
   storage: StoredText
   use: 'sig' | 'enc'
-  alg: 'ES256' | 'ECDH-ES'
   /** How long a key is accepted after its successor has taken effect. */
   gracePeriodMs: number
   now: () => Date
 }
 
+const ALGORITHMS = { sig: 'ES256', enc: 'ECDH-ES' } as const
 /** How long a key is published before it takes effect. */
 const PUBLISH_AHEAD_MS = DAY_MS
 
 /** The P-256 keys for one use: the current key, the next one, and previous ones that are still accepted. */
-export async function createKeyRing({ storage, use, alg, gracePeriodMs, now }: KeyRingDeps) {
+export async function createKeyRing({ storage, use, gracePeriodMs, now }: KeyRingDeps) {
+  const alg = ALGORITHMS[use]
   const exclusive = createTaskQueue({
     limit: 1,
     queueLimit: 100,

@@ -16,18 +16,14 @@ const MAX_WINDOW_MS = 2 * 60 * MINUTE_MS
 /** Measures this process. Keeps counter readings in memory, so read each counter every minute from the start. */
 export function createMeasurements(readMetric: ReadMetric, now: () => Date) {
   const readings = new Map<string, Reading[]>()
-  return { highest, lowest, increase, lastIncrease }
+  return { highest: pick(Math.max), lowest: pick(Math.min), increase, lastIncrease }
 
-  /** The highest current value; null if there is none. */
-  async function highest(name: string, labels: Labels = {}): Promise<number | null> {
-    const values = await findValues(name, labels)
-    return values.length === 0 ? null : Math.max(...values)
-  }
-
-  /** The lowest current value; null if there is none. */
-  async function lowest(name: string, labels: Labels = {}): Promise<number | null> {
-    const values = await findValues(name, labels)
-    return values.length === 0 ? null : Math.min(...values)
+  /** Reads the highest or lowest current value; null if there is none. */
+  function pick(choose: typeof Math.max) {
+    return async (name: string, labels: Labels = {}): Promise<number | null> => {
+      const values = await findValues(name, labels)
+      return values.length === 0 ? null : choose(...values)
+    }
   }
 
   /** How much a counter has grown in the last minutes, or since it was first read. `part`: a part of a histogram. */

@@ -9,11 +9,10 @@ type Queries = BunSQLiteDatabase
 /** Reads from the last commit, or from inside a change. */
 export type Reader = Pick<Queries, 'select' | 'selectDistinct' | '$count'>
 
+type Builders = Reader & Pick<Queries, 'insert' | 'update' | 'delete'>
+
 /** An open transaction. A change, and every function that it calls, queries through it. */
-export type Tx = Pick<
-  Queries,
-  'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | '$count'
-> & {
+export type Tx = Builders & {
   /** Runs a part whose failure rolls back only that part. Returns its error, or null on success. */
   attempt: (work: () => Promise<void>) => Promise<unknown>
   /**
@@ -96,9 +95,7 @@ export type OpenDb<Tables> = Db<Tables> & {
 export type WriteStats = { waiting: number; commits: number; changes: number }
 
 /** The query builders of a change, bound so that they can be spread into a `Tx`. */
-export function createBuilders(
-  queries: Pick<Queries, 'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | '$count'>,
-): Pick<Tx, 'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | '$count'> {
+export function createBuilders(queries: Builders): Builders {
   return {
     select: queries.select.bind(queries),
     selectDistinct: queries.selectDistinct.bind(queries),

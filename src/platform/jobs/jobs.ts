@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { withTimeout } from '../../lib/concurrency/with-timeout.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
@@ -164,13 +165,6 @@ function toMinute(time: number): Date {
 
 /** Resolves after `ms`, or when `signal` aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (ms <= 0 || signal.aborted) return Promise.resolve()
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timeout = setTimeout(resolve, ms)
-  const onAbort = () => resolve()
-  signal.addEventListener('abort', onAbort)
-  return promise.finally(() => {
-    clearTimeout(timeout)
-    signal.removeEventListener('abort', onAbort)
-  })
+  if (ms <= 0) return Promise.resolve()
+  return wait(ms, undefined, { signal }).catch(() => undefined)
 }

@@ -54,7 +54,7 @@ onSqlite('PostgreSQL has no key files')(
     const jwk = await Bun.file(join(folder, 'access-token.jwk')).json()
     const storage = secretFile(folder, 'access-token.jwk')
     const { now } = app.services
-    const ring = await createKeyRing({ storage, use: 'sig', alg: 'ES256', gracePeriodMs: 0, now })
+    const ring = await createKeyRing({ storage, use: 'sig', gracePeriodMs: 0, now })
     expect(ring.current().jwk.kid).toBe(jwk.kid)
     await ring.rotate(false)
     expect(ring.list().map(({ state }) => state)).toEqual(['current', 'next'])
