@@ -20,7 +20,7 @@ type Options = {
   page?: string
   /** Earlier names, which are read too. */
   aliases?: string[]
-  /** For tests: left out of the reference. */
+  /** For tests: left out of the reference; the start warns with the meaning when it is set. */
   isInternal?: boolean
 }
 

@@ -9,8 +9,10 @@ export function list(text: string, isValid: (part: string) => boolean): string[]
   return parts.every(isValid) ? parts : undefined
 }
 
+export const NO_SPACES = /^[\x21-\x7e]+$/
+
 export function hasNoSpaces(text: string): boolean {
-  return /^[\x21-\x7e]+$/.test(text)
+  return NO_SPACES.test(text)
 }
 
 /** All addresses of this machine: `::` also accepts IPv4, but some machines have no IPv6. */
@@ -113,10 +115,6 @@ export function mailUrl(text: string): string | undefined {
   const url = URL.parse(text)
   if (url === null || !/^smtps?:$/.test(url.protocol)) return undefined
   return /@/.test(url.pathname + url.hash) ? undefined : text
-}
-
-export function sender(text: string): string | undefined {
-  return /^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/.test(text) ? text : undefined
 }
 
 export const POSTGRES_URL =

@@ -1,4 +1,5 @@
-import type { Config } from '../../config/config.ts'
+import { type Config, SETTINGS } from '../../config/config.ts'
+import type { Settings } from '../../config/setting.ts'
 import { describeInsecureStore } from '../../features/attachments/storage/file-settings.ts'
 import { describeExamples } from '../../lib/example-content.ts'
 import type { Services } from '../../server/services.ts'
@@ -10,21 +11,6 @@ export function listFaults(config: Config): string[] {
   const { webhookTokens, misspelled } = config
   const exposed = describeInsecureStore(config)
   const cases: [isFault: boolean, sentence: string][] = [
-    [
-      config.appStoreRoot !== null,
-      'APP_STORE_ROOT_FILE is set: purchases need not be signed by Apple',
-    ],
-    [
-      config.appStoreApiUrl !== null,
-      'APP_STORE_API_URL is set: purchases are not checked with Apple',
-    ],
-    [config.playApiUrl !== null, 'PLAY_API_URL is set: purchases are not checked with Google'],
-    [
-      config.playTokenUrl !== null,
-      'PLAY_TOKEN_URL is set: Google does not issue the access tokens',
-    ],
-    [config.playJwksUrl !== null, 'PLAY_JWKS_URL is set: notifications need not come from Google'],
-    [config.stripeApiUrl !== null, 'STRIPE_API_URL is set: purchases are not checked with Stripe'],
     [
       config.stripeKey?.startsWith('sk_') === true,
       'STRIPE_API_KEY may do everything in the account: use a restricted key (rk_live_…)',
@@ -42,8 +28,18 @@ export function listFaults(config: Config): string[] {
     ...config.warnings,
     ...listFolderWarnings(config),
     ...(exposed === null ? [] : [exposed]),
+    ...listTestSettings(config),
     ...cases.flatMap(([isFault, sentence]) => (isFault ? sentence : [])),
   ]
+}
+
+/** The settings for tests that are set, one sentence each. */
+function listTestSettings(config: Config): string[] {
+  const values: Record<string, unknown> = config
+  const settings = Object.values<Settings>(SETTINGS).flatMap((group) => Object.entries(group))
+  return settings.flatMap(([key, { name, meaning, isInternal }]) =>
+    isInternal && values[key] !== null ? `${name} is set: ${meaning}` : [],
+  )
 }
 
 /** The settings that a new installation lacks before it is used in production, one sentence each. */

@@ -1,6 +1,6 @@
 import { parseMailbox, trimAddress } from '../../lib/text/email-address.ts'
 import { choice, flag, setting, text, value } from '../setting.ts'
-import { appLink, mailUrl, sender } from '../values.ts'
+import { appLink, mailUrl } from '../values.ts'
 
 export const ONE_LINE = /^[^\p{C}]{1,100}$/u
 
@@ -25,7 +25,7 @@ export const appSettings = {
   ),
   mailFrom: setting(
     'MAIL_FROM',
-    value('an address such as App <app@example.com>', sender),
+    text('an address such as App <app@example.com>', /^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/),
     'the sender of e-mails: `App <app@example.com>`',
   ),
   alertEmail: setting(

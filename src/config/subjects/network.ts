@@ -1,4 +1,4 @@
-import { flag, integer, listKind, path, port, setting, value } from '../setting.ts'
+import { flag, integer, listKind, path, port, setting, text, value } from '../setting.ts'
 import {
   externalUrl,
   host,
@@ -47,9 +47,7 @@ export const networkSettings = {
   ),
   countryHeader: setting(
     'COUNTRY_HEADER',
-    value('the name of a header such as CF-IPCountry', (given) =>
-      /^[\w-]{1,64}$/.test(given) ? given : undefined,
-    ),
+    text('the name of a header such as CF-IPCountry', /^[\w-]{1,64}$/),
     'the header in which a trusted proxy names the client’s country',
   ),
   corsOrigins: setting(

@@ -10,7 +10,7 @@ import {
   text,
   value,
 } from '../setting.ts'
-import { folderOrS3Url, hasNoSpaces, isNetwork, schedule } from '../values.ts'
+import { folderOrS3Url, isNetwork, NO_SPACES, schedule } from '../values.ts'
 import { NETWORKS } from './network.ts'
 import { S3_URL } from './storage.ts'
 
@@ -43,7 +43,7 @@ export const operationSettings = {
   ),
   metricsToken: setting(
     'METRICS_TOKEN',
-    value('a token', (given) => (hasNoSpaces(given) ? given : undefined)),
+    text('a token', NO_SPACES),
     'grants access to `/metrics` from other machines',
     { page: 'monitoring.md' },
   ),

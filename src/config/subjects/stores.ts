@@ -2,17 +2,14 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import type { JWK } from 'jose'
 import { isExposed } from '../../lib/files/file-exposure.ts'
-import { choice, integer, listKind, setting, type ValuesOf, value } from '../setting.ts'
-import { baseUrl, hasNoSpaces } from '../values.ts'
+import { choice, integer, listKind, setting, text, type ValuesOf, value } from '../setting.ts'
+import { baseUrl, hasNoSpaces, NO_SPACES } from '../values.ts'
 
 /** When the server acknowledges a Google purchase; `never`: the app does. */
 const ACKNOWLEDGEMENTS = ['recorded', 'claimed', 'never'] as const
 
 /** Whether a purchase moves to another user who submits it; `on-request`: only if the app asks the user first. */
 const TRANSFERS = ['on-request', 'never', 'always'] as const
-
-const API_URL = value('a URL', baseUrl)
-const INTERNAL = { isInternal: true }
 
 export const storeSettings = {
   appStoreApps: setting(
@@ -23,12 +20,12 @@ export const storeSettings = {
   ),
   appStoreIssuerId: setting(
     'APP_STORE_ISSUER_ID',
-    value('an issuer id, a UUID', uuid),
+    text('an issuer id, a UUID', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i),
     'the issuer of the In-App Purchase key for Apple’s API, which recovers missed notifications',
   ),
   appStoreKeyId: setting(
     'APP_STORE_KEY_ID',
-    value('a key id of ten characters', keyId),
+    text('a key id of ten characters', /^[A-Z0-9]{10}$/),
     'the id of that key',
   ),
   appStoreKey: setting(
@@ -55,18 +52,21 @@ export const storeSettings = {
   ),
   playPushAccount: setting(
     'PLAY_PUSH_ACCOUNT',
-    value('the e-mail of a service account', emailAddress),
+    text('the e-mail of a service account', /^[^@\s]+@[^@\s]+$/),
     'the service account that signs the notifications of Pub/Sub; required for the webhook',
   ),
   playPushAudience: setting(
     'PLAY_PUSH_AUDIENCE',
-    value('text without spaces', word),
+    text('text without spaces', NO_SPACES),
     'the audience of the push subscription',
     { shown: 'the webhook’s URL' },
   ),
   playPushSubscription: setting(
     'PLAY_PUSH_SUBSCRIPTION',
-    value('a name such as projects/my-project/subscriptions/homeport', subscriptionName),
+    text(
+      'a name such as projects/my-project/subscriptions/homeport',
+      /^projects\/[^/\s]+\/subscriptions\/[^/\s]+$/,
+    ),
     'the name of the push subscription',
     { shown: 'any' },
   ),
@@ -97,16 +97,16 @@ export const storeSettings = {
     'how long signed notifications and transactions are kept, in days; 0 keeps none',
     { aliases: ['STORE_EVIDENCE_DAYS'] },
   ),
-  appStoreApiUrl: setting('APP_STORE_API_URL', API_URL, 'a host other than Apple’s', INTERNAL),
+  appStoreApiUrl: testUrl('APP_STORE_API_URL', 'purchases are not checked with Apple'),
   appStoreRoot: setting(
     'APP_STORE_ROOT_FILE',
     value('the path of a certificate', certificateFile),
-    'a root certificate other than Apple’s',
-    INTERNAL,
+    'purchases need not be signed by Apple',
+    { isInternal: true },
   ),
-  playApiUrl: setting('PLAY_API_URL', API_URL, 'a host other than Google’s', INTERNAL),
-  playTokenUrl: setting('PLAY_TOKEN_URL', API_URL, 'a host other than Google’s', INTERNAL),
-  playJwksUrl: setting('PLAY_JWKS_URL', API_URL, 'a host other than Google’s', INTERNAL),
+  playApiUrl: testUrl('PLAY_API_URL', 'purchases are not checked with Google'),
+  playTokenUrl: testUrl('PLAY_TOKEN_URL', 'Google does not issue the access tokens'),
+  playJwksUrl: testUrl('PLAY_JWKS_URL', 'notifications need not come from Google'),
 }
 export type StoreSettings = ValuesOf<typeof storeSettings>
 
@@ -131,6 +131,11 @@ export function storeContradictions(
   ]
 }
 
+/** The address of another API than the provider's, for tests. */
+export function testUrl(name: string, meaning: string) {
+  return setting(name, value('a URL', baseUrl), meaning, { isInternal: true })
+}
+
 /** An app of the developer: its bundle id, and its id in the App Store. */
 export type AppStoreApp = { bundleId: string; appleId: number }
 
@@ -149,14 +154,6 @@ function certificateFile(path: string): X509Certificate | undefined {
   } catch {
     return undefined
   }
-}
-
-function uuid(text: string): string | undefined {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text) ? text : undefined
-}
-
-function keyId(text: string): string | undefined {
-  return /^[A-Z0-9]{10}$/.test(text) ? text : undefined
 }
 
 function keyFile(path: string): JWK | undefined {
@@ -195,16 +192,4 @@ function readPrivate(path: string): Buffer {
 
 function isPackageName(text: string): boolean {
   return /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/.test(text)
-}
-
-function subscriptionName(text: string): string | undefined {
-  return /^projects\/[^/\s]+\/subscriptions\/[^/\s]+$/.test(text) ? text : undefined
-}
-
-function emailAddress(text: string): string | undefined {
-  return /^[^@\s]+@[^@\s]+$/.test(text) ? text : undefined
-}
-
-function word(text: string): string | undefined {
-  return hasNoSpaces(text) ? text : undefined
 }

@@ -7,9 +7,9 @@ import {
   setting,
   text,
   type ValuesOf,
-  value,
 } from '../setting.ts'
-import { baseUrl, origin } from '../values.ts'
+import { origin } from '../values.ts'
+import { testUrl } from './stores.ts'
 
 const LIVE_KEY = text('a live key of Stripe, such as rk_live_…', /^[rs]k_live_\w+$/)
 const TEST_KEY = text('a test key of Stripe, such as rk_test_…', /^[rs]k_test_\w+$/)
@@ -64,9 +64,7 @@ export const stripeSettings = {
     text('the id of a portal configuration at Stripe', /^bpc_\w+$/),
     'a configuration of the customer portal other than the default one',
   ),
-  stripeApiUrl: setting('STRIPE_API_URL', value('a URL', baseUrl), 'a host other than Stripe’s', {
-    isInternal: true,
-  }),
+  stripeApiUrl: testUrl('STRIPE_API_URL', 'purchases are not checked with Stripe'),
 }
 
 export type StripeSettings = ValuesOf<typeof stripeSettings>
