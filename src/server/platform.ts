@@ -17,13 +17,7 @@ import { createReplayGuard } from '../platform/encryption/replay-guard.ts'
 import { type EncryptionDb, encryptionTables } from '../platform/encryption/schema.ts'
 import type { Declarations } from '../platform/feature.ts'
 import { httpGerman } from '../platform/http/language/translations.ts'
-import {
-  createAddressReader,
-  createCountryReader,
-  createIpReader,
-  createNetworkCheck,
-  createProxyCheck,
-} from '../platform/http/request/client-address.ts'
+import { createAddresses } from '../platform/http/request/client-address.ts'
 import type { Job } from '../platform/jobs/jobs.ts'
 import { createLimits } from '../platform/limits/limits.ts'
 import { type LimitsDb, limitTables } from '../platform/limits/schema.ts'
@@ -81,8 +75,7 @@ export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb
   const signingKeys = await openKeys('sig', secrets.accessTokenKeys, tokenTtlMs)
   const replayGuard = createReplayGuard({ db, now })
   const isSocket = config.socketPath !== null
-  const findAddress = createAddressReader({ trusted, isSocket, log })
-  const isFromProxy = createProxyCheck({ trusted, isSocket })
+  const addresses = createAddresses({ trusted, isSocket, countryHeader, log })
   const jobs: Job[] = [
     {
       name: 'sealed requests',
@@ -126,11 +119,8 @@ export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb
     signingKeys,
     publicKeys: () => [...signingKeys.published(), ...encryptionKeys.published()],
     replayGuard,
-    findIp: createIpReader(findAddress),
-    findCountry: createCountryReader(countryHeader, { isFromProxy, log }),
-    isFromProxy,
-    networkCheck: (networks: string[]) => createNetworkCheck(networks, findAddress, isFromProxy),
-    maySeeConsole: createNetworkCheck(consoleNetworks, findAddress, isFromProxy),
+    ...addresses,
+    maySeeConsole: addresses.networkCheck(consoleNetworks),
     jobs,
   }
 }

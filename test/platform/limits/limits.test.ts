@@ -1,9 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createLog } from '../../../src/lib/log/log.ts'
-import {
-  createAddressReader,
-  createIpReader,
-} from '../../../src/platform/http/request/client-address.ts'
+import { createAddresses } from '../../../src/platform/http/request/client-address.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { fault } from '../../support/fault.ts'
 
@@ -217,7 +214,7 @@ test.each([
   (peer, forwarded, trusted, expected) => {
     const lines: string[] = []
     const log = createLog('info', { write: (line) => lines.push(line) })
-    const findIp = createIpReader(createAddressReader({ trusted: [...trusted], log }))
+    const findIp = createAddresses({ trusted: [...trusted], log }).findIp
     const headers: Record<string, string> =
       forwarded === null ? {} : { 'x-forwarded-for': forwarded }
     const request = new Request('http://localhost/', { headers })

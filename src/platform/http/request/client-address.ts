@@ -2,8 +2,10 @@ import type { Server } from 'bun'
 import ipaddr from 'ipaddr.js'
 import type { Log } from '../../../lib/log/log.ts'
 
+type AnyServer = Server<unknown> | null
+
 /** The key under which rate limits count a client's requests. */
-export type FindIp = (request: Request, server: Server<unknown> | null) => string
+export type FindIp = (request: Request, server: AnyServer) => string
 
 type Network = ReturnType<typeof ipaddr.parseCIDR>
 type Address = ipaddr.IPv4 | ipaddr.IPv6
@@ -13,72 +15,87 @@ export const UNKNOWN_ADDRESS = 'unknown'
 
 const forwardedFrom = new WeakMap<Request, string>()
 
-export type RequestCheck = (request: Request, server: Server<unknown> | null) => boolean
+/** In upper case; null if there is none. */
+export type FindCountry = (request: Request) => string | null
 
-type ProxyDeps = { trusted: string[]; isSocket?: boolean }
+export type RequestCheck = (request: Request, server: AnyServer) => boolean
 
-type FindAddress = ReturnType<typeof createAddressReader>
+type AddressesDeps = {
+  /** The addresses and networks of the trusted proxies. */
+  trusted: string[]
+  /** Peers have no address, and are the proxy. */
+  isSocket?: boolean
+  /** The header in which a proxy names the client's country; null when no proxy sets one. */
+  countryHeader?: string | null
+  log: Log
+}
 
-/**
- * The peer's address, or behind trusted proxies the last untrusted one in `X-Forwarded-For`; null if unknown.
- * `isSocket`: peers have no address, and are the proxy.
- */
-export function createAddressReader({ trusted, log, isSocket = false }: ProxyDeps & { log: Log }) {
+/** Finds out where a request comes from, behind trusted proxies. */
+export function createAddresses(deps: AddressesDeps) {
+  const { trusted, isSocket = false, countryHeader = null, log } = deps
   const networks = trusted.map(parseNetwork)
-  let hasWarned = false
-  return (request: Request, server: Server<unknown> | null): Address | null => {
+  const ignored = new Set<string>()
+  return { findIp, findCountry, isFromProxy, networkCheck }
+
+  /** IPv6 addresses are counted per /64, which usually belongs to one customer. */
+  function findIp(request: Request, server: AnyServer): string {
+    return toClientKey(findAddress(request, server))
+  }
+
+  /** In upper case. Any client can send the header, so only a trusted proxy's value counts. */
+  function findCountry(request: Request, server: AnyServer): string | null {
+    const country = countryHeader === null ? null : request.headers.get(countryHeader)
+    if (countryHeader === null || country === null) return null
+    if (isFromProxy(request, server)) return country.toUpperCase()
+    warnIgnored(countryHeader, findPeerAddress(request, server))
+    return null
+  }
+
+  function isFromProxy(request: Request, server: AnyServer): boolean {
+    return isTrusted(readPeer(request, server))
+  }
+
+  /** Allows requests from `texts`, which are networks, or all requests when there are none. */
+  function networkCheck(texts: string[]): RequestCheck {
+    const allowed = texts.map(parseNetwork)
+    return (request, server) => {
+      if (allowed.length === 0) return true
+      const address = findAddress(request, server)
+      if (address === null || !isWithin(allowed, address)) return false
+      const { headers } = request
+      const isFromTrustedProxy = headers.has('x-forwarded-for') && isFromProxy(request, server)
+      return !isLoopback(address) || !isForwarded(headers) || isFromTrustedProxy
+    }
+  }
+
+  /** The peer's address, or behind trusted proxies the last untrusted one in `X-Forwarded-For`; null if unknown. */
+  function findAddress(request: Request, server: AnyServer): Address | null {
     const peer = readPeer(request, server)
     const forwarded = request.headers.get('x-forwarded-for')
-    if (forwarded === null || (peer === null && !isSocket)) return peer
-    if (peer !== null && !isWithin(networks, peer)) {
-      if (!hasWarned) {
-        const address = peer.toString()
-        log.warn(
-          { peer: address },
-          `X-Forwarded-For from ${address} is ignored: it is not in TRUSTED_PROXIES`,
-        )
-        hasWarned = true
-      }
+    if (forwarded === null) return peer
+    if (!isTrusted(peer)) {
+      if (peer !== null) warnIgnored('X-Forwarded-For', peer.toString())
       return peer
     }
     const hops = forwarded.split(',').map((hop) => parse(withoutPort(hop.trim())))
     const client = hops.findLastIndex((hop) => hop === null || !isWithin(networks, hop))
     return client < 0 ? peer : (hops[client] ?? null)
   }
-}
 
-/** IPv6 addresses are counted per /64, which usually belongs to one customer. */
-export function createIpReader(findAddress: FindAddress): FindIp {
-  return (request, server) => toClientKey(findAddress(request, server))
-}
-
-export function createProxyCheck({ trusted, isSocket }: ProxyDeps): RequestCheck {
-  const networks = trusted.map(parseNetwork)
-  return (request, server) => {
-    const peer = readPeer(request, server)
-    return peer === null ? isSocket === true : isWithin(networks, peer)
+  function isTrusted(peer: Address | null): boolean {
+    return peer === null ? isSocket : isWithin(networks, peer)
   }
-}
 
-/** Allows requests from `networks`, or all requests when `networks` is empty. */
-export function createNetworkCheck(
-  networks: string[],
-  findAddress: FindAddress,
-  isFromProxy: RequestCheck,
-): RequestCheck {
-  const allowed = networks.map(parseNetwork)
-  return (request, server) => {
-    if (allowed.length === 0) return true
-    const address = findAddress(request, server)
-    if (address === null || !isWithin(allowed, address)) return false
-    const { headers } = request
-    const isFromTrustedProxy = headers.has('x-forwarded-for') && isFromProxy(request, server)
-    return !isLoopback(address) || !isForwarded(headers) || isFromTrustedProxy
+  /** Warns once for each header. */
+  function warnIgnored(header: string, peer: string | null) {
+    if (ignored.has(header)) return
+    ignored.add(header)
+    log.warn({ peer }, `${header} from ${peer} is ignored: it is not in TRUSTED_PROXIES`)
   }
 }
 
 /** Whether a request came from this machine itself, not through a proxy on it. */
-export function isLocal(request: Request, server: Server<unknown> | null): boolean {
+export function isLocal(request: Request, server: AnyServer): boolean {
   const peer = readPeer(request, server)
   return peer !== null && isLoopback(peer) && !isForwarded(request.headers)
 }
@@ -97,11 +114,11 @@ export function setPeerAddress(request: Request, address: string) {
   forwardedFrom.set(request, address)
 }
 
-export function findPeerAddress(request: Request, server: Server<unknown> | null): string | null {
+export function findPeerAddress(request: Request, server: AnyServer): string | null {
   return forwardedFrom.get(request) ?? server?.requestIP(request)?.address ?? null
 }
 
-function readPeer(request: Request, server: Server<unknown> | null): Address | null {
+function readPeer(request: Request, server: AnyServer): Address | null {
   return parse(findPeerAddress(request, server) ?? undefined)
 }
 
@@ -138,28 +155,6 @@ function toClientKey(address: Address | null): string {
     .slice(0, 4)
     .map((part) => part.toString(16))
     .join(':')}::/64`
-}
-
-/** In upper case; null if there is none. */
-export type FindCountry = (request: Request) => string | null
-
-/** Any client can send `header`, so only a trusted proxy's value counts. `header` is null when no proxy sets one. */
-export function createCountryReader(
-  header: string | null,
-  { isFromProxy, log }: { isFromProxy: RequestCheck; log: Log },
-) {
-  let hasWarned = false
-  return (request: Request, server: Server<unknown> | null): string | null => {
-    const country = header === null ? null : request.headers.get(header)
-    if (country === null) return null
-    if (isFromProxy(request, server)) return country.toUpperCase()
-    if (!hasWarned) {
-      const peer = findPeerAddress(request, server)
-      log.warn({ peer }, `${header} from ${peer} is ignored: it is not in TRUSTED_PROXIES`)
-      hasWarned = true
-    }
-    return null
-  }
 }
 
 const FORWARDING =
