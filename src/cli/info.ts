@@ -1,5 +1,5 @@
 import { dataCommand, EXIT, UsageError } from '../lib/command.ts'
-import { megabytes } from '../lib/text/format-bytes.ts'
+import { megabytes } from '../lib/text/format.ts'
 import type { Status } from '../operations/status.ts'
 import { readMigrations } from '../platform/db/migrations.ts'
 import { isReady } from '../platform/http/health.ts'

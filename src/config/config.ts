@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
+import { pickTrue } from '../lib/text/format.ts'
 import { type DotEnv, loadDotEnv, NO_DOT_ENV } from './environment-file.ts'
 import {
   createSettingsReader,
@@ -153,44 +154,34 @@ function readS3Keys(storage: ValuesOf<typeof storageSettings>, env: SettingsRead
 function findContradictions(settings: ReturnType<typeof readSettings>): string[] {
   const { consolePort, port, httpPort, ratesProvider, ratesApiKey, tlsCert, tlsKey } = settings
   const { webhookTokens, backupDir, backupS3 } = settings
-  const contradictions: [isFault: boolean, message: string][] = [
-    [
-      consolePort !== null && consolePort === port,
+  return pickTrue([
+    consolePort !== null &&
+      consolePort === port &&
       'CONSOLE_PORT must differ from PORT: unset it to serve the console on the same port',
-    ],
-    [
-      settings.socketPath !== null && (settings.isTls || consolePort !== null),
+    settings.socketPath !== null &&
+      (settings.isTls || consolePort !== null) &&
       'HOST is a socket for a proxy, which terminates TLS: unset TLS_DOMAINS, TLS_CERT, TLS_KEY and CONSOLE_PORT',
-    ],
-    [
-      settings.isTls && httpPort !== null && [port, consolePort].includes(httpPort),
+    settings.isTls &&
+      httpPort !== null &&
+      [port, consolePort].includes(httpPort) &&
       'HTTP_PORT must differ from PORT and CONSOLE_PORT',
-    ],
-    [
-      ratesProvider.includes('openexchangerates') && ratesApiKey === null,
+    ratesProvider.includes('openexchangerates') &&
+      ratesApiKey === null &&
       'RATES_PROVIDER openexchangerates requires RATES_API_KEY',
-    ],
     ...signInContradictions(settings),
     ...storeContradictions(settings),
-    [(tlsCert === null) !== (tlsKey === null), 'TLS_CERT and TLS_KEY must be set together'],
-    [
-      settings.filesUrl !== null && settings.s3.secretAccessKey === '',
+    (tlsCert === null) !== (tlsKey === null) && 'TLS_CERT and TLS_KEY must be set together',
+    settings.filesUrl !== null &&
+      settings.s3.secretAccessKey === '' &&
       'FILES_URL requires S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY',
-    ],
-    [
-      backupDir !== null &&
-        typeof backupDir !== 'string' &&
-        !(backupS3.accessKeyId && backupS3.secretAccessKey),
+    backupDir !== null &&
+      typeof backupDir !== 'string' &&
+      !(backupS3.accessKeyId && backupS3.secretAccessKey) &&
       'BACKUP_DIR in an object store requires S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or both with the prefix BACKUP_',
-    ],
-    [
-      settings.databaseUrl !== null && settings.secretKey === null,
+    settings.databaseUrl !== null &&
+      settings.secretKey === null &&
       'DATABASE_URL requires SECRET_KEY: use the output of "openssl rand -hex 32", the same for every instance',
-    ],
-    [
-      webhookTokens.some((token) => /^(replace-me|walk-token)/i.test(token)),
+    webhookTokens.some((token) => /^(replace-me|walk-token)/i.test(token)) &&
       'WEBHOOK_TOKEN is still the example from the manual: use a random one, for example from "openssl rand -hex 32"',
-    ],
-  ]
-  return contradictions.filter(([isFault]) => isFault).map(([, message]) => message)
+  ])
 }

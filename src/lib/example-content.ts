@@ -1,3 +1,5 @@
+import { pickTrue } from './text/format.ts'
+
 const EXAMPLES = [
   /\bexample\.com\b/i,
   /\bcom\.example\./,
@@ -16,10 +18,9 @@ export function isExample(value: unknown): boolean {
 export function describeExamples(settings: object, plans: { code: string }[]): string[] {
   const names = Object.entries(settings).flatMap(([name, value]) => (isExample(value) ? name : []))
   const codes = plans.filter(isExample).map(({ code }) => code)
-  const sentences = [
+  return pickTrue([
     names.length > 0 && `Apps get example values of the settings ${names.join(', ')}.`,
     codes.length > 0 &&
       `Apps offer the example plans ${codes.join(', ')}: edit them, or run "homeport plans archive --examples".`,
-  ]
-  return sentences.filter((sentence) => sentence !== false)
+  ])
 }

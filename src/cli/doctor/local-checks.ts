@@ -9,7 +9,7 @@ import {
 } from '../../features/attachments/storage/file-settings.ts'
 import { APPLE_ACCOUNT_PATH } from '../../features/users/social/model.ts'
 import { type FreeSpace, freeSpace } from '../../lib/files/free-space.ts'
-import { megabytes } from '../../lib/text/format-bytes.ts'
+import { megabytes } from '../../lib/text/format.ts'
 import { SERVER_CONDITIONS } from '../../operations/conditions.ts'
 import { withoutPassword } from '../../platform/db/postgres/open.ts'
 import { countAppliedMigrations, isIntact } from '../../platform/db/sqlite/open.ts'

@@ -87,19 +87,14 @@ export const signInSettings = {
   ),
 }
 
-export function signInContradictions(
-  settings: ValuesOf<typeof signInSettings>,
-): [isFault: boolean, message: string][] {
+export function signInContradictions(settings: ValuesOf<typeof signInSettings>) {
   const apple = [settings.appleTeamId, settings.appleKeyId, settings.applePrivateKey]
   return [
-    [
-      apple.some((part) => part !== null) && apple.includes(null),
+    apple.some((part) => part !== null) &&
+      apple.includes(null) &&
       'APPLE_TEAM_ID, APPLE_KEY_ID and APPLE_PRIVATE_KEY must be set together',
-    ],
-    [
-      (settings.oidcIssuer === null) !== (settings.oidcClientIds.length === 0),
+    (settings.oidcIssuer === null) !== (settings.oidcClientIds.length === 0) &&
       'OIDC_ISSUER and OIDC_CLIENT_IDS must be set together',
-    ],
   ]
 }
 

@@ -110,24 +110,19 @@ export const storeSettings = {
 }
 export type StoreSettings = ValuesOf<typeof storeSettings>
 
-export function storeContradictions(
-  settings: StoreSettings,
-): [isFault: boolean, message: string][] {
+export function storeContradictions(settings: StoreSettings) {
   const { appStoreApps, appStoreIssuerId, appStoreKeyId, appStoreKey } = settings
   const api = [appStoreIssuerId, appStoreKeyId, appStoreKey]
   const hasSome = api.some((part) => part !== null)
   const { playPackages, playAccount, playPushAccount } = settings
   return [
-    [
-      playPackages.length > 0 !== (playAccount !== null),
+    playPackages.length > 0 !== (playAccount !== null) &&
       'PLAY_PACKAGES and PLAY_SERVICE_ACCOUNT_FILE must be set together',
-    ],
-    [playPushAccount !== null && playAccount === null, 'PLAY_PUSH_ACCOUNT requires PLAY_PACKAGES'],
-    [
-      hasSome && api.includes(null),
+    playPushAccount !== null && playAccount === null && 'PLAY_PUSH_ACCOUNT requires PLAY_PACKAGES',
+    hasSome &&
+      api.includes(null) &&
       'APP_STORE_ISSUER_ID, APP_STORE_KEY_ID and APP_STORE_KEY_FILE must be set together',
-    ],
-    [hasSome && appStoreApps.length === 0, 'APP_STORE_KEY_FILE requires APP_STORE_APPS'],
+    hasSome && appStoreApps.length === 0 && 'APP_STORE_KEY_FILE requires APP_STORE_APPS',
   ]
 }
 

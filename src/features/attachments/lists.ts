@@ -1,6 +1,6 @@
 import { t } from 'elysia'
 import { dataCommand } from '../../lib/command.ts'
-import { megabytes } from '../../lib/text/format-bytes.ts'
+import { megabytes } from '../../lib/text/format.ts'
 import { closedObject } from '../../platform/http/replies/envelope.ts'
 import { after, defineList } from '../../platform/lists/list.ts'
 import type { Listing } from './listing.ts'

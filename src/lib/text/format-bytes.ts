@@ -1,4 +1,0 @@
-/** A size in MB, with one decimal below 100 MB. */
-export function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(bytes < 1e8 ? 1 : 0)} MB`
-}
