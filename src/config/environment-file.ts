@@ -35,10 +35,7 @@ const REFERENCE = /\\\$|\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))/g
  * The variables of a `.env` file that `environment` lacks. `$name` is expanded. A `#` after a space begins a comment;
  * any other unquoted `#` is an error, because programs disagree.
  */
-export function parseDotEnv(
-  text: string,
-  environment: Record<string, string | undefined>,
-): Pick<DotEnv, 'variables' | 'faults'> {
+export function parseDotEnv(text: string, environment: Record<string, string | undefined>) {
   const variables: Record<string, string> = {}
   const problems = new Map<string, string>()
   for (const [, name = '', double, single, back, plain = ''] of text.matchAll(LINE)) {

@@ -85,10 +85,7 @@ export function isUnexpanded(path: string): boolean {
 }
 
 /** Variables that are probably misspellings of one of `names`, each with the name it was meant to be. */
-export function findMisspelled(
-  actual: string[],
-  names: string[],
-): { name: string; meant: string }[] {
+export function findMisspelled(actual: string[], names: string[]) {
   return actual.flatMap((name) => {
     if (names.includes(name.replace(/_FILE$/, '')) || names.includes(name)) return []
     const plain = name

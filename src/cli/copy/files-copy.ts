@@ -66,12 +66,7 @@ const COMPARED = 'compared'
  * Copies the missing files to the file store of `to`, then compares the SHA-256 of every file. `folder` has the local
  * files. Skips files that are deleted during the copy. Throws `CommandError` when a file differs.
  */
-export async function copyFiles(
-  from: Files,
-  to: Config,
-  folder: string,
-  onProgress: OnProgress,
-): Promise<{ copied: number; there: number; keys: Set<string> }> {
+export async function copyFiles(from: Files, to: Config, folder: string, onProgress: OnProgress) {
   const work = join(folder, 'tmp')
   const removeCopies = () => rm(join(folder, COMPARED), { recursive: true, force: true })
   await using cleanup = new AsyncDisposableStack()

@@ -1,14 +1,13 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
-import type { SecretName } from '../../config/secrets.ts'
 import { AppError } from '../../lib/errors.ts'
 import { setNativeDir } from '../../lib/files/native.ts'
 import type { Log } from '../../lib/log/log.ts'
 import type { HostState } from '../../operations/host-state.ts'
 import type { FeatureOverrides } from '../../server/features.ts'
 import { readPegs, seed } from '../../server/seed.ts'
-import { createServices, type Services, type ServicesDeps } from '../../server/services.ts'
+import { createServices, type ServicesDeps } from '../../server/services.ts'
 import { createBackupState } from '../backup/jobs.ts'
 import { finishRestore, removeLeftovers } from '../backup/replace-data.ts'
 import { programCommand } from '../processes/program-command.ts'
@@ -16,14 +15,6 @@ import { asCommandError, lockData } from './data-directory.ts'
 import type { SchemaChange } from './engine.ts'
 import { DatabaseUnreachable, openPostgres } from './open-postgres.ts'
 import { openSqlite } from './open-sqlite.ts'
-
-type Data = {
-  services: Services
-  migrated: string[]
-  /** Lost secrets that were replaced, and what stops working as a result. */
-  newSecrets: { name: SecretName; breaks: string }[]
-  [Symbol.asyncDispose](): Promise<void>
-}
 
 type Overrides = FeatureOverrides &
   Pick<
@@ -50,7 +41,7 @@ export async function openData(
   log: Log,
   overrides: Overrides = {},
   options: OpenOptions = {},
-): Promise<Data> {
+) {
   try {
     return await openLocked(config, log, overrides, options)
   } catch (error) {
@@ -63,7 +54,7 @@ async function openLocked(
   log: Log,
   overrides: Overrides,
   { newSecrets = false, schema = 'create', wasMigrated = false }: OpenOptions,
-): Promise<Data> {
+) {
   await using opening = new AsyncDisposableStack()
   // Only this user may read our files, whatever umask the terminal or service manager has set.
   process.umask(0o077)

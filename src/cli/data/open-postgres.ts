@@ -136,14 +136,7 @@ function assertNotMoved(place: string, target: string | null) {
 }
 
 /** `known`: the tags of all migrations in this version. `skew`: by how many ms our clock is ahead of the server's. */
-export async function postgresStatus(config: Config): Promise<{
-  applied: number
-  known: string[]
-  skew: number
-  isReadOnly: boolean
-  unsafe: string | null
-  missingPrivileges: string | null
-}> {
+export async function postgresStatus(config: Config) {
   const url = config.databaseUrl ?? ''
   const { reads } = openPools(url, config.databasePool)
   try {

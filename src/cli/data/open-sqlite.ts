@@ -85,9 +85,7 @@ export function movedMarkerPath({ dataDir }: Config): string {
 }
 
 /** Where the data was moved, or is being moved by an unfinished copy; null when it is here. */
-export async function movedTo(
-  config: Config,
-): Promise<{ place: string; isUnfinished: boolean } | null> {
+export async function movedTo(config: Config) {
   const marker = Bun.file(movedMarkerPath(config))
   if (!(await marker.exists())) return null
   const [place = '', state] = (await marker.text()).split('\n')
@@ -122,9 +120,7 @@ export function databasePath({ dataDir }: Pick<Config, 'dataDir'>): string {
 }
 
 /** The number of applied migrations (0 without a database), and the tags of all known ones. */
-export async function migrationStatus(
-  config: Config,
-): Promise<{ applied: number; known: string[] }> {
+export async function migrationStatus(config: Config) {
   const migrations = readMigrations('sqlite')
   const path = databasePath(config)
   await assertFileSystem(config)

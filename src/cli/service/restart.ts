@@ -28,10 +28,7 @@ export const restart: LocalCommand = {
 /**
  * Restarts with the installed executable. Throws unless the new process serves, and kills it after `killAfter` ms.
  */
-export async function restartServer(
-  config: Config,
-  killAfter = START_TIMEOUT_MS,
-): Promise<{ pid: number }> {
+export async function restartServer(config: Config, killAfter = START_TIMEOUT_MS) {
   const before = await findServer(config)
   const reply = await sendToServer(config, RESTART, null, 'work')
   if (reply === null) {

@@ -25,7 +25,7 @@ const RequestHead = closedObject({
 })
 type RequestHead = Static<typeof RequestHead>
 
-export type OpenedRequest = {
+type OpenedRequest = {
   head: RequestHead
   body: Uint8Array
   kid: string
@@ -33,14 +33,7 @@ export type OpenedRequest = {
   contentType: string | null
 }
 
-type Header = {
-  alg?: unknown
-  enc?: unknown
-  epk?: unknown
-  kid?: unknown
-  typ?: unknown
-  cty?: unknown
-}
+type Header = Record<string, unknown>
 
 const head = TypeCompiler.Compile(RequestHead)
 const HEADER_FIELDS = ['alg', 'enc', 'kid', 'epk', 'typ', 'cty']

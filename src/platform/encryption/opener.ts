@@ -13,12 +13,7 @@ import {
 import { maxArrivalTime, readWithMinimumRate } from '../http/body/connection-time.ts'
 import { malformed } from '../http/replies/errors.ts'
 import { readPath, readTarget } from '../http/request/request-url.ts'
-import {
-  invalidMessage,
-  MAX_MAIN_THREAD_BYTES,
-  type OpenedRequest,
-  openRequest,
-} from './message.ts'
+import { invalidMessage, MAX_MAIN_THREAD_BYTES, openRequest } from './message.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 
 export type OpenerDeps = {
@@ -83,10 +78,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
    * Throws `encryption_…` and errors of the body. Call `claim`, if any, before a change: it throws for a repeated
    * message.
    */
-  async function open(
-    request: Request,
-    arrivedAt: Date,
-  ): Promise<{ opened: OpenedRequest; claim: (() => Promise<void>) | null }> {
+  async function open(request: Request, arrivedAt: Date) {
     const text = await readMessage(request)
     const opening = () => openRequest(text, keys)
     const opened = await (text.length > MAX_MAIN_THREAD_BYTES ? limitOpenings(opening) : opening())

@@ -85,10 +85,7 @@ export function createPublished<Content>(deps: PublishedDeps<Content>) {
   }
 
   /** Versions below `before`, newest first, each with its differences. */
-  async function history(before = Number.MAX_SAFE_INTEGER): Promise<{
-    versions: Publication[]
-    next: number | null
-  }> {
+  async function history(before = Number.MAX_SAFE_INTEGER) {
     const rows = await db.read
       .select()
       .from(publications)

@@ -280,10 +280,7 @@ function union(choices: Node[]): Node {
   return { anyOf: others, ...nullable }
 }
 
-function listTags(
-  paths: OpenApi['paths'],
-  descriptions: Record<string, string>,
-): { name: string; description: string }[] {
+function listTags(paths: OpenApi['paths'], descriptions: Record<string, string>) {
   const operations = Object.values(paths).flatMap((item) => Object.values(item))
   const names = operations.flatMap(({ tags }) => (tags as string[] | undefined) ?? [])
   const description = (name: string) => descriptions[name] ?? name

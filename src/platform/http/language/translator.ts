@@ -23,10 +23,7 @@ export function createTranslator(byLanguage: Record<string, Sentences>) {
   }
 
   /** Translates all sentences of a response, or none when one of them has no translation. */
-  function translateAll(
-    sentences: string[],
-    request: Request,
-  ): { language: string; translated: string[] } {
+  function translateAll(sentences: string[], request: Request) {
     const language = chooseLanguage(request)
     const translated = sentences.map((sentence) => find(sentence, language))
     const isComplete = translated.every((sentence) => sentence !== null)

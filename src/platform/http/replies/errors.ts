@@ -1,13 +1,6 @@
 import type { ValueError } from '@sinclair/typebox/errors'
 import { type AnyElysia, Elysia, ValidationError } from 'elysia'
-import {
-  AppError,
-  type ErrorDetail,
-  invalidField,
-  invalidFields,
-  notFound,
-  STATUS,
-} from '../../../lib/errors.ts'
+import { AppError, invalidField, invalidFields, notFound, STATUS } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log/log.ts'
 import { toErrorDetails } from '../../../lib/validation.ts'
 import { asStorageError } from '../../db/storage-error.ts'
@@ -18,13 +11,6 @@ import { readPath } from '../request/request-url.ts'
 
 /** RFC 6750, section 3, requires a parameter, and Apple's open-source Foundation crashes without one. */
 const CHALLENGE = 'Bearer realm="homeport"'
-
-type FailureBody = {
-  code: string
-  message: string
-  requestId: string
-  details?: ErrorDetail[]
-}
 
 type ErrorsDeps = {
   log: Log
@@ -99,7 +85,7 @@ export function failureBody(
   { code, message, details }: AppError,
   requestId: string,
   [text = message, ...detailTexts]: string[] = [],
-): FailureBody {
+) {
   const translated = details?.map(({ path, message }, at) => ({
     path,
     message: detailTexts[at] ?? message,
