@@ -28,34 +28,24 @@ const REQUESTS_PER_MINUTE = 14
 const ROWS_PER_CHANGE = 500
 const TIMES_PER_SAMPLE = 20
 
+/** Each with its length in minutes, how many are added, and what creates its values. */
+const SPANS = [
+  ['hour', 60, HOURS, createSample],
+  ['minute', 1, MINUTES, createSample],
+  ['tallies 1h', 60, HOURS / 2, createTallies],
+  ['tallies 5m', 5, 24 * 12, createTallies],
+] as const
+
 /** Adds two weeks of traffic: more in the evening than at night, and a little more each day. */
 export async function addSamples({ db, config, now }: Services) {
   const random = createRandom(7)
   const instance = config.instance ?? ''
   const at = now().getTime()
-  const rows = [
-    ...timesBefore(at, HOUR_MS, HOURS).map((from) => {
-      const values = createSample(trafficAt(from, at) * 60, 60, random)
-      return { span: 'hour', at: from, values: { ...values, minutes: 60 } }
+  const rows = SPANS.flatMap(([span, minutes, count, create]) =>
+    timesBefore(at, minutes * MINUTE_MS, count).map((from) => {
+      return { span, at: from, values: create(trafficAt(from, at) * minutes, minutes, random) }
     }),
-    ...timesBefore(at, MINUTE_MS, MINUTES).map((from) => {
-      return { span: 'minute', at: from, values: createSample(trafficAt(from, at), 1, random) }
-    }),
-    ...timesBefore(at, HOUR_MS, HOURS / 2).map((from) => {
-      return {
-        span: 'tallies 1h',
-        at: from,
-        values: createTallies(trafficAt(from, at) * 60, 60, random),
-      }
-    }),
-    ...timesBefore(at, 5 * MINUTE_MS, 24 * 12).map((from) => {
-      return {
-        span: 'tallies 5m',
-        at: from,
-        values: createTallies(trafficAt(from, at) * 5, 5, random),
-      }
-    }),
-  ]
+  )
   const { samples } = db.tables
   for (const part of chunk(rows, ROWS_PER_CHANGE)) {
     const values = part.map((row) => ({ ...row, at: new Date(row.at), instance }))
@@ -88,6 +78,7 @@ function createSample(expected: number, minutes: number, random: Random): Sample
     writes: Math.round(requests * 0.3),
     memory: Math.round(random.between(150, 175)) * 1024 * 1024,
     times,
+    ...(minutes > 1 && { minutes }),
   }
 }
 

@@ -142,14 +142,16 @@ export function defineAction<
   return action
 }
 
+/** Without a `signal` it is never aborted. */
 export async function performAction(
   action: AnyAction,
   services: object,
   input: Record<string, unknown>,
-  context: ActionContext,
+  context: Pick<ActionContext, 'caller'> & Partial<ActionContext>,
   record: (entry: AuditEntry) => Promise<void>,
 ): Promise<unknown> {
-  const outcome = await action.work(services as never, input, context)
+  const defaults = { signal: new AbortController().signal, onProgress: () => {}, baseUrl: '' }
+  const outcome = await action.work(services as never, input, { ...defaults, ...context })
   const entry = action.audit(outcome, input)
   if (entry !== null) await record({ action: action.name, ...entry })
   return outcome

@@ -38,12 +38,7 @@ function toCommand(action: AnyAction): DataCommand<never> | null {
         action,
         services,
         check(schema, input, 'arguments'),
-        {
-          caller: { name: user, via: 'command' },
-          signal: new AbortController().signal,
-          onProgress: () => {},
-          baseUrl: '',
-        },
+        { caller: { name: user, via: 'command' } },
         record,
       )
       return report ? report(outcome, services) : outcome

@@ -11,10 +11,12 @@ import { closedObject, data } from '../http/replies/envelope.ts'
 import { progressReply } from '../http/replies/progress-reply.ts'
 import { type ActionContext, type AnyAction, performAction } from './action.ts'
 
-type ActionRequest = {
+/** The context of a route that derives from a declaration. */
+export type RouteRequest = {
   request: Request
   server: Server<unknown> | null
   params?: Record<string, string>
+  query: Record<string, unknown>
   body?: Record<string, unknown>
   set: Context['set']
 }
@@ -35,7 +37,7 @@ export function consoleActions(actions: readonly AnyAction[], deps: ConsoleActio
       ...(hasMembers(body) && optionalJson(body, action.bodyLimit)),
       ...allow(action.role, action.proof),
     }
-    const handle = (context: unknown) => answer(action, context as ActionRequest, deps)
+    const handle = (context: unknown) => answer(action, context as RouteRequest, deps)
     const method = action.fileName ? 'GET' : 'POST'
     app.route(method, `/${action.console}`, handle, { config: {}, ...route })
   }
@@ -54,7 +56,7 @@ export function describeActions(actions: readonly AnyAction[]) {
 
 async function answer(
   action: AnyAction,
-  { request, server, params, body, set }: ActionRequest,
+  { request, server, params, body, set }: RouteRequest,
   { services, record, log, findBaseUrl }: ConsoleActionsDeps,
 ) {
   const input = { ...readPathMembers(params), ...body }

@@ -1,4 +1,3 @@
-import type { Server } from 'bun'
 import { type AnyElysia, Elysia } from 'elysia'
 import type { ServerContext } from '../feature.ts'
 import { findCaller, SERVER_API } from '../http/api-key-guard.ts'
@@ -6,14 +5,7 @@ import { json } from '../http/body/body.ts'
 import { disableIdleTimeout } from '../http/body/connection-time.ts'
 import { data, responses } from '../http/replies/envelope.ts'
 import { type AnyAction, performAction } from './action.ts'
-
-type ServerRequest = {
-  request: Request
-  server: Server<unknown> | null
-  params?: object
-  query: object
-  body?: object
-}
+import type { RouteRequest } from './console-routes.ts'
 
 type ServerActionsDeps = { services: object } & ServerContext
 
@@ -31,7 +23,7 @@ export function serverActions(actions: readonly AnyAction[], deps: ServerActions
       response: responses(reply, 400, 401, 403, 429, ...(body ? [413, 415] : []), ...failures),
       detail: { tags: [tag], operationId, summary, description },
     }
-    const handle = (context: unknown) => answer(action, context as ServerRequest, deps)
+    const handle = (context: unknown) => answer(action, context as RouteRequest, deps)
     app.route(method.toUpperCase(), SERVER_API + path, handle, { config: {}, ...route })
   }
   return app
@@ -39,7 +31,7 @@ export function serverActions(actions: readonly AnyAction[], deps: ServerActions
 
 async function answer(
   action: AnyAction,
-  { request, server, params, query, body }: ServerRequest,
+  { request, server, params, query, body }: RouteRequest,
   { services, recordByKey, findBaseUrl }: ServerActionsDeps,
 ) {
   disableIdleTimeout(request, server)
@@ -51,8 +43,6 @@ async function answer(
     read ? read(sent) : sent,
     {
       caller: { name: `API key ${findCaller(request).key}`, via: 'server' },
-      signal: new AbortController().signal,
-      onProgress: () => {},
       baseUrl: findBaseUrl(request),
     },
     (entry) => recordByKey(request, entry),

@@ -1,7 +1,11 @@
-import type { Server } from 'bun'
-import { type AnyElysia, type Context, Elysia } from 'elysia'
+import { type AnyElysia, Elysia } from 'elysia'
 import type { Log } from '../../lib/log/log.ts'
-import { hasMembers, readPathMembers, splitByPath } from '../actions/console-routes.ts'
+import {
+  hasMembers,
+  type RouteRequest,
+  readPathMembers,
+  splitByPath,
+} from '../actions/console-routes.ts'
 import type { ConsoleContext } from '../feature.ts'
 import { disableIdleTimeout } from '../http/body/connection-time.ts'
 import { allow, CONSOLE_API, findOperator } from '../http/console-guard.ts'
@@ -16,14 +20,6 @@ type ConsoleListsDeps = { services: object; now: () => Date; log: Log } & Pick<
   'record' | 'findBaseUrl' | 'findUserNames'
 >
 
-type ListRequest = {
-  request: Request
-  server: Server<unknown> | null
-  params?: Record<string, string>
-  query: Record<string, unknown>
-  set: Context['set']
-}
-
 const ROWS_PER_SLICE = 200
 
 /** The console's routes for lists: the page and the CSV file. Members not in the path are read from the query. */
@@ -37,13 +33,13 @@ export function consoleLists(lists: readonly AnyList[], deps: ConsoleListsDeps) 
     }
     const path = `/${list.console}`
     if (!list.isPart)
-      app.get(path, (context: unknown) => sendPage(list, context as ListRequest, deps), {
+      app.get(path, (context: unknown) => sendPage(list, context as RouteRequest, deps), {
         ...schemas,
         ...allow('reader'),
       })
     app.get(
       `${path}/export.csv`,
-      (context: unknown) => sendCsv(list, context as ListRequest, deps),
+      (context: unknown) => sendCsv(list, context as RouteRequest, deps),
       {
         ...schemas,
         ...(list.isPersonal ? allow('operator', 'stepUp') : allow('reader')),
@@ -53,7 +49,7 @@ export function consoleLists(lists: readonly AnyList[], deps: ConsoleListsDeps) 
   return app
 }
 
-async function sendPage(list: AnyList, context: ListRequest, deps: ConsoleListsDeps) {
+async function sendPage(list: AnyList, context: RouteRequest, deps: ConsoleListsDeps) {
   const page = await readPage(list, context, deps, 'page')
   const readNames = () => findNames(list, page, deps)
   if (list.show) return data(await list.show(page, deps.services as never, readNames))
@@ -61,7 +57,7 @@ async function sendPage(list: AnyList, context: ListRequest, deps: ConsoleListsD
 }
 
 /** Streams the whole list. Reads the first slice before responding, so that a refused filter gets an error response. */
-async function sendCsv(list: AnyList, context: ListRequest, deps: ConsoleListsDeps) {
+async function sendCsv(list: AnyList, context: RouteRequest, deps: ConsoleListsDeps) {
   const { request, params, query, set } = context
   const { record, now, log } = deps
   const first = await readSlice()
@@ -93,7 +89,7 @@ async function sendCsv(list: AnyList, context: ListRequest, deps: ConsoleListsDe
 
 async function readPage(
   list: AnyList,
-  { request, server, params = {}, query }: ListRequest,
+  { request, server, params = {}, query }: RouteRequest,
   { services, findBaseUrl }: ConsoleListsDeps,
   reader: ListContext['reader'],
   slice: { after?: string | undefined; limit?: number } = {},
