@@ -16,20 +16,10 @@ import {
   type KeptName,
   type KeptValues,
 } from './kept-values.ts'
-import type {
-  AccountExport,
-  AttachmentExport,
-  BillingExport,
-  ChangesExport,
-  DataExport,
-  PasskeyExport,
-  SubmittedPurchase,
-  UsageExport,
-} from './models.ts'
+import type { SubmittedPurchase } from './models.ts'
 import { normalizeBaseUrl, openTransport } from './open-transport.ts'
 import type { ClientOptions } from './options.ts'
 import { createPart, follow } from './part.ts'
-import { createParts } from './parts.ts'
 import type { PasskeyFunctions } from './passkeys.ts'
 import { createRefreshExchange } from './refresh-exchange.ts'
 import type { InputOf, PathOf, ReplyOf, RouteFunction, SameAsRoutes } from './routes.ts'
@@ -70,15 +60,6 @@ const PASSKEYS = '/api/auth/passkey/v1'
 const DATA = '/api/user/data/v1'
 const LOGOUT = '/api/auth/logout/v1'
 
-/** All data that the server stores about a user. */
-export type UserExport = AccountExport &
-  PasskeyExport &
-  AttachmentExport &
-  BillingExport &
-  UsageExport &
-  DataExport &
-  ChangesExport
-
 /**
  * Homeport for an app: a function per endpoint. Each returns the data of the response or throws an `ApiError`, or a
  * TypeError if its input is missing. Every function may throw `network_error`, `timeout`, `aborted`, `reply_invalid`,
@@ -94,13 +75,7 @@ export type Client = UserFunctions &
   UsageFunctions &
   AppFunctions &
   KeptFunctions &
-  ChangeFunctions &
-  ExportFunctions
-
-type ExportFunctions = {
-  /** Returns all data that the server stores about the user. */
-  exportData: (options?: CallOptions) => Promise<UserExport>
-}
+  ChangeFunctions
 
 /**
  * Creates a client for one server. An app needs one, which all its screens share. It sends nothing until a function is
@@ -142,23 +117,42 @@ export function createClient(options: ClientOptions): Client {
   })
   const calls = createCalls({ call, session, runCall })
   const { asUser, asUserIfAny, withoutToken, withToken } = calls
-  if (onSignedOut) authChanges.listen(({ reason }) => reason === 'session_ended' && onSignedOut())
-  const parts = createParts({
-    ...{ baseUrl, env, timeout, now, fetch, request, call, calls, session, runCall, sharedName },
-    storage: offlineStorage,
-    signingKeys: options.signingKeys,
-    exchangeRefreshToken,
-    onAuthChange: authChanges.listen,
-    functions: () => functions,
-  })
-
-  const dataSync = createPart(() => import('./data-sync.ts'))
+  const { listen: onAuthChange } = authChanges
+  if (onSignedOut) onAuthChange(({ reason }) => reason === 'session_ended' && onSignedOut())
+  const shared = {
+    ...{ storage: offlineStorage, baseUrl, timeout, now, fetch, call, withToken },
+    ...{ session, runCall, onAuthChange },
+  }
+  /** The parts that an app does not need for its first screen: each is loaded at first use. */
+  const parts = {
+    auth: createPart(async () => {
+      const { createAuth } = await import('./auth.ts')
+      const exclusively = <T>(work: () => Promise<T>) => withTabLock(`${sharedName} guest`, work)
+      return createAuth({ ...shared, calls, exchangeRefreshToken, exclusively })
+    }),
+    attachments: createPart(async () => {
+      const { createAttachmentCalls } = await import('./attachment-calls.ts')
+      return createAttachmentCalls({ ...shared, isSealed: env !== 'test' })
+    }),
+    changes: createPart(async () => (await import('./changes.ts')).createChanges(shared)),
+    purchases: createPart(async () =>
+      (await import('./purchase-queue.ts')).createPurchaseQueue(shared),
+    ),
+    kept: createPart(async () => {
+      const { createKept } = await import('./kept.ts')
+      const { signingKeys } = options
+      // The type is stated because these functions also call the parts: inferred, it would be circular.
+      const reads: UserFunctions & BillingFunctions & AppFunctions = functions
+      return createKept({ ...shared, call: request, signingKeys, functions: reads })
+    }),
+    dataSync: createPart(() => import('./data-sync.ts')),
+  }
 
   const functions = {
     isSignedIn: async () => (await session.read()) !== null,
     accessToken: (options?: CallOptions) =>
       runCall(options, async () => (await session.readFresh()).accessToken),
-    onAuthChange: authChanges.listen,
+    onAuthChange,
     onChange: follow(parts.changes),
 
     register: signInWithGuestAt('/api/auth/register/v1', { keepsGuestId: true }),
@@ -252,10 +246,8 @@ export function createClient(options: ClientOptions): Client {
   }
 
   async function syncData(options: DataSyncOptions = {}): Promise<DataSync> {
-    const { startDataSync } = await dataSync()
-    const { listen: onAuthChange } = authChanges
-    const deps = { ...functions, storage: offlineStorage, baseUrl, session, onAuthChange }
-    return startDataSync(deps, options)
+    const { startDataSync } = await parts.dataSync()
+    return startDataSync({ ...functions, ...shared }, options)
   }
 
   async function readKept<Name extends KeptName>(

@@ -1,16 +1,23 @@
 import type {
+  AccountExport,
   ActiveSubscription,
+  AttachmentExport,
+  BillingExport,
+  ChangesExport,
   Credentials,
+  DataExport,
   Device,
   EmailCodeAnswer,
   EmailCodeRequest,
   NewAccount,
+  PasskeyExport,
   ProfileChanges,
   RecoveryCodes,
   Session,
   SocialLogin,
   TwoFactorChallenge,
   TwoFactorSetup,
+  UsageExport,
   UserProfile,
 } from './models.ts'
 import type { CallOptions, Message } from './shared-types.ts'
@@ -24,6 +31,15 @@ export type DeletedAccount = Message & {
 
 /** A session, or a challenge if two-factor is on: check `'challengeToken' in result`. */
 export type SignInResult = Session | TwoFactorChallenge
+
+/** All data that the server stores about a user. */
+export type UserExport = AccountExport &
+  PasskeyExport &
+  AttachmentExport &
+  BillingExport &
+  UsageExport &
+  DataExport &
+  ChangesExport
 
 /** Accounts, sessions and profiles. */
 export type UserFunctions = {
@@ -114,4 +130,6 @@ export type UserFunctions = {
    * `activeSubscriptions`: tell the user where to cancel.
    */
   deleteProfile: (options?: CallOptions) => Promise<DeletedAccount>
+  /** Returns all data that the server stores about the user. */
+  exportData: (options?: CallOptions) => Promise<UserExport>
 }
