@@ -27,7 +27,7 @@ type AuthDeps = {
 }
 
 /** How a sign-in treats the current guest. */
-export type GuestOptions = { guestsOnly?: boolean; keepsGuestId?: boolean }
+export type GuestOptions = { sendsToken?: boolean; guestsOnly?: boolean; keepsGuestId?: boolean }
 
 const PROFILE = '/api/user/profile/v1'
 const LOGOUT = '/api/auth/logout/v1'
@@ -38,7 +38,7 @@ export function createAuth(deps: AuthDeps) {
   const { call, calls, session, runCall, exchangeRefreshToken, exclusively, now } = deps
   const { perform, withToken } = calls
   let starting: Promise<Session> | null = null
-  return { signInAt, signInWithGuestAt, startAsGuest, endSession, deleteProfile }
+  return { signInAt, startAsGuest, endSession, deleteProfile }
 
   function startAsGuest(options?: CallOptions): Promise<ReplyOf<'post', '/api/auth/guest/v1'>> {
     return runCall(options, () => {
@@ -49,26 +49,18 @@ export function createAuth(deps: AuthDeps) {
     })
   }
 
-  /** For a route that returns a session. */
-  function signInAt<P extends string>(path: P & PathOf<'post', P>): RouteFunction<'post', P> {
-    return (...args) =>
-      perform(args, ['json'], (content) =>
-        session.trackSignIn(async () => keepSession<P>(await call('post', path, null, content))),
-      )
-  }
-
   /**
-   * Sends the guest's token, so that the account takes over the guest's data. Tests the token first: if an intermediary
-   * removed it, the server would create a new account. `guestsOnly`: sends no signed-in user's token. `keepsGuestId`: a
-   * session with another id means that an intermediary removed the token.
+   * Sends the guest's token, so that the account takes over the guest's data, unless `sendsToken` is false. Tests the
+   * token first: if an intermediary removed it, the server would create a new account. `guestsOnly`: sends no signed-in
+   * user's token. `keepsGuestId`: a session with another id means that an intermediary removed the token.
    */
-  function signInWithGuestAt<P extends string>(
+  function signInAt<P extends string>(
     path: P & PathOf<'post', P>,
-    { guestsOnly = false, keepsGuestId = false }: GuestOptions = {},
+    { sendsToken = true, guestsOnly = false, keepsGuestId = false }: GuestOptions = {},
   ): RouteFunction<'post', P> {
     return (...args) =>
       perform(args, ['json'], async (content) => {
-        const sender = await findSender(content, guestsOnly)
+        const sender = sendsToken ? await findSender(content, guestsOnly) : null
         const guest = keepsGuestId && sender?.user.loginType === 'guest' ? sender.user : null
         return session.trackSignIn(async () =>
           keepSession<P>(await call('post', path, sender?.token ?? null, content), guest),

@@ -18,41 +18,25 @@ export type Calls = ReturnType<typeof createCalls>
 
 /** Creates functions whose types follow the server's routes. */
 export function createCalls({ call, session, runCall }: CallsDeps) {
-  return { asUser, asUserIfAny, withoutToken, perform, withToken }
-
-  /** Creates the function for a route that needs a session. `place`: where its input goes, if it takes any. */
-  function asUser<M extends Method, P extends string>(
-    method: M,
-    path: P & PathOf<M, P>,
-    ...place: InputPlace<M, P>
-  ): RouteFunction<M, P> {
-    return (...args) =>
-      perform(args, place, async (content) =>
-        unwrap<M, P>(await withToken((token) => call(method, path, token, content))),
-      )
+  return {
+    asUser: callWith(withToken),
+    asUserIfAny: callWith(withTokenIfAny),
+    withoutToken: callWith((sendRequest) => sendRequest(null)),
+    perform,
+    withToken,
   }
 
-  /** Sends a token if there is a valid one, and waits only briefly for a new one. */
-  function asUserIfAny<M extends Method, P extends string>(
-    method: M,
-    path: P & PathOf<M, P>,
-    ...place: InputPlace<M, P>
-  ): RouteFunction<M, P> {
-    return (...args) =>
-      perform(args, place, async (content) => {
-        const wait = { timeout: MAX_REFRESH_WAIT_MS }
-        const kept = await runCall(wait, () => session.readFresh()).catch(() => null)
-        return unwrap<M, P>(await call(method, path, kept?.accessToken ?? null, content))
-      })
-  }
-
-  function withoutToken<M extends Method, P extends string>(
-    method: M,
-    path: P & PathOf<M, P>,
-    ...place: InputPlace<M, P>
-  ): RouteFunction<M, P> {
-    return (...args) =>
-      perform(args, place, async (content) => unwrap<M, P>(await call(method, path, null, content)))
+  /** Creates functions for routes. `send`: adds a request's token. `place`: where a route's input goes, if it takes any. */
+  function callWith(send: <T>(sendRequest: (token: string | null) => Promise<T>) => Promise<T>) {
+    return <M extends Method, P extends string>(
+      method: M,
+      path: P & PathOf<M, P>,
+      ...place: InputPlace<M, P>
+    ): RouteFunction<M, P> =>
+      (...args) =>
+        perform(args, place, async (content) =>
+          unwrap<M, P>(await send((token) => call(method, path, token, content))),
+        )
   }
 
   /** Runs one call. `args` are its input, if the route takes any (`place`), and its options. */
@@ -87,6 +71,13 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
       })
       return sendRequest(next.accessToken)
     }
+  }
+
+  /** Sends a token if there is a valid one, and waits only briefly for a new one. */
+  async function withTokenIfAny<T>(sendRequest: (token: string | null) => Promise<T>) {
+    const wait = { timeout: MAX_REFRESH_WAIT_MS }
+    const kept = await runCall(wait, () => session.readFresh()).catch(() => null)
+    return sendRequest(kept?.accessToken ?? null)
   }
 }
 

@@ -16,14 +16,14 @@ import {
   type KeptName,
   type KeptValues,
 } from './kept-values.ts'
-import type { SubmittedPurchase } from './models.ts'
+import type { Session, SubmittedPurchase } from './models.ts'
 import { normalizeBaseUrl, openTransport } from './open-transport.ts'
 import type { ClientOptions } from './options.ts'
 import { createPart, follow } from './part.ts'
 import type { PasskeyFunctions } from './passkeys.ts'
-import { createRefreshExchange } from './refresh-exchange.ts'
 import type { InputOf, PathOf, ReplyOf, RouteFunction, SameAsRoutes } from './routes.ts'
 import { createSessionKeeper } from './session.ts'
+import { readSession } from './session-replies.ts'
 import type { CallOptions, LanguageInput } from './shared-types.ts'
 import { openStorage } from './storage.ts'
 import type { StoreFunctions } from './stores.ts'
@@ -59,6 +59,7 @@ const ATTACHMENTS = '/api/user/attachments/v1'
 const PASSKEYS = '/api/auth/passkey/v1'
 const DATA = '/api/user/data/v1'
 const LOGOUT = '/api/auth/logout/v1'
+const REFRESH = '/api/auth/refresh/v1'
 
 /**
  * Homeport for an app: a function per endpoint. Each returns the data of the response or throws an `ApiError`, or a
@@ -103,7 +104,6 @@ export function createClient(options: ClientOptions): Client {
     options.storage ? sharedName : null,
     async () => (await session.read())?.expiresAt ?? null,
   )
-  const exchangeRefreshToken = createRefreshExchange(call, runCall)
   const session = createSessionKeeper({
     storage,
     baseUrl,
@@ -155,15 +155,15 @@ export function createClient(options: ClientOptions): Client {
     onAuthChange,
     onChange: follow(parts.changes),
 
-    register: signInWithGuestAt('/api/auth/register/v1', { keepsGuestId: true }),
-    login: signInWithGuestAt('/api/auth/login/v1', { guestsOnly: true }),
+    register: signInAt('/api/auth/register/v1', { keepsGuestId: true }),
+    login: signInAt('/api/auth/login/v1', { guestsOnly: true }),
     // The challenge remembers the guest of the first step.
-    passTwoFactor: signInAt('/api/auth/login/v1/two_factor'),
-    signInSocially: signInWithGuestAt('/api/auth/social/v1'),
+    passTwoFactor: signInAt('/api/auth/login/v1/two_factor', { sendsToken: false }),
+    signInSocially: signInAt('/api/auth/social/v1'),
     requestEmailCode: withoutToken('post', '/api/auth/email_code/v1', 'json'),
-    signInWithEmailCode: signInWithGuestAt('/api/auth/email_code/v1/verify'),
+    signInWithEmailCode: signInAt('/api/auth/email_code/v1/verify'),
     startPasskeySignIn: withoutToken('post', `${PASSKEYS}/sign_in/options`),
-    signInWithPasskey: signInWithGuestAt(`${PASSKEYS}/sign_in`, { guestsOnly: true }),
+    signInWithPasskey: signInAt(`${PASSKEYS}/sign_in`, { guestsOnly: true }),
     listPasskeys: asUser('get', PASSKEYS),
     startPasskeyRegistration: asUser('post', `${PASSKEYS}/options`, 'json'),
     addPasskey: asUser('post', PASSKEYS, 'json'),
@@ -222,6 +222,15 @@ export function createClient(options: ClientOptions): Client {
   }
   return functions satisfies SameAsRoutes<Client, typeof functions>
 
+  /** Shared by all callers: no caller's signal or timeout cancels it. */
+  function exchangeRefreshToken(refreshToken: string): Promise<Session> {
+    return runCall({}, async (deadline) => {
+      const json: InputOf<'post', typeof REFRESH>[0] = { refreshToken }
+      const envelope = await call('post', REFRESH, null, { json, deadline })
+      return readSession(envelope) as ReplyOf<'post', typeof REFRESH>
+    })
+  }
+
   /** Signs out on this device at once, whatever the server responds. */
   async function logout(options?: CallOptions): Promise<ReplyOf<'post', typeof LOGOUT>> {
     const kept = await session.read().catch(() => null)
@@ -234,15 +243,11 @@ export function createClient(options: ClientOptions): Client {
     return reply ?? { message: 'Signed out on this device.' }
   }
 
-  function signInAt<P extends string>(path: P & PathOf<'post', P>): RouteFunction<'post', P> {
-    return async (...args) => (await parts.auth()).signInAt<P>(path)(...args)
-  }
-
-  function signInWithGuestAt<P extends string>(
+  function signInAt<P extends string>(
     path: P & PathOf<'post', P>,
     options?: GuestOptions,
   ): RouteFunction<'post', P> {
-    return async (...args) => (await parts.auth()).signInWithGuestAt<P>(path, options)(...args)
+    return async (...args) => (await parts.auth()).signInAt<P>(path, options)(...args)
   }
 
   async function syncData(options: DataSyncOptions = {}): Promise<DataSync> {
