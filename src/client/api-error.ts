@@ -64,3 +64,8 @@ export class ApiError extends Error {
     return { name, message, status, code, details, requestId, retryAfter }
   }
 }
+
+/** An error that the client detects without a response. */
+export function clientError(code: Failure['code'], message: string, cause?: unknown): ApiError {
+  return new ApiError({ status: 0, code, message, cause })
+}

@@ -1,5 +1,5 @@
 import { mergePatch } from '../lib/text/merge-patch.ts'
-import { ApiError } from './api-error.ts'
+import { type ApiError, clientError } from './api-error.ts'
 import { utf8 } from './bytes.ts'
 import type { DataFunctions, DataSync, DataSyncOptions, DataSyncState, JsonObject } from './data.ts'
 import type { UserData } from './models.ts'
@@ -209,8 +209,7 @@ function isTooLarge(document: unknown): boolean {
 }
 
 function tooLarge(): ApiError {
-  const message = 'With this change, the document would exceed 64 KiB.'
-  return new ApiError({ status: 0, code: 'payload_too_large', message })
+  return clientError('payload_too_large', 'With this change, the document would exceed 64 KiB.')
 }
 
 function empty(): Local {

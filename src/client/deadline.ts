@@ -1,4 +1,4 @@
-import { ApiError } from './api-error.ts'
+import { ApiError, clientError } from './api-error.ts'
 import type { CallOptions } from './shared-types.ts'
 
 /** How much of an upload has been sent, in bytes. */
@@ -50,7 +50,7 @@ export function withDeadline<T>(
       signal?.removeEventListener('abort', abort)
     }
     const fail = (code: string, message: string) => {
-      failure = new ApiError({ status: 0, code, message })
+      failure = clientError(code, message)
       finish()
       reject(failure)
       cancelRequest()
@@ -78,6 +78,5 @@ export function sleep(ms: number): Promise<void> {
 }
 
 function asApiError(error: unknown): ApiError {
-  if (error instanceof ApiError) return error
-  return new ApiError({ status: 0, code: 'unexpected', message: String(error), cause: error })
+  return error instanceof ApiError ? error : clientError('unexpected', String(error), error)
 }

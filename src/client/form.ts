@@ -1,4 +1,4 @@
-import { ApiError } from './api-error.ts'
+import { clientError } from './api-error.ts'
 import type { PhoneFile, UploadFile } from './attachments.ts'
 import { concat, randomHex, utf8 } from './bytes.ts'
 import type { Fetch } from './fetch.ts'
@@ -79,8 +79,7 @@ async function readBytes(file: UploadFile, fetch?: Fetch): Promise<Uint8Array<Ar
     if ('size' in data) throw new TypeError('this platform cannot read a Blob')
     return new Uint8Array(data)
   } catch (cause) {
-    const message = `The file ${file.name} cannot be read.`
-    throw new ApiError({ status: 0, code: 'file_unreadable', message, cause })
+    throw clientError('file_unreadable', `The file ${file.name} cannot be read.`, cause)
   }
 }
 

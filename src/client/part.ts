@@ -1,4 +1,4 @@
-import { ApiError } from './api-error.ts'
+import { clientError } from './api-error.ts'
 
 const LOAD_RETRY_MS = 5_000
 
@@ -8,8 +8,7 @@ export function createPart<T>(load: () => Promise<T>): () => Promise<T> {
   return () => {
     loading ??= load().catch((cause) => {
       loading = null
-      const message = 'A part of the client cannot be loaded.'
-      throw new ApiError({ status: 0, code: 'network_error', message, cause })
+      throw clientError('network_error', 'A part of the client cannot be loaded.', cause)
     })
     return loading
   }

@@ -1,5 +1,5 @@
 import { calculateJwkThumbprint, importJWK, type JWK } from 'jose'
-import { ApiError } from './api-error.ts'
+import { ApiError, clientError } from './api-error.ts'
 import { DEFAULT_TIMEOUT_MS, type Deadline, withDeadline } from './deadline.ts'
 import type { Transmit } from './fetch.ts'
 import type { ServerKey } from './sealing.ts'
@@ -66,11 +66,7 @@ export function createServerKeys({ baseUrl, pinnedKeys, transmit, now }: ServerK
       // The thumbprint is computed: the key's own `kid` proves nothing.
       if (pinnedKeys === null || pinnedKeys.includes(await calculateJwkThumbprint(jwk))) return jwk
     }
-    throw new ApiError({
-      status: 0,
-      code: 'no_trusted_key',
-      message: 'The server publishes no key that this app trusts.',
-    })
+    throw clientError('no_trusted_key', 'The server publishes no key that this app trusts.')
   }
 
   async function readJwks(deadline: Deadline): Promise<JWK[]> {

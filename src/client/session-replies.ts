@@ -1,4 +1,4 @@
-import { ApiError } from './api-error.ts'
+import { ApiError, clientError } from './api-error.ts'
 import type { Envelope } from './caller.ts'
 import type { Session } from './models.ts'
 import type { SignInResult } from './users.ts'
@@ -44,17 +44,15 @@ export function notSignedIn(): ApiError {
 }
 
 export function userChanged(): ApiError {
-  const message = 'Another user has since signed in.'
-  return new ApiError({ status: 0, code: 'conflict', message })
+  return clientError('conflict', 'Another user has since signed in.')
 }
 
 export function tokenLostError(): ApiError {
   const message =
     "The account was created without the guest's data: an intermediary removed the token."
-  return new ApiError({ status: 0, code: 'token_lost', message })
+  return clientError('token_lost', message)
 }
 
 export function alreadySignedInError(): ApiError {
-  const message = 'A user is signed in: sign out first.'
-  return new ApiError({ status: 0, code: 'conflict', message })
+  return clientError('conflict', 'A user is signed in: sign out first.')
 }

@@ -1,4 +1,4 @@
-import { ApiError } from './api-error.ts'
+import { clientError } from './api-error.ts'
 
 /** Stores the session: `localStorage` and AsyncStorage work; a keychain is better. */
 export type Storage = {
@@ -60,8 +60,7 @@ export function createSlot(storage: Storage, key: string) {
     try {
       return await work()
     } catch (cause) {
-      const message = 'The storage of this device cannot be used.'
-      throw new ApiError({ status: 0, code: 'storage_failed', message, cause })
+      throw clientError('storage_failed', 'The storage of this device cannot be used.', cause)
     }
   }
 }

@@ -1,4 +1,4 @@
-import { ApiError } from './api-error.ts'
+import { clientError } from './api-error.ts'
 import type { Deadline } from './deadline.ts'
 import { type Fetch, sendByFetch, type Transmit } from './fetch.ts'
 import { createPart } from './part.ts'
@@ -15,8 +15,7 @@ export function createTransmit(fetch?: Fetch): Transmit {
     deadline.onCancel(sending.cancel)
     const reply = await sending.reply.catch((cause) => {
       throwIfFailed(deadline)
-      const message = 'The server cannot be reached.'
-      throw new ApiError({ status: 0, code: 'network_error', message, cause })
+      throw clientError('network_error', 'The server cannot be reached.', cause)
     })
     throwIfFailed(deadline)
     return reply

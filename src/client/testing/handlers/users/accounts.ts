@@ -3,19 +3,10 @@ import { MINUTE_MS } from '../../../../lib/time/durations.ts'
 import { invalidCredentials, invalidLink } from '../../failure.ts'
 import type { Handlers } from '../../handler-types.ts'
 import type { FakeRequest } from '../../requests.ts'
-import type { State, User } from '../../state.ts'
+import type { User } from '../../state.ts'
 import { checkFields, checkPassword } from '../../validation.ts'
-import type { AccountSecurity } from './account-security.ts'
-import type { OneTimeTokens } from './one-time-tokens.ts'
 import { passSecondStep, requireSecondStep } from './second-step.ts'
-import type { Sessions } from './sessions.ts'
-
-type AccountDeps = {
-  state: State
-  sessions: Sessions
-  tokens: OneTimeTokens
-  security: AccountSecurity
-}
+import type { AccountDeps } from './sign-in.ts'
 
 const SECRET = 'JBSWY3DPEHPK3PXP'
 

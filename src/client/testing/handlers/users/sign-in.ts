@@ -13,14 +13,15 @@ import type { OneTimeTokens } from './one-time-tokens.ts'
 import { passSecondStep, requireSecondStep } from './second-step.ts'
 import type { Sessions } from './sessions.ts'
 
-type SignInDeps = {
+/** What the handlers of accounts and sign-ins share. */
+export type AccountDeps = {
   state: State
   sessions: Sessions
   tokens: OneTimeTokens
   security: AccountSecurity
 }
 
-export function createSignIn({ state, sessions, tokens, security }: SignInDeps) {
+export function createSignIn({ state, sessions, tokens, security }: AccountDeps) {
   const { users, addUser, find, findByEmail, update, mails, clock } = state
   const { mergeGuest, secure, removeUntrusted } = security
   const issued = new Map<string, FakeIdentity>()
