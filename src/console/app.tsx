@@ -8,7 +8,7 @@ import { identity, type Me, me } from './operator.ts'
 import { Login, type LoginState } from './screens/operators/login.tsx'
 import { SwitchOperator } from './screens/operators/set-up.tsx'
 import { SignIn } from './screens/operators/sign-in.tsx'
-import { setupToken, takeDemoToken } from './setup-link.ts'
+import { setupToken, takeToken } from './setup-link.ts'
 import { Dialog } from './ui/dialog.tsx'
 import { dismissMessages } from './ui/messages.tsx'
 import { describeError } from './ui/problems.tsx'
@@ -27,7 +27,7 @@ export function App() {
   const waiting = useRef<((isSameOperator: boolean) => void)[]>([])
   const load = async () => {
     try {
-      const demoToken = takeDemoToken()
+      const demoToken = takeToken('demo')
       if (demoToken !== null) await send('login/demo', { token: demoToken })
       const login = await read<LoginState>('login/state')
       identity.value = login

@@ -5,13 +5,13 @@ import type { describeActions } from '../platform/actions/console-routes.ts'
 import type { Calls } from '../server/declarations.ts'
 import { download, type Json, send, sendWithProgress } from './api.ts'
 import { me } from './operator.ts'
-import type { MemberSchema } from './ui/schema-fields.tsx'
+import type { Schema } from './ui/schema-fields.tsx'
 
 type Described = ReturnType<typeof describeActions>[string]
 
 /** What the server declares: its actions by path, and labels of the entries in the audit log. */
 export type Declarations = {
-  actions: Record<string, Omit<Described, 'input'> & { input: MemberSchema }>
+  actions: Record<string, Omit<Described, 'input'> & { input: Schema }>
   labels: Record<string, string>
   /** How commands are typed on the server. */
   program: string

@@ -11,13 +11,8 @@ export function watchSetupLinks() {
   })
 }
 
-/** The token of the link that signs in to a demo; null for none. Only the first call returns it. */
-export function takeDemoToken(): string | null {
-  return takeToken('demo')
-}
-
-/** Returns a token, and removes it from the address. Servers never see the part after #. */
-function takeToken(name: string): string | null {
+/** Returns a link's token once, because it removes it from the address. Servers never see the part after #. */
+export function takeToken(name: 'setup' | 'demo'): string | null {
   const token = new URLSearchParams(location.hash.slice(1)).get(name)
   if (token) history.replaceState(null, '', location.pathname + location.search)
   return token

@@ -3,20 +3,9 @@ import { useState } from 'preact/hooks'
 import { languageName } from '../../lib/text/rule-labels.ts'
 import { plural } from '../format.ts'
 import { Checkbox, ChoiceField, Field, NumberField, TextField, VERBATIM } from '../ui/fields.tsx'
+import type { Schema } from '../ui/schema-fields.tsx'
 import { fieldHint, fieldLabel, keyboardFor, suggestionsFor } from './field-labels.ts'
 import { Group } from './group.tsx'
-
-/** The subset of JSON Schema that the forms need. */
-export type Schema = {
-  type?: string
-  description?: string
-  properties?: Record<string, Schema>
-  required?: string[]
-  items?: Schema
-  anyOf?: Schema[]
-  patternProperties?: Record<string, Schema>
-  minimum?: number
-}
 
 type FieldsProps = {
   schema: Schema

@@ -5,15 +5,9 @@ import { LANGUAGES, parseCodes } from '../settings/codes-field.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
 import { Badge, Empty } from '../ui/parts.tsx'
+import type { Schema } from '../ui/schema-fields.tsx'
 import { EditableList } from './editable-list.tsx'
-import {
-  blank,
-  type FieldGroups,
-  Fields,
-  listLocalTexts,
-  listTextLanguages,
-  type Schema,
-} from './form.tsx'
+import { blank, type FieldGroups, Fields, listLocalTexts, listTextLanguages } from './form.tsx'
 
 type Entry = Record<string, unknown>
 type RecordsProps = {

@@ -1,8 +1,9 @@
 import { languageName } from '../../lib/text/rule-labels.ts'
 import { value as formatValue, number } from '../format.ts'
 import { Badge, Details, Empty, type Fact } from '../ui/parts.tsx'
+import type { Schema } from '../ui/schema-fields.tsx'
 import { fieldLabel } from './field-labels.ts'
-import { isLocalText, type Schema, toTexts } from './form.tsx'
+import { isLocalText, toTexts } from './form.tsx'
 
 type Tree = Record<string, unknown>
 

@@ -26,33 +26,28 @@ export function Changes({ changes, choice }: { changes: Difference[]; choice?: C
 }
 
 /** `Hard paywall: no → yes`; all fields of an item that was added. */
-function Change({ path, before, after }: Difference) {
-  if (after === null && isItem(before)) {
-    return (
-      <>
-        <strong>{changeLabel(path)}</strong>: removed
-      </>
-    )
-  }
+function Change(difference: Difference) {
+  return (
+    <>
+      <strong>{changeLabel(difference.path)}</strong>: <ChangedValue {...difference} />
+    </>
+  )
+}
+
+function ChangedValue({ path, before, after }: Difference) {
+  if (after === null && isItem(before)) return 'removed'
   if (before === null && isItem(after)) {
     return (
       <>
-        <strong>{changeLabel(path)}</strong>: added
+        added
         <Changes changes={listMembers(path, after)} />
       </>
     )
   }
   const parts = isLongText(before) && isLongText(after) ? compareTexts(before, after) : []
-  if (parts.some(({ kind }) => kind === 'same')) {
-    return (
-      <>
-        <strong>{changeLabel(path)}</strong>: <TextParts parts={parts} />
-      </>
-    )
-  }
+  if (parts.some(({ kind }) => kind === 'same')) return <TextParts parts={parts} />
   return (
     <>
-      <strong>{changeLabel(path)}</strong>:{' '}
       {before === null ? (
         'set to'
       ) : (

@@ -4,7 +4,7 @@ import {
   type PartialInputHTMLAttributes,
   type VNode,
 } from 'preact'
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import { findDirectionControls } from '../direction-controls.ts'
 import { problemsAt, useProblems } from './problems.tsx'
 
@@ -27,27 +27,20 @@ export function Field({ label, hint, warning, path, parentPath, children }: Fiel
   const problems = problemsAt(useProblems(), path, parentPath)
   const { value = '' } = children.props as { value?: unknown }
   const controls = typeof value === 'string' ? findDirectionControls(value) : []
-  const notes: [id: string, text: string, tone: string][] = [
-    ...(hint ? [[`${id}hint`, hint, ''] as [string, string, string]] : []),
-    ...(warning ? [[`${id}warning`, warning, 'warn'] as [string, string, string]] : []),
-    ...problems.map(({ message }, at): [string, string, string] => [
-      `${id}error${at}`,
-      `${message.charAt(0).toUpperCase()}${message.slice(1)}.`,
-      'bad',
-    ]),
-    ...(controls.length > 0
-      ? [
-          [
-            `${id}controls`,
-            `Contains ${controls.join(', ')}. Such characters change the text direction.`,
-            'warn',
-          ] as [string, string, string],
-        ]
-      : []),
-  ]
+  const direction = `Contains ${controls.join(', ')}. Such characters change the text direction.`
+  const notes = [
+    { id: `${id}hint`, text: hint, tone: '' },
+    { id: `${id}warning`, text: warning, tone: 'warn' },
+    ...problems.map(({ message }, at) => ({
+      id: `${id}error${at}`,
+      text: `${message.charAt(0).toUpperCase()}${message.slice(1)}.`,
+      tone: 'bad',
+    })),
+    { id: `${id}controls`, text: controls.length > 0 && direction, tone: 'warn' },
+  ].filter(({ text }) => text)
   const control = cloneElement(children as VNode<Record<string, unknown>>, {
     id,
-    'aria-describedby': notes.length > 0 ? notes.map(([note]) => note).join(' ') : undefined,
+    'aria-describedby': notes.length > 0 ? notes.map((note) => note.id).join(' ') : undefined,
     'aria-invalid': problems.length > 0 ? 'true' : undefined,
     'data-problems': problems.map((one) => one.path).join(' ') || undefined,
   })
@@ -55,9 +48,9 @@ export function Field({ label, hint, warning, path, parentPath, children }: Fiel
     <div class="field">
       <label for={id}>{label}</label>
       {control}
-      {notes.map(([note, text, tone]) => (
-        <small key={note} id={note} class={tone}>
-          {text}
+      {notes.map((note) => (
+        <small key={note.id} id={note.id} class={note.tone}>
+          {note.text}
         </small>
       ))}
     </div>
@@ -211,11 +204,4 @@ export function ChoiceField({ label, value, options, path, onChange }: ChoicePro
       )}
     </div>
   )
-}
-
-/** Focuses the first field of a form that replaces the button that opened it. */
-export function useFirstFieldFocus<T extends HTMLElement>() {
-  const form = useRef<T>(null)
-  useLayoutEffect(() => form.current?.querySelector('input')?.focus(), [])
-  return form
 }

@@ -168,13 +168,20 @@ export function Filters(props: FiltersProps) {
       </button>
       {Object.keys(filter).length > 0 && (
         <ul class="chips" aria-label="Active filters">
-          {Object.entries(filter).map(([name, value]) => (
-            <Chip
-              key={name}
-              text={describe?.(name, value) ?? value}
-              onRemove={() => remove(name)}
-            />
-          ))}
+          {Object.entries(filter).map(([name, value]) => {
+            const text = describe?.(name, value) ?? value
+            return (
+              <li key={name}>
+                <button
+                  type="button"
+                  aria-label={`Remove filter: ${text}`}
+                  onClick={() => remove(name)}
+                >
+                  {text} <span aria-hidden="true">×</span>
+                </button>
+              </li>
+            )
+          })}
         </ul>
       )}
       <form
@@ -189,15 +196,5 @@ export function Filters(props: FiltersProps) {
         </button>
       </form>
     </div>
-  )
-}
-
-function Chip({ text, onRemove }: { text: string; onRemove: () => void }) {
-  return (
-    <li>
-      <button type="button" aria-label={`Remove filter: ${text}`} onClick={onRemove}>
-        {text} <span aria-hidden="true">×</span>
-      </button>
-    </li>
   )
 }

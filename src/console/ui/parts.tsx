@@ -8,8 +8,6 @@ import { isRestoring } from '../visits.ts'
 import { showMessage } from './messages.tsx'
 import { describeError, useProblems } from './problems.tsx'
 
-export { describeError }
-
 /** The heading of a screen; it takes the focus when the screen opens. */
 export function Title({ children, actions }: { children: string; actions?: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null)

@@ -16,19 +16,22 @@ type FieldTexts = {
   meanings?: Record<string, string>
 }
 
-/** The schema of an action's input, or of one of its members, as the server sends it. */
-export type MemberSchema = {
+/** The subset of JSON Schema that the forms need, as the server sends it. */
+export type Schema = {
   type?: string
-  anyOf?: MemberSchema[]
+  description?: string
+  anyOf?: Schema[]
   const?: string
-  items?: MemberSchema
-  properties?: Record<string, MemberSchema>
+  items?: Schema
+  properties?: Record<string, Schema>
+  patternProperties?: Record<string, Schema>
   required?: string[]
+  minimum?: number
   maxLength?: number
   field?: FieldTexts
 }
 
-export type MemberList = { name: string; schema: MemberSchema; isRequired: boolean }[]
+export type MemberList = { name: string; schema: Schema; isRequired: boolean }[]
 
 /** The entered values, by member name. Lists of words and numbers are text while they are edited. */
 export type Values = Record<string, unknown>
@@ -64,7 +67,7 @@ export function MemberFields({ members, values, onChange, controls = {} }: Field
 
 type MemberProps = {
   name: string
-  schema: MemberSchema
+  schema: Schema
   value: unknown
   onChange: (value: unknown) => void
 }
@@ -138,18 +141,18 @@ function MemberField({ name, schema, value, onChange }: MemberProps) {
 }
 
 /** Whether the field takes a whole line. */
-export function isWide({ items, field = {} }: MemberSchema): boolean {
+export function isWide({ items, field = {} }: Schema): boolean {
   return field.rows !== undefined || (items !== undefined && choicesIn(items).length > 0)
 }
 
-function emptyValue(schema: MemberSchema): unknown {
+function emptyValue(schema: Schema): unknown {
   if (isBoolean(schema)) return false
   if (schema.items && choicesIn(schema.items).length > 0) return []
   return choicesIn(schema)[0] ?? ''
 }
 
 /** The members with these names. */
-export function pickMembers(schema: MemberSchema, names: string[]): MemberList {
+export function pickMembers(schema: Schema, names: string[]): MemberList {
   const { properties = {}, required = [] } = schema
   return names.map((name) => ({
     name,
@@ -180,24 +183,24 @@ export function toInput(members: MemberList, values: Values): Values {
   return Object.fromEntries(given.map(({ name, schema }) => [name, parse(schema, values[name])]))
 }
 
-function parse(schema: MemberSchema, value: unknown): unknown {
+function parse(schema: Schema, value: unknown): unknown {
   if (typeof value !== 'string') return value
   if (schema.items) return value.split(/[\s,]+/).filter(Boolean)
   return isNumber(schema) ? parseOptionalNumber(value) : value.trim()
 }
 
-function isNumber({ type = '', anyOf = [] }: MemberSchema): boolean {
+function isNumber({ type = '', anyOf = [] }: Schema): boolean {
   return /^(integer|number)$/.test(type) || anyOf.some(isNumber)
 }
 
-function isBoolean({ type, anyOf = [] }: MemberSchema): boolean {
+function isBoolean({ type, anyOf = [] }: Schema): boolean {
   return type === 'boolean' || anyOf.some(isBoolean)
 }
 
-function isNullable({ anyOf = [] }: MemberSchema): boolean {
+function isNullable({ anyOf = [] }: Schema): boolean {
   return anyOf.some(({ type }) => type === 'null')
 }
 
-function choicesIn({ anyOf = [] }: MemberSchema): string[] {
+function choicesIn({ anyOf = [] }: Schema): string[] {
   return anyOf.flatMap((one) => one.const ?? [])
 }

@@ -3,7 +3,7 @@ import type builtInEmails from '../../../features/users/email/built-in-emails.js
 import type { PublishedEmails } from '../../../features/users/email/emails.ts'
 import { languageName } from '../../../lib/text/rule-labels.ts'
 import { apiAddress, type ReplyOf, send } from '../../api.ts'
-import { Fields, type Schema, toTexts } from '../../editing/form.tsx'
+import { Fields, toTexts } from '../../editing/form.tsx'
 import { Group } from '../../editing/group.tsx'
 import { Publishing } from '../../editing/publishing.tsx'
 import { Languages } from '../../editing/records.tsx'
@@ -14,6 +14,7 @@ import { SelectField } from '../../ui/fields.tsx'
 import { Card } from '../../ui/parts.tsx'
 import { problemsAt, useProblems } from '../../ui/problems.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
+import type { Schema } from '../../ui/schema-fields.tsx'
 
 type BuiltIn = typeof builtInEmails
 type Kind = keyof BuiltIn['kinds']

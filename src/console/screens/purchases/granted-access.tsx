@@ -1,8 +1,8 @@
-import { useId, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import { perform } from '../../declared.ts'
 import { ActionButton } from '../../ui/declared.tsx'
-import { Field, SelectField, VERBATIM } from '../../ui/fields.tsx'
+import { Field, SelectField, TextField, VERBATIM } from '../../ui/fields.tsx'
 import { Action } from '../../ui/parts.tsx'
 import { type Reload, useSupportDetails } from './parts.tsx'
 
@@ -25,7 +25,6 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
   const known = facts?.entitlements ?? []
   const entitlementId = typed ?? (known.length === 1 ? (known[0] ?? '') : '')
   const isUnknown = facts !== null && entitlementId !== '' && !known.includes(entitlementId)
-  const listId = useId()
   // A request that is repeated after a lost response must not grant access twice.
   const [{ idempotencyKey, at }, setRequest] = useState({ idempotencyKey: '', at: 0 })
   const until = computeEnd(duration, date, at)
@@ -38,20 +37,14 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
       onOpen={() => setRequest({ idempotencyKey: crypto.randomUUID(), at: Date.now() })}
       onDone={reload}
     >
-      <Field label="Entitlement">
-        <input
-          value={entitlementId}
-          list={listId}
-          {...VERBATIM}
-          maxLength={100}
-          onInput={(event) => setEntitlement(event.currentTarget.value.trim())}
-        />
-      </Field>
-      <datalist id={listId}>
-        {known.map((id) => (
-          <option key={id} value={id} />
-        ))}
-      </datalist>
+      <TextField
+        label="Entitlement"
+        value={entitlementId}
+        suggestions={known.map((id) => [id, id])}
+        {...VERBATIM}
+        maxLength={100}
+        onChange={(text) => setEntitlement(text.trim())}
+      />
       {/* Reserves its height, so that the button does not move under a finger. */}
       <p role="status" class="holder">
         {isUnknown &&

@@ -1,10 +1,10 @@
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { View } from '../../../features/operators/views/views.ts'
 import { PLATFORM_NAMES } from '../../../lib/app-platforms.ts'
 import { send } from '../../api.ts'
 import { day as dayText, formatCount } from '../../format.ts'
 import { formatSearch, linkTo, query, readFilters } from '../../router.ts'
-import { SelectField, TextField, useFirstFieldFocus } from '../../ui/fields.tsx'
+import { SelectField, TextField } from '../../ui/fields.tsx'
 import { type FilterKind, type FilterKinds, ListFilters } from '../../ui/filters.tsx'
 import { Action } from '../../ui/parts.tsx'
 import { useRemote } from '../../ui/remote.tsx'
@@ -160,8 +160,10 @@ type ViewNameProps = {
   save: () => Promise<void>
 }
 
+/** Focuses its field, because it replaces the button that opened it. */
 function ViewName({ name, setName, save }: ViewNameProps) {
-  const form = useFirstFieldFocus<HTMLSpanElement>()
+  const form = useRef<HTMLSpanElement>(null)
+  useLayoutEffect(() => form.current?.querySelector('input')?.focus(), [])
   return (
     <span ref={form} class="views">
       <TextField label="Name of the view" maxLength={64} value={name} onChange={setName} />
