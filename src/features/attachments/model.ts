@@ -6,6 +6,7 @@ import {
   literalUnion,
   nullable,
   openEnum,
+  text,
   time,
 } from '../../platform/http/replies/envelope.ts'
 import { openQuery } from '../../platform/http/request/query.ts'
@@ -83,11 +84,7 @@ export const FileResponses = {
 } as const
 
 const key = (options = {}) =>
-  t.String({
-    ...options,
-    description: 'identifies the file',
-    examples: ['k3v9qw1x5c7b2n4m6j8h0g1f3d.webp'],
-  })
+  text('identifies the file', 'k3v9qw1x5c7b2n4m6j8h0g1f3d.webp', options)
 
 export const FileParams = t.Object({ key: key() })
 
@@ -110,9 +107,7 @@ export const SignatureQuery = openQuery({
       examples: ['c2lnbmF0dXJl'],
     }),
   ),
-  width: t.Optional(
-    t.String({ description: '64, 128, 256, 512, 1024 or 2048 pixels', examples: ['256'] }),
-  ),
+  width: t.Optional(text('64, 128, 256, 512, 1024 or 2048 pixels', '256')),
   format: t.Optional(
     literalUnion(['webp', 'jpeg', 'png'], {
       description: 'default: from `Accept`, else as stored',
@@ -120,20 +115,13 @@ export const SignatureQuery = openQuery({
   ),
 })
 
-const fileName = t.String({
-  description: 'as sent, cleaned, with the extension of the stored type',
-  examples: ['photo.webp'],
-})
-const itemType = t.String({
-  description: 'media type of the stored file',
-  examples: ['image/webp'],
-})
+const fileName = text('as sent, cleaned, with the extension of the stored type', 'photo.webp')
+const itemType = text('media type of the stored file', 'image/webp')
 const size = integer({ description: 'bytes of the stored file', examples: [48_213] })
-const url = t.String({
-  description:
-    'the URL of the file: permanent for a public one, valid for 15 minutes for a private one',
-  examples: ['https://api.example.com/files/k3v9qw1x5c7b2n4m6j8h0g1f3d.webp'],
-})
+const url = text(
+  'the URL of the file: permanent for a public one, valid for 15 minutes for a private one',
+  'https://api.example.com/files/k3v9qw1x5c7b2n4m6j8h0g1f3d.webp',
+)
 const expiresAt = nullable(time('when `url` expires; null for a public file', null))
 
 export const AttachmentRecord = closedObject(
@@ -159,10 +147,8 @@ export const PageQuery = t.Object({
     }),
   ),
   after: t.Optional(
-    t.String({
+    text('`next` from the previous page', '1783000000000-k3v9qw1x5c7b2n4m6j8h0g1f3d.webp', {
       maxLength: 100,
-      description: '`next` from the previous page',
-      examples: ['1783000000000-k3v9qw1x5c7b2n4m6j8h0g1f3d.webp'],
     }),
   ),
 })
@@ -228,10 +214,7 @@ export const attachmentExport = {
   idempotencyKeys: t.Array(
     closedObject(
       {
-        idempotencyKey: t.String({
-          description: 'the `Idempotency-Key` of an upload',
-          examples: ['5f0c6d3e'],
-        }),
+        idempotencyKey: text('the `Idempotency-Key` of an upload', '5f0c6d3e'),
         expiresAt: time('when it expires'),
       },
       'ExportedIdempotencyKey',

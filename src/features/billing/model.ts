@@ -3,16 +3,16 @@ import { checkedOnce } from '../../lib/validation.ts'
 import { LanguageQuery } from '../../platform/http/language/local-text.ts'
 import {
   closedObject,
+  flag,
   integer,
   literalUnion,
   nullable,
   openEnum,
+  text,
   time,
 } from '../../platform/http/replies/envelope.ts'
 import { ENVIRONMENTS } from './environment.ts'
 
-const text = (description: string, example: string) =>
-  t.String({ description, examples: [example] })
 const ms = (description: string, example: number) =>
   integer({ format: 'int64', description: `${description}, ms since 1970`, examples: [example] })
 
@@ -71,7 +71,7 @@ const periodType = nullable(
     description: 'the type of the current period',
   }),
 )
-const willRenew = t.Boolean({ description: 'whether it renews automatically', examples: [true] })
+const willRenew = flag('whether it renews automatically')
 
 export const SubscriptionQuery = t.Object({
   environment: t.Optional(
@@ -85,17 +85,14 @@ export const SubscriptionQuery = t.Object({
 export const OwnSubscriptionQuery = t.Object({
   ...SubscriptionQuery.properties,
   proof: t.Optional(
-    t.Boolean({
-      description: 'adds a signed `proof` of access, which an app can check without a connection',
-      examples: [true],
-    }),
+    flag('adds a signed `proof` of access, which an app can check without a connection'),
   ),
 })
 
 const Entitlement = closedObject(
   {
     id: text('the id at the billing provider, such as `pro`', 'pro'),
-    active: t.Boolean({ description: 'whether the user has access now', examples: [true] }),
+    active: flag('whether the user has access now'),
     expiresAt: nullable(time('when access ends; null: never')),
     gracePeriodExpiresAt: nullable(
       time('when the grace period after a failed payment ends; null: there is none'),
@@ -151,12 +148,7 @@ const SubscriptionLine = closedObject(
     billingIssueDetectedAt: t.Optional(time('when a payment failed')),
     refundedAt: t.Optional(time('when it was refunded')),
     autoResumeAt: t.Optional(time('when a pause ends')),
-    isSandbox: t.Optional(
-      t.Boolean({
-        description: 'a test purchase, which gives access to testers in production',
-        examples: [true],
-      }),
-    ),
+    isSandbox: t.Optional(flag('a test purchase, which gives access to testers in production')),
   },
   'SubscriptionLine',
   'a purchase',

@@ -1,6 +1,6 @@
 import { type Static, t } from 'elysia'
 import { LocalText } from '../../platform/http/language/local-text.ts'
-import { closedObject, id, integer } from '../../platform/http/replies/envelope.ts'
+import { closedObject, id, integer, text } from '../../platform/http/replies/envelope.ts'
 
 export const ContentVersions = closedObject(
   {
@@ -26,12 +26,9 @@ export type Faq = FaqImport & { id: string; position: number }
 export const FaqReply = closedObject(
   {
     _id: id('of the question'),
-    question: t.String({
-      description: 'the question in the user’s words',
-      examples: ['How do I cancel?'],
-    }),
-    answer: t.String({ description: 'plain text', examples: ['In the settings of your store.'] }),
-    category: t.String({ description: 'the group it is listed in', examples: ['Billing'] }),
+    question: text('the question in the user’s words', 'How do I cancel?'),
+    answer: text('plain text', 'In the settings of your store.'),
+    category: text('the group it is listed in', 'Billing'),
   },
   'Faq',
   'a question with its answer, in one language',

@@ -1,5 +1,11 @@
 import { t } from 'elysia'
-import { closedObject, nullable, openEnum, time } from '../../platform/http/replies/envelope.ts'
+import {
+  closedObject,
+  nullable,
+  openEnum,
+  text,
+  time,
+} from '../../platform/http/replies/envelope.ts'
 
 const document = (description: string, example: object = { theme: 'dark', favorites: ['a1'] }) =>
   t.Record(t.String(), t.Unknown(), {
@@ -8,8 +14,7 @@ const document = (description: string, example: object = { theme: 'dark', favori
     examples: [example],
   })
 
-const version = (description: string) =>
-  t.String({ description, examples: ['RBNvo1WzZ4oRRq0W9-hknp'] })
+const version = (description: string) => text(description, 'RBNvo1WzZ4oRRq0W9-hknp')
 
 export const DataBody = document('the whole document: any JSON object of at most 64 KiB')
 
@@ -20,12 +25,11 @@ export const DataPatch = document(
 
 export const DataQuery = t.Object({
   version: t.Optional(
-    t.String({
-      maxLength: 100,
-      description:
-        'the `version` that the change is based on, instead of `If-Match`; the server answers 412 if the document has changed since',
-      examples: ['RBNvo1WzZ4oRRq0W9-hknp'],
-    }),
+    text(
+      'the `version` that the change is based on, instead of `If-Match`; the server answers 412 if the document has changed since',
+      'RBNvo1WzZ4oRRq0W9-hknp',
+      { maxLength: 100 },
+    ),
   ),
 })
 

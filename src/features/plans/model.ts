@@ -5,6 +5,7 @@ import { LIMIT_PERIODS, limitsByName } from '../../lib/time/plan-limits.ts'
 import { createNegotiator, LocalText } from '../../platform/http/language/local-text.ts'
 import {
   closedObject,
+  flag,
   id,
   integer,
   literalUnion,
@@ -16,7 +17,6 @@ const text = (description: string, example: string) =>
   t.String({ maxLength: 500, description, examples: [example] })
 const count = (description: string, example: number) =>
   integer({ minimum: 0, description, examples: [example] })
-const flag = (description: string) => t.Boolean({ description, examples: [false] })
 const list = <T extends TSchema>(item: T, description: string, example: string[]) =>
   t.Array(item, { maxItems: 200, description, examples: [example] })
 
@@ -84,13 +84,13 @@ const fieldsWith = <Text extends TSchema>(
   storefrontLimit: count('storefronts', 20),
   price: t.Number({ minimum: 0, description: 'in `currency`', examples: [9.99] }),
   currency: text('ISO 4217, in upper or lower case; responses have lower case', 'usd'),
-  isEnterprise: flag('whether it is sold by the sales team'),
+  isEnterprise: flag('whether it is sold by the sales team', false),
   description: Text({ description: 'one sentence about it', examples: ['Everything to grow.'] }),
   badge: Text({
     description: 'a short label such as Popular; empty for none',
     examples: ['Popular'],
   }),
-  highlighted: flag('whether apps highlight it'),
+  highlighted: flag('whether apps highlight it', false),
   features: list(Text({ description: 'one feature' }), 'what the plan includes, line by line', [
     'Ten apps',
   ]),

@@ -1,9 +1,9 @@
 import { t } from 'elysia'
-import { closedObject, time } from '../../platform/http/replies/envelope.ts'
+import { closedObject, text, time } from '../../platform/http/replies/envelope.ts'
 
 export const RatesReply = closedObject(
   {
-    baseCode: t.String({ description: 'ISO 4217, upper case', examples: ['USD'] }),
+    baseCode: text('ISO 4217, upper case', 'USD'),
     rates: t.Record(t.String(), t.Number(), {
       description:
         'units of each currency (ISO 4217, upper case) for one unit of the base, which is included as 1',

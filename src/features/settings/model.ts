@@ -1,6 +1,6 @@
 import type { TOptional } from '@sinclair/typebox'
 import { type Static, type TSchema, t } from 'elysia'
-import { closedObject, integer, nullable } from '../../platform/http/replies/envelope.ts'
+import { closedObject, flag, integer, nullable } from '../../platform/http/replies/envelope.ts'
 import { createRulesSchema, VERSION } from './rules/conditions.ts'
 
 const text = (description: string, example: string) =>
@@ -37,14 +37,8 @@ const fields = {
   privacyUrl: text('the privacy policy', 'https://example.com/privacy'),
   ios: Platform,
   android: Platform,
-  underMaintenance: t.Boolean({
-    description: 'whether apps ask users to come back later',
-    examples: [false],
-  }),
-  hardPaywall: t.Boolean({
-    description: 'whether apps require a subscription',
-    examples: [false],
-  }),
+  underMaintenance: flag('whether apps ask users to come back later', false),
+  hardPaywall: flag('whether apps require a subscription', false),
 }
 
 const { ios, android, ...single } = fields

@@ -3,9 +3,11 @@ import { LARGE_JSON_LIMIT } from '../../platform/http/body/body.ts'
 import {
   closedObject,
   createUnionModel,
+  flag,
   literalUnion,
   nullable,
   openEnum,
+  text,
   time,
 } from '../../platform/http/replies/envelope.ts'
 import { ENVIRONMENTS } from '../billing/environment.ts'
@@ -18,19 +20,13 @@ export const PlayPush = t.Object(
   {
     message: t.Object(
       {
-        data: t.String({
-          description: 'the notification: JSON in base64',
-          examples: ['eyJ2ZXJzaW9uIjoiMS4wIn0='],
-        }),
-        messageId: t.String({ description: 'the id of the message', examples: ['136969346945'] }),
+        data: text('the notification: JSON in base64', 'eyJ2ZXJzaW9uIjoiMS4wIn0='),
+        messageId: text('the id of the message', '136969346945'),
       },
       { additionalProperties: true, description: 'the message' },
     ),
     subscription: t.Optional(
-      t.String({
-        description: 'the Pub/Sub subscription',
-        examples: ['projects/my-project/subscriptions/homeport'],
-      }),
+      text('the Pub/Sub subscription', 'projects/my-project/subscriptions/homeport'),
     ),
   },
   {
@@ -69,20 +65,13 @@ const signedTransaction = t.String({
 })
 
 const playStoreFields = {
-  packageName: t.String({
-    maxLength: 255,
-    description: 'the package name of the app',
-    examples: ['com.example.app'],
-  }),
-  purchaseToken: t.String({
-    minLength: 1,
-    maxLength: 2_000,
-    description: 'the purchase token that Play Billing gave the app',
-    examples: ['kbbhepmeplbgoahabclnimji.AO-J1Ow'],
-  }),
-  productId: t.Optional(
-    t.String({ maxLength: 255, description: 'the product', examples: ['coins'] }),
+  packageName: text('the package name of the app', 'com.example.app', { maxLength: 255 }),
+  purchaseToken: text(
+    'the purchase token that Play Billing gave the app',
+    'kbbhepmeplbgoahabclnimji.AO-J1Ow',
+    { minLength: 1, maxLength: 2_000 },
   ),
+  productId: t.Optional(text('the product', 'coins', { maxLength: 255 })),
   kind: t.Optional(
     literalUnion(['subscription', 'one_time'], {
       description: 'whether it is a subscription or a one-time product',
@@ -145,11 +134,7 @@ export const PurchaseSubmission = closedObject(
       description: 'the purchases',
     }),
     takeOver: t.Optional(
-      t.Boolean({
-        description:
-          'whether to take over purchases that belong to another user; ask the user first',
-        examples: [false],
-      }),
+      flag('whether to take over purchases that belong to another user; ask the user first', false),
     ),
     environment: t.Optional(
       literalUnion(ENVIRONMENTS, {
@@ -180,13 +165,9 @@ const SubmissionResult = closedObject(
     canTakeOverAt: t.Optional(
       nullable(time('from when `takeOver` can move a purchase of another user; null: never')),
     ),
-    transactionId: nullable(
-      t.String({ description: 'the id of the transaction at the store', examples: ['2'] }),
-    ),
+    transactionId: nullable(text('the id of the transaction at the store', '2')),
     environment: nullable(openEnum(ENVIRONMENTS, { description: 'production or test purchases' })),
-    productId: nullable(
-      t.String({ description: 'the product at the store', examples: ['prod_example_pro'] }),
-    ),
+    productId: nullable(text('the product at the store', 'prod_example_pro')),
     expiresAt: nullable(time('when the period of the transaction ends; null: never, or unknown')),
   },
   'PurchaseResult',

@@ -3,9 +3,11 @@ import { LIMIT_PERIODS } from '../../lib/time/plan-limits.ts'
 import {
   closedObject,
   createDataSchema,
+  flag,
   integer,
   nullable,
   openEnum,
+  text,
   time,
 } from '../../platform/http/replies/envelope.ts'
 
@@ -17,10 +19,8 @@ const limitName = t.String({
   description: 'the name of a limit of a plan, such as `aiMonthlyCreditLimit`',
   examples: ['aiMonthlyCreditLimit'],
 })
-const userId = t.String({
+const userId = text('the `_id` of the user', '01a1fecb-4162-75f8-b13e-d84fd1f88be2', {
   maxLength: 100,
-  description: 'the `_id` of the user',
-  examples: ['01a1fecb-4162-75f8-b13e-d84fd1f88be2'],
 })
 
 const state = {
@@ -73,22 +73,18 @@ export const ConsumptionRequest = closedObject({
       examples: ['5f0c6d3e-3c2b-4c8e-9a75-1d1f5f0a8c11'],
     }),
   ),
-  dryRun: t.Optional(t.Boolean({ description: 'checks only; counts nothing', examples: [false] })),
+  dryRun: t.Optional(flag('checks only; counts nothing', false)),
 })
 
 export const ConsumptionReply = createDataSchema(
   closedObject(
     {
-      allowed: t.Boolean({
-        description: 'whether the limit allows the amount; if false, nothing was counted',
-        examples: [true],
-      }),
+      allowed: flag('whether the limit allows the amount; if false, nothing was counted'),
       ...state,
-      repeated: t.Boolean({
-        description:
-          'true if this repeats the response to an earlier request with the same `idempotencyKey`; do not deliver again',
-        examples: [false],
-      }),
+      repeated: flag(
+        'true if this repeats the response to an earlier request with the same `idempotencyKey`; do not deliver again',
+        false,
+      ),
     },
     'UsageOutcome',
     'the outcome of a use',
@@ -100,10 +96,7 @@ export const usageExport = {
     closedObject(
       {
         name: limitName,
-        since: t.String({
-          description: 'a month, or the first day of the last period',
-          examples: ['2026-07'],
-        }),
+        since: text('a month, or the first day of the last period', '2026-07'),
         used: state.used,
       },
       'ExportedUsage',

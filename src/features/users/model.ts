@@ -4,10 +4,12 @@ import {
   createDataSchema,
   createReplySchema,
   createUnionModel,
+  flag,
   id,
   integer,
   literalUnion,
   openEnum,
+  text,
   time,
 } from '../../platform/http/replies/envelope.ts'
 import { UserProfile } from './profile/model.ts'
@@ -22,10 +24,8 @@ const Email = t.String({
   examples: ['ann@example.com'],
 })
 /** Checked together with the password, so that the errors of both are reported at once. */
-const NewEmail = t.String({
+const NewEmail = text('an e-mail address, case-insensitive, shown as typed', 'ann@example.com', {
   maxLength: 254,
-  description: 'an e-mail address, case-insensitive, shown as typed',
-  examples: ['ann@example.com'],
 })
 
 const password = (description: string, example = 'correct horse battery') =>
@@ -46,28 +46,18 @@ const mailToken = t.String({
   description: 'the `token` from the link in the e-mail; it works once',
   examples: ['b2k0b5s1h4v9d3z7p6q8c1x2m4n5j6f7'],
 })
-const Name = t.String({
-  maxLength: 100,
-  description: 'the user’s name',
-  examples: ['Ann'],
-})
-const Code = t.String({
+const Name = text('the user’s name', 'Ann', { maxLength: 100 })
+const Code = text('six digits from the authenticator app, or a recovery code', '123456', {
   maxLength: 40,
-  description: 'six digits from the authenticator app, or a recovery code',
-  examples: ['123456'],
 })
 /** For changes to the sign-in methods. */
 export const SecondFactor = t.Optional(
-  t.String({
+  text('needed if two-factor is on: an authenticator code, or a recovery code', '123456', {
     maxLength: 40,
-    description: 'needed if two-factor is on: an authenticator code, or a recovery code',
-    examples: ['123456'],
   }),
 )
-const ChallengeToken = t.String({
+const ChallengeToken = text('valid for the second step only', 'm1qk5vJ0x7t2w9r4c8b6n3z1h5f7d2s4', {
   maxLength: 100,
-  description: 'valid for the second step only',
-  examples: ['m1qk5vJ0x7t2w9r4c8b6n3z1h5f7d2s4'],
 })
 const RefreshToken = t.String({
   maxLength: 100,
@@ -106,7 +96,7 @@ export const EmailCodeAnswerBody = closedObject({
     description: 'from the response to the request for the code',
     examples: ['m1qk5vJ0x7t2w9r4c8b6n3z1h5f7d2s4'],
   }),
-  code: t.String({ maxLength: 40, description: 'six digits', examples: ['123456'] }),
+  code: text('six digits', '123456', { maxLength: 40 }),
   name: t.Optional(Name),
 })
 export const ChallengeBody = closedObject({ challengeToken: ChallengeToken, code: Code })
@@ -118,26 +108,22 @@ export const SocialBody = closedObject({
     examples: ['eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxMjMifQ.c2lnbmF0dXJl'],
   }),
   nonce: t.Optional(
-    t.String({
-      maxLength: 512,
-      description:
-        'the nonce that the app passed to the provider, before hashing; optional unless the server requires it',
-      examples: ['5f0c6d3e'],
-    }),
+    text(
+      'the nonce that the app passed to the provider, before hashing; optional unless the server requires it',
+      '5f0c6d3e',
+      { maxLength: 512 },
+    ),
   ),
   name: t.Optional(
-    t.String({
-      maxLength: 1_000,
-      description:
-        'the user’s name, cut to 100 characters; Apple sends it only at the first sign-in',
-      examples: ['Ann'],
-    }),
+    text(
+      'the user’s name, cut to 100 characters; Apple sends it only at the first sign-in',
+      'Ann',
+      { maxLength: 1_000 },
+    ),
   ),
   authorizationCode: t.Optional(
-    t.String({
+    text('from Apple; needed to revoke the grant when the account is deleted', 'c1f2.0.abc', {
       maxLength: 2_048,
-      description: 'from Apple; needed to revoke the grant when the account is deleted',
-      examples: ['c1f2.0.abc'],
     }),
   ),
   redirectUri: t.Optional(
@@ -170,11 +156,7 @@ export const ConfirmBody = closedObject({ code: Code })
 export const RenewCodesBody = closedObject({ password: OwnPassword, code: Code })
 export const DisableBody = closedObject({ password: OwnPassword, code: Code })
 export const SessionQuery = t.Object({
-  id: t.String({
-    maxLength: 100,
-    description: 'a session, or `others` for all but this one',
-    examples: ['others'],
-  }),
+  id: text('a session, or `others` for all but this one', 'others', { maxLength: 100 }),
 })
 
 export const SessionReply = closedObject(
@@ -256,10 +238,10 @@ export const DevicesReply = t.Array(
   closedObject(
     {
       _id: id('of the session'),
-      device: t.String({ description: 'the name the device reports', examples: ['Pixel 9'] }),
+      device: text('the name the device reports', 'Pixel 9'),
       createdAt: time('when it signed in'),
       lastUsedAt: time('when it was last used'),
-      current: t.Boolean({ description: 'whether this request came from it', examples: [true] }),
+      current: flag('whether this request came from it'),
     },
     'Device',
     'a signed-in device',
@@ -269,15 +251,12 @@ export const DevicesReply = t.Array(
 
 export const TwoFactorReply = closedObject(
   {
-    secret: t.String({
-      description: 'base32, to type into an authenticator app',
-      examples: ['JBSWY3DPEHPK3PXP'],
-    }),
+    secret: text('base32, to type into an authenticator app', 'JBSWY3DPEHPK3PXP'),
     otpauthUrl: t.String({
       description: 'the secret as a link for authenticator apps',
       examples: ['otpauth://totp/App:ann%40example.com?secret=JBSWY3DPEHPK3PXP&issuer=App'],
     }),
-    qrSvg: t.String({ description: 'the secret as a QR code, in SVG', examples: ['<svg></svg>'] }),
+    qrSvg: text('the secret as a QR code, in SVG', '<svg></svg>'),
   },
   'TwoFactorSetup',
   'a secret for an authenticator app, in three forms; it takes effect once it is confirmed',

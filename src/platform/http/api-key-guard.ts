@@ -1,5 +1,5 @@
 import type { Server } from 'bun'
-import { Elysia, t } from 'elysia'
+import { Elysia } from 'elysia'
 import type { AuditEntry } from '../../lib/command.ts'
 import { isApiKey } from '../../lib/crypto/api-key.ts'
 import { AppError, type DenialReason } from '../../lib/errors.ts'
@@ -9,7 +9,7 @@ import { lastsUntil, tooManyAttempts } from '../limits/limits.ts'
 import { readToken } from './authenticate.ts'
 import { beforeBody } from './body/before-body.ts'
 import { isForm } from './body/body.ts'
-import { closedObject } from './replies/envelope.ts'
+import { closedObject, text } from './replies/envelope.ts'
 import type { FindIp, RequestCheck } from './request/client-address.ts'
 import { requestInfo } from './request/request-log.ts'
 
@@ -18,11 +18,7 @@ export const SERVER_API = '/api/server'
 
 /** The user in the path of a route. */
 export const UserParams = closedObject({
-  id: t.String({
-    maxLength: 100,
-    description: 'the `_id` of the user',
-    examples: ['01a1fecb-4162-75f8-b13e-d84fd1f88be2'],
-  }),
+  id: text('the `_id` of the user', '01a1fecb-4162-75f8-b13e-d84fd1f88be2', { maxLength: 100 }),
 })
 
 type ApiKey = {

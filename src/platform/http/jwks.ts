@@ -1,23 +1,14 @@
 import { Elysia, t } from 'elysia'
 import type { PublicKey } from '../../lib/crypto/key-ring.ts'
-import { openEnum, responses } from './replies/envelope.ts'
+import { openEnum, responses, text } from './replies/envelope.ts'
 
 const Key = t.Object(
   {
-    kty: t.String({ description: 'the key type', examples: ['EC'] }),
-    crv: t.String({ description: 'the curve', examples: ['P-256'] }),
-    x: t.String({
-      description: 'base64url',
-      examples: ['f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'],
-    }),
-    y: t.String({
-      description: 'base64url',
-      examples: ['x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'],
-    }),
-    kid: t.String({
-      description: 'RFC 7638 thumbprint',
-      examples: ['R29SW4UBZ_7k3hbNnZtcNN6KfZjqvXtzLzoSxkPhGw4'],
-    }),
+    kty: text('the key type', 'EC'),
+    crv: text('the curve', 'P-256'),
+    x: text('base64url', 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'),
+    y: text('base64url', 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'),
+    kid: text('RFC 7638 thumbprint', 'R29SW4UBZ_7k3hbNnZtcNN6KfZjqvXtzLzoSxkPhGw4'),
     use: openEnum(['sig', 'enc'], { description: 'the use of the key' }),
     alg: openEnum(['ES256', 'ECDH-ES'], { description: 'the algorithm' }),
   },

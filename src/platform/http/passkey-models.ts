@@ -1,4 +1,5 @@
 import { t } from 'elysia'
+import { text } from './replies/envelope.ts'
 
 const bytes = (description: string) =>
   t.String({
@@ -17,9 +18,7 @@ const passkeyParts = {
     description: 'the kind of credential',
     examples: ['public-key'],
   }),
-  authenticatorAttachment: t.Optional(
-    t.String({ maxLength: 40, description: 'where the passkey is', examples: ['platform'] }),
-  ),
+  authenticatorAttachment: t.Optional(text('where the passkey is', 'platform', { maxLength: 40 })),
   clientExtensionResults: t.Optional(
     t.Union([t.Object({}, { additionalProperties: true }), t.Null()], {
       description: 'the results of extensions',

@@ -3,17 +3,15 @@ import { UserParams } from '../../../platform/http/api-key-guard.ts'
 import {
   closedObject,
   createDataSchema,
+  flag,
   nullable,
+  text,
   time,
 } from '../../../platform/http/replies/envelope.ts'
 import { MAX_REASON_LENGTH, REASON_FIELD } from '../inbox/support.ts'
 
 const GRANT_ID = '01a1fecb-4164-71d5-9e2b-0a7d1c5b9f33'
-const entitlementId = t.String({
-  maxLength: 100,
-  description: 'the entitlement, as your app checks it',
-  examples: ['pro'],
-})
+const entitlementId = text('the entitlement, as your app checks it', 'pro', { maxLength: 100 })
 const reason = t.String({
   minLength: 1,
   maxLength: MAX_REASON_LENGTH,
@@ -21,9 +19,7 @@ const reason = t.String({
   examples: ['beta tester'],
   field: REASON_FIELD,
 })
-const active = t.Boolean({ description: 'whether it gives access now', examples: [true] })
-const text = (description: string, example: string) =>
-  t.String({ description, examples: [example] })
+const active = flag('whether it gives access now')
 
 const IdempotencyKey = t.String({
   pattern: '^[\\x21-\\x7e]{1,100}$',
@@ -41,7 +37,7 @@ export const NewGrantBody = closedObject({
 
 export const GrantParams = closedObject({
   ...UserParams.properties,
-  grantId: t.String({ maxLength: 100, description: 'the `id` of the grant', examples: [GRANT_ID] }),
+  grantId: text('the `id` of the grant', GRANT_ID, { maxLength: 100 }),
 })
 
 export const RevokeQuery = closedObject({ reason: t.Optional(reason) })

@@ -1,5 +1,10 @@
 import { type TSchema, t } from 'elysia'
-import { closedObject, createDataSchema, id } from '../../../platform/http/replies/envelope.ts'
+import {
+  closedObject,
+  createDataSchema,
+  id,
+  text,
+} from '../../../platform/http/replies/envelope.ts'
 import { createSubscriptionReply, SubscriptionQuery } from '../model.ts'
 
 export const serverBillingTags = { Subscriptions: 'what the app’s users have paid for' }
@@ -9,11 +14,7 @@ const MAX_USERS = 100
 const USER_IDS = '01a1fecb-4162-75f8-b13e-d84fd1f88be2,01a1fecb-4163-7e6a-8c52-6b3c6ddc0f11'
 
 export const SubscriptionParams = closedObject({
-  userId: t.String({
-    maxLength: 100,
-    description: 'the `_id` of the user',
-    examples: [USER_IDS.slice(0, 36)],
-  }),
+  userId: text('the `_id` of the user', USER_IDS.slice(0, 36), { maxLength: 100 }),
 })
 
 export const SubscriptionsQuery = t.Object({

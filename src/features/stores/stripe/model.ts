@@ -1,9 +1,11 @@
 import { t } from 'elysia'
 import {
   closedObject,
+  flag,
   integer,
   literalUnion,
   nullable,
+  text,
   time,
 } from '../../../platform/http/replies/envelope.ts'
 import { ENVIRONMENTS } from '../../billing/environment.ts'
@@ -18,11 +20,7 @@ const checkoutEnvironment = t.Optional(
 
 export const CheckoutRequest = closedObject(
   {
-    plan: t.String({
-      maxLength: 100,
-      description: 'the `code` of the plan',
-      examples: ['pro_month'],
-    }),
+    plan: text('the `code` of the plan', 'pro_month', { maxLength: 100 }),
     successUrl: t.String({
       ...RETURN_ADDRESS,
       description: 'where the user returns after paying; Stripe adds `session_id`',
@@ -41,10 +39,7 @@ export const CheckoutRequest = closedObject(
     ),
     environment: checkoutEnvironment,
     allowSecond: t.Optional(
-      t.Boolean({
-        description: 'sell although a subscription in another store renews; ask the user first',
-        examples: [false],
-      }),
+      flag('sell although a subscription in another store renews; ask the user first', false),
     ),
   },
   'CheckoutRequest',
@@ -53,14 +48,8 @@ export const CheckoutRequest = closedObject(
 
 export const CheckoutReply = closedObject(
   {
-    url: t.String({
-      description: 'Stripe’s page',
-      examples: ['https://checkout.stripe.com/c/pay/cs_1'],
-    }),
-    sessionId: t.String({
-      description: 'the id of the checkout session',
-      examples: ['cs_test_a1b2c3'],
-    }),
+    url: text('Stripe’s page', 'https://checkout.stripe.com/c/pay/cs_1'),
+    sessionId: text('the id of the checkout session', 'cs_test_a1b2c3'),
     expiresAt: time('when the page expires'),
     trialDays: integer({ description: 'the length of the free trial; 0 for none', examples: [7] }),
     overlapUntil: nullable(
@@ -87,10 +76,7 @@ export const PortalRequest = closedObject(
 
 export const PortalReply = closedObject(
   {
-    url: t.String({
-      description: 'Stripe’s page',
-      examples: ['https://billing.stripe.com/p/session/1'],
-    }),
+    url: text('Stripe’s page', 'https://billing.stripe.com/p/session/1'),
   },
   'PortalLink',
   'a page on which the user changes or cancels a subscription',
@@ -99,8 +85,8 @@ export const PortalReply = closedObject(
 /** The body that Stripe posts. Stripe may add fields. */
 export const StripeEvent = t.Object(
   {
-    id: t.String({ description: 'the id of the event', examples: ['evt_1'] }),
-    type: t.String({ description: 'the type of the event', examples: ['invoice.paid'] }),
+    id: text('the id of the event', 'evt_1'),
+    type: text('the type of the event', 'invoice.paid'),
   },
   { additionalProperties: true, title: 'StripeEvent', description: 'an event of Stripe' },
 )

@@ -1,14 +1,20 @@
 import { t } from 'elysia'
 import { PLATFORMS } from '../../../lib/app-platforms.ts'
-import { closedObject, nullable, openEnum, time } from '../../../platform/http/replies/envelope.ts'
+import {
+  closedObject,
+  flag,
+  nullable,
+  openEnum,
+  text,
+  time,
+} from '../../../platform/http/replies/envelope.ts'
 import { PURPOSES } from '../credentials/one-time-tokens.ts'
 import { DevicesReply } from '../model.ts'
 import { PasskeyReply } from '../passkeys/model.ts'
 import { UserProfile } from '../profile/model.ts'
 
-const device = t.String({ description: 'the name that the device sends', examples: ['Pixel 9'] })
-const email = (description: string) =>
-  nullable(t.String({ description, examples: ['ann@example.com'] }))
+const device = text('the name that the device sends', 'Pixel 9')
+const email = (description: string) => nullable(text(description, 'ann@example.com'))
 
 export const userExport = {
   user: UserProfile,
@@ -18,10 +24,7 @@ export const userExport = {
       updatedAt: time('when it was last changed'),
       emailVerifiedAt: nullable(time('when the address was verified; null if it is not')),
       twoFactorSince: nullable(time('when two-factor was turned on; null if it is off')),
-      hasPassword: t.Boolean({
-        description: 'whether the user can sign in with a password',
-        examples: [true],
-      }),
+      hasPassword: flag('whether the user can sign in with a password'),
       lastSeenAt: nullable(
         time(
           'when the user last signed in or refreshed the session, to the day (UTC); null: never',
@@ -32,7 +35,7 @@ export const userExport = {
         'the platform of the app that was used last; null if unknown',
       ),
       country: nullable(
-        t.String({ description: 'a country code', examples: ['BR'] }),
+        text('a country code', 'BR'),
         'the country of the last sign-in or refresh; null if unknown',
       ),
     },
@@ -43,16 +46,12 @@ export const userExport = {
     closedObject(
       {
         provider: openEnum(['google', 'apple', 'oidc'], { description: 'the identity provider' }),
-        subject: t.String({
-          description:
-            'the id of the user at the provider, for `oidc` after the issuer and a space',
-          examples: ['110169484474386276334'],
-        }),
+        subject: text(
+          'the id of the user at the provider, for `oidc` after the issuer and a space',
+          '110169484474386276334',
+        ),
         email: email('the address that the provider sent; null if it sent none'),
-        holdsGrant: t.Boolean({
-          description: 'whether a grant is stored; deleting the account revokes it',
-          examples: [false],
-        }),
+        holdsGrant: flag('whether a grant is stored; deleting the account revokes it', false),
         createdAt: time('when it was linked'),
       },
       'ExportedIdentity',
@@ -73,11 +72,9 @@ export const userExport = {
   notes: t.Array(
     closedObject(
       {
-        _id: t.String({ description: 'the id of the note', examples: ['0198c1f0-…'] }),
-        text: t.String({ description: 'the note', examples: ['asked for a refund'] }),
-        author: nullable(
-          t.String({ description: 'the operator; null for a command', examples: ['ann'] }),
-        ),
+        _id: text('the id of the note', '0198c1f0-…'),
+        text: text('the note', 'asked for a refund'),
+        author: nullable(text('the operator; null for a command', 'ann')),
         createdAt: time('when it was written'),
       },
       'ExportedNote',

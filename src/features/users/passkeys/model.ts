@@ -2,15 +2,15 @@ import { t } from 'elysia'
 import { PasskeyAssertion, PasskeyAttestation } from '../../../platform/http/passkey-models.ts'
 import {
   closedObject,
+  flag,
   integer,
   literalUnion,
   nullable,
+  text,
   time,
 } from '../../../platform/http/replies/envelope.ts'
 import { SecondFactor } from '../model.ts'
 
-const text = (description: string, example: string) =>
-  t.String({ description, examples: [example] })
 const name = t.String({
   minLength: 1,
   maxLength: 100,
@@ -19,11 +19,7 @@ const name = t.String({
   description: 'a name by which the user recognizes the passkey',
   examples: ['Ann’s iPhone'],
 })
-const passkeyId = t.String({
-  maxLength: 2_000,
-  description: 'the id of the passkey',
-  examples: ['kq3v9Qw1x5c7B2n4M6j8H0'],
-})
+const passkeyId = text('the id of the passkey', 'kq3v9Qw1x5c7B2n4M6j8H0', { maxLength: 2_000 })
 const challenge = text('bytes to sign, base64url', 'Zk3v9Qw1x5c7B2n4M6j8H0')
 const timeout = integer({ description: 'milliseconds for the user to answer', examples: [60_000] })
 const publicKey = literalUnion(['public-key'], { description: 'the kind of credential' })
@@ -31,10 +27,8 @@ const required = literalUnion(['required'], { description: 'the passkey must sup
 
 export const RegistrationBody = closedObject({
   password: t.Optional(
-    t.String({
+    text('needed if the user signed in more than ten minutes ago', 'correct horse battery', {
       maxLength: 256,
-      description: 'needed if the user signed in more than ten minutes ago',
-      examples: ['correct horse battery'],
     }),
   ),
   code: SecondFactor,
@@ -86,10 +80,7 @@ export const CreationOptions = closedObject(
     authenticatorSelection: closedObject(
       {
         residentKey: required,
-        requireResidentKey: t.Boolean({
-          description: 'the same, for old devices',
-          examples: [true],
-        }),
+        requireResidentKey: flag('the same, for old devices'),
         userVerification: required,
       },
       'PasskeyRequirements',

@@ -2,15 +2,17 @@ import { type Static, t } from 'elysia'
 import { type ActiveSubscription, filterCharged } from '../../../lib/active-subscriptions.ts'
 import {
   closedObject,
+  flag,
   id,
   integer,
   Message,
   message,
   nullable,
   openEnum,
+  text,
 } from '../../../platform/http/replies/envelope.ts'
 
-const text = (maxLength: number, description: string, example: string | null) =>
+const nullableText = (maxLength: number, description: string, example: string | null) =>
   t.Union([t.String({ maxLength }), t.Null()], {
     error: `must be text of at most ${maxLength} characters, or null`,
     description,
@@ -24,21 +26,23 @@ export const ProfilePatch = closedObject({
       [
         closedObject(
           {
-            name: t.Optional(text(100, 'up to 100 characters; null clears it', 'Ann')),
-            locale: t.Optional(text(35, 'BCP 47; null takes it from the request headers', 'pt-BR')),
+            name: t.Optional(nullableText(100, 'up to 100 characters; null clears it', 'Ann')),
+            locale: t.Optional(
+              nullableText(35, 'BCP 47; null takes it from the request headers', 'pt-BR'),
+            ),
             timezone: t.Optional(
-              text(
+              nullableText(
                 64,
                 'IANA, in upper or lower case, or an offset; null takes it from the request headers',
                 'Europe/Berlin',
               ),
             ),
             currency: t.Optional(
-              text(3, 'ISO 4217, in upper or lower case; null restores usd', 'EUR'),
+              nullableText(3, 'ISO 4217, in upper or lower case; null restores usd', 'EUR'),
             ),
             avatarKey: t.Optional(
               // An invented key would be refused when examples are tried.
-              text(64, 'the key of one of the user’s public images; null removes it', null),
+              nullableText(64, 'the key of one of the user’s public images; null removes it', null),
             ),
           },
           'ProfileChanges',
@@ -65,26 +69,17 @@ export const UserProfile = closedObject(
     loginType: openEnum(['email', 'google', 'apple', 'oidc', 'passkey', 'guest'], {
       description: 'how the account was created',
     }),
-    email: t.String({
-      description: 'as entered; empty for a guest',
-      examples: ['ann@example.com'],
-    }),
-    emailVerified: t.Boolean({
-      description: 'whether the address is verified',
-      examples: [true],
-    }),
+    email: text('as entered; empty for a guest', 'ann@example.com'),
+    emailVerified: flag('whether the address is verified'),
     profile: closedObject(
       {
-        name: t.String({ description: 'empty until it is set', examples: ['Ann'] }),
-        locale: t.String({ description: 'BCP 47, such as `pt-BR`', examples: ['en'] }),
+        name: text('empty until it is set', 'Ann'),
+        locale: text('BCP 47, such as `pt-BR`', 'en'),
         timezone: t.String({
           description: 'IANA name such as `Europe/Berlin`, `utc`, or an offset such as `+05:30`',
           examples: ['Europe/Berlin'],
         }),
-        currency: t.String({
-          description: 'ISO 4217 in lower case, such as `usd`',
-          examples: ['usd'],
-        }),
+        currency: text('ISO 4217 in lower case, such as `usd`', 'usd'),
         avatarUrl: nullable(
           t.String({
             description: 'the user’s avatar; null for none',
@@ -97,10 +92,7 @@ export const UserProfile = closedObject(
     ),
     twoFactor: closedObject(
       {
-        enabled: t.Boolean({
-          description: 'whether two-factor authentication is on',
-          examples: [false],
-        }),
+        enabled: flag('whether two-factor authentication is on', false),
         methods: t.Array(
           openEnum(['totp', 'recovery_code'], { description: 'a way to pass the second step' }),
           {
@@ -116,7 +108,7 @@ export const UserProfile = closedObject(
       'TwoFactorState',
       'the state of two-factor authentication',
     ),
-    onboardingCompleted: t.Boolean({ description: 'stored for the app', examples: [true] }),
+    onboardingCompleted: flag('stored for the app'),
   },
   'UserProfile',
   'a user',
@@ -128,16 +120,13 @@ const STILL_CHARGED = `${DELETED} The store keeps charging for your subscription
 
 const GOOGLE_PAGE = 'https://play.google.com/store/account/subscriptions'
 
-const nullableText = (description: string, example: string) =>
-  nullable(t.String({ description, examples: [example] }))
-
 const Subscription = closedObject(
   {
-    store: nullableText('the store', 'APP_STORE'),
-    productId: nullableText('the product at the store', 'prod_example_pro'),
-    expiresAt: nullableText('when the period ends, ISO 8601', '2026-12-01T12:00:00.000Z'),
-    willRenew: t.Boolean({ description: 'whether the store keeps charging', examples: [true] }),
-    managementUrl: nullableText('where to cancel; null: where it was bought', GOOGLE_PAGE),
+    store: nullable(text('the store', 'APP_STORE')),
+    productId: nullable(text('the product at the store', 'prod_example_pro')),
+    expiresAt: nullable(text('when the period ends, ISO 8601', '2026-12-01T12:00:00.000Z')),
+    willRenew: flag('whether the store keeps charging'),
+    managementUrl: nullable(text('where to cancel; null: where it was bought', GOOGLE_PAGE)),
   },
   'ActiveSubscription',
   'a subscription that continues at its store',

@@ -2,8 +2,10 @@ import { type Static, t } from 'elysia'
 import {
   closedObject,
   createDataSchema,
+  flag,
   id,
   integer,
+  text,
   time,
 } from '../../../platform/http/replies/envelope.ts'
 import type { Account } from '../accounts/accounts.ts'
@@ -50,17 +52,12 @@ export function toServerUser(account: Account, baseUrl: string): ServerUser {
 }
 
 const USER_ID = '01a1fecb-4162-75f8-b13e-d84fd1f88be2'
-const verified = t.Boolean({
-  description: 'whether the address is verified',
-  examples: [true],
-})
+const verified = flag('whether the address is verified')
 
 export const UsersQuery = closedObject({
   email: t.Optional(
-    t.String({
+    text('only the user with this address, in upper or lower case', 'ann@example.com', {
       maxLength: 254,
-      description: 'only the user with this address, in upper or lower case',
-      examples: ['ann@example.com'],
     }),
   ),
   limit: t.Optional(
@@ -72,50 +69,27 @@ export const UsersQuery = closedObject({
       examples: [50],
     }),
   ),
-  after: t.Optional(
-    t.String({
-      maxLength: 100,
-      description: '`next` from the previous page',
-      examples: [USER_ID],
-    }),
-  ),
+  after: t.Optional(text('`next` from the previous page', USER_ID, { maxLength: 100 })),
 })
 
 export const ServerUserReply = createDataSchema(ServerUser)
 export const ServerUsersReply = closedObject({
   ...createDataSchema(t.Array(ServerUser)).properties,
-  next: t.Optional(
-    t.String({
-      description: '`after` for the next page; absent on the last page',
-      examples: [USER_ID],
-    }),
-  ),
+  next: t.Optional(text('`after` for the next page; absent on the last page', USER_ID)),
 })
 
 export const NewServerUser = closedObject({
-  email: t.String({
-    maxLength: 254,
-    description: 'an e-mail address that no user has yet',
-    examples: ['ann@example.com'],
-  }),
+  email: text('an e-mail address that no user has yet', 'ann@example.com', { maxLength: 254 }),
   password: t.Optional(
-    t.String({
+    text('absent: the user sets one with “forgot password”', 'correct horse battery', {
       maxLength: 256,
-      description: 'absent: the user sets one with “forgot password”',
-      examples: ['correct horse battery'],
     }),
   ),
   emailVerified: t.Optional(verified),
-  name: t.Optional(t.String({ maxLength: 100, description: 'the user’s name', examples: ['Ann'] })),
-  locale: t.Optional(
-    t.String({ maxLength: 35, description: 'BCP 47; en if absent', examples: ['pt-BR'] }),
-  ),
+  name: t.Optional(text('the user’s name', 'Ann', { maxLength: 100 })),
+  locale: t.Optional(text('BCP 47; en if absent', 'pt-BR', { maxLength: 35 })),
   timezone: t.Optional(
-    t.String({
-      maxLength: 64,
-      description: 'IANA, or an offset; utc if absent',
-      examples: ['Europe/Berlin'],
-    }),
+    text('IANA, or an offset; utc if absent', 'Europe/Berlin', { maxLength: 64 }),
   ),
 })
 
@@ -134,32 +108,23 @@ export const SignedOutReply = createDataSchema(
 
 /** RFC 7662, §2.1. */
 export const IntrospectionRequest = t.Object({
-  token: t.String({
+  token: text('the access token to check', 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9…', {
     maxLength: 4_000,
-    description: 'the access token to check',
-    examples: ['eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9…'],
   }),
-  token_type_hint: t.Optional(
-    t.String({ maxLength: 100, description: 'ignored', examples: ['access_token'] }),
-  ),
-  client_id: t.Optional(t.String({ description: 'ignored', examples: ['ai-endpoint'] })),
-  client_secret: t.Optional(
-    t.String({ description: 'the API key, instead of a header', examples: ['hp_…'] }),
-  ),
+  token_type_hint: t.Optional(text('ignored', 'access_token', { maxLength: 100 })),
+  client_id: t.Optional(text('ignored', 'ai-endpoint')),
+  client_secret: t.Optional(text('the API key, instead of a header', 'hp_…')),
 })
 
 /** RFC 7662, §2.2: an inactive token has no other member. */
 export const Introspection = closedObject(
   {
-    active: t.Boolean({
-      description: 'whether the token is valid and its session has not ended',
-      examples: [true],
-    }),
+    active: flag('whether the token is valid and its session has not ended'),
     sub: t.Optional(id('of the user')),
     sid: t.Optional(id('of the session')),
-    token_type: t.Optional(t.String({ description: '`Bearer`', examples: ['Bearer'] })),
-    iss: t.Optional(t.String({ description: 'the issuer', examples: ['https://api.example.com'] })),
-    aud: t.Optional(t.String({ description: 'the audience', examples: ['homeport'] })),
+    token_type: t.Optional(text('`Bearer`', 'Bearer')),
+    iss: t.Optional(text('the issuer', 'https://api.example.com')),
+    aud: t.Optional(text('the audience', 'homeport')),
     iat: t.Optional(
       integer({ format: 'int64', description: 'issued, s since 1970', examples: [1_783_000_000] }),
     ),

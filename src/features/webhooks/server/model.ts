@@ -6,6 +6,7 @@ import {
   integer,
   nullable,
   openEnum,
+  text,
   time,
 } from '../../../platform/http/replies/envelope.ts'
 import { EVENT_TYPES } from '../events.ts'
@@ -46,11 +47,7 @@ const endpoint = {
 }
 
 export const EndpointParams = closedObject({
-  id: t.String({
-    maxLength: 100,
-    description: 'the id of the endpoint',
-    examples: ['01a1fecb-4162-75f8-b13e-d84fd1f88be2'],
-  }),
+  id: text('the id of the endpoint', '01a1fecb-4162-75f8-b13e-d84fd1f88be2', { maxLength: 100 }),
 })
 
 export const NewEndpointRequest = closedObject({
@@ -97,10 +94,10 @@ export const TestReply = createDataSchema(
         'the status of the response; null if there was none',
       ),
       fault: nullable(
-        t.String({ description: 'what went wrong', examples: ['The response took too long.'] }),
+        text('what went wrong', 'The response took too long.'),
         'what went wrong; null if the event was delivered',
       ),
-      reply: t.String({ description: 'the beginning of the response', examples: ['ok'] }),
+      reply: text('the beginning of the response', 'ok'),
     },
     'WebhookTest',
     'the result of a test event',

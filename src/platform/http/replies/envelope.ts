@@ -1,4 +1,4 @@
-import { type IntegerOptions, type TUnsafe, Type } from '@sinclair/typebox'
+import { type IntegerOptions, type StringOptions, type TUnsafe, Type } from '@sinclair/typebox'
 import { type TSchema, t } from 'elysia'
 import { STATUS } from '../../../lib/errors.ts'
 import { MAX_INT32 } from '../../../lib/validation.ts'
@@ -60,10 +60,15 @@ export function withRange(options: IntegerOptions): IntegerOptions {
 
 /** `suffix` completes the description, for example `of the plan`. */
 export function id(suffix: string) {
-  return t.String({
-    description: `id ${suffix} (UUIDv7)`,
-    examples: ['01a1fecb-4162-75f8-b13e-d84fd1f88be2'],
-  })
+  return text(`id ${suffix} (UUIDv7)`, '01a1fecb-4162-75f8-b13e-d84fd1f88be2')
+}
+
+export function text(description: string, example: string, options: StringOptions = {}) {
+  return t.String({ ...options, description, examples: [example] })
+}
+
+export function flag(description: string, example = true) {
+  return t.Boolean({ description, examples: [example] })
 }
 
 /** ISO 8601 in UTC with milliseconds. */
@@ -75,10 +80,7 @@ export function nullable<T extends TSchema>(schema: T, description?: string) {
   return t.Union([schema, t.Null()], description === undefined ? {} : { description })
 }
 
-const SuccessCode = t.String({
-  description: '`ok`, unless the operation says otherwise',
-  examples: ['ok'],
-})
+const SuccessCode = text('`ok`, unless the operation says otherwise', 'ok')
 
 export function createDataSchema<T extends TSchema>(response: T) {
   return closedObject({ code: SuccessCode, response })
@@ -91,7 +93,7 @@ export function createReplySchema<T extends TSchema>(
   title: string,
   description: string,
 ) {
-  const codeSchema = t.String({ description: `\`${code}\``, examples: [code] })
+  const codeSchema = text(`\`${code}\``, code)
   return closedObject({ code: codeSchema, response }, title, description)
 }
 
@@ -116,7 +118,7 @@ export function createUnionModel<T extends Record<string, TSchema>>(
 export const Message = closedObject(
   {
     code: SuccessCode,
-    message: t.String({ description: 'a sentence for users', examples: ['Done.'] }),
+    message: text('a sentence for users', 'Done.'),
   },
   'Message',
   'a response without data',
@@ -124,11 +126,8 @@ export const Message = closedObject(
 
 const FailureDetail = closedObject(
   {
-    path: t.String({ description: 'where in the request', examples: ['profile.name'] }),
-    message: t.String({
-      description: 'the requirement; never the rejected value',
-      examples: ['must be an e-mail address'],
-    }),
+    path: text('where in the request', 'profile.name'),
+    message: text('the requirement; never the rejected value', 'must be an e-mail address'),
   },
   'FailureDetail',
   'an invalid field',
