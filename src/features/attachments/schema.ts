@@ -4,15 +4,13 @@ import type { Db } from '../../platform/db/db.ts'
 export type AttachmentsDb = Db<ReturnType<typeof attachmentTables>>
 
 export function attachmentTables(columns: Columns, users: UsersTable) {
-  const { table, text, int, ms, json, index, primaryKey } = columns
+  const { table, text, ownedBy, int, ms, json, index, primaryKey } = columns
 
   const attachments = table(
     'attachments',
     {
       key: text().primaryKey(),
-      userId: text()
-        .notNull()
-        .references(() => users.id, { onDelete: 'cascade' }),
+      userId: ownedBy(() => users.id),
       type: text().notNull(),
       fileName: text().notNull(),
       itemType: text().notNull(),
@@ -29,9 +27,7 @@ export function attachmentTables(columns: Columns, users: UsersTable) {
     'variants',
     {
       key: text().primaryKey(),
-      original: text()
-        .notNull()
-        .references(() => attachments.key, { onDelete: 'cascade' }),
+      original: ownedBy(() => attachments.key),
       /** Bytes. */
       size: int().notNull(),
     },
@@ -42,9 +38,7 @@ export function attachmentTables(columns: Columns, users: UsersTable) {
   const uploadRetries = table(
     'upload_retries',
     {
-      userId: text()
-        .notNull()
-        .references(() => users.id, { onDelete: 'cascade' }),
+      userId: ownedBy(() => users.id),
       retryKey: text().notNull(),
       /** Detects another upload with the same key; null in rows of older versions. */
       fingerprint: text(),

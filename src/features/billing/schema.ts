@@ -27,7 +27,8 @@ export const INDEXED_MARKS = {
 
 /** The event log, and the purchases derived from it, called lines in the database and in stored states. */
 export function billingTables(columns: Columns, users: UsersTable) {
-  const { table, text, int, bool, ms, json, blob, index, uniqueIndex, primaryKey } = columns
+  const { table, text, ownedBy, int, bool, ms, json, blob, index, uniqueIndex, primaryKey } =
+    columns
 
   const billingEvents = table(
     'billing_events',
@@ -177,9 +178,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
   const accessStates = table(
     'access_states',
     {
-      userId: text()
-        .notNull()
-        .references(() => users.id, { onDelete: 'cascade' }),
+      userId: ownedBy(() => users.id),
       environment: text().$type<Environment>().notNull(),
       state: json<unknown>().notNull(),
       /** When the state next changes without an event; null: never. */

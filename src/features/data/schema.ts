@@ -10,14 +10,12 @@ export type JsonObject = Record<string, unknown>
 
 /** A user without a row has an empty document. */
 export function dataTables(columns: Columns, users: UsersTable) {
-  const { table, text, ms, json, primaryKey } = columns
+  const { table, text, ownedBy, ms, json, primaryKey } = columns
 
   const userDocuments = table(
     'user_documents',
     {
-      userId: text()
-        .notNull()
-        .references(() => users.id, { onDelete: 'cascade' }),
+      userId: ownedBy(() => users.id),
       author: text().$type<Author>().notNull(),
       content: json<JsonObject>().notNull(),
       /** A hash of the content. */

@@ -7,7 +7,7 @@ export type OperatorsDb = Db<ReturnType<typeof operatorTables>>
 export type AuditValues = Record<string, unknown>
 
 export function operatorTables(columns: Columns) {
-  const { table, text, int, ms, json, index, uniqueIndex, primaryKey } = columns
+  const { table, text, ownedBy, int, ms, json, index, uniqueIndex, primaryKey } = columns
 
   const operators = table(
     'operators',
@@ -30,9 +30,7 @@ export function operatorTables(columns: Columns) {
     {
       /** The credential id, base64url. */
       id: text().primaryKey(),
-      operatorId: text()
-        .notNull()
-        .references(() => operators.id, { onDelete: 'cascade' }),
+      operatorId: ownedBy(() => operators.id),
       /** COSE key, base64url. */
       publicKey: text().notNull(),
       counter: int().notNull(),
@@ -52,9 +50,7 @@ export function operatorTables(columns: Columns) {
       /** SHA-256 of the token in the cookie. */
       hash: text().primaryKey(),
       id: text().notNull(),
-      operatorId: text()
-        .notNull()
-        .references(() => operators.id, { onDelete: 'cascade' }),
+      operatorId: ownedBy(() => operators.id),
       device: text().notNull(),
       ip: text().notNull(),
       createdAt: ms().notNull(),
@@ -83,9 +79,7 @@ export function operatorTables(columns: Columns) {
   const operatorRecoveryCodes = table(
     'operator_recovery_codes',
     {
-      operatorId: text()
-        .notNull()
-        .references(() => operators.id, { onDelete: 'cascade' }),
+      operatorId: ownedBy(() => operators.id),
       hash: text().notNull(),
     },
     (t) => [primaryKey({ columns: [t.operatorId, t.hash] })],
@@ -95,9 +89,7 @@ export function operatorTables(columns: Columns) {
   const operatorViews = table(
     'operator_views',
     {
-      operatorId: text()
-        .notNull()
-        .references(() => operators.id, { onDelete: 'cascade' }),
+      operatorId: ownedBy(() => operators.id),
       name: text().notNull(),
       /** The screen, such as `people`, and the query of its address. */
       path: text().notNull(),

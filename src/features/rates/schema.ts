@@ -5,7 +5,7 @@ import type { HeldRates } from './check-rates.ts'
 export type RatesDb = Db<ReturnType<typeof rateTables>>
 
 export function rateTables(columns: Columns) {
-  const { table, text, real, ms, json, uniqueIndex, primaryKey } = columns
+  const { table, text, ownedBy, real, ms, json, uniqueIndex, primaryKey } = columns
 
   const rateSets = table(
     'rate_sets',
@@ -24,9 +24,7 @@ export function rateTables(columns: Columns) {
   const rates = table(
     'rates',
     {
-      setId: text()
-        .notNull()
-        .references(() => rateSets.id, { onDelete: 'cascade' }),
+      setId: ownedBy(() => rateSets.id),
       code: text().notNull(),
       rate: real().notNull(),
     },

@@ -4,17 +4,13 @@ import type { Db } from '../../platform/db/db.ts'
 export type UsageDb = Db<ReturnType<typeof usageTables>>
 
 export function usageTables(columns: Columns, users: UsersTable) {
-  const { table, text, int, ms, json, index, primaryKey } = columns
-  const userId = () =>
-    text()
-      .notNull()
-      .references(() => users.id, { onDelete: 'cascade' })
+  const { table, text, ownedBy, int, ms, json, index, primaryKey } = columns
 
   /** Usage in periods that have not ended: one row per user and limit, or more after a change of plan. */
   const usageCounters = table(
     'usage_counters',
     {
-      userId: userId(),
+      userId: ownedBy(() => users.id),
       name: text().notNull(),
       startsAt: ms().notNull(),
       /** Null if the period never ends. */
@@ -51,7 +47,7 @@ export function usageTables(columns: Columns, users: UsersTable) {
   const usageHistory = table(
     'usage_history',
     {
-      userId: userId(),
+      userId: ownedBy(() => users.id),
       name: text().notNull(),
       /** Such as `2026-07`, in UTC. */
       month: text().notNull(),
@@ -66,7 +62,7 @@ export function usageTables(columns: Columns, users: UsersTable) {
   const usageRequests = table(
     'usage_requests',
     {
-      userId: userId(),
+      userId: ownedBy(() => users.id),
       key: text().notNull(),
       /** SHA-256 of the request. */
       hash: text().notNull(),

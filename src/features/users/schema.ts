@@ -10,7 +10,8 @@ export const GUESTS = (t: { loginType: Column }): SQL => sql`${t.loginType} = 'g
 export const NOT_GUESTS = (t: { loginType: Column }): SQL => sql`${t.loginType} <> 'guest'`
 
 export function userTables(columns: Columns) {
-  const { table, text, textReadAs, int, bool, ms, json, index, uniqueIndex, primaryKey } = columns
+  const { table, text, ownedBy, textReadAs, int, bool, ms, json, index, uniqueIndex, primaryKey } =
+    columns
 
   const users = table(
     'users',
@@ -63,9 +64,7 @@ export function userTables(columns: Columns) {
     'user_names',
     {
       word: text().notNull(),
-      userId: text()
-        .notNull()
-        .references(() => users.id, { onDelete: 'cascade' }),
+      userId: ownedBy(() => users.id),
     },
     (t) => [
       primaryKey({ columns: [t.word, t.userId] }),
@@ -77,9 +76,7 @@ export function userTables(columns: Columns) {
     'user_notes',
     {
       id: text().primaryKey(),
-      userId: text()
-        .notNull()
-        .references(() => users.id, { onDelete: 'cascade' }),
+      userId: ownedBy(() => users.id),
       text: text().notNull(),
       /** The name of the operator; null for a command. */
       author: text(),
@@ -97,9 +94,7 @@ export function userTables(columns: Columns) {
     'sessions',
     {
       id: text().primaryKey(),
-      userId: text()
-        .notNull()
-        .references(() => users.id, { onDelete: 'cascade' }),
+      userId: ownedBy(() => users.id),
       device: text().notNull(),
       /** Opened with a sealed request: plain requests are refused. */
       sealed: bool().notNull().default(false),
@@ -121,9 +116,7 @@ export function userTables(columns: Columns) {
     {
       /** SHA-256 of the token, base64url. The token itself is never stored. */
       hash: text().primaryKey(),
-      sessionId: text()
-        .notNull()
-        .references(() => sessions.id, { onDelete: 'cascade' }),
+      sessionId: ownedBy(() => sessions.id),
       generation: int().notNull(),
       /** When this token, or an access token minted with it, was first used. */
       firstUsedAt: ms(),
@@ -137,9 +130,7 @@ export function userTables(columns: Columns) {
     {
       provider: text().notNull(),
       subject: text().notNull(),
-      userId: text()
-        .notNull()
-        .references(() => users.id, { onDelete: 'cascade' }),
+      userId: ownedBy(() => users.id),
       email: text(),
       /** Apple's token, sealed; it revokes the grant when the account is deleted. */
       grant: text(),
@@ -181,9 +172,7 @@ export function userTables(columns: Columns) {
     {
       /** The credential id, base64url. */
       id: text().primaryKey(),
-      userId: text()
-        .notNull()
-        .references(() => users.id, { onDelete: 'cascade' }),
+      userId: ownedBy(() => users.id),
       /** COSE key, base64url. */
       publicKey: text().notNull(),
       counter: int().notNull(),
@@ -200,9 +189,7 @@ export function userTables(columns: Columns) {
   const recoveryCodes = table(
     'recovery_codes',
     {
-      userId: text()
-        .notNull()
-        .references(() => users.id, { onDelete: 'cascade' }),
+      userId: ownedBy(() => users.id),
       hash: text().notNull(),
     },
     (t) => [primaryKey({ columns: [t.userId, t.hash] })],
@@ -212,9 +199,7 @@ export function userTables(columns: Columns) {
   const knownDevices = table(
     'known_devices',
     {
-      userId: text()
-        .notNull()
-        .references(() => users.id, { onDelete: 'cascade' }),
+      userId: ownedBy(() => users.id),
       device: text().notNull(),
       seenAt: ms().notNull(),
     },

@@ -4,7 +4,7 @@ import type { Db } from '../../platform/db/db.ts'
 export type WebhooksDb = Db<ReturnType<typeof webhookTables>>
 
 export function webhookTables(columns: Columns) {
-  const { table, text, int, ms, json, index } = columns
+  const { table, text, ownedBy, int, ms, json, index } = columns
 
   const webhookEndpoints = table('webhook_endpoints', {
     id: text().primaryKey(),
@@ -50,12 +50,8 @@ export function webhookTables(columns: Columns) {
     'webhook_deliveries',
     {
       id: text().primaryKey(),
-      messageId: text()
-        .notNull()
-        .references(() => webhookMessages.id, { onDelete: 'cascade' }),
-      endpointId: text()
-        .notNull()
-        .references(() => webhookEndpoints.id, { onDelete: 'cascade' }),
+      messageId: ownedBy(() => webhookMessages.id),
+      endpointId: ownedBy(() => webhookEndpoints.id),
       /** `waiting`, `delivered` or `failed`. */
       state: text().notNull(),
       /** Attempts since it was created or resent. */
@@ -76,9 +72,7 @@ export function webhookTables(columns: Columns) {
     'webhook_attempts',
     {
       id: text().primaryKey(),
-      deliveryId: text()
-        .notNull()
-        .references(() => webhookDeliveries.id, { onDelete: 'cascade' }),
+      deliveryId: ownedBy(() => webhookDeliveries.id),
       at: ms().notNull(),
       /** Milliseconds until the end of the response. */
       duration: int().notNull(),

@@ -1,4 +1,5 @@
 import {
+  type AnyPgColumn,
   boolean,
   customType,
   doublePrecision,
@@ -40,6 +41,8 @@ export const postgresColumns = {
   text: (name?: string) => (name === undefined ? text() : text(name)),
   textReadAs: (fromDriver: (stored: string) => string) =>
     customType<{ data: string; driverData: string }>({ dataType: textType, fromDriver })(),
+  ownedBy: (owner: () => AnyPgColumn) =>
+    text().notNull().references(owner, { onDelete: 'cascade' }),
   int: () => int(),
   real: () => doublePrecision(),
   bool: () => boolean(),

@@ -1,4 +1,5 @@
 import {
+  type AnySQLiteColumn,
   blob,
   customType,
   index,
@@ -24,6 +25,9 @@ export const sqliteColumns = {
   /** Text that is read in a form that may differ from the stored one. */
   textReadAs: (fromDriver: (stored: string) => string) =>
     customType<{ data: string; driverData: string }>({ dataType: () => 'text', fromDriver })(),
+  /** A reference to what the row belongs to; deleting that deletes the row. */
+  ownedBy: (owner: () => AnySQLiteColumn) =>
+    text().notNull().references(owner, { onDelete: 'cascade' }),
   int: () => integer(),
   real: () => real(),
   bool: () => integer({ mode: 'boolean' }),
