@@ -82,6 +82,7 @@ test('the client imports almost only types from the server, and few packages', (
   })
   const allowed = [
     'client/react: react',
+    'client: ../lib/text/json.ts',
     'client: ../lib/text/merge-patch.ts',
     'client: @noble/curves/nist.js',
     'client: @noble/hashes/sha2.js',

@@ -1,3 +1,4 @@
+import { parseJson } from '../lib/text/json.ts'
 import { ApiError } from './api-error.ts'
 import { utf8 } from './bytes.ts'
 import { type Deadline, sleep } from './deadline.ts'
@@ -53,7 +54,7 @@ export function createCaller(
       })
       onHeaders?.(reply.header)
       if (reply.isStream) return { code: 'ok' }
-      const envelope = parseEnvelope(reply)
+      const envelope: Partial<Envelope> = Object(parseJson(reply.text))
       if (reply.status < 400 && isSuccess(envelope, method)) return envelope
       throw toFailure(reply, envelope, now)
     }
@@ -99,14 +100,6 @@ function queryString(query: Call['query'] = {}): string {
 /** Encodes like `fetch`, because a sealed request contains the query that the server will see. */
 function encodeParameter(text: string): string {
   return encodeURIComponent(text).replace(/'/g, '%27')
-}
-
-function parseEnvelope({ text }: Reply): Partial<Envelope> {
-  try {
-    return Object(JSON.parse(text))
-  } catch {
-    return {}
-  }
 }
 
 /** Whether Homeport sent the response: a captive portal, for example, can return the same status. */

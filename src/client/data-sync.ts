@@ -1,3 +1,4 @@
+import { isObject, parseJson } from '../lib/text/json.ts'
 import { mergePatch } from '../lib/text/merge-patch.ts'
 import { type ApiError, clientError } from './api-error.ts'
 import { utf8 } from './bytes.ts'
@@ -194,13 +195,9 @@ export async function startDataSync(
 
   async function load(owner: string | null): Promise<Local> {
     const text = owner === null ? null : await slotOf(owner).read()
-    try {
-      const kept = JSON.parse(text ?? '') as Local & { baseUrl: string }
-      if (kept.baseUrl === baseUrl) return kept
-    } catch {
-      // Damaged or missing.
-    }
-    return empty()
+    // Undefined or null if it is damaged or missing.
+    const kept = parseJson(text) as (Local & { baseUrl: string }) | undefined | null
+    return kept?.baseUrl === baseUrl ? kept : empty()
   }
 }
 
@@ -214,10 +211,6 @@ function tooLarge(): ApiError {
 
 function empty(): Local {
   return { base: {}, version: null, patch: null }
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** One patch with the effect of both; `null` stays, because it removes a member. */

@@ -1,3 +1,4 @@
+import { parseJson } from '../lib/text/json.ts'
 import type { ApiError } from './api-error.ts'
 import type { AppFunctions } from './app-data.ts'
 import type { BillingFunctions } from './billing.ts'
@@ -160,12 +161,9 @@ export function createKept(deps: KeptDeps) {
 
   /** Returns no entries for another user or server, or if the storage cannot be read. */
   async function load(userId: string | null): Promise<Memory> {
-    try {
-      const memory = JSON.parse((await slot.read()) ?? '') as Memory
-      if (memory.baseUrl === baseUrl && memory.userId === userId) return memory
-    } catch {
-      // Damaged or missing.
-    }
+    // Undefined or null if it is damaged or missing.
+    const memory = parseJson(await slot.read().catch(() => null)) as Memory | undefined | null
+    if (memory?.baseUrl === baseUrl && memory.userId === userId) return memory
     return { baseUrl, userId, seenAt: 0, entries: {} }
   }
 }

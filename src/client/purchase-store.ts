@@ -1,3 +1,4 @@
+import { parseJson } from '../lib/text/json.ts'
 import type { ApiError } from './api-error.ts'
 import type { PurchaseResult, SubmittedPurchase } from './models.ts'
 import { createSlot, type Storage } from './storage.ts'
@@ -34,19 +35,11 @@ export function createPurchaseStore(storage: Storage, baseUrl: string) {
 
   /** Returns an empty queue if the stored text is damaged. */
   async function load(userId: string): Promise<Queue> {
-    const { others = [], ...last } = parse(await slot.read())
+    const { others = [], ...last }: Partial<Queue> = Object(parseJson(await slot.read()))
     const isOwn = (queue: Queue) => queue.baseUrl === baseUrl && queue.userId === userId
     const all = [...others, last as Queue].filter(({ purchases }) => purchases?.length > 0)
     const { purchases = [] } = all.find(isOwn) ?? {}
     return { baseUrl, userId, purchases, others: all.filter((queue) => !isOwn(queue)) }
-  }
-}
-
-function parse(text: string | null): Partial<Queue> {
-  try {
-    return Object(JSON.parse(text ?? '{}'))
-  } catch {
-    return {}
   }
 }
 

@@ -1,6 +1,7 @@
+import { parseJson, toObject } from '../lib/text/json.ts'
 import { ApiError } from './api-error.ts'
 import type { Deadline } from './deadline.ts'
-import type { RawReply, Transmit } from './fetch.ts'
+import type { Transmit } from './fetch.ts'
 import { newMessageId, openReply, sealRequest } from './sealing.ts'
 import { createServerKeys } from './server-keys.ts'
 import { contentHeaders, type Reply, type Request, type Send } from './transport.ts'
@@ -47,7 +48,7 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
     for (;;) {
       const at = now() + clockOffset
       const reply = await exchange(request, id, at)
-      const code = reply.isGenuine ? undefined : readCode(reply)
+      const code = reply.isGenuine ? undefined : toObject(parseJson(reply.text))['code']
       if (handled.includes(code) || !(await recover(code, reply, at, request.deadline)))
         return reply
       // By now the server may have forgotten the first message, and would execute the request twice.
@@ -118,12 +119,4 @@ function readBytes({ body }: Request): Uint8Array<ArrayBuffer> | null {
 function parseTime(text: string): number {
   const [time = ''] = /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(text) ?? []
   return Date.parse(time) || Date.now()
-}
-
-function readCode({ text }: RawReply): string | undefined {
-  try {
-    return (JSON.parse(text) as { code?: string }).code
-  } catch {
-    return undefined
-  }
 }

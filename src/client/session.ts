@@ -1,3 +1,4 @@
+import { parseJson } from '../lib/text/json.ts'
 import { ApiError } from './api-error.ts'
 import { sleep } from './deadline.ts'
 import type { Session } from './models.ts'
@@ -103,14 +104,9 @@ export function createSessionKeeper(deps: SessionDeps) {
   }
 
   async function readSlot(): Promise<Slot> {
-    const text = await slot.read()
-    try {
-      const kept = JSON.parse(text ?? 'null')
-      return { isOurs: (kept?.baseUrl ?? baseUrl) === baseUrl, kept }
-    } catch {
-      // Damaged, so no user is signed in.
-      return { isOurs: true, kept: null }
-    }
+    // Null also if it is damaged: then no user is signed in.
+    const kept = (parseJson(await slot.read()) ?? null) as StoredSession | null
+    return { isOurs: (kept?.baseUrl ?? baseUrl) === baseUrl, kept }
   }
 
   /** Returns a session whose access token is valid by our clock. Throws `unauthenticated` if no user is signed in. */

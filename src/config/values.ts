@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { resolve } from 'node:path'
+import { tryTo } from '../lib/errors.ts'
 
 // Parsers of settings: each returns the value, or undefined for invalid text.
 
@@ -64,11 +65,7 @@ export function wholeNumber(text: string, max: number): number | undefined {
 }
 
 export function schedule(text: string): string | undefined {
-  try {
-    return Bun.cron.parse(text) ? text : undefined
-  } catch {
-    return undefined
-  }
+  return tryTo(() => Bun.cron.parse(text)) ? text : undefined
 }
 
 export function origin(text: string): string | undefined {

@@ -1,3 +1,4 @@
+import { tryTo } from '../lib/errors.ts'
 import { describeConditions, isRule, languageName } from '../lib/text/rule-labels.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time/durations.ts'
 
@@ -16,19 +17,11 @@ export function readPreferences() {
 
 /** Also empty where the browser blocks the page's storage. */
 function readStored(name: string): string {
-  try {
-    return globalThis.localStorage?.getItem(`homeport-${name}`) ?? ''
-  } catch {
-    return ''
-  }
+  return tryTo(() => globalThis.localStorage?.getItem(`homeport-${name}`)) ?? ''
 }
 
 function isZone(timeZone: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone }) !== null
-  } catch {
-    return false
-  }
+  return tryTo(() => new Intl.DateTimeFormat('en', { timeZone })) !== undefined
 }
 
 /** Undefined for the browser's time zone. */
@@ -152,11 +145,7 @@ export function currencyName(code: string): string {
 
 /** The code itself if it is unknown or invalid, such as `T1`, Cloudflare's code for Tor. */
 function nameIn(names: Intl.DisplayNames, code: string): string {
-  try {
-    return names.of(code) ?? code
-  } catch {
-    return code
-  }
+  return tryTo(() => names.of(code)) ?? code
 }
 
 /** Names a user without a name and an address by the end of the id, because ids of the same day begin alike. */

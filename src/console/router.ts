@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals'
+import { tryTo } from '../lib/errors.ts'
 import { decodeSegment, encodeSegment } from '../lib/text/path-segment.ts'
 import { enterVisit, leaveVisit, repeats, returnToVisit } from './visits.ts'
 
@@ -16,11 +17,7 @@ export const parts = computed(() =>
 export const query = computed(() => new URLSearchParams(address.value.split('?')[1] ?? ''))
 
 function splitPath(path: string): string[] {
-  try {
-    return path.split('/').filter(Boolean).map(decodeSegment)
-  } catch {
-    return UNREADABLE
-  }
+  return tryTo(() => path.split('/').filter(Boolean).map(decodeSegment)) ?? UNREADABLE
 }
 
 /** The filters with these names in the address, as an object and as a query string. */

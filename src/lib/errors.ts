@@ -147,3 +147,12 @@ export function wrongCode(userId: string): AppError {
     denial: { reason: 'wrong_code', userId },
   })
 }
+
+/** The result of `read`; undefined if it throws. For values that may be missing or malformed, whatever the reason. */
+export function tryTo<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}

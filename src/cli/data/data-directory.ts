@@ -3,6 +3,7 @@ import { access, mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { CommandError } from '../../lib/command.ts'
+import { tryTo } from '../../lib/errors.ts'
 import { describeFullDisk, freeSpace } from '../../lib/files/free-space.ts'
 import { findMount } from '../../lib/files/mounts.ts'
 import { findFileOwner, userName } from '../../lib/text/user-name.ts'
@@ -153,11 +154,7 @@ export function listFolderWarnings({ dataDir, backupDir, nativeDir }: Config): s
 
 /** 0 for a missing folder, which the code that needs it reports. */
 function readMode(path: string): number {
-  try {
-    return statSync(path).mode
-  } catch {
-    return 0
-  }
+  return tryTo(() => statSync(path).mode) ?? 0
 }
 
 /** Locks the data; null while a server or a command uses it. */

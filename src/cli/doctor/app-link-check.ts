@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.ts'
 import { mailLinkPaths } from '../../features/users/feature.ts'
 import { fetchBounded, readTextCapped } from '../../lib/net/bounded-fetch.ts'
+import { parseJson } from '../../lib/text/json.ts'
 import { ORIGINS_FILE, passkeyRelyingParty, wellKnownFiles } from '../../platform/app-links.ts'
 import { publicUrl } from '../../platform/public-url.ts'
 import { type Finding, failed, ok, toReason, warning } from './check.ts'
@@ -54,11 +55,3 @@ async function compare(url: string, content: object): Promise<Finding | null> {
 
 const FORWARD =
   'Let the proxy forward /.well-known to Homeport. If another server has this host, copy the file from here.'
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

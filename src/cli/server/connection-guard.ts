@@ -1,4 +1,5 @@
 import { closeSync, openSync, readFileSync } from 'node:fs'
+import { tryTo } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { type Connection, endConnection, openConnections } from '../../lib/net/sockets.ts'
 import { createConnectionKey } from '../../platform/http/request/client-address.ts'
@@ -103,13 +104,9 @@ function longestIdleFirst(connections: Connection[]): Connection[] {
 
 /** The lowest free descriptor; all below it are taken. */
 function nextFd(): number {
-  try {
-    const fd = openSync('/dev/null', 'r')
-    closeSync(fd)
-    return fd
-  } catch {
-    return Infinity
-  }
+  const fd = tryTo(() => openSync('/dev/null', 'r'))
+  if (fd !== undefined) closeSync(fd)
+  return fd ?? Infinity
 }
 
 function openFilesLimit(): number | null {

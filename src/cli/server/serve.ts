@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Config } from '../../config/config.ts'
 import { EXIT } from '../../lib/command.ts'
+import { tryTo } from '../../lib/errors.ts'
 import { createLiveLines } from '../../lib/log/live-lines.ts'
 import type { Log } from '../../lib/log/log.ts'
 import type { LocalCommand } from '../command.ts'
@@ -78,12 +79,8 @@ function stopSignals({ logFile }: Config): StopSignals {
 
 /** Whether this process was started with SIGHUP ignored: the lowest bit of a hexadecimal mask. Linux only. */
 function ignoresHangUp(): boolean {
-  try {
-    const status = readFileSync('/proc/self/status', 'utf8')
-    return /^SigIgn:.*[13579bdf]$/m.test(status)
-  } catch {
-    return false
-  }
+  const status = tryTo(() => readFileSync('/proc/self/status', 'utf8')) ?? ''
+  return /^SigIgn:.*[13579bdf]$/m.test(status)
 }
 
 /** An unhandled rejection is only logged. After an uncaught exception the state is unknown: stop. */

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts'
 import { dataCommand } from '../../lib/command.ts'
-import { AppError } from '../../lib/errors.ts'
+import { AppError, tryTo } from '../../lib/errors.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
 import type { Services } from '../../server/services.ts'
 import { takeDataLock } from '../data/data-directory.ts'
@@ -149,12 +149,7 @@ export async function takeOver(config: Config, onAccepted = () => {}) {
 }
 
 export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
+  return tryTo(() => process.kill(pid, 0)) === true
 }
 
 async function startOrThrow(config: Config): Promise<Next> {

@@ -4,6 +4,7 @@ import { type Config, readDotEnv } from '../../config/config.ts'
 import { parseEnvironmentFile } from '../../config/environment-file.ts'
 import { writeDurably } from '../../lib/files/durable-file.ts'
 import { isExposed } from '../../lib/files/file-exposure.ts'
+import { parseJson } from '../../lib/text/json.ts'
 import { withoutPassword } from '../../platform/db/postgres/open.ts'
 import { findEncryption } from '../backup/encryption.ts'
 
@@ -41,12 +42,7 @@ async function write(dataDir: string, record: ServiceRecord) {
 
 /** How the last server of the data directory was started; null when unknown. */
 export function readServiceRecord(dataDir: string): ServiceRecord | null {
-  const text = readTrusted(recordPath(dataDir))
-  try {
-    return text === null ? null : (JSON.parse(text) as ServiceRecord)
-  } catch {
-    return null
-  }
+  return (parseJson(readTrusted(recordPath(dataDir))) ?? null) as ServiceRecord | null
 }
 
 /** The variables of the service; empty when this user may not read them. */

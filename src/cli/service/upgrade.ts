@@ -5,6 +5,7 @@ import { type Config, readVariable } from '../../config/config.ts'
 import { parseEnvironmentFile } from '../../config/environment-file.ts'
 import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
 import { hashFile } from '../../lib/crypto/hash.ts'
+import { tryTo } from '../../lib/errors.ts'
 import { renameDurably } from '../../lib/files/durable-file.ts'
 import { userName } from '../../lib/text/user-name.ts'
 import { BUILD } from '../../version.ts'
@@ -88,19 +89,12 @@ export const upgrade: LocalCommand = {
 
 /** A container that is replaced starts with the executable of its image. */
 function assertNotInContainer(executable: string) {
-  if (firstProcess() !== executable) return
+  // Undefined if process 1 is hidden from this user.
+  const firstProcess = tryTo(() => readlinkSync('/proc/1/exe'))
+  if (firstProcess !== executable) return
   throw new UsageError(
     'A container is upgraded by replacing it: build or pull the new image, then "docker compose up -d" or "kubectl rollout restart".',
   )
-}
-
-/** The executable of process 1; null if it is hidden from this user. */
-function firstProcess(): string | null {
-  try {
-    return readlinkSync('/proc/1/exe')
-  } catch {
-    return null
-  }
 }
 
 /** Root upgrades the service, whose environment file or unit names the data. */

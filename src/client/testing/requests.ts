@@ -1,3 +1,5 @@
+import { tryTo } from '../../lib/errors.ts'
+import { parseJson } from '../../lib/text/json.ts'
 import type { SentRequest } from './types.ts'
 
 type SentFile = SentRequest['files'][number]
@@ -42,19 +44,12 @@ export async function readBody(
   const bytes = await readBytes(body)
   const [, boundary] = /^multipart\/form-data;.*boundary="?([^";]+)/.exec(contentType) ?? []
   const files = boundary === undefined ? [] : parseForm(bytes, boundary)
-  return { json: files.length > 0 ? null : parseJson(bytes), files, size: bytes.length }
+  const json = files.length > 0 ? null : (parseJson(new TextDecoder().decode(bytes)) ?? null)
+  return { json, files, size: bytes.length }
 }
 
 function isForm(body: unknown): body is Form {
   return typeof (body as { append?: unknown } | null)?.append === 'function'
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    return null
-  }
 }
 
 async function readBytes(body: unknown): Promise<Uint8Array> {
@@ -77,11 +72,7 @@ function listFiles(form: Form): SentFile[] {
 }
 
 export function decodeName(name: string): string {
-  try {
-    return decodeURIComponent(name)
-  } catch {
-    return name
-  }
+  return tryTo(() => decodeURIComponent(name)) ?? name
 }
 
 /** The files of `multipart/form-data` (RFC 7578). */

@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import type { JWK } from 'jose'
+import { tryTo } from '../../lib/errors.ts'
 import { isExposed } from '../../lib/files/file-exposure.ts'
 import { choice, integer, listKind, setting, text, type ValuesOf, value } from '../setting.ts'
 import { baseUrl, hasNoSpaces, NO_SPACES } from '../values.ts'
@@ -144,28 +145,22 @@ function appStoreApps(text: string): AppStoreApp[] | undefined {
 
 /** A certificate in PEM or DER. */
 function certificateFile(path: string): X509Certificate | undefined {
-  try {
-    return new X509Certificate(readFileSync(path))
-  } catch {
-    return undefined
-  }
+  return tryTo(() => new X509Certificate(readFileSync(path)))
 }
 
 function keyFile(path: string): JWK | undefined {
-  try {
+  return tryTo(() => {
     const key = createPrivateKey(readPrivate(path))
     const isP256 = key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
     return isP256 ? (key.export({ format: 'jwk' }) as JWK) : undefined
-  } catch {
-    return undefined
-  }
+  })
 }
 
 /** A Google Cloud service account: its e-mail, and the key that it signs with. */
 export type ServiceAccount = { email: string; keyId: string; privateKey: KeyObject }
 
 function serviceAccountFile(path: string): ServiceAccount | undefined {
-  try {
+  return tryTo(() => {
     const account = JSON.parse(readPrivate(path).toString('utf8'))
     const { type, client_email: email, private_key_id: keyId } = account
     if (type !== 'service_account') return undefined
@@ -174,9 +169,7 @@ function serviceAccountFile(path: string): ServiceAccount | undefined {
     return isComplete && privateKey.asymmetricKeyType === 'rsa'
       ? { email, keyId, privateKey }
       : undefined
-  } catch {
-    return undefined
-  }
+  })
 }
 
 /** The content of a file that other users cannot read. Throws for any other file. */

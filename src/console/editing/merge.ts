@@ -1,3 +1,4 @@
+import { isObject } from '../../lib/text/json.ts'
 import { isRule } from '../../lib/text/rule-labels.ts'
 
 type Tree = Record<string, unknown>
@@ -8,7 +9,7 @@ export function merge(base: unknown, mine: unknown, theirs: unknown): unknown {
   if (isSame(theirs, base)) return mine
   if (isList(base) && isList(mine) && isList(theirs)) return mergeLists(base, mine, theirs)
   const origin = base ?? {}
-  if (!isTree(origin) || !isTree(mine) || !isTree(theirs)) return mine
+  if (!isObject(origin) || !isObject(mine) || !isObject(theirs)) return mine
   const names = new Set([...Object.keys(mine), ...Object.keys(theirs)])
   const entries = [...names].map((name) => [name, merge(origin[name], mine[name], theirs[name])])
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
@@ -102,9 +103,5 @@ function isSame(a: unknown, b: unknown): boolean {
 
 /** Whether a value is a list of records. Lists of rules do not count: which one matches depends on their order. */
 function isList(value: unknown): value is Tree[] {
-  return Array.isArray(value) && value.every((item) => isTree(item) && !isRule(item))
-}
-
-function isTree(value: unknown): value is Tree {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
+  return Array.isArray(value) && value.every((item) => isObject(item) && !isRule(item))
 }

@@ -1,10 +1,4 @@
-/** Tells this browser's other tabs that an operator has signed in or out. Null where the browser blocks cookies. */
-export const otherTabs = openChannel()
+import { tryTo } from '../../lib/errors.ts'
 
-function openChannel(): BroadcastChannel | null {
-  try {
-    return new BroadcastChannel('homeport-console')
-  } catch {
-    return null
-  }
-}
+/** Tells this browser's other tabs that an operator has signed in or out. Null where the browser blocks cookies. */
+export const otherTabs = tryTo(() => new BroadcastChannel('homeport-console')) ?? null

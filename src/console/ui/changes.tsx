@@ -4,6 +4,7 @@ import {
   differencesBetween,
   type TextPart,
 } from '../../lib/text/differences.ts'
+import { isObject } from '../../lib/text/json.ts'
 import { changeLabel } from '../editing/field-labels.ts'
 import { isIsoTime, value } from '../format.ts'
 import { Time } from './parts.tsx'
@@ -102,8 +103,7 @@ function listMembers(path: string, item: unknown): Difference[] {
 }
 
 function isLocalized(value: unknown): boolean {
-  const isTree = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isTree && Object.values(value).every((text) => typeof text === 'string')
+  return isObject(value) && Object.values(value).every((text) => typeof text === 'string')
 }
 
 /** Whether a value is a whole plan, question or e-mail. */

@@ -3,7 +3,7 @@ import { encode } from 'uqr'
 import { hmac } from '../../lib/crypto/hash.ts'
 import { seal, unseal } from '../../lib/crypto/seal.ts'
 import { acceptedStep, formatOtpauthUrl, newTotpSecret } from '../../lib/crypto/totp.ts'
-import { AppError, type Denial, wrongCode } from '../../lib/errors.ts'
+import { AppError, type Denial, tryTo, wrongCode } from '../../lib/errors.ts'
 import { checkPassword } from '../../lib/passwords/password-rules.ts'
 import type { Passwords } from '../../lib/passwords/passwords.ts'
 import { newRecoveryCodes, plainCode } from '../../lib/passwords/recovery-codes.ts'
@@ -136,11 +136,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
 
   /** Null if it was not sealed with the current key. */
   function unsealOrNull(sealed: string): string | null {
-    try {
-      return unseal(sealKey, sealed)
-    } catch {
-      return null
-    }
+    return tryTo(() => unseal(sealKey, sealed)) ?? null
   }
 
   function hashCode(operatorId: string, code: string): string {

@@ -1,4 +1,5 @@
 import { type RatesProvider, rateSources } from '../../config/subjects/rates.ts'
+import { parseJson } from '../../lib/text/json.ts'
 import { HOUR_MS } from '../../lib/time/durations.ts'
 import { type Feed, FeedError } from './feed.ts'
 import type { RateSet } from './model.ts'
@@ -61,7 +62,7 @@ function parseEcb(body: string): RateSet {
 
 /** https://frankfurter.dev: `{ amount, base, date, rates }`, the ECB's rates as JSON. */
 function parseFrankfurter(body: string): RateSet {
-  const { base, date, rates } = parseJson(body)
+  const { base, date, rates } = parseObject(body)
   const day = parseDate(date)
   return {
     provider: 'frankfurter',
@@ -74,12 +75,12 @@ function parseFrankfurter(body: string): RateSet {
 
 /** https://docs.openexchangerates.org: `{ timestamp, base, rates }`, seconds since 1970. */
 function parseOpenExchangeRates(body: string): RateSet {
-  return timedSet('openexchangerates', parseJson(body))
+  return timedSet('openexchangerates', parseObject(body))
 }
 
 /** https://www.exchangerate-api.com/docs/free: `{ result, base_code, time_last_update_unix, rates }`. */
 function parseOpenErApi(body: string): RateSet {
-  const { result, time_last_update_unix: timestamp, base_code: base, rates } = parseJson(body)
+  const { result, time_last_update_unix: timestamp, base_code: base, rates } = parseObject(body)
   if (result !== 'success') throw new FeedError('the provider reports an error')
   return timedSet('open-er-api', { timestamp, base, rates })
 }
@@ -120,13 +121,9 @@ function parseXml(body: string): Xml {
   }
 }
 
-function parseJson(body: string): Record<string, unknown> {
-  let value: unknown
-  try {
-    value = JSON.parse(body)
-  } catch {
-    throw new FeedError('the response is not JSON')
-  }
+function parseObject(body: string): Record<string, unknown> {
+  const value = parseJson(body)
+  if (value === undefined) throw new FeedError('the response is not JSON')
   if (value === null || typeof value !== 'object') throw new FeedError('the response has no object')
   return value as Record<string, unknown>
 }

@@ -11,6 +11,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { tryTo } from '../errors.ts'
 
 /** With O_NONBLOCK, a pipe without a reader causes an error instead of blocking the start. */
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK
@@ -81,12 +82,8 @@ function withoutLinks(path: string): string {
 /** The size of the file at `path`; null when `descriptor` no longer refers to that file. */
 function readSize(path: string, descriptor: number): number | null {
   const openFile = fstatSync(descriptor)
-  try {
-    const { ino, dev } = statSync(path)
-    return ino === openFile.ino && dev === openFile.dev ? openFile.size : null
-  } catch {
-    return null
-  }
+  const named = tryTo(() => statSync(path))
+  return named?.ino === openFile.ino && named.dev === openFile.dev ? openFile.size : null
 }
 
 function renameIfExists(from: string, to: string) {

@@ -1,6 +1,7 @@
 import { dlopen, ptr } from 'bun:ffi'
 import { closeSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import ipaddr from 'ipaddr.js'
+import { tryTo } from '../errors.ts'
 
 const SOL_SOCKET = 1
 const SO_ACCEPTCONN = 30
@@ -171,7 +172,9 @@ function listListeningFds(): number[] {
 
 /** Edits the epoll entry of the socket, because the runtime accepts what its epoll queue reports. */
 function createListeningSocket(fd: number): ListeningSocket | null {
-  for (const queue of listOpenFds().filter((one) => readLink(one) === 'anon_inode:[eventpoll]')) {
+  const isQueue = (one: number) =>
+    tryTo(() => readlinkSync(`/proc/self/fd/${one}`)) === 'anon_inode:[eventpoll]'
+  for (const queue of listOpenFds().filter(isQueue)) {
     const watched = readFileSync(`/proc/self/fdinfo/${queue}`, 'utf8').matchAll(
       /tfd: +(\d+) events: +([0-9a-f]+) data: +([0-9a-f]+)/g,
     )
@@ -194,14 +197,6 @@ function createListeningSocket(fd: number): ListeningSocket | null {
     }
   }
   return null
-}
-
-function readLink(fd: number): string | null {
-  try {
-    return readlinkSync(`/proc/self/fd/${fd}`)
-  } catch {
-    return null
-  }
 }
 
 function readOption(fd: number, level: number, name: number, size: number): DataView | null {

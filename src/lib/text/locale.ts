@@ -1,3 +1,4 @@
+import { tryTo } from '../errors.ts'
 import { createLruMap } from '../lru-map.ts'
 
 /** The currencies of ISO 4217 in use in 2026; `Intl` would include withdrawn ones. */
@@ -28,14 +29,12 @@ export function asTimezone(name: string): string | null {
   const timeZone = sign ? `${sign === '+' ? '+' : '-'}${hours.padStart(2, '0')}:${minutes}` : lower
   const known = knownTimezones.get(timeZone)
   if (known !== undefined) return known
-  try {
-    const spelled = new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone
-    const timezone = spelled === 'UTC' || spelled === '+00:00' ? 'utc' : spelled
-    knownTimezones.set(timeZone, timezone)
-    return timezone
-  } catch {
-    return null
-  }
+  const format = tryTo(() => new Intl.DateTimeFormat('en', { timeZone }))
+  if (format === undefined) return null
+  const spelled = format.resolvedOptions().timeZone
+  const timezone = spelled === 'UTC' || spelled === '+00:00' ? 'utc' : spelled
+  knownTimezones.set(timeZone, timezone)
+  return timezone
 }
 
 /** A BCP 47 tag in its canonical form, or null. Also reads tags as systems write them: `de_DE.UTF-8`, `zh_CN_#Hans`. */
@@ -45,11 +44,7 @@ export function asLocale(text: string): string | null {
     .replace(/^([a-z]+)(_[a-z\d]+)?_+#([a-z]{4})$/i, '$1_$3$2')
     .replaceAll('_', '-')
   if (tag.length > 35) return null
-  try {
-    return Intl.getCanonicalLocales(tag)[0] ?? null
-  } catch {
-    return null
-  }
+  return tryTo(() => Intl.getCanonicalLocales(tag)[0]) ?? null
 }
 
 /** Cached because long lists are compared often; limited because clients choose the tags. */

@@ -1,4 +1,5 @@
 import { PLATFORM_NAMES } from '../app-platforms.ts'
+import { tryTo } from '../errors.ts'
 
 type RuleLike = { when: Record<string, unknown>; value: unknown }
 
@@ -45,11 +46,7 @@ export function languageName(tag: string): string {
 
 function findName(type: 'region' | 'language', code: string): string {
   names[type] ??= new Intl.DisplayNames('en', { type })
-  try {
-    return names[type].of(code) ?? code
-  } catch {
-    return code
-  }
+  return tryTo(() => names[type]?.of(code)) ?? code
 }
 
 function formatNames(codes: unknown, formatName: (code: string) => string): string {

@@ -1,3 +1,5 @@
+import { tryTo } from '../../../lib/errors.ts'
+
 /** The body of a request or a response, which may be JSON. */
 export function Body({ name, text }: { name: string; text: string }) {
   return (
@@ -9,9 +11,5 @@ export function Body({ name, text }: { name: string; text: string }) {
 }
 
 function pretty(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2)
-  } catch {
-    return body
-  }
+  return tryTo(() => JSON.stringify(JSON.parse(body), null, 2)) ?? body
 }

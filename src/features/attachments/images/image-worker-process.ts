@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { Subprocess } from 'bun'
 import { EXIT } from '../../../lib/command.ts'
+import { tryTo } from '../../../lib/errors.ts'
 import type { ImageJob, ImageResult } from './image.ts'
 
 /** Messages between the processes: file paths and numbers, never file contents. */
@@ -84,12 +85,8 @@ export function startImageWorker(command: string[], limits: JobLimits) {
 
 /** In bytes; 0 if unknown. */
 function readMemory(pid: number): number {
-  try {
-    const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-    return Number(kibibytes ?? 0) * 1024
-  } catch {
-    return 0
-  }
+  const status = tryTo(() => readFileSync(`/proc/${pid}/status`, 'utf8')) ?? ''
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024
 }
 
 function readSize(path: string): number {

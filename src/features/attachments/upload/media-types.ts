@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises'
+import { parseJson } from '../../../lib/text/json.ts'
 import type { Staged } from './staging.ts'
 
 /** The accepted media types and the extension of each. HEIC is always converted. */
@@ -111,9 +112,5 @@ function countCharacters(
 }
 
 function isJson(text: string): boolean {
-  try {
-    return /^\s*[{[]/.test(text) && typeof JSON.parse(text) === 'object'
-  } catch {
-    return false
-  }
+  return /^\s*[{[]/.test(text) && parseJson(text) !== undefined
 }

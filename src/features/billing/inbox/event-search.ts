@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, inArray, or } from 'drizzle-orm'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError, tryTo } from '../../../lib/errors.ts'
 import { beginsWith, countUpTo, equals } from '../../../platform/db/key-ranges.ts'
 import { findPage } from '../../../platform/lists/find-page.ts'
 import { type Condition, createSources } from '../../../platform/lists/sources.ts'
@@ -110,11 +110,7 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
 
   /** All details are unknown if the body is erased or unreadable. */
   function readDetails(provider: string, body: Uint8Array): EventDetails {
-    try {
-      return toEventDetails(eventLog.readEvent(provider, body))
-    } catch {
-      return toEventDetails(null)
-    }
+    return tryTo(() => toEventDetails(eventLog.readEvent(provider, body))) ?? toEventDetails(null)
   }
 
   async function countStored() {

@@ -1,6 +1,7 @@
 import { sha256 } from '../../../lib/crypto/hash.ts'
 import { isId } from '../../../lib/ids.ts'
 import { toAlpha2 } from '../../../lib/text/country-codes.ts'
+import { isObject, type Json } from '../../../lib/text/json.ts'
 import { isStorableText } from '../../../lib/validation.ts'
 import type { StoredEnvironment } from '../environment.ts'
 import { type EventProblem, findProblem, MAX_LIST_LENGTH } from './event-problem.ts'
@@ -124,8 +125,6 @@ const MAX_DATE_MS = 8.64e15
 /** In any currency; the sum of millions of such prices is still an exact integer. */
 const MAX_PRICE = 1_000_000_000
 
-type Fields = Record<string, unknown>
-
 /** The senders of the events in the log. Homeport's own events are in the billing provider's format. */
 export const PROVIDERS = ['revenuecat', 'app_store', 'play_store', 'stripe'] as const
 
@@ -161,7 +160,7 @@ export function readEvent(body: unknown, bytes: Uint8Array): BillingEvent | null
   return { ...read, problem: findProblem(read, event) }
 }
 
-function readFields(event: Fields) {
+function readFields(event: Json) {
   const text = (name: string) => shortText(event[name])
   const environment = text('environment') ?? text('purchase_environment')
   const entitlements = list(event['entitlement_ids'])
@@ -206,10 +205,6 @@ function readFields(event: Fields) {
     support: readSupport(event['support']),
     withdrawnClaim: text('withdrawn_claim'),
   }
-}
-
-function isObject(value: unknown): value is Fields {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
 function shortText(value: unknown): string | null {

@@ -1,7 +1,7 @@
 import type { JWK } from 'jose'
 import { signJwt } from '../../../lib/crypto/es256.ts'
 import { fetchBounded, readTextCapped } from '../../../lib/net/bounded-fetch.ts'
-import { toObject } from '../../../lib/text/json.ts'
+import { parseJson, toObject } from '../../../lib/text/json.ts'
 import { MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { StoredEnvironment } from '../../billing/environment.ts'
 import { AppleApiError } from './api-error.ts'
@@ -86,9 +86,5 @@ export function createAppleApi({ key, urls, now }: AppleApiDeps) {
 
 function parse(text: string | null): Claims {
   if (text === null) throw new AppleApiError('unreachable')
-  try {
-    return toObject(JSON.parse(text))
-  } catch {
-    return {}
-  }
+  return toObject(parseJson(text))
 }

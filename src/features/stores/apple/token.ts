@@ -1,4 +1,5 @@
 import { verify, type X509Certificate } from 'node:crypto'
+import { isObject, parseJson } from '../../../lib/text/json.ts'
 import { AppleTokenError, createChainVerifier } from './certificates.ts'
 
 export type Claims = Record<string, unknown>
@@ -40,14 +41,7 @@ export function createTokenVerifier(root: X509Certificate): VerifyToken {
 }
 
 function readJson(base64url: string): Claims {
-  let value: unknown
-  try {
-    value = JSON.parse(Buffer.from(base64url, 'base64url').toString())
-  } catch {
-    throw new AppleTokenError('malformed')
-  }
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    throw new AppleTokenError('malformed')
-  }
-  return value as Claims
+  const value = parseJson(Buffer.from(base64url, 'base64url').toString())
+  if (!isObject(value)) throw new AppleTokenError('malformed')
+  return value
 }

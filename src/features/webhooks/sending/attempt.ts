@@ -1,4 +1,5 @@
 import { unseal } from '../../../lib/crypto/seal.ts'
+import { tryTo } from '../../../lib/errors.ts'
 import { createLruMap } from '../../../lib/lru-map.ts'
 import { listFormerSecrets } from '../endpoints.ts'
 import { toBody } from '../events.ts'
@@ -110,13 +111,9 @@ export function createAttempt(deps: AttemptDeps): Attempt {
 
   /** The current secret first, then the previous ones that are valid. A secret whose seal key is lost is left out. */
   function listSecrets(endpoint: Delivery['endpoint'], at: Date): string[] {
-    return [endpoint.secret, ...listFormerSecrets(endpoint, at)].flatMap((one) => {
-      try {
-        return [unseal(sealKey, one)]
-      } catch {
-        return []
-      }
-    })
+    return [endpoint.secret, ...listFormerSecrets(endpoint, at)].flatMap(
+      (one) => tryTo(() => unseal(sealKey, one)) ?? [],
+    )
   }
 
   /**

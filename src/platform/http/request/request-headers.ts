@@ -1,5 +1,6 @@
 import Negotiator from 'negotiator'
 import { PLATFORMS, type Platform } from '../../../lib/app-platforms.ts'
+import { tryTo } from '../../../lib/errors.ts'
 import { asLocale, asTimezone } from '../../../lib/text/locale.ts'
 import { isSealed } from '../body/opened-request.ts'
 
@@ -100,20 +101,13 @@ function findDeviceByAgent(headers: Headers): string {
 /** Decodes a header that may be percent-encoded or UTF-8, whose bytes arrive as Latin-1. */
 export function decodedHeader(header: string | null): string {
   const text = decodeUtf8(header ?? '')
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return tryTo(() => decodeURIComponent(text)) ?? text
 }
 
 function decodeUtf8(text: string): string {
   if (!/[\x80-\xff]/.test(text) || /[^\0-\xff]/.test(text)) return text
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'latin1'))
-  } catch {
-    return text
-  }
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  return tryTo(() => decoder.decode(Buffer.from(text, 'latin1'))) ?? text
 }
 
 /** The `timezone` header; `utc` when it is not a time zone. */

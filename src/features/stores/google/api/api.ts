@@ -5,7 +5,7 @@ import {
   fetchBounded,
   readTextCapped,
 } from '../../../../lib/net/bounded-fetch.ts'
-import { type Json, toObject } from '../../../../lib/text/json.ts'
+import { type Json, parseJson, toObject } from '../../../../lib/text/json.ts'
 import { HOUR_MS } from '../../../../lib/time/durations.ts'
 import { PlayApiError } from './api-error.ts'
 
@@ -117,9 +117,5 @@ async function send(url: string, signal: AbortSignal | undefined, request: Reque
 /** An empty object for a body that is not JSON. */
 function parse(body: string | null): Json {
   if (body === null) throw new PlayApiError('unreadable')
-  try {
-    return toObject(JSON.parse(body))
-  } catch {
-    return {}
-  }
+  return toObject(parseJson(body))
 }

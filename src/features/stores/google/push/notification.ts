@@ -1,5 +1,5 @@
 import { sha256 } from '../../../../lib/crypto/hash.ts'
-import { type Json, toObject } from '../../../../lib/text/json.ts'
+import { isObject, type Json, parseJson, toObject } from '../../../../lib/text/json.ts'
 import { type BillingEvent, type Delivery, NO_EVENT } from '../../../billing/inbox/event.ts'
 import { redactForLog, text, time, token } from '../../json.ts'
 import type { PurchaseKind } from '../api/answer.ts'
@@ -138,12 +138,6 @@ function readVoidedOrder(kind: Kind | undefined, subject: Json, at: number | nul
 
 function decode(data: unknown): Json | null {
   if (typeof data !== 'string') return null
-  try {
-    const content = JSON.parse(Buffer.from(data, 'base64').toString('utf8'))
-    return content !== null && typeof content === 'object' && !Array.isArray(content)
-      ? content
-      : null
-  } catch {
-    return null
-  }
+  const content = parseJson(Buffer.from(data, 'base64').toString('utf8'))
+  return isObject(content) ? content : null
 }

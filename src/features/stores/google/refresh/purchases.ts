@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, isNotNull, isNull, lte, notInArray, or, type SQL } from 'drizzle-orm'
 import { sha256 } from '../../../../lib/crypto/hash.ts'
 import { seal, unseal } from '../../../../lib/crypto/seal.ts'
+import { tryTo } from '../../../../lib/errors.ts'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
 import { findPage } from '../../../../platform/lists/find-page.ts'
 import { createSources } from '../../../../platform/lists/sources.ts'
@@ -198,11 +199,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
 
   /** Empty if the seal key is lost: the next notification or submission brings the token again. */
   function openToken(sealedToken: string): string {
-    try {
-      return sealedToken === '' ? '' : unseal(sealKey, sealedToken)
-    } catch {
-      return ''
-    }
+    return sealedToken === '' ? '' : (tryTo(() => unseal(sealKey, sealedToken)) ?? '')
   }
 
   function toKnownPurchase({ kind, sealedToken, ...row }: Row): KnownPurchase {

@@ -1,5 +1,5 @@
 import { fetchBounded, readTextCapped } from '../../../../lib/net/bounded-fetch.ts'
-import { type Json, toObject } from '../../../../lib/text/json.ts'
+import { type Json, parseJson, toObject } from '../../../../lib/text/json.ts'
 import type { StoredEnvironment } from '../../../billing/environment.ts'
 import { text, toList } from '../../json.ts'
 import { StripeApiError } from './api-error.ts'
@@ -116,10 +116,7 @@ function encode(param: Param, name = ''): [string, string][] {
 
 /** An empty object for an error that is not JSON. */
 function parse(body: string | null, isOk: boolean): Json {
-  try {
-    return toObject(JSON.parse(body ?? ''))
-  } catch {
-    if (isOk) throw new StripeApiError('unreadable')
-    return {}
-  }
+  const value = parseJson(body)
+  if (value === undefined && isOk) throw new StripeApiError('unreadable')
+  return toObject(value)
 }

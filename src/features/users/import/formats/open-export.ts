@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
 import { CommandError, describeUnreadable, UsageError } from '../../../../lib/command.ts'
+import { isObject, parseJson } from '../../../../lib/text/json.ts'
 import { DATABASE_MAGIC, readRows } from '../../../../platform/db/read-rows.ts'
 import type { Row } from '../user-record.ts'
 import { pocketbaseQueries } from './pocketbase.ts'
@@ -88,13 +89,9 @@ function* sqliteRows(path: string, collection: string): Generator<FoundRow> {
 }
 
 function parseObject(text: string): { row: Row } | { refused: string } {
-  try {
-    const row = JSON.parse(text)
-    const isObject = typeof row === 'object' && row !== null && !Array.isArray(row)
-    return isObject ? { row } : { refused: 'is not a JSON object' }
-  } catch {
-    return { refused: 'is not valid JSON' }
-  }
+  const row = parseJson(text)
+  if (row === undefined) return { refused: 'is not valid JSON' }
+  return isObject(row) ? { row } : { refused: 'is not a JSON object' }
 }
 
 function unreadable() {

@@ -1,3 +1,4 @@
+import { tryTo } from '../../../../lib/errors.ts'
 /** A record of a file: the number of its first line, and its text; null if it is too long or not UTF-8. */
 export type FoundRecord = { line: number; text: string | null }
 
@@ -73,11 +74,8 @@ export async function* splitRecords(
   }
 
   function decode(): string | null {
-    try {
-      return decoder.decode(buffered.length === 1 ? buffered[0] : Buffer.concat(buffered))
-    } catch {
-      return null
-    }
+    const bytes = buffered.length === 1 ? buffered[0] : Buffer.concat(buffered)
+    return tryTo(() => decoder.decode(bytes)) ?? null
   }
 }
 

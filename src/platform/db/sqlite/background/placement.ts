@@ -1,5 +1,6 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
+import { tryTo } from '../../../../lib/errors.ts'
 
 /** The database, its log, and the index of its log. */
 const SUFFIXES = ['', '-wal', '-shm']
@@ -36,10 +37,6 @@ export function createPlacement(path: string) {
 
 /** Null if the file is missing, or its folder has become a file, a loop of links, or one that we may not enter. */
 function readIdentity(path: string): string | null {
-  try {
-    const { dev, ino } = statSync(path)
-    return `${dev}:${ino}`
-  } catch {
-    return null
-  }
+  const stats = tryTo(() => statSync(path))
+  return stats ? `${stats.dev}:${stats.ino}` : null
 }

@@ -1,3 +1,4 @@
+import { tryTo } from '../../../../lib/errors.ts'
 import { openReader, selectRows } from '../open.ts'
 import type { FromReader, ToReader } from './reader.ts'
 
@@ -6,14 +7,7 @@ declare const self: Worker
 /** Runs the selects that the main thread sends. */
 const client = openReader(process.argv[2] ?? '')
 self.onmessage = ({ data: { id, sql, params } }: MessageEvent<ToReader>) => {
-  self.postMessage({ id, rows: rowsOrNull(sql, params) } satisfies FromReader)
-}
-
-function rowsOrNull(sql: string, params: unknown[]): unknown[][] | null {
-  try {
-    return selectRows(client, sql, params)
-  } catch {
-    // The main thread runs the query again and reports the error.
-    return null
-  }
+  // Null if it fails: then the main thread runs the query again and reports the error.
+  const rows = tryTo(() => selectRows(client, sql, params)) ?? null
+  self.postMessage({ id, rows } satisfies FromReader)
 }
