@@ -1,8 +1,15 @@
 import type { Command as Commander } from 'commander'
 import type { Config } from '../config/config.ts'
-import type { AuditEntry, DataCommand, NamedCommand, Options } from '../lib/command.ts'
+import {
+  type AuditEntry,
+  type DataCommand,
+  EXIT,
+  type NamedCommand,
+  type Options,
+} from '../lib/command.ts'
 import { userName } from '../lib/text/user-name.ts'
 import type { Services } from '../server/services.ts'
+import { writeOutcome } from './terminal.ts'
 
 /** A command that always runs in this process, and returns its exit code. */
 export type LocalCommand = NamedCommand & {
@@ -16,6 +23,31 @@ export type LocalCommand = NamedCommand & {
 
 export type ServiceCommand = DataCommand<Services>
 export type Command = ServiceCommand | LocalCommand
+
+/** A command of this process that reports one outcome; `--json` prints the outcome itself. Exit 1 if it has a problem. */
+export function localCommand<Outcome>({
+  work,
+  print,
+  findProblem,
+  ...named
+}: NamedCommand & {
+  work: (...context: Parameters<LocalCommand['run']>) => Promise<Outcome>
+  print: (outcome: Outcome) => string
+  findProblem?: (outcome: Outcome) => string | null
+}): LocalCommand {
+  return {
+    ...named,
+    run: async (...context) => {
+      const outcome = await work(...context)
+      const [, { json }] = context
+      writeOutcome(json, outcome, print(outcome))
+      const problem = findProblem?.(outcome) ?? null
+      if (problem === null) return EXIT.done
+      console.error(problem)
+      return EXIT.failed
+    },
+  }
+}
 
 /** Executes a command, and records its changes in the log and the audit log under the name `user`. */
 export async function executeCommand(

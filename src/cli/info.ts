@@ -6,7 +6,7 @@ import { isReady } from '../platform/http/health.ts'
 import { findConsoleUrl } from '../platform/public-url.ts'
 import type { Services } from '../server/services.ts'
 import { BUILD, BUILD_INFO, SHARP_VERSION, VERSION } from '../version.ts'
-import type { LocalCommand } from './command.ts'
+import { type LocalCommand, localCommand } from './command.ts'
 import { requireOwnDirectory } from './data/data-directory.ts'
 import { effectiveConfig } from './effective-config.ts'
 import { STATE_TIMEOUT_MS, sendToServer } from './server/command-socket.ts'
@@ -85,15 +85,13 @@ export const health: LocalCommand = {
   },
 }
 
-export const version: LocalCommand = {
+export const version = localCommand({
   name: 'version',
   summary:
     'Print the version, its commit and date; with --json also the schema and embedded components',
-  run: async (_loadConfig, { json }) => {
-    writeOutcome(json, describeBuild(), BUILD)
-    return EXIT.done
-  },
-}
+  work: async () => describeBuild(),
+  print: () => BUILD,
+})
 
 function describeBuild() {
   const { bun, sqlite, boringssl } = process.versions
@@ -110,16 +108,15 @@ function describeBuild() {
   }
 }
 
-export const open: LocalCommand = {
+export const open = localCommand({
   name: 'open',
   summary: 'Print the URL of the console',
-  run: async (loadConfig, { json }) => {
+  work: async (loadConfig) => {
     const config = await effectiveConfig(loadConfig())
     const url = findConsoleUrl(config)
     if (url === null) throw new UsageError('CONSOLE is off: set it to "on" to enable the console.')
-    const { consoleNetworks: networks } = config
-    const restriction = networks.length > 0 ? `\nReachable only from ${networks.join(', ')}.` : ''
-    writeOutcome(json, { url, networks }, url + restriction)
-    return EXIT.done
+    return { url, networks: config.consoleNetworks }
   },
-}
+  print: ({ url, networks }) =>
+    networks.length > 0 ? `${url}\nReachable only from ${networks.join(', ')}.` : url,
+})

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
-import { dataCommand, EXIT, parseLimitOption, UsageError } from '../../lib/command.ts'
+import { dataCommand, parseLimitOption, UsageError } from '../../lib/command.ts'
 import { makeFolder } from '../../lib/files/durable-file.ts'
 import { megabytes } from '../../lib/text/format.ts'
 import { DAY_MS } from '../../lib/time/durations.ts'
 import type { Services } from '../../server/services.ts'
-import type { LocalCommand } from '../command.ts'
+import { localCommand } from '../command.ts'
 import { describeMissing, readRowKeys } from '../copy/row-keys.ts'
 import { asCommandError, lockData, requireData, takeBackupLock } from '../data/data-directory.ts'
 import { ensureInstallationKey, installationKeys } from '../data/installation-keys.ts'
@@ -15,7 +15,7 @@ import { assertNotMoved, movedTo } from '../data/open-sqlite.ts'
 import { effectiveConfig } from '../effective-config.ts'
 import { sendToServer } from '../server/command-socket.ts'
 import { readServiceRecord } from '../service/service-record.ts'
-import { createProgress, writeOutcome } from '../terminal.ts'
+import { createProgress } from '../terminal.ts'
 import { exists, removeOldBackups, removeUnfinished } from './backups.ts'
 import { computeFingerprint, encryptingKey, findEncryption, isRecipient } from './encryption.ts'
 import { gatherData } from './shared-data.ts'
@@ -47,7 +47,7 @@ export const holdCommand = dataCommand({
   print: () => '',
 })
 
-export const backup: LocalCommand = {
+export const backup = localCommand({
   name: 'backup',
   summary: 'Back up database, attachments and secrets to one archive while the server runs',
   options: [
@@ -57,7 +57,7 @@ export const backup: LocalCommand = {
     ['--unencrypted', 'do not encrypt, even if the service encrypts its backups'],
     ['--yes', 'replace an existing --out file without asking'],
   ],
-  run: async (loadConfig, { out, keep, unencrypted, yes, json }) => {
+  work: async (loadConfig, { out, keep, unencrypted, yes }): Promise<Outcome> => {
     const config = await effectiveConfig(loadConfig())
     const keepCount = typeof keep === 'string' ? parseLimitOption(keep, '--keep') : null
     await requireData(config)
@@ -82,20 +82,12 @@ export const backup: LocalCommand = {
     const seconds = Math.round(performance.now() - started) / 1000
     const encryption = await findEncryption(key)
     const fingerprint = computeFingerprint(key)
-    const outcome = {
-      path: formatTarget(target),
-      ...written,
-      encryption,
-      fingerprint,
-      seconds,
-      removed,
-    }
-    writeOutcome(json, outcome, describe(outcome))
-    if (outcome.problem === null) return EXIT.done
-    console.error(outcome.problem)
-    return EXIT.failed
+    const path = formatTarget(target)
+    return { path, ...written, encryption, fingerprint, seconds, removed }
   },
-}
+  print: describe,
+  findProblem: ({ problem }) => problem,
+})
 
 /** Null while another backup is running. */
 async function lockBackups(config: Config): Promise<Disposable | null> {

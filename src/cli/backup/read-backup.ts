@@ -28,7 +28,7 @@ type ReadOptions = {
   checkOnly: boolean
   onProgress: (done: number, total: number) => void
 }
-export type ReadResult = Pick<ArchiveInfo, 'version' | 'schemaVersion' | 'createdAt'> & {
+type ReadResult = Pick<ArchiveInfo, 'version' | 'schemaVersion' | 'createdAt'> & {
   files: number
   bytes: number
   proof: Proof | null

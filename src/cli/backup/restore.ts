@@ -9,26 +9,17 @@ import { freeSpace } from '../../lib/files/free-space.ts'
 import { megabytes } from '../../lib/text/format.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
 import { recordRestore } from '../../platform/db/sqlite/record-restore.ts'
-import type { LocalCommand } from '../command.ts'
+import { localCommand } from '../command.ts'
 import { assertNotServiceDatabase, lockData } from '../data/data-directory.ts'
 import { installationKeys } from '../data/installation-keys.ts'
 import { assertNotMoved, databasePath } from '../data/open-sqlite.ts'
 import { readServiceRecord } from '../service/service-record.ts'
-import { confirmRisk, createProgress, writeOutcome } from '../terminal.ts'
-import { type ReadResult, readBackup } from './read-backup.ts'
+import { confirmRisk, createProgress } from '../terminal.ts'
+import { readBackup } from './read-backup.ts'
 import { commitRestore, finishRestore, requireReplaceable, restoreFolder } from './replace-data.ts'
 import { hasExternalData, scatterData } from './shared-data.ts'
 import { type ArchiveSource, openSource } from './store/archive-source.ts'
 import { STOP_SIGNALS } from './write-backup.ts'
-
-type Outcome = ReadResult & {
-  path: string
-  seconds: number
-  isRestored: boolean
-  aside: string | null
-  /** Null if the data went to a database server. */
-  dataDir: string | null
-}
 
 /** What `restore --verify` reports about who wrote the backup. */
 const PROOFS = {
@@ -37,7 +28,7 @@ const PROOFS = {
   none: 'Nothing proves who wrote it: a restore needs --trust.',
 }
 
-export const restore: LocalCommand = {
+export const restore = localCommand({
   name: 'restore',
   summary:
     'Replace the data with a backup (a path, s3://…, or - for standard input) and move the old data aside; the server must be stopped',
@@ -48,7 +39,7 @@ export const restore: LocalCommand = {
     ['--data-dir <path>', 'overrides DATA_DIR'],
     ['--yes', 'skip the confirmation'],
   ],
-  run: async (loadConfig, { verify, trust, json, yes }, [file = '']) => {
+  work: async (loadConfig, { verify, trust, yes }, [file = '']) => {
     const config = loadConfig()
     const source = await openSource(config, file)
     const started = performance.now()
@@ -57,17 +48,21 @@ export const restore: LocalCommand = {
     const done = verify
       ? await verifyBackup(config, source)
       : await replaceData(config, source, trust === true, yes === true)
+    // Null if the data went to a database server.
     const dataDir = config.databaseUrl === null ? config.dataDir : null
-    const outcome = {
-      ...done,
-      dataDir,
-      path: source.path,
-      seconds: Math.round(performance.now() - started) / 1000,
-    }
-    writeOutcome(json, outcome, describe(outcome))
-    return EXIT.done
+    const seconds = Math.round(performance.now() - started) / 1000
+    return { ...done, dataDir, path: source.path, seconds }
   },
-}
+  print: ({ path, version, createdAt, files, bytes, ...rest }) => {
+    const { seconds, isRestored, aside, dataDir, proof } = rest
+    const details = `from ${createdAt}, written by homeport ${version}: ${files} files, ${megabytes(bytes)}, in ${seconds} s`
+    if (!isRestored) return `${path} is a valid backup ${details}. ${PROOFS[proof ?? 'none']}`
+    const kept =
+      aside === null ? [] : [`The old data is in ${aside}: remove it once everything works.`]
+    const place = dataDir === null ? '' : ` to ${dataDir}`
+    return [`Restored the backup${place} ${details}.`, ...kept, 'Start the server now.'].join('\n')
+  },
+})
 
 async function verifyBackup(config: Config, source: ArchiveSource) {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-verify-'))
@@ -147,14 +142,4 @@ async function readWithProgress(
   } finally {
     progress.end()
   }
-}
-
-function describe({ path, version, createdAt, files, bytes, ...rest }: Outcome): string {
-  const { seconds, isRestored, aside, dataDir, proof } = rest
-  const details = `from ${createdAt}, written by homeport ${version}: ${files} files, ${megabytes(bytes)}, in ${seconds} s`
-  if (!isRestored) return `${path} is a valid backup ${details}. ${PROOFS[proof ?? 'none']}`
-  const kept =
-    aside === null ? [] : [`The old data is in ${aside}: remove it once everything works.`]
-  const place = dataDir === null ? '' : ` to ${dataDir}`
-  return [`Restored the backup${place} ${details}.`, ...kept, 'Start the server now.'].join('\n')
 }

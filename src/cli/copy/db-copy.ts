@@ -4,10 +4,10 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { type Config, readVariable } from '../../config/config.ts'
 import { POSTGRES_URL, postgresUrl } from '../../config/values.ts'
-import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
+import { CommandError, UsageError } from '../../lib/command.ts'
 import { makeFolder, syncPath } from '../../lib/files/durable-file.ts'
 import { withoutPassword } from '../../platform/db/postgres/open.ts'
-import type { LocalCommand } from '../command.ts'
+import { localCommand } from '../command.ts'
 import { lockData, requireDatabaseFile } from '../data/data-directory.ts'
 import {
   databasePath,
@@ -17,7 +17,7 @@ import {
   unfinishedCopyFolder,
 } from '../data/open-sqlite.ts'
 import { recordMoveToFile } from '../service/service-record.ts'
-import { confirmRisk, createProgress, writeOutcome } from '../terminal.ts'
+import { confirmRisk, createProgress } from '../terminal.ts'
 import { CopyMismatch, copyTables } from './copy-tables.ts'
 import {
   copySecrets,
@@ -31,9 +31,7 @@ import {
 const PASSWORD_WARNING =
   'Every local user can see a password on the command line: put the URL in a variable, pass env:NAME, and change this password.'
 
-type Outcome = { from: string; to: string; rows: number; seconds: number }
-
-export const dbCopy: LocalCommand = {
+export const dbCopy = localCommand({
   name: 'db copy',
   summary: 'Move the data to a PostgreSQL server, or back; resumes after an interruption',
   options: [
@@ -45,7 +43,7 @@ export const dbCopy: LocalCommand = {
     ['--data-dir <path>', 'overrides DATA_DIR'],
     ['--yes', 'with --from: continue even if other clients are connected to the server'],
   ],
-  run: async (loadConfig, { to, from, yes, json }) => {
+  work: async (loadConfig, { to, from, yes }) => {
     const config = loadConfig()
     const place = to ?? from
     if ((to === undefined) === (from === undefined) || typeof place !== 'string')
@@ -62,11 +60,13 @@ export const dbCopy: LocalCommand = {
       ? copyFromServer(config, url, yes === true)
       : copyToServer(config, url))
     const seconds = Math.round(performance.now() - started) / 1000
-    const outcome = { ...places, rows, seconds }
-    writeOutcome(json, outcome, describe(outcome))
-    return EXIT.done
+    return { ...places, rows, seconds }
   },
-}
+  print: ({ from, to, rows, seconds }) => {
+    const rate = Math.round(rows / Math.max(seconds, 0.001))
+    return `Copied ${rows} rows from ${from} to ${to} in ${seconds} s (${rate} per second), and compared them.`
+  },
+})
 
 /** The URL itself, or the value of `NAME` for `env:NAME`: local users can see command lines. */
 function parseUrl(place: string): string {
@@ -171,9 +171,4 @@ export async function copyAll(from: Side, to: Side, advice: string): Promise<num
   } finally {
     progress.end()
   }
-}
-
-function describe({ from, to, rows, seconds }: Outcome): string {
-  const rate = Math.round(rows / Math.max(seconds, 0.001))
-  return `Copied ${rows} rows from ${from} to ${to} in ${seconds} s (${rate} per second), and compared them.`
 }

@@ -4,16 +4,16 @@ import type { Config } from '../../config/config.ts'
 import { s3Url } from '../../config/values.ts'
 import { createConfiguredFiles } from '../../features/attachments/storage/file-settings.ts'
 import type { Files } from '../../features/attachments/storage/files.ts'
-import { CommandError, EXIT, type OnProgress, UsageError } from '../../lib/command.ts'
+import { CommandError, type OnProgress, UsageError } from '../../lib/command.ts'
 import { createTaskQueue } from '../../lib/concurrency/slots.ts'
 import { hashFile } from '../../lib/crypto/hash.ts'
 import { newKey } from '../../lib/ids.ts'
-import type { LocalCommand } from '../command.ts'
+import { localCommand } from '../command.ts'
 import { requireData } from '../data/data-directory.ts'
-import { createProgress, writeOutcome } from '../terminal.ts'
+import { createProgress } from '../terminal.ts'
 import { describeMissing, readRowKeys } from './row-keys.ts'
 
-export const filesCopy: LocalCommand = {
+export const filesCopy = localCommand({
   name: 'files copy',
   summary: 'Copy the attachments to an S3 store, or back; resumes after an interruption',
   options: [
@@ -21,7 +21,7 @@ export const filesCopy: LocalCommand = {
     ['--from <url>', 'from this s3:// URL to the files in DATA_DIR'],
     ['--data-dir <path>', 'overrides DATA_DIR'],
   ],
-  run: async (loadConfig, { to, from, json }) => {
+  work: async (loadConfig, { to, from }) => {
     const config = loadConfig()
     const url = to ?? from
     if ((to === undefined) === (from === undefined) || typeof url !== 'string')
@@ -49,13 +49,12 @@ export const filesCopy: LocalCommand = {
       config,
       rows.filter((key) => !keys.has(key)),
     )
-    const text = `Copied ${count.copied} files in ${seconds} s, ${count.there} already existed; all were compared.`
-    writeOutcome(json, { ...count, seconds, problem }, text)
-    if (problem === null) return EXIT.done
-    console.error(problem)
-    return EXIT.failed
+    return { ...count, seconds, problem }
   },
-}
+  print: ({ copied, there, seconds }) =>
+    `Copied ${copied} files in ${seconds} s, ${there} already existed; all were compared.`,
+  findProblem: ({ problem }) => problem,
+})
 
 const CONCURRENCY = 8
 /** The cache folders for files read from the source store, and for files read back from the target store. */

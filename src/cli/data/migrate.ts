@@ -1,16 +1,16 @@
 import type { Config } from '../../config/config.ts'
-import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
+import { CommandError, UsageError } from '../../lib/command.ts'
 import { createLog } from '../../lib/log/log.ts'
-import type { LocalCommand } from '../command.ts'
+import { localCommand } from '../command.ts'
 import { isServing } from '../server/command-socket.ts'
-import { confirmRisk, writeOutcome, writeOutput } from '../terminal.ts'
+import { confirmRisk } from '../terminal.ts'
 import { requireData, requireOwnDirectory } from './data-directory.ts'
 import { openData } from './open-data.ts'
 import { postgresStatus } from './open-postgres.ts'
 import { migrationStatus } from './open-sqlite.ts'
 import { findSnapshot, restoreSnapshot } from './snapshots.ts'
 
-export const migrateCommand: LocalCommand = {
+export const migrateCommand = localCommand({
   name: 'migrate',
   summary: 'Update the database schema (as the server does when it starts), or undo an update',
   options: [
@@ -22,26 +22,34 @@ export const migrateCommand: LocalCommand = {
     ['--data-dir <path>', 'overrides DATA_DIR'],
     ['--yes', 'skip the confirmation'],
   ],
-  run: async (loadConfig, { status, backToSnapshot, json, yes }) => {
+  work: async (loadConfig, { status, backToSnapshot, yes }) => {
     const config = loadConfig()
     if (backToSnapshot) {
       // The database is missing if an earlier restore was interrupted.
       await requireOwnDirectory(config)
       const name = backToSnapshot === true ? null : backToSnapshot
-      const done = await confirmAndRestore(config, name, yes === true)
-      writeOutcome(json, done, describeRestored(done))
-      return EXIT.done
+      return confirmAndRestore(config, name, yes === true)
     }
     await requireData(config)
     const migrated = status ? undefined : await migrateNow(config)
     const { applied, known } = await schemaStatus(config)
     const pending = known.slice(applied)
-    const outcome = { applied, known, pending, ...(migrated ? { migrated } : {}) }
-    if (json) writeOutput(JSON.stringify(outcome))
-    else writeOutput(describe(outcome))
-    return EXIT.done
+    return { applied, known, pending, ...(migrated ? { migrated } : {}) }
   },
-}
+  print: (done) => {
+    if ('snapshot' in done) {
+      const { at, migration, aside } = done
+      const kept = aside === null ? '' : ` The replaced database was moved to ${aside}.`
+      return `The database is back in its state of ${at}, before migration ${migration}.${kept}
+Start the previous version: "homeport upgrade" kept it next to the executable as homeport.previous.`
+    }
+    const { applied, pending, migrated = [] } = done
+    if (migrated.length > 0) return `Applied ${migrated.join(', ')}.`
+    return pending.length === 0
+      ? `The schema is up to date (${applied} applied).`
+      : `Pending: ${pending.join(', ')} (${applied} applied).`
+  },
+})
 
 /** The number of applied migrations, and the tags of all migrations in this version. */
 export function schemaStatus(config: Config) {
@@ -63,29 +71,4 @@ async function confirmAndRestore(config: Config, name: string | null, isConfirme
     confirmRisk(`The database and all changes after ${at.toISOString()} will be moved aside.`)
   const aside = await restoreSnapshot(config, { path, at, migration })
   return { snapshot: path, at: at.toISOString(), migration, aside }
-}
-
-function describeRestored({
-  at,
-  migration,
-  aside,
-}: Awaited<ReturnType<typeof confirmAndRestore>>): string {
-  const kept = aside === null ? '' : ` The replaced database was moved to ${aside}.`
-  return `The database is back in its state of ${at}, before migration ${migration}.${kept}
-Start the previous version: "homeport upgrade" kept it next to the executable as homeport.previous.`
-}
-
-function describe({
-  applied,
-  pending,
-  migrated,
-}: {
-  applied: number
-  pending: string[]
-  migrated?: string[]
-}) {
-  if (migrated && migrated.length > 0) return `Applied ${migrated.join(', ')}.`
-  return pending.length === 0
-    ? `The schema is up to date (${applied} applied).`
-    : `Pending: ${pending.join(', ')} (${applied} applied).`
 }

@@ -1,25 +1,23 @@
 import type { Command as Commander } from 'commander'
-import { EXIT, UsageError } from '../../lib/command.ts'
-import type { LocalCommand } from '../command.ts'
-import { writeOutcome } from '../terminal.ts'
+import { UsageError } from '../../lib/command.ts'
+import { localCommand } from '../command.ts'
 
 const SHELLS = { bash, zsh, fish }
 
 /** A command such as `users list`, and the words that may follow it. */
 type Entry = { path: string[]; summary: string; words: string[]; command: Commander }
 
-export const completion: LocalCommand = {
+export const completion = localCommand({
   name: 'completion',
   summary: 'Print the completion script for bash, zsh or fish',
   arguments: '<shell>',
-  run: async (_loadConfig, { json }, [shell = ''], program) => {
+  work: async (_loadConfig, _options, [shell = ''], program) => {
     if (!Object.hasOwn(SHELLS, shell))
       throw new UsageError(`The shell must be one of ${Object.keys(SHELLS).join(', ')}.`)
-    const script = SHELLS[shell as keyof typeof SHELLS](listEntries(program, []))
-    writeOutcome(json, { shell, script }, script)
-    return EXIT.done
+    return { shell, script: SHELLS[shell as keyof typeof SHELLS](listEntries(program, [])) }
   },
-}
+  print: ({ script }) => script,
+})
 
 function listEntries(command: Commander, path: string[]): Entry[] {
   const nested = listCommands(command).flatMap((inner) =>

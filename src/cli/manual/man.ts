@@ -1,18 +1,14 @@
 import type { Command as Commander } from 'commander'
 import { EXIT } from '../../lib/command.ts'
 import { BUILD_INFO, VERSION } from '../../version.ts'
-import type { LocalCommand } from '../command.ts'
-import { writeOutcome } from '../terminal.ts'
+import { localCommand } from '../command.ts'
 
-export const man: LocalCommand = {
+export const man = localCommand({
   name: 'man',
   summary: 'Print the manual page: homeport man > /usr/local/share/man/man1/homeport.1',
-  run: async (_loadConfig, { json }, _args, program) => {
-    const page = formatPage(program)
-    writeOutcome(json, { page }, page)
-    return EXIT.done
-  },
-}
+  work: async (_loadConfig, _options, _args, program) => ({ page: formatPage(program) }),
+  print: ({ page }) => page,
+})
 
 function formatPage(program: Commander): string {
   const day = BUILD_INFO?.date?.slice(0, 10) ?? ''

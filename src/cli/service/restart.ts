@@ -1,10 +1,9 @@
 import type { Config } from '../../config/config.ts'
-import { CommandError, EXIT } from '../../lib/command.ts'
+import { CommandError } from '../../lib/command.ts'
 import { MINUTE_MS } from '../../lib/time/durations.ts'
-import type { LocalCommand } from '../command.ts'
+import { localCommand } from '../command.ts'
 import { requireOwnDirectory } from '../data/data-directory.ts'
 import { sendToServer } from '../server/command-socket.ts'
-import { writeOutcome } from '../terminal.ts'
 import { findServer, isAlive, RESTART, START_TIMEOUT_MS } from './handover.ts'
 
 /** A restart that takes longer prints a notice that points to the log. */
@@ -13,17 +12,13 @@ const RETRY_MS = 50
 /** How long the old process may take to serve again. */
 const FALLBACK_MS = 60_000
 
-export const restart: LocalCommand = {
+export const restart = localCommand({
   name: 'restart',
   summary: 'Restart the running server with the installed executable, without downtime',
   options: [['--data-dir <path>', 'overrides DATA_DIR']],
-  run: async (loadConfig, { json }) => {
-    const config = loadConfig()
-    const { pid } = await restartServer(config)
-    writeOutcome(json, { pid }, `Process ${pid} is serving now.`)
-    return EXIT.done
-  },
-}
+  work: async (loadConfig) => restartServer(loadConfig()),
+  print: ({ pid }) => `Process ${pid} is serving now.`,
+})
 
 /**
  * Restarts with the installed executable. Throws unless the new process serves, and kills it after `killAfter` ms.
