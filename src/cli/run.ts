@@ -14,10 +14,8 @@ import { AppError } from '../lib/errors.ts'
 import { describeFullDisk } from '../lib/files/free-space.ts'
 import { createLog } from '../lib/log/log.ts'
 import { drainLogs } from '../lib/log/log-output.ts'
-import { DatabaseRefusal } from '../platform/db/postgres/errors.ts'
 import { classifyOpenError } from '../platform/db/sqlite/storage-error.ts'
 import { resolveAliases } from './aliases.ts'
-import { ArchiveError } from './backup/archive.ts'
 import {
   type Command,
   currentUser,
@@ -75,14 +73,12 @@ async function runCommand(
   }
   const input = await command.input?.(args, options)
   const config = loadConfigWith(options)
-  const progress = createProgress()
   if (command.risk && !options['yes']) {
     confirmRisk((await perform(command, 'risk', config, input)) as string | null)
   }
-  const outcome = command.steps
-    ? await performAll(command, config, command.steps(args, options, progress.show)).finally(
-        progress.end,
-      )
+  const { steps } = command
+  const outcome = steps
+    ? await performAll(command, config, ({ show }) => steps(args, options, show))
     : await perform(command, 'work', config, input)
   writeOutcome(options['json'], outcome, printable(command.print(outcome)) || 'None.')
   return command.isFailure?.(outcome) ? EXIT.failed : EXIT.done
@@ -120,11 +116,12 @@ async function perform(
 async function performAll(
   command: ServiceCommand,
   config: Config,
-  steps: AsyncGenerator<unknown, unknown>,
+  begin: (progress: ReturnType<typeof createProgress>) => AsyncGenerator<unknown, unknown>,
 ) {
+  using progress = createProgress()
   await using stack = new AsyncDisposableStack()
   let data: OpenedData | null = null
-  return await performSteps(steps, async (input) => {
+  return await performSteps(begin(progress), async (input) => {
     const reply = data ? null : await sendToServer(config, command, input, 'work')
     if (reply) return reply.outcome
     data ??= stack.use(await openOwnData(config))
@@ -174,10 +171,7 @@ async function reportError(thrown: unknown): Promise<number> {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
   if (error instanceof ConfigError) return fail(error.message, EXIT.configuration)
   if (error instanceof UsageError) return fail(error.message, EXIT.usage)
-  const isExplained = [CommandError, ArchiveError, DatabaseRefusal].some(
-    (errorClass) => error instanceof errorClass,
-  )
-  if (isExplained) return fail((error as Error).message, EXIT.failed)
+  if (error instanceof CommandError) return fail(error.message, EXIT.failed)
   const { code, path } = error as { code?: string; path?: string }
   if (classifyOpenError(error)?.kind === 'full') {
     const disk = path ? `The disk that holds ${path}` : 'A disk'

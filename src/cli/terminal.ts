@@ -13,11 +13,11 @@ export function confirmRisk(risk: string | null) {
 
 const INTERVAL_MS = 100
 
-/** Shows the progress of a long operation on a terminal; shows nothing otherwise. */
+/** Shows the progress of a long operation on a terminal until it is disposed of; shows nothing otherwise. */
 export function createProgress() {
   const stream = process.stderr
   let shownAt = 0
-  return { show, end }
+  return { show, [Symbol.dispose]: end }
 
   function show(step: string, done: number, total: number) {
     const now = performance.now()

@@ -69,7 +69,7 @@ export const EXIT = { done: 0, failed: 1, usage: 2, configuration: 78 } as const
 
 /** A command cannot be carried out; the message says why and what to do: exit 1. */
 export class CommandError extends Error {
-  override readonly name = 'CommandError'
+  override readonly name: string = 'CommandError'
 }
 
 /** The command line is wrong: exit 2. */

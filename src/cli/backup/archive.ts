@@ -1,5 +1,6 @@
 import { open, stat } from 'node:fs/promises'
 import { createTarDecoder, createTarPacker } from 'modern-tar'
+import { CommandError } from '../../lib/command.ts'
 import { equalInConstantTime, sha256 } from '../../lib/crypto/hash.ts'
 import type { InstallationKey } from '../data/installation-keys.ts'
 
@@ -17,7 +18,7 @@ export type Source = { name: string; path: string }
 type ArchivedFile = { name: string; size: number; content: AsyncIterable<Uint8Array> }
 
 /** The archive cannot be used; the message says why. */
-export class ArchiveError extends Error {
+export class ArchiveError extends CommandError {
   override readonly name = 'ArchiveError'
 }
 

@@ -112,22 +112,19 @@ async function readKey({ backupKey, dataDir }: Config): Promise<string | null> {
 }
 
 async function write(config: Config, target: Target, key: string | null) {
-  const { show: onProgress, end } = createProgress()
+  using progress = createProgress()
+  const { show: onProgress } = progress
   await ensureInstallationKey(config)
   const keys = await installationKeys(config)
   const isNew = !(await exists(target.place, target.name))
   const options = { target, isNew, key, keys, now: new Date(), onProgress }
   if (typeof target.place === 'string') await makeFolder(target.place)
-  try {
-    await using gathered = await gatherData(config, onProgress)
-    const written = await writeBackup({ ...options, folder: gathered.folder })
-    const rows = await readRowKeys(config, join(gathered.folder, 'homeport.db'))
-    const isMissing = (key: string) =>
-      !existsSync(join(gathered.folder, 'files', key.slice(0, 1), key))
-    return { ...written, problem: await describeMissing(config, rows.filter(isMissing)) }
-  } finally {
-    end()
-  }
+  await using gathered = await gatherData(config, onProgress)
+  const written = await writeBackup({ ...options, folder: gathered.folder })
+  const rows = await readRowKeys(config, join(gathered.folder, 'homeport.db'))
+  const isMissing = (key: string) =>
+    !existsSync(join(gathered.folder, 'files', key.slice(0, 1), key))
+  return { ...written, problem: await describeMissing(config, rows.filter(isMissing)) }
 }
 
 /** If no server is running, keeps one from starting until `work` is done. */

@@ -109,7 +109,10 @@ async function replaceData(
   }
   const folder = restoreFolder(dataDir)
   const done = await readWithProgress(config, source, folder, { checkOnly: false, isTrusted })
-  if (hasExternalData(config)) await scatter(config, folder)
+  if (hasExternalData(config)) {
+    using progress = createProgress()
+    await scatterData(config, folder, progress.show)
+  }
   if (config.databaseUrl !== null) {
     await rm(folder, { recursive: true })
     return { ...done, isRestored: true, aside: null }
@@ -119,27 +122,18 @@ async function replaceData(
   return { ...done, isRestored: true, aside: existsSync(aside) ? aside : null }
 }
 
-async function scatter(config: Config, folder: string) {
-  const progress = createProgress()
-  await scatterData(config, folder, progress.show).finally(progress.end)
-}
-
 async function readWithProgress(
   config: Config,
   source: ArchiveSource,
   folder: string,
   { checkOnly, isTrusted }: { checkOnly: boolean; isTrusted: boolean },
 ) {
-  const progress = createProgress()
+  using progress = createProgress()
   const migrations = readMigrations('sqlite')
   const { backupKey: key, dataDir } = config
   const keys = await installationKeys(config)
   const mustBeEncrypted = (key ?? readServiceRecord(dataDir)?.backups ?? null) !== null
   const policy = { keys, isTrusted, mustBeEncrypted }
   const onProgress = (done: number, total: number) => progress.show('Reading', done, total)
-  try {
-    return await readBackup({ source, key, ...policy, folder, migrations, checkOnly, onProgress })
-  } finally {
-    progress.end()
-  }
+  return await readBackup({ source, key, ...policy, folder, migrations, checkOnly, onProgress })
 }

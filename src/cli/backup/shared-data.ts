@@ -70,11 +70,7 @@ async function isEmpty(files: Files): Promise<boolean> {
 export async function scatterData(config: Config, folder: string, onProgress: OnProgress) {
   const { dataDir, databaseUrl, filesUrl } = config
   if (databaseUrl !== null) {
-    await using from = await openSqliteSide(
-      join(folder, 'homeport.db'),
-      join(folder, 'secrets'),
-      'migrate',
-    )
+    await using from = await openSqliteSide(folder, 'migrate')
     await using to = await openPostgresTarget(
       databaseUrl,
       config,

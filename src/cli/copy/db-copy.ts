@@ -94,11 +94,7 @@ async function copyToServer(config: Config, url: string) {
   }
   const advice =
     movedAway === place ? 'the copy is complete, so set DATABASE_URL' : 'use an empty database'
-  await using from = await openSqliteSide(
-    databasePath(config),
-    join(config.dataDir, 'secrets'),
-    'none',
-  )
+  await using from = await openSqliteSide(config.dataDir, 'none')
   await using to = await openPostgresTarget(url, config, advice, '--to')
   // From here on there are two databases: mark which one is current.
   await markMoved(config, to.db.place, true)
@@ -142,11 +138,7 @@ export async function copyInto(
   await makeFolder(folder)
   try {
     await using from = await openPostgresSource(url, config, newPlace)
-    await using to = await openSqliteSide(
-      join(folder, 'homeport.db'),
-      join(folder, 'secrets'),
-      'migrate',
-    )
+    await using to = await openSqliteSide(folder, 'migrate')
     const rows = await copyAll(from, to, 'copy again from the beginning').catch(async (error) => {
       await from.allowChangesAgain?.().catch(() => {})
       throw error
@@ -160,7 +152,7 @@ export async function copyInto(
 
 /** Copies and compares secrets and rows. Throws `CopyMismatch` with `advice` when they differ. */
 export async function copyAll(from: Side, to: Side, advice: string): Promise<number> {
-  const progress = createProgress()
+  using progress = createProgress()
   try {
     await copySecrets(from, to)
     return await copyTables(from.db, to.db, progress.show)
@@ -168,7 +160,5 @@ export async function copyAll(from: Side, to: Side, advice: string): Promise<num
     if (!(cause instanceof CopyMismatch)) throw cause
     const message = `${cause.message}, perhaps because the data changed during the copy: ${advice}.`
     throw new CopyMismatch(message, { cause })
-  } finally {
-    progress.end()
   }
 }

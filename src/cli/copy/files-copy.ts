@@ -34,15 +34,12 @@ export const filesCopy = localCommand({
     const folder = join(config.dataDir, 'files')
     const local = { ...config, filesUrl: null }
     const store = { ...config, filesUrl }
-    const progress = createProgress()
+    using progress = createProgress()
     const [source, target] = to === undefined ? [store, local] : [local, store]
     const files = createConfiguredFiles(source, folder, SOURCE)
     const rows = await readRowKeys(config)
-    const { keys, ...count } = await copyFiles(files, target, folder, progress.show).finally(
-      async () => {
-        progress.end()
-        await rm(join(folder, SOURCE), { recursive: true, force: true })
-      },
+    const { keys, ...count } = await copyFiles(files, target, folder, progress.show).finally(() =>
+      rm(join(folder, SOURCE), { recursive: true, force: true }),
     )
     const seconds = Math.round(performance.now() - started) / 1000
     const problem = await describeMissing(

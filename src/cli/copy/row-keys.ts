@@ -11,12 +11,8 @@ export async function readRowKeys(config: Config, path = databasePath(config)): 
     using reader = openReader(path)
     return selectRows(reader, SELECT_KEYS, []).map(([key]) => String(key))
   }
-  const { reads, changes } = openPools(config.databaseUrl, 1)
-  try {
-    return (await reads.read(SELECT_KEYS, [])).map(([key]) => String(key))
-  } finally {
-    await Promise.allSettled([reads.close(), changes.close()])
-  }
+  await using pools = openPools(config.databaseUrl, 1)
+  return (await pools.reads.read(SELECT_KEYS, [])).map(([key]) => String(key))
 }
 
 /** A message that names the missing files to which the database still refers; null if there are none. */

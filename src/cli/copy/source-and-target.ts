@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { SECRET_NAMES, type SecretName, secretFile } from '../../config/secrets.ts'
 import { CommandError } from '../../lib/command.ts'
@@ -38,13 +38,10 @@ export type Side = {
 /** The statements of a copy are slow; the deadline is in ms. */
 const COPY_OPTIONS = { connections: 3, deadline: 120_000 }
 
-/** Opens or creates the SQLite database at `path`, with the secrets in `folder`. */
-export async function openSqliteSide(
-  path: string,
-  folder: string,
-  schema: SchemaChange,
-): Promise<Side> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+/** Opens or creates the SQLite database of a folder with the layout of a data directory. */
+export async function openSqliteSide(folder: string, schema: SchemaChange): Promise<Side> {
+  const path = join(folder, 'homeport.db')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
   const migrations = readMigrations('sqlite')
   assertSchemaChangeAllowed(
     schema,
@@ -57,7 +54,7 @@ export async function openSqliteSide(
   keepLogShort(client)
   return {
     db,
-    secrets: (name) => secretFile(folder, name),
+    secrets: (name) => secretFile(join(folder, 'secrets'), name),
     async [Symbol.asyncDispose]() {
       await db.stopWriting('copied')
       await db.close()
@@ -111,15 +108,11 @@ export async function openPostgresSource(
 
 /** The risk of moving a database while other clients are connected; null if there are none. */
 export async function describeMoveRisk(url: string): Promise<string | null> {
-  const { reads, changes } = openPools(url, 1)
-  try {
-    // The main connection reports why the server cannot be reached.
-    const others = await countOtherConnections(reads.read).catch(() => 0)
-    if (others === 0) return null
-    return `Other connections to ${withoutPassword(url)} are open (${others}): stop every instance first, or its changes will be refused with 503.`
-  } finally {
-    await Promise.allSettled([reads.close(), changes.close()])
-  }
+  await using pools = openPools(url, 1)
+  // The main connection reports why the server cannot be reached.
+  const others = await countOtherConnections(pools.reads.read).catch(() => 0)
+  if (others === 0) return null
+  return `Other connections to ${withoutPassword(url)} are open (${others}): stop every instance first, or its changes will be refused with 503.`
 }
 
 /** Throws with `advice` unless the database is empty or holds an unfinished copy. */

@@ -7,7 +7,6 @@ import { tryTo } from '../../lib/errors.ts'
 import { describeFullDisk, freeSpace } from '../../lib/files/free-space.ts'
 import { findMount } from '../../lib/files/mounts.ts'
 import { findFileOwner, userName } from '../../lib/text/user-name.ts'
-import { DatabaseRefusal } from '../../platform/db/postgres/errors.ts'
 import { takeLock } from '../../platform/db/sqlite/lock.ts'
 import { classifyOpenError } from '../../platform/db/sqlite/storage-error.ts'
 import { readServiceRecord } from '../service/service-record.ts'
@@ -74,7 +73,6 @@ export async function lockData({ dataDir }: Config): Promise<Disposable> {
 /** Turns a file system or database error into a readable `CommandError`; returns other errors unchanged. */
 export async function asCommandError(error: unknown, { dataDir }: Config): Promise<unknown> {
   if (error instanceof CommandError) return error
-  if (error instanceof DatabaseRefusal) return new CommandError(error.message)
   const kind = classifyOpenError(error)
   if (kind === null) return error
   if (kind.kind === 'read_only') {

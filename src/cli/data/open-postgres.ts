@@ -112,7 +112,7 @@ export async function connectPostgres(url: string, { secretKey }: Config, option
       await db.close()
     }
   } catch (error) {
-    await Promise.allSettled([pools.reads.close(), pools.changes.close()])
+    await pools[Symbol.asyncDispose]()
     throw asCommandError(error, url, setting)
   }
 }
@@ -138,7 +138,8 @@ function assertNotMoved(place: string, target: string | null) {
 /** `known`: the tags of all migrations in this version. `skew`: by how many ms our clock is ahead of the server's. */
 export async function postgresStatus(config: Config) {
   const url = config.databaseUrl ?? ''
-  const { reads } = openPools(url, config.databasePool)
+  await using pools = openPools(url, config.databasePool)
+  const { reads } = pools
   try {
     const migrations = readMigrations('postgres')
     const missingPrivileges = await describeMissingPrivileges(reads.read, migrations, 'change')
@@ -157,8 +158,6 @@ export async function postgresStatus(config: Config) {
     return { applied, skew, isReadOnly, unsafe, missingPrivileges, known }
   } catch (error) {
     throw asCommandError(error, url, 'DATABASE_URL')
-  } finally {
-    await reads.close()
   }
 }
 

@@ -163,6 +163,13 @@ export function openSocketPath({ dataDir }: Config, name: string): { path: strin
   return { path: `/proc/self/fd/${folder}/${name}`, [Symbol.dispose]: () => closeSync(folder) }
 }
 
+/** Whether a process listens on the socket at `unix`. */
+export async function isListening(unix: string): Promise<boolean> {
+  const connection = await Bun.connect({ unix, socket: { data() {} } }).catch(() => null)
+  connection?.end()
+  return connection !== null
+}
+
 /** Whether a request over a socket failed because no process listens there, so that nothing was sent. */
 export function isNotListening(error: unknown): boolean {
   const { code } = error as { code?: unknown }

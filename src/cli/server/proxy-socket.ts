@@ -1,5 +1,6 @@
 import { chmodSync, renameSync, rmSync } from 'node:fs'
 import { CommandError } from '../../lib/command.ts'
+import { isListening } from './command-socket.ts'
 
 /** The proxy connects as another user of the same group. */
 const MODE = 0o660
@@ -24,8 +25,6 @@ export function listenForProxy<T>(path: string, listen: (path: string) => T): T 
 
 /** Throws `CommandError` when another server answers at `path`. */
 export async function requireUnusedSocket(path: string) {
-  const connection = await Bun.connect({ unix: path, socket: { data() {} } }).catch(() => null)
-  connection?.end()
-  if (connection)
+  if (await isListening(path))
     throw new CommandError(`HOST unix:${path} is in use by another server: choose another path.`)
 }

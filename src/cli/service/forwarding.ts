@@ -3,7 +3,7 @@ import { chmod } from 'node:fs/promises'
 import type { Config } from '../../config/config.ts'
 import { bodyToForward } from '../../platform/http/body/body.ts'
 import { findPeerAddress, setPeerAddress } from '../../platform/http/request/client-address.ts'
-import { isNotListening, openSocketPath } from '../server/command-socket.ts'
+import { isListening, isNotListening, openSocketPath } from '../server/command-socket.ts'
 
 /** The application that a request is for. */
 export type Target = 'app' | 'console'
@@ -111,15 +111,7 @@ export function createForward(
 async function waitUntilServing(config: Config) {
   for (let waited = 0; waited < FORWARD_TIMEOUT_MS; waited += RETRY_MS) {
     using socket = openSocketPath(config, SOCKET)
-    const { path: unix } = socket
-    const isListening = await Bun.connect({ unix, socket: { data() {} } }).then(
-      (connection) => {
-        connection.end()
-        return true
-      },
-      () => false,
-    )
-    if (isListening) return
+    if (await isListening(socket.path)) return
     await Bun.sleep(RETRY_MS)
   }
 }

@@ -1,5 +1,6 @@
 import { chmod, open, rm, stat } from 'node:fs/promises'
 import { UsageError } from '../../lib/command.ts'
+import { createProgress } from '../terminal.ts'
 import { fetchSecurely, parseReleaseUrl, redactSource } from './release.ts'
 
 /** The output of `homeport version --json`. */
@@ -12,8 +13,8 @@ export async function fetchExecutable(
   source: string,
   target: string,
   expected: string[],
-  onProgress: (done: number, total: number) => void,
 ): Promise<string> {
+  using progress = createProgress()
   const url = parseReleaseUrl(source)
   const { content, size } = url ? await download(url) : await openFile(source)
   const hasher = new Bun.CryptoHasher('sha256')
@@ -26,7 +27,7 @@ export async function fetchExecutable(
     done += chunk.byteLength
     if (done > MAX_BYTES)
       throw new UsageError(`${redactSource(source)} is too large to be a homeport executable.`)
-    onProgress(done, size)
+    progress.show('Fetching', done, size)
   }
   await file.sync()
   const found = hasher.digest('hex')

@@ -13,7 +13,7 @@ import type { LocalCommand } from '../command.ts'
 import { schemaStatus } from '../data/migrate.ts'
 import { listSnapshots } from '../data/snapshots.ts'
 import { isServing } from '../server/command-socket.ts'
-import { createProgress, writeOutcome } from '../terminal.ts'
+import { writeOutcome } from '../terminal.ts'
 import {
   assertNotUpgradeTarget,
   fetchExecutable,
@@ -54,9 +54,7 @@ export const upgrade: LocalCommand = {
       const signed = unsigned ? null : await readSignedFile(source)
       if (signed && !allowDowngrade) assertNotOlder(signed)
       const sums = [signed?.sum, sha256].filter((sum) => typeof sum === 'string')
-      const progress = createProgress()
-      const onProgress = (done: number, total: number) => progress.show('Fetching', done, total)
-      const hash = await fetchExecutable(source, incoming, sums, onProgress).finally(progress.end)
+      const hash = await fetchExecutable(source, incoming, sums)
       // The downloaded file runs here for the first time.
       const next = await readExecutableInfo(incoming)
       if ((await hashFile(executable)) === hash)

@@ -1,3 +1,4 @@
+import { CommandError } from '../../../lib/command.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { noSpaceLeft, unavailable } from '../storage-error.ts'
 
@@ -9,7 +10,7 @@ export const MOVED_STATE = 'HPMVD'
 export const LOCK_NOT_AVAILABLE = '55P03'
 
 /** The database cannot be used; the message says why and what to do. */
-export class DatabaseRefusal extends Error {
+export class DatabaseRefusal extends CommandError {
   override readonly name = 'DatabaseRefusal'
 }
 

@@ -16,7 +16,7 @@ type PostgresDb<Tables> = OpenDb<Tables> & {
 /** Connections of one instance, besides two for an exclusive change and its lock. */
 type Sizes = { reads: number; changes: number }
 
-type Pools = { reads: Pool; changes: Pool }
+type Pools = { reads: Pool; changes: Pool } & AsyncDisposable
 
 /** How long a statement may take. */
 const DEADLINE_MS = 3_000
@@ -44,10 +44,15 @@ const END_COPY = "DELETE FROM shared_versions WHERE name = 'copy'"
 
 /** Creates pools of `connections` in total to the server at `url`; they connect on first use. */
 export function openPools(url: string, connections: number, deadline = DEADLINE_MS): Pools {
-  const { reads, changes } = computeSizes(connections)
+  const sizes = computeSizes(connections)
+  const reads = createPool({ url, max: sizes.reads, deadline })
+  const changes = createPool({ url, max: sizes.changes + 2, deadline })
   return {
-    reads: createPool({ url, max: reads, deadline }),
-    changes: createPool({ url, max: changes + 2, deadline }),
+    reads,
+    changes,
+    async [Symbol.asyncDispose]() {
+      await Promise.allSettled([reads.close(), changes.close()])
+    },
   }
 }
 
@@ -59,10 +64,11 @@ function computeSizes(connections: number): Sizes {
 
 /** The data layer on a server whose schema is up to date. The pools are connected to `url`. */
 export function createPostgresDb<Tables>(
-  { reads, changes }: Pools,
+  pools: Pools,
   { url, connections }: { url: string; connections: number },
   tables: Tables,
 ): PostgresDb<Tables> {
+  const { reads, changes } = pools
   const read: Run = (query, params) =>
     reads.read(query, params).catch((error) => Promise.reject(asAppError(error)))
   const queries = createQueries(read)
@@ -97,9 +103,7 @@ export function createPostgresDb<Tables>(
     // The server manages its own log.
     emptyLog: async () => {},
     stopWriting: writer.stop,
-    async close() {
-      await Promise.allSettled([reads.close(), changes.close()])
-    },
+    close: async () => pools[Symbol.asyncDispose](),
   }
 }
 
