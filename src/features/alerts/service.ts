@@ -9,6 +9,7 @@ import {
 } from '../../platform/conditions/condition.ts'
 import { createMeasurements, type ReadMetric } from '../../platform/conditions/measurements.ts'
 import type { Tx } from '../../platform/db/db.ts'
+import { prepareUpsert } from '../../platform/db/prepared.ts'
 import type { AlertsDb } from './schema.ts'
 
 /** A firing or resolved alert, as webhooks and e-mails describe it. `value` is null if it is unknown. */
@@ -53,6 +54,7 @@ export function createAlerts(deps: AlertsDeps) {
     ([name, condition]): Rule => ({ name, ...condition }),
   )
   const { alerts } = db.tables
+  const store = prepareUpsert(db, alerts)
   const measurements = createMeasurements(readMetric, now)
   /** When this instance last found each rule's condition to hold, by rule name. */
   const breachedHere = new Map<string, Date>()
@@ -207,11 +209,6 @@ export function createAlerts(deps: AlertsDeps) {
   async function findRow(tx: Tx, rule: Rule): Promise<Row> {
     const [row] = await tx.select().from(alerts).where(eq(alerts.rule, rule.name))
     return row ?? defaultRow(rule)
-  }
-
-  async function store(tx: Tx, row: Row) {
-    const { rule: _rule, ...set } = row
-    await tx.insert(alerts).values(row).onConflictDoUpdate({ target: alerts.rule, set })
   }
 }
 

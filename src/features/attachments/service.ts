@@ -1,7 +1,8 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto/hash.ts'
 import { AppError, accountDeleted, invalidField, notFound } from '../../lib/errors.ts'
 import type { Tx } from '../../platform/db/db.ts'
+import { prepareFind } from '../../platform/db/prepared.ts'
 import type { ExistingUsers } from '../../platform/user-table.ts'
 import type { VariantOptions, Variants } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
@@ -42,11 +43,7 @@ export function createAttachments(deps: AttachmentsDeps) {
   const { db, files, staging, prepare, variants, quota, idempotency, urls } = deps
   const { existingUsers, clearAvatar, onSupportFile } = deps
   const { attachments } = db.tables
-  const byKey = db.read
-    .select()
-    .from(attachments)
-    .where(eq(attachments.key, sql.placeholder('key')))
-    .prepare()
+  const findRow = prepareFind(db, attachments)
   const cachedRows = new Map<string, { row: Row; until: number }>()
   const beingStored = new Set<string>()
   return {
@@ -159,7 +156,7 @@ export function createAttachments(deps: AttachmentsDeps) {
   }
 
   async function ownsPublicPicture(tx: Tx, userId: string, key: string): Promise<boolean> {
-    const [row] = await tx.select().from(attachments).where(eq(attachments.key, key))
+    const row = await findRow(tx, { key })
     return row?.userId === userId && row.type === 'publicAsset'
   }
 
@@ -233,8 +230,7 @@ export function createAttachments(deps: AttachmentsDeps) {
 
   async function find(key: string): Promise<Row | undefined> {
     if (!/^[a-z0-9]{26}\.[a-z0-9]{2,5}$/.test(key)) return undefined
-    const [row] = await byKey.execute({ key })
-    return row
+    return findRow(db.read, { key })
   }
 
   /** Caches rows for serving, which uses only fields that never change. */

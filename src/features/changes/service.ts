@@ -3,6 +3,7 @@ import { restarting } from '../../lib/errors.ts'
 import { firstIdAt, isId, readIdTime } from '../../lib/ids.ts'
 import type { Log } from '../../lib/log/log.ts'
 import { AFTER_CACHES_MS, type Tx } from '../../platform/db/db.ts'
+import { prepareUpsert } from '../../platform/db/prepared.ts'
 import type { ChangesDb } from './schema.ts'
 import { createStreams, isKind, KINDS, type Kind } from './streams.ts'
 import { createWatch, OVERLAP_MS, SESSION_ENDED } from './watch.ts'
@@ -32,20 +33,7 @@ export function createChanges(deps: ChangesDeps) {
     .from(userChanges)
     .where(or(eq(userChanges.userId, sql.placeholder('userId')), isNull(userChanges.userId)))
     .prepare()
-  const upsert = db.prepareWrite((tx) =>
-    tx
-      .insert(userChanges)
-      .values({
-        key: sql.placeholder('key'),
-        userId: sql.placeholder('userId'),
-        kind: sql.placeholder('kind'),
-        changeId: sql.placeholder('changeId'),
-      })
-      .onConflictDoUpdate({
-        target: userChanges.key,
-        set: { changeId: sql.join([sql.placeholder('changeId')]) },
-      }),
-  )
+  const upsert = prepareUpsert(db, userChanges)
   return {
     record,
     recordForAll,
@@ -68,7 +56,7 @@ export function createChanges(deps: ChangesDeps) {
   /** In the caller's transaction. */
   async function recordForAll(tx: Tx, kind: Kind) {
     const changeId = newId()
-    await upsert(tx).execute({ key: kind, userId: null, kind, changeId })
+    await upsert(tx, { key: kind, userId: null, kind, changeId })
     tx.afterCommit(() => deliverToAll(kind, changeId))
   }
 
@@ -114,7 +102,7 @@ export function createChanges(deps: ChangesDeps) {
   /** Returns the id of the change. The user must exist. */
   async function store(tx: Tx, userId: string, kind: string): Promise<string> {
     const changeId = newId()
-    await upsert(tx).execute({ key: `${userId} ${kind}`, userId, kind, changeId })
+    await upsert(tx, { key: `${userId} ${kind}`, userId, kind, changeId })
     return changeId
   }
 

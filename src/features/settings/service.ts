@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm'
 import { AppError, type ErrorDetail } from '../../lib/errors.ts'
 import { check, MAX_INT32 } from '../../lib/validation.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
+import { prepareUpsert } from '../../platform/db/prepared.ts'
 import { createPublished, type Publishing } from '../../platform/publications/publications.ts'
 import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { StoredSettings } from './model.ts'
@@ -29,6 +30,7 @@ export type Settings = ReturnType<typeof createSettings>
 export function createSettings(deps: SettingsDeps) {
   const { db, now, bumpVersion, countryHeader, listPlans } = deps
   const { settings } = db.tables
+  const storeField = prepareUpsert(db, settings)
   const current = db.cached('settings', load)
   /** Returns the same object until the settings change. */
   const { read } = current
@@ -83,12 +85,7 @@ export function createSettings(deps: SettingsDeps) {
   }
 
   async function store(tx: Tx, values: StoredSettings) {
-    for (const [key, value] of Object.entries(values)) {
-      await tx
-        .insert(settings)
-        .values({ key, value })
-        .onConflictDoUpdate({ target: settings.key, set: { value } })
-    }
+    for (const [key, value] of Object.entries(values)) await storeField(tx, { key, value })
     if (values.rules === undefined) await tx.delete(settings).where(eq(settings.key, 'rules'))
   }
 

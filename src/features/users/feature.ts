@@ -98,6 +98,7 @@ export const usersFeature = {
     const profile = createProfile({
       db,
       ownsPublicPicture,
+      findAccount: accounts.find,
       updateAccount: accounts.update,
       filesPublicUrl: config.filesPublicUrl,
       limits: platform.limits,

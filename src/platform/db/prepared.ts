@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, sql } from 'drizzle-orm'
+import { and, type Column, eq, getTableColumns, sql } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import type { Db, Prepared, Reader, Tx } from './db.ts'
 import { findTableKey } from './table-key.ts'
@@ -37,12 +37,12 @@ export function prepareFind<T extends SQLiteTable>(
   db: Pick<Db<unknown>, 'read' | 'prepareWrite'>,
   table: T,
 ) {
-  const isThis = findTableKey(table).map(({ name, column }) => eq(column, sql.placeholder(name)))
+  const isThis = matchColumns(findTableKey(table))
   const select = prepareSelect(db, (from) =>
     from
       .select()
       .from(table as SQLiteTable)
-      .where(and(...isThis)),
+      .where(isThis),
   )
   return async (from: Reader, key: Partial<T['$inferSelect']>) => {
     const rows: T['$inferSelect'][] = await select(from).execute(key)
@@ -50,35 +50,58 @@ export function prepareFind<T extends SQLiteTable>(
   }
 }
 
-/** Inserts a row and returns it as stored. The query is prepared once for each set of columns. */
+/** Inserts a row. The query is prepared once for each set of columns. */
 export function prepareInsert<T extends SQLiteTable>(db: Preparing, table: T) {
+  const insert = prepareForEach(db, (tx, names) => insertColumns(tx, table, names))
+  return async (tx: Tx, row: T['$inferInsert']) => {
+    await insert(tx, listNames(row)).execute(row)
+  }
+}
+
+/** Inserts a row; false if it conflicts with a stored one. */
+export function prepareInsertNew<T extends SQLiteTable>(db: Preparing, table: T) {
   const insert = prepareForEach(db, (tx, names) =>
-    tx
-      .insert(table)
-      .values(placeholders(names.split(' ')) as T['$inferInsert'])
-      .returning(),
+    insertColumns(tx, table, names).onConflictDoNothing().returning({ one: sql`1` }),
   )
+  return async (tx: Tx, row: T['$inferInsert']): Promise<boolean> =>
+    (await insert(tx, listNames(row)).execute(row)).length > 0
+}
+
+/** Inserts a row and returns it as stored. */
+export function prepareInsertReturning<T extends SQLiteTable>(db: Preparing, table: T) {
+  const insert = prepareForEach(db, (tx, names) => insertColumns(tx, table, names).returning())
   return async (tx: Tx, row: T['$inferInsert']): Promise<T['$inferSelect']> => {
-    const stored = await insert(tx, Object.keys(row).join(' ')).execute(row)
+    const stored = await insert(tx, listNames(row)).execute(row)
     return (stored as T['$inferSelect'][])[0] as T['$inferSelect']
   }
 }
 
-/** Updates the row with the given primary key and returns it as stored; undefined if there is none. */
+/** Updates the row with the given primary key, if there is one. */
 export function prepareUpdate<T extends SQLiteTable>(db: Preparing, table: T) {
-  const [key] = findTableKey(table)
-  if (key === undefined) throw new Error('the table has no primary key')
+  const key = findTableKey(table)
+  if (key.length === 0) throw new Error('the table has no primary key')
   const update = prepareForEach(db, (tx, names) =>
     tx
       .update(table)
       .set(placeholders(names.split(' ')) as never)
-      .where(sql`${key.column} = ${sql.placeholder('updatedKey')}`)
-      .returning(),
+      .where(matchColumns(key)),
   )
-  return async (tx: Tx, updatedKey: string, changes: Partial<T['$inferInsert']>) => {
-    const query = update(tx, Object.keys(changes).join(' '))
-    const stored = await query.execute({ ...changes, updatedKey })
-    return (stored as T['$inferSelect'][])[0]
+  return async (tx: Tx, key: Partial<T['$inferSelect']>, changes: Partial<T['$inferInsert']>) => {
+    await update(tx, listNames(changes)).execute({ ...changes, ...key })
+  }
+}
+
+/** Deletes the rows that have the given values in the named columns. */
+export function prepareRemove<T extends SQLiteTable, N extends keyof T['$inferSelect'] & string>(
+  db: Preparing,
+  table: T,
+  ...names: N[]
+) {
+  const columns: Record<N, Column> = getTableColumns(table)
+  const isOne = matchColumns(names.map((name) => ({ name, column: columns[name] })))
+  const remove = db.prepareWrite((tx) => tx.delete(table).where(isOne))
+  return async (tx: Tx, values: Pick<T['$inferSelect'], N>) => {
+    await remove(tx).execute(values)
   }
 }
 
@@ -99,6 +122,19 @@ export function prepareUpsert<T extends SQLiteTable>(db: Preparing, table: T) {
   return async (tx: Tx, row: T['$inferSelect']) => {
     await upsert(tx).execute(row)
   }
+}
+
+function insertColumns<T extends SQLiteTable>(tx: Tx, table: T, names: string) {
+  return tx.insert(table).values(placeholders(names.split(' ')) as T['$inferInsert'])
+}
+
+/** The values are named like the columns. They are not encoded: text and integers only. */
+function matchColumns(columns: { name: string; column: Column }[]) {
+  return and(...columns.map(({ name, column }) => eq(column, sql.placeholder(name))))
+}
+
+function listNames(values: object): string {
+  return Object.keys(values).join(' ')
 }
 
 function placeholders(names: string[]): Record<string, unknown> {

@@ -1,6 +1,7 @@
-import { inArray, lt, sql } from 'drizzle-orm'
+import { inArray, lt } from 'drizzle-orm'
 import { HOUR_MS } from '../../lib/time/durations.ts'
 import { repeatInBatches } from '../db/batched-changes.ts'
+import { prepareInsertNew } from '../db/prepared.ts'
 import type { EncryptionDb } from './schema.ts'
 
 const ROWS_PER_CHANGE = 2_000
@@ -12,18 +13,12 @@ export type ReplayGuard = ReturnType<typeof createReplayGuard>
 /** Ensures that a sealed request is executed only once, even after a restart. */
 export function createReplayGuard({ db, now }: { db: EncryptionDb; now: () => Date }) {
   const { sealedRequests } = db.tables
-  const insert = db.prepareWrite((tx) =>
-    tx
-      .insert(sealedRequests)
-      .values({ id: sql.placeholder('id'), forgetAt: sql.placeholder('forgetAt') })
-      .onConflictDoNothing()
-      .returning({ id: sealedRequests.id }),
-  )
+  const insert = prepareInsertNew(db, sealedRequests)
   return { remember, sweep }
 
   /** Records a request durably before it is executed; false when it was already received. */
   function remember(id: string, forgetAt: Date): Promise<boolean> {
-    return db.write(async (tx) => (await insert(tx).execute({ id, forgetAt })).length === 1)
+    return db.write((tx) => insert(tx, { id, forgetAt }))
   }
 
   async function sweep() {

@@ -5,7 +5,7 @@ import { AppError } from '../../lib/errors.ts'
 import { DAY_MS } from '../../lib/time/durations.ts'
 import { repeatInBatches } from '../db/batched-changes.ts'
 import type { Tx } from '../db/db.ts'
-import { prepareFind, prepareUpsert } from '../db/prepared.ts'
+import { prepareFind, prepareRemove, prepareUpsert } from '../db/prepared.ts'
 import type { LimitsDb } from './schema.ts'
 
 type PerIp = Config['perIp']
@@ -54,9 +54,7 @@ export function createLimits({
         ),
       ),
   )
-  const deleteCounter = db.prepareWrite((tx) =>
-    tx.delete(limits).where(eq(limits.key, sql.placeholder('key'))),
-  )
+  const deleteCounter = prepareRemove(db, limits, 'key')
   return {
     isOn: enabled,
     check,
@@ -105,7 +103,7 @@ export function createLimits({
   }
 
   async function resetCounter(tx: Tx, limit: Limit) {
-    await deleteCounter(tx).execute({ key: buildKey(limit) })
+    await deleteCounter(tx, { key: buildKey(limit) })
   }
 
   /** The limits that would refuse an attempt now, and until when. */

@@ -2,6 +2,7 @@ import { and, asc, desc, eq, lt } from 'drizzle-orm'
 import { type AppError, invalidField } from '../../../lib/errors.ts'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
+import { prepareUpsert } from '../../../platform/db/prepared.ts'
 import type { AttachmentsDb } from '../schema.ts'
 import type { Row } from './prepare-upload.ts'
 
@@ -26,6 +27,7 @@ type Running = { fingerprint: string; stored: Promise<StoredFile[]> }
  */
 export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: () => Date }) {
   const { uploadRetries } = db.tables
+  const storeReply = prepareUpsert(db, uploadRetries)
   const inFlight = new Map<string, Running>()
   return { isKnown, once, list, sweep }
 
@@ -77,13 +79,7 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
         itemType,
       }))
       const expiresAt = new Date(now().getTime() + LIFETIME_MS)
-      await tx
-        .insert(uploadRetries)
-        .values({ userId, retryKey, fingerprint, answer, expiresAt })
-        .onConflictDoUpdate({
-          target: [uploadRetries.userId, uploadRetries.retryKey],
-          set: { fingerprint, answer, expiresAt },
-        })
+      await storeReply(tx, { userId, retryKey, fingerprint, answer, expiresAt })
       await deleteOldest(tx, userId)
     }).catch((error) => {
       if (error instanceof StoredElsewhere) return error.answer

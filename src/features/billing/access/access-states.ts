@@ -1,8 +1,8 @@
-import { and, asc, eq, lte, sql } from 'drizzle-orm'
+import { asc, eq, lte, sql } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto/hash.ts'
 import { backfill, END, repeatInBatches } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import { prepareFind, prepareUpsert } from '../../../platform/db/prepared.ts'
+import { prepareFind, prepareUpdate, prepareUpsert } from '../../../platform/db/prepared.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import { createCursor } from '../cursor.ts'
 import type { Environment } from '../environment.ts'
@@ -86,20 +86,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
   const findState = prepareFind(db, accessStates)
   const storeState = prepareUpsert(db, accessStates)
   /** Most events change neither the status nor the plan: this update leaves their indexes alone. */
-  const updateState = db.prepareWrite((tx) =>
-    tx
-      .update(accessStates)
-      .set({
-        state: sql.placeholder('state') as never,
-        changesAt: sql.placeholder('changesAt') as never,
-      })
-      .where(
-        and(
-          eq(accessStates.userId, sql.placeholder('userId')),
-          eq(accessStates.environment, sql.placeholder('environment')),
-        ),
-      ),
-  )
+  const updateState = prepareUpdate(db, accessStates)
   return { compareAtEnd, announceDue, followPlans, compareAgain }
 
   /** Compares the access of a customer's users at the end of the transaction. `ids`: all ids of the customer, if known. */
@@ -241,15 +228,17 @@ export function createAccessStates(deps: AccessStatesDeps) {
     const changesAt = findNextChange(purchases, at)
     const { status, plan } =
       environment === 'production' ? toAccessColumns(purchases, catalogue) : NO_ACCESS
-    const row = await findState(tx, { userId, environment })
+    const key = { userId, environment }
+    const row = await findState(tx, key)
     if (!row && own.length === 0) return null
     const previous = (row?.state as AccessState | undefined) ?? summarize([])
     const isSame = JSON.stringify(previous) === JSON.stringify(current)
     const hasSameColumns = row !== undefined && row.status === status && row.plan === plan
     const isDueAtSameTime = row?.changesAt?.getTime() === changesAt?.getTime()
     if (isSame && isDueAtSameTime && hasSameColumns) return null
-    const values = { userId, environment, state: current, changesAt, status, plan }
-    await (hasSameColumns ? updateState(tx).execute(values) : storeState(tx, values))
+    const changed = { state: current, changesAt }
+    if (hasSameColumns) await updateState(tx, key, changed)
+    else await storeState(tx, { ...key, ...changed, status, plan })
     if (isSame) return null
     const explain = () =>
       explainAccess({

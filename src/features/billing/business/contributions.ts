@@ -2,6 +2,7 @@ import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import { yieldToEventLoop } from '../../../lib/concurrency/yield-to-event-loop.ts'
 import type { Log } from '../../../lib/log/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
+import { prepareUpsert } from '../../../platform/db/prepared.ts'
 import type { EventLog, EventRow } from '../inbox/event-log.ts'
 import { readPurchase } from '../projection/fold-state.ts'
 import { parsePurchaseKey } from '../purchases/purchase-key.ts'
@@ -42,22 +43,7 @@ const TURN_MS = 3
 /** Computes what purchases contribute, outside of transactions, and adds it to the sums. */
 export function createContributions({ db, eventLog, onCounted, log }: ContributionsDeps) {
   const { billingEvents, subscriptions, purchasePeriods, businessSums } = db.tables
-  const storePeriods = db.prepareWrite((tx) =>
-    tx
-      .insert(purchasePeriods)
-      .values({
-        purchaseKey: sql.placeholder('purchaseKey'),
-        periods: sql.placeholder('periods'),
-        replacedBy: sql.placeholder('replacedBy'),
-      })
-      .onConflictDoUpdate({
-        target: purchasePeriods.purchaseKey,
-        set: {
-          periods: sql.placeholder('periods') as never,
-          replacedBy: sql.placeholder('replacedBy') as never,
-        },
-      }),
-  )
+  const storePeriods = prepareUpsert(db, purchasePeriods)
   const addToSum = db.prepareWrite((tx) =>
     tx
       .insert(businessSums)
@@ -191,7 +177,7 @@ export function createContributions({ db, eventLog, onCounted, log }: Contributi
         const decoded = decodePeriods(periods)
         addSums(changes, decoded, 1)
         await onCounted(tx, purchaseKey, decoded)
-        await storePeriods(tx).execute({ purchaseKey, periods, replacedBy })
+        await storePeriods(tx, { purchaseKey, periods, replacedBy })
       }
     }
     for (const [environment, changes] of sums) {

@@ -1,6 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
+import { prepareInsertNew } from '../../../platform/db/prepared.ts'
 import type { Registry } from '../../../platform/metrics/registry.ts'
 import type { Failure } from '../../../platform/metrics/tallies.ts'
 import {
@@ -56,31 +57,7 @@ export function createEventInbox(deps: EventInboxDeps) {
         ),
       ),
   )
-  const insertEvent = db.prepareWrite((tx) =>
-    tx
-      .insert(billingEvents)
-      .values({
-        id: sql.placeholder('id'),
-        provider: sql.placeholder('provider'),
-        eventId: sql.placeholder('eventId'),
-        type: sql.placeholder('type'),
-        eventAt: sql.placeholder('eventAt'),
-        receivedAt: sql.placeholder('receivedAt'),
-        body: sql.placeholder('body'),
-        bodyHash: sql.placeholder('bodyHash'),
-        orderedAt: sql.placeholder('orderedAt'),
-        purchaseKey: sql.placeholder('purchaseKey'),
-        clockIsOff: sql.placeholder('clockIsOff'),
-        environment: sql.placeholder('environment'),
-        appUserId: sql.placeholder('appUserId'),
-        outcome: sql.placeholder('outcome'),
-        error: sql.placeholder('error'),
-        duplicates: 0,
-        conflicting: false,
-      })
-      .onConflictDoNothing()
-      .returning({ id: billingEvents.id }),
-  )
+  const insertEvent = prepareInsertNew(db, billingEvents)
   return { receive, recordOnce, recordOwnEvent, aliasUsers }
 
   /**
@@ -138,7 +115,7 @@ export function createEventInbox(deps: EventInboxDeps) {
     const { orderedAt, clockIsOff } = computeOrderingTime(event, receivedAt.getTime())
     const hasEffect = canAffectAccess(event) && !(ignoresSandbox && event.environment === 'SANDBOX')
     const purchaseKey = hasEffect ? findPurchaseKey(event) : null
-    const inserted = await insertEvent(tx).execute({
+    const isNew = await insertEvent(tx, {
       id,
       provider,
       eventId: event.id,
@@ -147,15 +124,17 @@ export function createEventInbox(deps: EventInboxDeps) {
       receivedAt,
       orderedAt,
       purchaseKey,
-      body: bytes,
+      body: Buffer.from(bytes),
       bodyHash: hash,
       environment: event.environment,
       appUserId: event.appUserId,
       outcome: event.problem?.outcome ?? (hasEffect ? 'applied' : 'ignored'),
       error: event.problem?.reason ?? null,
       clockIsOff,
+      duplicates: 0,
+      conflicting: false,
     })
-    if (inserted.length === 0) return null
+    if (!isNew) return null
     if (signed !== undefined) await signedRecords.keep(tx, id, signed)
     if (!hasEffect) return 'ignored'
     const { transactionId } = event

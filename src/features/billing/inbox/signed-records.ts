@@ -1,8 +1,9 @@
-import { eq, inArray, lt, sql } from 'drizzle-orm'
+import { eq, inArray, lt } from 'drizzle-orm'
 import { chunk } from '../../../lib/concurrency/chunk.ts'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { keyRanges } from '../../../platform/db/key-ranges.ts'
+import { prepareInsert } from '../../../platform/db/prepared.ts'
 import type { BillingDb } from '../schema.ts'
 
 type SignedRecordsDeps = {
@@ -19,19 +20,13 @@ const ROWS_PER_DELETE = 500
 /** Keeps signed records as received: the log has only the decoded document. */
 export function createSignedRecords({ db, days, now }: SignedRecordsDeps) {
   const { signedRecords } = db.tables
-  const insert = db.prepareWrite((tx) =>
-    tx.insert(signedRecords).values({
-      eventRow: sql.placeholder('eventRow'),
-      receivedAt: sql.placeholder('receivedAt'),
-      content: sql.placeholder('content'),
-    }),
-  )
+  const insert = prepareInsert(db, signedRecords)
   return { keep, read, erase, clearOld }
 
   async function keep(tx: Tx, eventRow: string, signed: string) {
     if (days === 0) return
     const content = Bun.zstdCompressSync(signed)
-    await insert(tx).execute({ eventRow, receivedAt: now(), content })
+    await insert(tx, { eventRow, receivedAt: now(), content })
   }
 
   /** Null if it was not kept. */

@@ -1,7 +1,8 @@
-import { asc, eq, gt, sql } from 'drizzle-orm'
+import { asc, eq, gt } from 'drizzle-orm'
 import { backfill } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { beginsWith } from '../../../platform/db/key-ranges.ts'
+import { prepareInsertNew } from '../../../platform/db/prepared.ts'
 import { createCursor } from '../cursor.ts'
 import { listKeys, parseTransactionId } from '../purchases/purchase-key.ts'
 import type { BillingDb } from '../schema.ts'
@@ -18,22 +19,13 @@ const MAX_FOUND = 50
 
 export function createTransactions(db: BillingDb, eventLog: Pick<EventLog, 'readEvent'>) {
   const { purchaseTransactions, billingEvents } = db.tables
-  const insert = db.prepareWrite((tx) =>
-    tx
-      .insert(purchaseTransactions)
-      .values({
-        transactionId: sql.placeholder('transactionId'),
-        purchaseKey: sql.placeholder('purchaseKey'),
-      })
-      .onConflictDoNothing(),
-  )
+  const insert = prepareInsertNew(db, purchaseTransactions)
   return { add, addAll, listPossibleKeys, keysBeginningWith, backfill: backfillAll }
 
   /** Adds nothing if the purchase's key has the same id. */
   async function add(tx: Tx, { transactionId, purchaseKey }: Entry) {
-    if (lacksTransaction(purchaseKey, transactionId)) {
-      await insert(tx).execute({ transactionId, purchaseKey })
-    }
+    if (transactionId !== null && lacksTransaction(purchaseKey, transactionId))
+      await insert(tx, { transactionId, purchaseKey })
   }
 
   async function addAll(tx: Tx, rows: EventRow[]) {

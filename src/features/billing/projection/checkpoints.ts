@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, gte, lt, lte, sql } from 'drizzle-orm'
 import type { Tx } from '../../../platform/db/db.ts'
+import { prepareRemove, prepareUpsert } from '../../../platform/db/prepared.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
 import type { OwnerMention } from '../purchases/ownership.ts'
@@ -41,8 +42,8 @@ type RemainingGap = Gap | null
 /** Folds from the last checkpoint before a change up to the first later checkpoint that stays the same. */
 export function createCheckpoints({ db, eventLog, queries, onPurchase, sizes }: CheckpointsDeps) {
   const { checkpointEvery, sliceEvents } = sizes
-  const { subscriptions, purchaseCheckpoints } = db.tables
-  const { updateState } = queries
+  const { purchaseCheckpoints } = db.tables
+  const { findPurchase, updatePurchase } = queries
   const ofPurchase = eq(purchaseCheckpoints.purchaseKey, sql.placeholder('purchaseKey'))
   const findLastBefore = db.prepareWrite((tx) =>
     tx
@@ -71,7 +72,8 @@ export function createCheckpoints({ db, eventLog, queries, onPurchase, sizes }: 
       .where(ofPurchase)
       .orderBy(asc(purchaseCheckpoints.upTo)),
   )
-  const removeAll = db.prepareWrite((tx) => tx.delete(purchaseCheckpoints).where(ofPurchase))
+  const removeAll = prepareRemove(db, purchaseCheckpoints, 'purchaseKey')
+  const storeCheckpoint = prepareUpsert(db, purchaseCheckpoints)
   return { append, refold, clear, listMentions }
 
   /** Stores a due checkpoint first. Returns null and stores nothing if the purchase must be folded again. */
@@ -84,7 +86,8 @@ export function createCheckpoints({ db, eventLog, queries, onPurchase, sizes }: 
     const isFull = before !== null && before.count >= checkpointEvery
     if (before && !isNext(before, event)) return isFull ? null : addOverridden(before, event)
     if (!isFull || before.last.orderedAt === event.orderedAt) return addEvent(before, event)
-    await storeCheckpoint(tx, purchaseKey, before.last.orderedAt, toStored(before))
+    const upTo = before.last.orderedAt
+    await storeCheckpoint(tx, { purchaseKey, upTo, state: toStored(before) })
     return addEvent(atCheckpoint(before), event)
   }
 
@@ -104,7 +107,7 @@ export function createCheckpoints({ db, eventLog, queries, onPurchase, sizes }: 
       const endsSlice = at === events.length - 1 && !isLast
       const isFull = state.count >= checkpointEvery * (stored.size > 0 ? 2 : 1)
       if (!old && !endsSlice && !(isFull && at < events.length - 1)) continue
-      await storeCheckpoint(tx, purchaseKey, upTo, toStored(state))
+      await storeCheckpoint(tx, { purchaseKey, upTo, state: toStored(state) })
       if (old && upTo >= until && isSameState(toStored(state), old)) {
         await markCurrent(tx, purchaseKey)
         return null
@@ -121,21 +124,18 @@ export function createCheckpoints({ db, eventLog, queries, onPurchase, sizes }: 
 
   /** Nothing after the checkpoint has changed, so the stored state is correct. */
   async function markCurrent(tx: Tx, purchaseKey: string) {
-    const [row] = await tx
-      .select()
-      .from(subscriptions)
-      .where(eq(subscriptions.purchaseKey, purchaseKey))
+    const row = await findPurchase(tx, { purchaseKey })
     if (!row) return
     const { stale, ...state } = row.state
     if (stale) await storeState(tx, purchaseKey, state)
   }
 
   async function storeState(tx: Tx, purchaseKey: string, state: StoredPurchase) {
-    await updateState(tx).execute({ purchaseKey, ...toRow(state) })
+    await updatePurchase(tx, { purchaseKey }, toRow(state))
   }
 
   async function clear(tx: Tx, purchaseKey: string) {
-    await removeAll(tx).execute({ purchaseKey })
+    await removeAll(tx, { purchaseKey })
   }
 
   /** The owner mentions of a purchase, in order. */
@@ -158,15 +158,5 @@ export function createCheckpoints({ db, eventLog, queries, onPurchase, sizes }: 
   async function between(tx: Tx, purchaseKey: string, first: number, last: number) {
     const rows = await findBetween(tx).execute({ purchaseKey, first, last })
     return new Map(rows.map(({ upTo, state }) => [upTo, state]))
-  }
-
-  async function storeCheckpoint(tx: Tx, purchaseKey: string, upTo: number, state: StoredPurchase) {
-    await tx
-      .insert(purchaseCheckpoints)
-      .values({ purchaseKey, upTo, state })
-      .onConflictDoUpdate({
-        target: [purchaseCheckpoints.purchaseKey, purchaseCheckpoints.upTo],
-        set: { state },
-      })
   }
 }

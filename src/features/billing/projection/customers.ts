@@ -17,7 +17,7 @@ type CustomersDeps = {
 
 export function createCustomers({ db, queries, onChange }: CustomersDeps) {
   const { billingAliases, transferIds } = db.tables
-  const { findAlias, storeAlias, countIds } = queries
+  const { findAlias, insertAlias, countIds } = queries
   return { link, findCustomers }
 
   /** Joins the ids of an event into one customer. Returns the customers whose purchases may have a new owner. */
@@ -70,13 +70,13 @@ export function createCustomers({ db, queries, onChange }: CustomersDeps) {
 
   async function findEach(tx: Tx, ids: string[]) {
     const rows = []
-    for (const id of ids) rows.push(...(await findAlias(tx).execute({ id })))
-    return rows
+    for (const appUserId of ids) rows.push((await findAlias(tx, { appUserId })) ?? [])
+    return rows.flat()
   }
 
   async function storeAliases(tx: Tx, ids: string[], customerId: string) {
     if (ids.length > MAX_SEPARATE_LOOKUPS) {
       await tx.insert(billingAliases).values(ids.map((appUserId) => ({ appUserId, customerId })))
-    } else for (const id of ids) await storeAlias(tx).execute({ id, customerId })
+    } else for (const id of ids) await insertAlias(tx, { appUserId: id, customerId })
   }
 }

@@ -18,7 +18,8 @@ export type FoldState = {
 /** As stored in `subscriptions.state` and `line_checkpoints.state`, without null fields. Older states lack `tail`. */
 export type StoredPurchase = {
   line: Partial<Purchase>
-  last: EventOrder
+  /** Null before the purchase is folded for the first time. */
+  last: EventOrder | null
   store?: string
   tail?: { count: number; names: OwnerMention[] }
   /** The log has events that this state lacks: see `stale_lines`. */
@@ -103,7 +104,7 @@ export function toRow(state: StoredPurchase) {
 /** Null for a state of an older version: the purchase must be folded again. */
 export function fromStored(stored: StoredPurchase): FoldState | null {
   const { last, store = null, tail } = stored
-  if (tail === undefined) return null
+  if (tail === undefined || last === null) return null
   const { count, names: mentions } = tail
   return { purchase: readPurchase(stored), last, store, count, mentions }
 }

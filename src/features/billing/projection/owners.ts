@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Tx } from '../../../platform/db/db.ts'
-import { prepareUpdate } from '../../../platform/db/prepared.ts'
+import { prepareRemove } from '../../../platform/db/prepared.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
 import { computeOwners, type OwnerMention } from '../purchases/ownership.ts'
@@ -33,17 +33,15 @@ export function createLookupCache(): LookupCache {
 export function createOwners(deps: OwnersDeps) {
   const { db, eventLog, checkpoints, queries, onChange, onAssigned } = deps
   const { findCustomers } = deps.customers
-  const { purchaseOwners, subscriptions } = db.tables
-  const { findPurchase, storeOwner, findTransfersFrom } = queries
+  const { purchaseOwners } = db.tables
+  const { findPurchase, updatePurchase, insertOwner, findTransfersFrom } = queries
   const findOwners = db.prepareWrite((tx) =>
     tx
       .select()
       .from(purchaseOwners)
       .where(eq(purchaseOwners.purchaseKey, sql.placeholder('purchaseKey'))),
   )
-  const isThisPurchase = eq(purchaseOwners.purchaseKey, sql.placeholder('purchaseKey'))
-  const removeOwners = db.prepareWrite((tx) => tx.delete(purchaseOwners).where(isThisPurchase))
-  const setCustomer = prepareUpdate(db, subscriptions)
+  const removeOwners = prepareRemove(db, purchaseOwners, 'purchaseKey')
   return { assign }
 
   /** Finds and stores the owner of a purchase. Its state must be complete. */
@@ -56,7 +54,7 @@ export function createOwners(deps: OwnersDeps) {
     const customerId = owners.at(-1) ?? ''
     for (const id of new Set([row.customerId, customerId])) onChange(tx, id)
     if (customerId === row.customerId) return
-    await setCustomer(tx, purchaseKey, { customerId })
+    await updatePurchase(tx, { purchaseKey }, { customerId })
   }
 
   async function storeOwners(tx: Tx, purchaseKey: string, owners: Set<string>) {
@@ -64,8 +62,8 @@ export function createOwners(deps: OwnersDeps) {
     const isSame =
       known.length === owners.size && known.every(({ customerId }) => owners.has(customerId))
     if (isSame) return
-    await removeOwners(tx).execute({ purchaseKey })
-    for (const customerId of owners) await storeOwner(tx).execute({ purchaseKey, customerId })
+    await removeOwners(tx, { purchaseKey })
+    for (const customerId of owners) await insertOwner(tx, { purchaseKey, customerId })
   }
 
   /** Repeats until all transfers from owners are included, because each may add an owner. */

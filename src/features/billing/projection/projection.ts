@@ -36,7 +36,7 @@ export function createProjection(deps: ProjectionDeps) {
   const { db, eventLog, onChange, onPurchase, onAssigned, sizes = DEFAULT_SIZES } = deps
   const { billingAliases, purchaseOwners, transferIds } = db.tables
   const queries = prepareQueries(db)
-  const { findTarget, storeNewAlias, storeOwner, insertPurchase, updateState } = queries
+  const { findTarget, insertNewAlias, insertOwner, insertPurchase, updatePurchase } = queries
   const checkpoints = createCheckpoints({ db, eventLog, queries, onPurchase, sizes })
   const customers = createCustomers({ db, queries, onChange })
   const owners = createOwners({
@@ -107,7 +107,7 @@ export function createProjection(deps: ProjectionDeps) {
     if (folded === null) return false
     onChange(tx, customerId)
     if (!exists) return insertNew(tx, key, customerId, event, folded)
-    await updateState(tx).execute({ purchaseKey: key, ...toRow(toStored(folded)) })
+    await updatePurchase(tx, { purchaseKey: key }, toRow(toStored(folded)))
     await onPurchase(tx, key, folded.purchase)
     return true
   }
@@ -117,7 +117,7 @@ export function createProjection(deps: ProjectionDeps) {
    * missing row.
    */
   async function appendToNew(tx: Tx, key: string, event: OrderedEvent, id: string) {
-    if ((await storeNewAlias(tx).execute({ id })).length === 0) return false
+    if (!(await insertNewAlias(tx, { appUserId: id, customerId: id }))) return false
     const folded = await checkpoints.append(tx, key, null, event)
     const isDone =
       folded !== null && findOwnerId(event) === id && (await insertNew(tx, key, id, event, folded))
@@ -134,8 +134,8 @@ export function createProjection(deps: ProjectionDeps) {
     folded: FoldState,
   ): Promise<boolean> {
     const values = { purchaseKey, customerId, environment, ...toRow(toStored(folded)) }
-    if ((await insertPurchase(tx).execute(values)).length === 0) return false
-    await storeOwner(tx).execute({ purchaseKey, customerId })
+    if (!(await insertPurchase(tx, values))) return false
+    await insertOwner(tx, { purchaseKey, customerId })
     await onPurchase(tx, purchaseKey, folded.purchase)
     return true
   }

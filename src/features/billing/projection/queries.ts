@@ -1,5 +1,10 @@
 import { and, asc, count, eq, gt, sql } from 'drizzle-orm'
-import { prepareFind } from '../../../platform/db/prepared.ts'
+import {
+  prepareFind,
+  prepareInsert,
+  prepareInsertNew,
+  prepareUpdate,
+} from '../../../platform/db/prepared.ts'
 import type { BillingDb } from '../schema.ts'
 
 export type ProjectionQueries = ReturnType<typeof prepareQueries>
@@ -8,47 +13,13 @@ export const PURCHASES_PER_PAGE = 500
 
 export function prepareQueries(db: BillingDb) {
   const { billingAliases, subscriptions, purchaseOwners, transferIds } = db.tables
-  const findAlias = db.prepareWrite((tx) =>
-    tx
-      .select()
-      .from(billingAliases)
-      .where(eq(billingAliases.appUserId, sql.placeholder('id'))),
-  )
-  const storeAlias = db.prepareWrite((tx) =>
-    tx.insert(billingAliases).values({
-      appUserId: sql.placeholder('id'),
-      customerId: sql.placeholder('customerId'),
-    }),
-  )
-  /** Returns no row if the id is known. */
-  const storeNewAlias = db.prepareWrite((tx) =>
-    tx
-      .insert(billingAliases)
-      .values({ appUserId: sql.placeholder('id'), customerId: sql.placeholder('id') })
-      .onConflictDoNothing()
-      .returning({ id: billingAliases.appUserId }),
-  )
-  const storeOwner = db.prepareWrite((tx) =>
-    tx.insert(purchaseOwners).values({
-      purchaseKey: sql.placeholder('purchaseKey'),
-      customerId: sql.placeholder('customerId'),
-    }),
-  )
+  const findAlias = prepareFind(db, billingAliases)
+  const insertAlias = prepareInsert(db, billingAliases)
+  const insertNewAlias = prepareInsertNew(db, billingAliases)
+  const insertOwner = prepareInsert(db, purchaseOwners)
   const findPurchase = prepareFind(db, subscriptions)
-  /** Returns no row if the purchase already exists. */
-  const insertPurchase = db.prepareWrite((tx) =>
-    tx
-      .insert(subscriptions)
-      .values({
-        purchaseKey: sql.placeholder('purchaseKey'),
-        customerId: sql.placeholder('customerId'),
-        environment: sql.placeholder('environment'),
-        state: sql.placeholder('state'),
-        latestAt: sql.placeholder('latestAt'),
-      })
-      .onConflictDoNothing()
-      .returning({ purchaseKey: subscriptions.purchaseKey }),
-  )
+  const insertPurchase = prepareInsertNew(db, subscriptions)
+  const updatePurchase = prepareUpdate(db, subscriptions)
   /** The customer, whether a transfer ever moved a purchase from it, and the purchase and its owner if it exists. */
   const findTarget = db.prepareWrite((tx) =>
     tx
@@ -79,15 +50,6 @@ export function prepareQueries(db: BillingDb) {
         ),
       ),
   )
-  const updateState = db.prepareWrite((tx) =>
-    tx
-      .update(subscriptions)
-      .set({
-        state: sql.placeholder('state') as never,
-        latestAt: sql.placeholder('latestAt') as never,
-      })
-      .where(eq(subscriptions.purchaseKey, sql.placeholder('purchaseKey'))),
-  )
   const readPurchases = db.read
     .select({ purchaseKey: subscriptions.purchaseKey, state: subscriptions.state })
     .from(subscriptions)
@@ -103,15 +65,15 @@ export function prepareQueries(db: BillingDb) {
     .prepare()
   return {
     findAlias,
-    storeAlias,
-    storeNewAlias,
-    storeOwner,
+    insertAlias,
+    insertNewAlias,
+    insertOwner,
     findPurchase,
     insertPurchase,
+    updatePurchase,
     findTarget,
     countIds,
     findTransfersFrom,
-    updateState,
     readPurchases,
   }
 }

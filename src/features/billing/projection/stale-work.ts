@@ -1,7 +1,9 @@
 import { and, asc, eq, gt, sql } from 'drizzle-orm'
 import type { Tx } from '../../../platform/db/db.ts'
+import { prepareRemove, prepareUpsert } from '../../../platform/db/prepared.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
 import { EMPTY_PURCHASE } from '../purchases/purchase.ts'
+import { parsePurchaseKey } from '../purchases/purchase-key.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Checkpoints, FoldingSizes, Gap } from './checkpoints.ts'
 import { fromStored } from './fold-state.ts'
@@ -25,8 +27,8 @@ const FULL_RANGE: Gap = { since: 0, until: Number.MAX_SAFE_INTEGER }
 /** Works in slices; the rest waits in `stalePurchases` and `staleCustomers`. */
 export function createStaleWork(deps: StaleWorkDeps) {
   const { db, checkpoints, owners, queries, sizes } = deps
-  const { subscriptions, stalePurchases, staleCustomers, purchaseOwners, transferIds } = db.tables
-  const { findPurchase, insertPurchase } = queries
+  const { stalePurchases, staleCustomers, purchaseOwners, transferIds } = db.tables
+  const { findPurchase, insertPurchase, updatePurchase } = queries
   const findLastReplayed = db.prepareWrite((tx) =>
     tx
       .select({ eventRow: transferIds.eventRow })
@@ -40,9 +42,8 @@ export function createStaleWork(deps: StaleWorkDeps) {
       .limit(1)
       .offset(sizes.maxReplayed),
   )
-  const removeStale = db.prepareWrite((tx) =>
-    tx.delete(stalePurchases).where(eq(stalePurchases.purchaseKey, sql.placeholder('purchaseKey'))),
-  )
+  const storeStale = prepareUpsert(db, stalePurchases)
+  const removeStale = prepareRemove(db, stalePurchases, 'purchaseKey')
   return { insertLate, restart, reassign, runSlice }
 
   /** Folds a late event into its purchase. Returns whether work is left. */
@@ -111,7 +112,7 @@ export function createStaleWork(deps: StaleWorkDeps) {
   async function advance(tx: Tx, purchaseKey: string, gap: Gap): Promise<boolean> {
     const remaining = await checkpoints.refold(tx, purchaseKey, gap)
     if (remaining !== null) return markStale(tx, purchaseKey, remaining)
-    await removeStale(tx).execute({ purchaseKey })
+    await removeStale(tx, { purchaseKey })
     await owners.assign(tx, purchaseKey)
     return false
   }
@@ -127,26 +128,19 @@ export function createStaleWork(deps: StaleWorkDeps) {
   }
 
   async function markStale(tx: Tx, purchaseKey: string, gap: Gap): Promise<true> {
-    await tx
-      .insert(stalePurchases)
-      .values({ purchaseKey, ...gap })
-      .onConflictDoUpdate({ target: stalePurchases.purchaseKey, set: gap })
+    await storeStale(tx, { purchaseKey, ...gap })
     const row = await findPurchase(tx, { purchaseKey })
     const state = row?.state
     if (state === undefined || state.stale) return true
-    await tx
-      .update(subscriptions)
-      .set({ state: { ...state, stale: true } })
-      .where(eq(subscriptions.purchaseKey, purchaseKey))
+    await updatePurchase(tx, { purchaseKey }, { state: { ...state, stale: true } })
     return true
   }
 
   /** Inserts a row for a purchase that is not folded yet and has no owner. */
   async function insertStub(tx: Tx, purchaseKey: string) {
-    const environment = purchaseKey.slice(0, purchaseKey.indexOf('|'))
-    const state = { line: EMPTY_PURCHASE, last: null, stale: true }
-    const values = { purchaseKey, customerId: '', environment, state, latestAt: 0 }
-    await insertPurchase(tx).execute(values)
+    const { environment } = parsePurchaseKey(purchaseKey)
+    const state = { line: EMPTY_PURCHASE, last: null, stale: true } as const
+    await insertPurchase(tx, { purchaseKey, customerId: '', environment, state, latestAt: 0 })
   }
 
   /** `deadline` is compared with `performance.now()`. */

@@ -1,5 +1,6 @@
 import { and, asc, eq } from 'drizzle-orm'
 import { AppError, notFound } from '../../../lib/errors.ts'
+import { prepareUpsert } from '../../../platform/db/prepared.ts'
 import type { OperatorsDb } from '../schema.ts'
 
 /** `search`: the query string of the list, such as `?status=trial`. */
@@ -12,6 +13,7 @@ const MAX_VIEWS = 50
 export function createViews(db: OperatorsDb) {
   const { operatorViews } = db.tables
   const { name, path, search } = operatorViews
+  const store = prepareUpsert(db, operatorViews)
   return { list, save, remove }
 
   async function list(operatorId: string): Promise<View[]> {
@@ -30,10 +32,7 @@ export function createViews(db: OperatorsDb) {
       const isNew = !known.some((saved) => saved.name === view.name)
       if (isNew && known.length >= MAX_VIEWS)
         throw new AppError('conflict', 'You have 50 saved views. Remove one first.')
-      await tx
-        .insert(operatorViews)
-        .values({ operatorId, ...view })
-        .onConflictDoUpdate({ target: [operatorViews.operatorId, name], set: view })
+      await store(tx, { operatorId, ...view })
     })
   }
 

@@ -1,5 +1,5 @@
-import { eq } from 'drizzle-orm'
 import { MINUTE_MS } from '../../../lib/time/durations.ts'
+import { prepareFind, prepareUpsert } from '../../../platform/db/prepared.ts'
 import type { StoredEnvironment } from '../../billing/environment.ts'
 import type { StoresDb } from '../schema.ts'
 
@@ -20,16 +20,17 @@ export type StoreApps = ReturnType<typeof createStoreApps>
 
 export function createStoreApps({ db, now }: { db: StoresDb; now: () => Date }) {
   const { storeHistory, storeNotifications } = db.tables
+  const findComplete = prepareFind(db, storeHistory)
+  const storeComplete = prepareUpsert(db, storeHistory)
+  const findNotified = prepareFind(db, storeNotifications)
+  const storeNotified = prepareUpsert(db, storeNotifications)
   const seen = new Map<string, number>()
   return { read, markComplete, markNotified }
 
   async function read(app: StoreApp): Promise<AppState> {
     const id = toAppId(app)
-    const [history] = await db.read.select().from(storeHistory).where(eq(storeHistory.id, id))
-    const [notified] = await db.read
-      .select()
-      .from(storeNotifications)
-      .where(eq(storeNotifications.id, id))
+    const history = await findComplete(db.read, { id })
+    const notified = await findNotified(db.read, { id })
     const completeUntil = history?.completeUntil ?? null
     return {
       // A time in the future was recorded while the clock was ahead, so how much is complete is unknown.
@@ -40,12 +41,7 @@ export function createStoreApps({ db, now }: { db: StoresDb; now: () => Date }) 
 
   /** Records that the log has every notification sent before `completeUntil`. */
   async function markComplete(app: StoreApp, completeUntil: Date) {
-    await db.write(async (tx) => {
-      await tx
-        .insert(storeHistory)
-        .values({ id: toAppId(app), completeUntil })
-        .onConflictDoUpdate({ target: storeHistory.id, set: { completeUntil } })
-    })
+    await db.write((tx) => storeComplete(tx, { id: toAppId(app), completeUntil }))
   }
 
   /** Stores the time at most once a minute. */
@@ -54,12 +50,7 @@ export function createStoreApps({ db, now }: { db: StoresDb; now: () => Date }) 
     const last = seen.get(toAppId(app)) ?? 0
     if (Math.abs(lastAt.getTime() - last) < MINUTE_MS) return
     seen.set(toAppId(app), lastAt.getTime())
-    await db.write(async (tx) => {
-      await tx
-        .insert(storeNotifications)
-        .values({ id: toAppId(app), lastAt })
-        .onConflictDoUpdate({ target: storeNotifications.id, set: { lastAt } })
-    })
+    await db.write((tx) => storeNotified(tx, { id: toAppId(app), lastAt }))
   }
 }
 

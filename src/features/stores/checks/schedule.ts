@@ -1,7 +1,7 @@
-import { and, eq, gt, lt, sql } from 'drizzle-orm'
+import { and, eq, gt, lt } from 'drizzle-orm'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import { prepareUpsert } from '../../../platform/db/prepared.ts'
+import { prepareInsertNew, prepareUpsert } from '../../../platform/db/prepared.ts'
 import { retryDelay } from '../../../platform/queue/retry-delay.ts'
 import type { BillingEvent } from '../../billing/inbox/event.ts'
 import { readPurchase } from '../../billing/projection/fold-state.ts'
@@ -23,18 +23,7 @@ export function computeRefresh(expectedAt: number, attempts: number, now: number
 /** Schedules a check with the store, in case a notification was lost. */
 export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }) {
   const { storeChecks, subscriptions } = db.tables
-  const insert = db.prepareWrite((tx) =>
-    tx
-      .insert(storeChecks)
-      .values({
-        purchaseKey: sql.placeholder('purchaseKey'),
-        dueAt: sql.placeholder('dueAt'),
-        attempts: 0,
-        isTokenUnset: false,
-      })
-      .onConflictDoNothing()
-      .returning({ purchaseKey: storeChecks.purchaseKey }),
-  )
+  const insert = prepareInsertNew(db, storeChecks)
   const upsert = prepareUpsert(db, storeChecks)
   return { schedule, scheduleClaimCheck, hasProductionChecks }
 
@@ -44,9 +33,9 @@ export function createStoreChecks({ db, now }: { db: StoresDb; now: () => Date }
     const end = findEnd(event)
     if (purchaseKey === null || end === null || event.endedAt !== null) return
     const dueAt = new Date(end + REFRESHES.store.afterMs)
-    const inserted = await insert(tx).execute({ purchaseKey, dueAt })
+    const isNew = await insert(tx, { purchaseKey, dueAt, attempts: 0, isTokenUnset: false })
     // Reports of other periods may be late.
-    if (inserted.length > 0 || !(await isAboutCurrentPeriod(tx, purchaseKey, event))) return
+    if (isNew || !(await isAboutCurrentPeriod(tx, purchaseKey, event))) return
     // After an upgrade, the period may end earlier.
     const mayBeEarlier = dueAt > now()
     await tx

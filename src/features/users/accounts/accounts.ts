@@ -4,7 +4,7 @@ import { toEmailKey } from '../../../lib/text/email-address.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import {
   prepareFind,
-  prepareInsert,
+  prepareInsertReturning,
   prepareSelect,
   prepareUpdate,
 } from '../../../platform/db/prepared.ts'
@@ -44,7 +44,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
       .where(eq(id, sql.placeholder('id'))),
   )
   const findUser = prepareFind(db, users)
-  const insertUser = prepareInsert(db, users)
+  const insertUser = prepareInsertReturning(db, users)
   const updateUser = prepareUpdate(db, users)
   const findUserByEmail = prepareSelect(db, (from) =>
     from
@@ -98,10 +98,12 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     const before = await find(tx, userId)
     // A request that changes nothing must not be announced.
     if (isNoOp(changes, before)) return before
-    const user = await updateUser(tx, userId, { ...changes, updatedAt: now() })
-    if (changes.name !== undefined) await names.replace(tx, user as Account)
+    const changed = { ...changes, updatedAt: now() }
+    await updateUser(tx, { id: userId }, changed)
+    const user = { ...before, ...changed }
+    if (changes.name !== undefined) await names.replace(tx, user)
     announce(tx, userId, 'updated')
-    return user as Account
+    return user
   }
 
   /** Throws `email_taken` if an account other than the user's has the address. */

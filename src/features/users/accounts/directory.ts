@@ -1,9 +1,10 @@
-import { asc, desc, eq, inArray, sql } from 'drizzle-orm'
+import { asc, desc, inArray } from 'drizzle-orm'
 import type { AccessStatus } from '../../../lib/access-status.ts'
 import { AppError, notFound } from '../../../lib/errors.ts'
 import { toEmailPrefix } from '../../../lib/text/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { beginsWith, countRows } from '../../../platform/db/key-ranges.ts'
+import { prepareFind } from '../../../platform/db/prepared.ts'
 import { findPage } from '../../../platform/lists/find-page.ts'
 import { createSources } from '../../../platform/lists/sources.ts'
 import type { UsersContext } from '../context/context.ts'
@@ -42,11 +43,7 @@ export const PAGE_SIZE = 50
 
 export function createDirectory({ db, accounts }: UsersContext) {
   const { users, sessions } = db.tables
-  const byId = db.read
-    .select()
-    .from(users)
-    .where(eq(users.id, sql.placeholder('id')))
-    .prepare()
+  const findAccount = prepareFind(db, users)
   return {
     list,
     page,
@@ -119,7 +116,7 @@ export function createDirectory({ db, accounts }: UsersContext) {
 
   /** Throws `not_found`. */
   async function find(idOrEmail: string): Promise<Account> {
-    const [known] = await byId.execute({ id: idOrEmail })
+    const known = await findAccount(db.read, { id: idOrEmail })
     const user = known ?? (await accounts.findByEmail(db.read, idOrEmail))
     if (!user) throw new AppError('not_found', `There is no user ${idOrEmail}.`)
     return user
@@ -127,7 +124,7 @@ export function createDirectory({ db, accounts }: UsersContext) {
 
   /** Throws `not_found`. */
   async function findById(id: string): Promise<Account> {
-    const [user] = await byId.execute({ id })
+    const user = await findAccount(db.read, { id })
     if (!user) throw notFound()
     return user
   }

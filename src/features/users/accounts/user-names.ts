@@ -1,7 +1,8 @@
-import { and, asc, eq, gt, inArray, ne, sql } from 'drizzle-orm'
+import { and, asc, gt, inArray, ne } from 'drizzle-orm'
 import { backfill } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { beginsWith } from '../../../platform/db/key-ranges.ts'
+import { prepareInsertNew, prepareRemove } from '../../../platform/db/prepared.ts'
 import { createProgress } from '../backfill-progress.ts'
 import type { UsersDb } from '../schema.ts'
 
@@ -17,15 +18,8 @@ const MAX_ROWS_SCANNED = 2_000
 
 export function createUserNames(db: UsersDb) {
   const { users, userNames } = db.tables
-  const removeWords = db.prepareWrite((tx) =>
-    tx.delete(userNames).where(eq(userNames.userId, sql.placeholder('userId'))),
-  )
-  const addWord = db.prepareWrite((tx) =>
-    tx
-      .insert(userNames)
-      .values({ userId: sql.placeholder('userId'), word: sql.placeholder('word') })
-      .onConflictDoNothing(),
-  )
+  const removeWords = prepareRemove(db, userNames, 'userId')
+  const addWord = prepareInsertNew(db, userNames)
   return { add, replace, find, backfill: backfillAll }
 
   async function add(tx: Tx, named: NamedUser[]) {
@@ -36,8 +30,8 @@ export function createUserNames(db: UsersDb) {
   }
 
   async function replace(tx: Tx, { id: userId, name }: NamedUser) {
-    await removeWords(tx).execute({ userId })
-    for (const word of splitWords(name)) await addWord(tx).execute({ userId, word })
+    await removeWords(tx, { userId })
+    for (const word of splitWords(name)) await addWord(tx, { userId, word })
   }
 
   /** The ids of at most `limit` users whose names have a word that begins with each word of `text`. */

@@ -1,10 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { and, asc, eq, inArray, isNotNull, lt, ne, notInArray, or, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNotNull, lt, ne, notInArray, or } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto/hash.ts'
 import { toEmailKey } from '../../../lib/text/email-address.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
-import { prepareFind, prepareInsert } from '../../../platform/db/prepared.ts'
+import {
+  prepareFind,
+  prepareInsert,
+  prepareInsertNew,
+  prepareRemove,
+} from '../../../platform/db/prepared.ts'
 import type { UsersDb } from '../schema.ts'
 
 export const PURPOSES = [
@@ -51,16 +56,8 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   type Row = typeof oneTimeTokens.$inferSelect
   const insertToken = prepareInsert(db, oneTimeTokens)
   const findToken = prepareFind(db, oneTimeTokens)
-  const removeEarlier = db.prepareWrite((tx) =>
-    tx
-      .delete(oneTimeTokens)
-      .where(
-        and(
-          eq(oneTimeTokens.userId, sql.placeholder('userId')),
-          eq(oneTimeTokens.purpose, sql.placeholder('purpose')),
-        ),
-      ),
-  )
+  const insertUsed = prepareInsertNew(db, oneTimeTokens)
+  const removeEarlier = prepareRemove(db, oneTimeTokens, 'userId', 'purpose')
   return {
     issue,
     issueOpen,
@@ -85,7 +82,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     email: string | null = null,
     bearerId: string | null = null,
   ) {
-    if (!MULTIPLE_ALLOWED.has(purpose)) await removeEarlier(tx).execute({ userId, purpose })
+    if (!MULTIPLE_ALLOWED.has(purpose)) await removeEarlier(tx, { userId, purpose })
     const secret = randomBytes(32).toString('base64url')
     // The hash also covers the id: a token with a changed id is invalid.
     const token = bearerId === null ? secret : `${secret}.${bearerId}`
@@ -150,12 +147,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
 
   /** Records the use of a challenge that was not stored before. Returns false if it was used already. */
   async function markUsed(tx: Tx, purpose: StatelessPurpose, token: string, expiresAt: Date) {
-    const inserted = await tx
-      .insert(oneTimeTokens)
-      .values({ hash: sha256(token), purpose, failures: 0, expiresAt })
-      .onConflictDoNothing()
-      .returning({ hash: oneTimeTokens.hash })
-    return inserted.length === 1
+    return insertUsed(tx, { hash: sha256(token), purpose, failures: 0, expiresAt })
   }
 
   /** Deletes the token after five failures. */

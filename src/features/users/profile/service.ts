@@ -1,7 +1,6 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import {
   type AppError,
-  accountDeleted,
   type ErrorDetail,
   invalidField,
   invalidFields,
@@ -9,13 +8,14 @@ import {
 import { asCurrency, asLocale, asTimezone } from '../../../lib/text/locale.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
-import type { Accounts } from '../accounts/accounts.ts'
+import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { UsersDb } from '../schema.ts'
 import type { ProfilePatch } from './model.ts'
 
 type ProfileDeps = {
   db: UsersDb
   ownsPublicPicture: (tx: Tx, userId: string, key: string) => Promise<boolean>
+  findAccount: Accounts['find']
   updateAccount: Accounts['update']
   /** The base of public files' URLs, if a CDN serves them. */
   filesPublicUrl: string | null
@@ -31,19 +31,13 @@ type DefaultValues = { locale: string; timezone: string }
 export type Profile = ReturnType<typeof createProfile>
 
 export function createProfile(deps: ProfileDeps) {
-  const { db, ownsPublicPicture, updateAccount, filesPublicUrl, limits } = deps
-  const { users, recoveryCodes } = db.tables
-  const byId = db.read
-    .select()
-    .from(users)
-    .where(eq(users.id, sql.placeholder('userId')))
-    .prepare()
+  const { db, ownsPublicPicture, findAccount, updateAccount, filesPublicUrl, limits } = deps
+  const { recoveryCodes } = db.tables
   return { read, change }
 
   /** `baseUrl`: the base of file URLs. */
   async function read(userId: string, baseUrl: string) {
-    const [user] = await byId.execute({ userId })
-    if (!user) throw accountDeleted(userId)
+    const user = await findAccount(db.read, userId)
     return {
       _id: user.id,
       loginType: user.loginType,
@@ -61,7 +55,7 @@ export function createProfile(deps: ProfileDeps) {
     }
   }
 
-  async function readTwoFactor({ id, twoFactorSince }: typeof users.$inferSelect) {
+  async function readTwoFactor({ id, twoFactorSince }: Account) {
     if (twoFactorSince === null) return { enabled: false, methods: [], recoveryCodesLeft: 0 }
     const recoveryCodesLeft = await db.read.$count(recoveryCodes, eq(recoveryCodes.userId, id))
     return { enabled: true, methods: ['totp', 'recovery_code'], recoveryCodesLeft }

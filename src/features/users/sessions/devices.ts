@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, inArray, sql } from 'drizzle-orm'
 import { notFound } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import { prepareUpsert } from '../../../platform/db/prepared.ts'
+import { prepareFind, prepareUpsert } from '../../../platform/db/prepared.ts'
 import type { UsersContext } from '../context/context.ts'
 import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { SessionEndings } from './session-endings.ts'
@@ -30,16 +30,7 @@ export function createDevices(
     .where(eq(sessions.userId, sql.placeholder('userId')))
     .orderBy(desc(sessions.lastUsedAt), desc(sessions.id))
     .prepare()
-  const findKnown = db.read
-    .select({ seenAt: knownDevices.seenAt })
-    .from(knownDevices)
-    .where(
-      and(
-        eq(knownDevices.userId, sql.placeholder('userId')),
-        eq(knownDevices.device, sql.placeholder('device')),
-      ),
-    )
-    .prepare()
+  const findKnown = prepareFind(db, knownDevices)
   return { list, listKnown, isKnown, isSignedIn, end, remember }
 
   async function list(userId: string, currentId: string) {
@@ -64,7 +55,7 @@ export function createDevices(
   }
 
   async function isKnown(userId: string, device: string): Promise<boolean> {
-    return (await findKnown.execute({ userId, device })).length > 0
+    return (await findKnown(db.read, { userId, device })) !== undefined
   }
 
   async function isSignedIn(sessionId: string): Promise<boolean> {

@@ -1,7 +1,8 @@
-import { and, asc, eq, gt, lte, max, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, lte, max } from 'drizzle-orm'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import { backfill } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
+import { prepareUpdate } from '../../../platform/db/prepared.ts'
 import type { Device } from '../../../platform/http/request/request-headers.ts'
 import { createProgress } from '../backfill-progress.ts'
 import type { UsersContext } from '../context/context.ts'
@@ -14,16 +15,7 @@ const USERS_PER_CHANGE = 200
 
 export function createLastSeen({ db, now }: UsersContext) {
   const { users, sessions, knownDevices } = db.tables
-  const store = db.prepareWrite((tx) =>
-    tx
-      .update(users)
-      .set({
-        lastSeenAt: sql.placeholder('at') as never,
-        platform: sql.placeholder('platform') as never,
-        country: sql.placeholder('country') as never,
-      })
-      .where(eq(users.id, sql.placeholder('id'))),
-  )
+  const updateUser = prepareUpdate(db, users)
   return { record, backfill: backfillAll }
 
   /** Records a sign-in or a refresh; writes once a day (UTC), and when the platform or the country has changed. */
@@ -34,7 +26,7 @@ export function createLastSeen({ db, now }: UsersContext) {
     const isStored =
       toDay(seen.lastSeenAt) === toDay(at) && platform === seen.platform && country === seen.country
     if (isStored) return
-    await store(tx).execute({ id: seen.id, at, platform, country })
+    await updateUser(tx, { id: seen.id }, { lastSeenAt: at, platform, country })
   }
 
   /** For users who existed before the column: stores when they were last seen, if their devices show it. */

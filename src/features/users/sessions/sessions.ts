@@ -1,15 +1,15 @@
-import { and, eq, gt, inArray, sql } from 'drizzle-orm'
+import { and, eq, gt, inArray, isNull, sql } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
 import { repeatInBatches } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { keyRanges } from '../../../platform/db/key-ranges.ts'
+import { prepareInsert, prepareRemove, prepareUpdate } from '../../../platform/db/prepared.ts'
 import type { Device } from '../../../platform/http/request/request-headers.ts'
 import type { Account } from '../accounts/accounts.ts'
 import type { UsersContext } from '../context/context.ts'
 import type { LastSeen } from './last-seen.ts'
 import type { SessionEndings } from './session-endings.ts'
-import { prepareTokenStatements } from './token-statements.ts'
 import { type AccessClaims, hashToken, notSignedIn } from './tokens.ts'
 
 const IDLE_LIFETIME_MS = 60 * DAY_MS
@@ -44,7 +44,6 @@ export type Sessions = ReturnType<typeof createSessions>
 export function createSessions(deps: SessionsDeps) {
   const { db, tokens, limits, endings, lastSeen, now, newId, onTokenReuse } = deps
   const { users, sessions, refreshTokens } = db.tables
-  const { insertToken, useToken, forgetToken } = prepareTokenStatements(db)
   const { id, lastSeenAt, platform, country, loginType } = users
   const selectFamily = db.prepareWrite((tx) =>
     tx
@@ -59,29 +58,21 @@ export function createSessions(deps: SessionsDeps) {
       .innerJoin(users, eq(users.id, sessions.userId))
       .where(eq(refreshTokens.hash, sql.placeholder('hash'))),
   )
-  const insertSession = db.prepareWrite((tx) =>
-    tx.insert(sessions).values({
-      id: sql.placeholder('id'),
-      userId: sql.placeholder('userId'),
-      device: sql.placeholder('device'),
-      sealed: sql.placeholder('sealed'),
-      generation: 0,
-      createdAt: sql.placeholder('at'),
-      lastUsedAt: sql.placeholder('at'),
-      expiresAt: sql.placeholder('expiresAt'),
-    }),
-  )
-  const useSession = db.prepareWrite((tx) =>
+  const insertSession = prepareInsert(db, sessions)
+  const updateSession = prepareUpdate(db, sessions)
+  const insertToken = prepareInsert(db, refreshTokens)
+  const removeToken = prepareRemove(db, refreshTokens, 'sessionId', 'generation')
+  const useToken = db.prepareWrite((tx) =>
     tx
-      .update(sessions)
-      .set({ lastUsedAt: sql.placeholder('at') as never })
-      .where(eq(sessions.id, sql.placeholder('sessionId'))),
-  )
-  const setGeneration = db.prepareWrite((tx) =>
-    tx
-      .update(sessions)
-      .set({ generation: sql.placeholder('generation') as never })
-      .where(eq(sessions.id, sql.placeholder('sessionId'))),
+      .update(refreshTokens)
+      .set({ firstUsedAt: sql.placeholder('at') as never })
+      .where(
+        and(
+          eq(refreshTokens.sessionId, sql.placeholder('sessionId')),
+          eq(refreshTokens.generation, sql.placeholder('generation')),
+          isNull(refreshTokens.firstUsedAt),
+        ),
+      ),
   )
   const activeSession = db.read
     .select({
@@ -107,7 +98,16 @@ export function createSessions(deps: SessionsDeps) {
     const at = now()
     const id = newId()
     const expiresAt = new Date(at.getTime() + MAX_LIFETIME_MS)
-    await insertSession(tx).execute({ id, userId, device: name, sealed, at, expiresAt })
+    await insertSession(tx, {
+      id,
+      userId,
+      device: name,
+      sealed,
+      generation: 0,
+      createdAt: at,
+      lastUsedAt: at,
+      expiresAt,
+    })
     const refreshToken = tokens.mintRefresh()
     await addToken(tx, refreshToken, id, 0)
     await lastSeen.record(tx, user, device)
@@ -169,18 +169,17 @@ export function createSessions(deps: SessionsDeps) {
           await onTokenReuse(tx, { ...family, device: session.device })
           return { denial: { reason: 'token_reused', ...ids } } as const
         }
-        if (usedAt !== null) await markRepeated(tx, session.id, generation)
+        if (usedAt !== null)
+          await updateSession(tx, { id: session.id }, { repeatedGeneration: generation })
       }
       const successor = tokens.deriveSuccessor(token)
       if (generation === session.generation) {
         if (limits.isOn) checkRate(session, at)
         await markUsed(tx, { ...family, generation }, at)
         await addToken(tx, successor, session.id, generation + 1)
-        await setGeneration(tx).execute({ sessionId: session.id, generation: generation + 1 })
-        await forgetToken(tx).execute({
-          sessionId: session.id,
-          generation: generation - MAX_KNOWN_TOKENS,
-        })
+        await updateSession(tx, { id: session.id }, { generation: generation + 1 })
+        const forgotten = generation - MAX_KNOWN_TOKENS
+        await removeToken(tx, { sessionId: session.id, generation: forgotten })
         await lastSeen.record(tx, seen, device)
       }
       if (loginType === 'guest') await prolong(tx, session.id, at)
@@ -193,7 +192,7 @@ export function createSessions(deps: SessionsDeps) {
   /** A guest cannot sign in again, so ending a session in use would lose the account. */
   async function prolong(tx: Tx, sessionId: string, at: Date) {
     const expiresAt = new Date(at.getTime() + MAX_LIFETIME_MS)
-    await tx.update(sessions).set({ expiresAt, lastUsedAt: at }).where(eq(sessions.id, sessionId))
+    await updateSession(tx, { id: sessionId }, { expiresAt, lastUsedAt: at })
   }
 
   async function end(sessionId: string) {
@@ -229,13 +228,6 @@ export function createSessions(deps: SessionsDeps) {
     return row?.firstUsedAt ?? null
   }
 
-  async function markRepeated(tx: Tx, sessionId: string, generation: number) {
-    await tx
-      .update(sessions)
-      .set({ repeatedGeneration: generation })
-      .where(eq(sessions.id, sessionId))
-  }
-
   /** Ignores failures: reads must work while the disk is full or locked, and a later use is recorded instead. */
   async function recordFirstUse(claims: AccessClaims) {
     try {
@@ -247,11 +239,11 @@ export function createSessions(deps: SessionsDeps) {
 
   async function markUsed(tx: Tx, { sessionId, generation }: AccessClaims, at: Date) {
     await useToken(tx).execute({ sessionId, generation, at })
-    await useSession(tx).execute({ sessionId, at })
+    await updateSession(tx, { id: sessionId }, { lastUsedAt: at })
   }
 
   async function addToken(tx: Tx, token: string, sessionId: string, generation: number) {
-    await insertToken(tx).execute({ hash: hashToken(token), sessionId, generation })
+    await insertToken(tx, { hash: hashToken(token), sessionId, generation })
   }
 }
 

@@ -3,6 +3,7 @@ import { AppError, accountDeleted } from '../../../../lib/errors.ts'
 import type { Json } from '../../../../lib/text/json.ts'
 import { MINUTE_MS } from '../../../../lib/time/durations.ts'
 import type { Tx } from '../../../../platform/db/db.ts'
+import { prepareUpsert } from '../../../../platform/db/prepared.ts'
 import type { Environment, StoredEnvironment } from '../../../billing/environment.ts'
 import { text } from '../../json.ts'
 import type { Params } from '../api/api.ts'
@@ -29,6 +30,7 @@ const OVER = ['canceled', 'incomplete_expired']
 /** Each user has one open session per environment. */
 export function createSessions({ db, api, objects, existingUsers, now, newId }: StripeContext) {
   const { stripeCheckouts } = db.tables
+  const upsert = prepareUpsert(db, stripeCheckouts)
   return { findOpen, create }
 
   /** The page of the same request, if it is still open. Closes another request's page. Throws 409 if it was paid. */
@@ -110,13 +112,7 @@ export function createSessions({ db, api, objects, existingUsers, now, newId }: 
       createdAt: now(),
       sessionId: null,
     }
-    await tx
-      .insert(stripeCheckouts)
-      .values(row)
-      .onConflictDoUpdate({
-        target: [stripeCheckouts.userId, stripeCheckouts.environment],
-        set: row,
-      })
+    await upsert(tx, row)
     return row
   }
 
