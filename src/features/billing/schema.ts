@@ -171,7 +171,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
   /** The progress of background work, by job: a key or JSON. */
   const reconciliation = table('reconciliation', {
     id: text().primaryKey(),
-    afterPurchase: text().notNull(),
+    reached: text('after_purchase').notNull(),
   })
 
   /** What each user had access to after the last change, so that the next change can be announced. */

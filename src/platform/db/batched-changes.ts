@@ -1,4 +1,9 @@
-import type { Db, Tx } from './db.ts'
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import type { Db, Reader, Tx } from './db.ts'
+import { prepareFind, prepareUpsert } from './prepared.ts'
+
+/** The progress of jobs, by job. */
+type ProgressTable = SQLiteTable & { $inferSelect: { id: string; reached: string } }
 
 /** Repeats a change of up to `rows` rows until it finds fewer: one large change would delay all others. */
 export async function repeatInBatches(
@@ -12,10 +17,18 @@ export async function repeatInBatches(
   }
 }
 
-/** Reads and stores the last key that was handled; null before the first change. */
-type Progress = {
-  read: () => Promise<string | null>
-  store: (tx: Tx, reached: string) => Promise<void>
+/** Reads and stores how far the job `id` has come, such as the last key; null before the first change. */
+export function createCursor(
+  db: Pick<Db<unknown>, 'read' | 'prepareWrite'>,
+  table: ProgressTable,
+  id: string,
+) {
+  const find = prepareFind(db, table)
+  const upsert = prepareUpsert(db, table)
+  return {
+    read: async (from: Reader = db.read) => (await find(from, { id }))?.reached ?? null,
+    store: (tx: Tx, reached: string) => upsert(tx, { id, reached }),
+  }
 }
 
 /** Sorts after every id and key. */
@@ -26,7 +39,7 @@ export const END = '~'
  */
 export async function backfill(
   db: Pick<Db<unknown>, 'write' | 'pauseBatches'>,
-  { read, store }: Progress,
+  { read, store }: ReturnType<typeof createCursor>,
   fill: (tx: Tx, after: string) => Promise<string | undefined>,
   signal: AbortSignal,
 ) {

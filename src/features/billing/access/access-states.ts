@@ -1,10 +1,14 @@
 import { asc, eq, lte, sql } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto/hash.ts'
-import { backfill, END, repeatInBatches } from '../../../platform/db/batched-changes.ts'
+import {
+  backfill,
+  createCursor,
+  END,
+  repeatInBatches,
+} from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { prepareFind, prepareUpdate, prepareUpsert } from '../../../platform/db/prepared.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
-import { createCursor } from '../cursor.ts'
 import type { Environment } from '../environment.ts'
 import { readPurchase } from '../projection/fold-state.ts'
 import type { PurchaseAccess } from '../purchases/access.ts'
@@ -68,7 +72,7 @@ const NO_ACCESS = { status: null, plan: null }
 export function createAccessStates(deps: AccessStatesDeps) {
   const { db, holders, listPlans, existingUsers, isUserWithin, accessSettings, showsSandbox } = deps
   const { onAccessChange, reportUnmatched, now } = deps
-  const { accessStates, billingAliases, subscriptions } = db.tables
+  const { accessStates, billingAliases, subscriptions, reconciliation } = db.tables
   const findIds = db.prepareWrite((tx) =>
     tx
       .select({ id: billingAliases.appUserId })
@@ -87,6 +91,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
   const storeState = prepareUpsert(db, accessStates)
   /** Most events change neither the status nor the plan: this update leaves their indexes alone. */
   const updateState = prepareUpdate(db, accessStates)
+  const cursor = createCursor(db, reconciliation, 'access by plans')
   return { compareAtEnd, announceDue, followPlans, compareAgain }
 
   /** Compares the access of a customer's users at the end of the transaction. `ids`: all ids of the customer, if known. */
@@ -132,7 +137,6 @@ export function createAccessStates(deps: AccessStatesDeps) {
     const { graceMs, sandboxTesters } = accessSettings
     const settings = [graceMs, [...sandboxTesters].toSorted(), showsSandbox]
     const version = sha256(JSON.stringify([RULES, settings, ...fields]), 'hex')
-    const cursor = createCursor(db, 'access by plans')
     const stored: PlansProgress | null = JSON.parse((await cursor.read()) ?? 'null')
     const isFirst = stored?.isFirst ?? true
     const progress = {
@@ -148,7 +152,6 @@ export function createAccessStates(deps: AccessStatesDeps) {
 
   /** Makes `followPlans` compare and announce all users' access again: a clock that was ahead has ended some of it too early. */
   async function compareAgain() {
-    const cursor = createCursor(db, 'access by plans')
     const stored: PlansProgress | null = JSON.parse((await cursor.read()) ?? 'null')
     if (stored !== null)
       await db.write((tx) => cursor.store(tx, JSON.stringify({ ...stored, version: '' })))

@@ -3,10 +3,9 @@ import { chunk } from '../../../lib/concurrency/chunk.ts'
 import { firstIdAt, readIdTime } from '../../../lib/ids.ts'
 import type { Log } from '../../../lib/log/log.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/time/durations.ts'
-import { repeatInBatches } from '../../../platform/db/batched-changes.ts'
-import type { Tx } from '../../../platform/db/db.ts'
+import { createCursor, repeatInBatches } from '../../../platform/db/batched-changes.ts'
+import type { Reader, Tx } from '../../../platform/db/db.ts'
 import { countRows } from '../../../platform/db/key-ranges.ts'
-import { createCursor } from '../cursor.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { BillingDb } from '../schema.ts'
 import { type CountedPurchase, createContributions } from './contributions.ts'
@@ -57,9 +56,9 @@ const ROWS_CLEARED = 500
 export function createCounting(deps: CountingDeps) {
   const { db, newId, delayMs = DELAY_MS } = deps
   const { billingEvents, subscriptions } = db.tables
-  const { purchasePeriods, businessSums, changedPurchases } = db.tables
+  const { purchasePeriods, businessSums, changedPurchases, reconciliation } = db.tables
   const { countAll, countWithReplaced, replace } = createContributions(deps)
-  const cursor = createCursor(db, PROGRESS_ID)
+  const cursor = createCursor(db, reconciliation, PROGRESS_ID)
   const storeChange = db.prepareWrite((tx) =>
     tx
       .insert(changedPurchases)
@@ -257,7 +256,7 @@ export function createCounting(deps: CountingDeps) {
     return { version: VERSION, stage: 'clear', after: '', followAfter: '', counted: 0, total: 0 }
   }
 
-  async function load(from: Pick<Tx, 'select'>): Promise<Progress | null> {
+  async function load(from: Reader): Promise<Progress | null> {
     const stored = await cursor.read(from)
     return stored === null ? null : (JSON.parse(stored) as Progress)
   }

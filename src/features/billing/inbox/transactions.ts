@@ -1,9 +1,8 @@
 import { asc, eq, gt } from 'drizzle-orm'
-import { backfill } from '../../../platform/db/batched-changes.ts'
+import { backfill, createCursor } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { beginsWith } from '../../../platform/db/key-ranges.ts'
 import { prepareInsertNew } from '../../../platform/db/prepared.ts'
-import { createCursor } from '../cursor.ts'
 import { listKeys, parseTransactionId } from '../purchases/purchase-key.ts'
 import type { BillingDb } from '../schema.ts'
 import type { EventLog } from './event-log.ts'
@@ -18,7 +17,7 @@ const ROWS_PER_CHANGE = 200
 const MAX_FOUND = 50
 
 export function createTransactions(db: BillingDb, eventLog: Pick<EventLog, 'readEvent'>) {
-  const { purchaseTransactions, billingEvents } = db.tables
+  const { purchaseTransactions, billingEvents, reconciliation } = db.tables
   const insert = prepareInsertNew(db, purchaseTransactions)
   return { add, addAll, listPossibleKeys, keysBeginningWith, backfill: backfillAll }
 
@@ -61,7 +60,7 @@ export function createTransactions(db: BillingDb, eventLog: Pick<EventLog, 'read
 
   /** Adds rows from before this table existed. */
   async function backfillAll(signal: AbortSignal) {
-    await backfill(db, createCursor(db, 'transactions'), addAfter, signal)
+    await backfill(db, createCursor(db, reconciliation, 'transactions'), addAfter, signal)
   }
 
   async function addAfter(tx: Tx, after: string) {

@@ -1,7 +1,6 @@
 import { asc, eq, gt } from 'drizzle-orm'
-import { backfill } from '../../../platform/db/batched-changes.ts'
+import { backfill, createCursor } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import { createCursor } from '../cursor.ts'
 import type { BillingDb } from '../schema.ts'
 import { toRow } from './fold-state.ts'
 
@@ -9,11 +8,11 @@ const ROWS_PER_CHANGE = 200
 
 /** Fills `latestAt` of purchases from before the column existed. */
 export function createLatestTimes(db: BillingDb) {
-  const { subscriptions } = db.tables
+  const { subscriptions, reconciliation } = db.tables
   return { backfill: backfillAll }
 
   async function backfillAll(signal: AbortSignal) {
-    await backfill(db, createCursor(db, 'latest times'), fillAfter, signal)
+    await backfill(db, createCursor(db, reconciliation, 'latest times'), fillAfter, signal)
   }
 
   async function fillAfter(tx: Tx, after: string) {

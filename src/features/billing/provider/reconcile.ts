@@ -1,8 +1,8 @@
 import { and, asc, eq, gt, inArray, lt, ne } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto/hash.ts'
 import type { Log } from '../../../lib/log/log.ts'
+import { createCursor } from '../../../platform/db/batched-changes.ts'
 import type { Holders } from '../access/holders.ts'
-import { createCursor } from '../cursor.ts'
 import { isPseudonym } from '../inbox/erasure.ts'
 import type { EventInbox } from '../inbox/event-inbox.ts'
 import type { Transactions } from '../inbox/transactions.ts'
@@ -52,8 +52,8 @@ const LAST_KEY = 'PRODUCTION}'
 export function createReconcile(deps: ReconcileDeps) {
   const { db, readSubscriber, eventInbox, transactions, findCustomerUser, findClaimant, now, log } =
     deps
-  const { subscriptions, billingAliases } = db.tables
-  const cursor = createCursor(db, CURSOR)
+  const { subscriptions, billingAliases, reconciliation } = db.tables
+  const cursor = createCursor(db, reconciliation, CURSOR)
   const { purchaseKey } = subscriptions
   return { reconcileUser, reconcileOverdue }
 
@@ -115,8 +115,8 @@ export function createReconcile(deps: ReconcileDeps) {
     return (await cursor.read()) ?? FIRST_KEY
   }
 
-  async function storeCursor(afterPurchase: string) {
-    await db.write((tx) => cursor.store(tx, afterPurchase))
+  async function storeCursor(reached: string) {
+    await db.write((tx) => cursor.store(tx, reached))
   }
 
   /** Returns whether the provider accepts requests. */

@@ -1,9 +1,8 @@
 import { and, asc, gt, inArray, ne } from 'drizzle-orm'
-import { backfill } from '../../../platform/db/batched-changes.ts'
+import { backfill, createCursor } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { beginsWith } from '../../../platform/db/key-ranges.ts'
 import { prepareInsertNew, prepareRemove } from '../../../platform/db/prepared.ts'
-import { createProgress } from '../backfill-progress.ts'
 import type { UsersDb } from '../schema.ts'
 
 export type UserNames = ReturnType<typeof createUserNames>
@@ -17,7 +16,7 @@ const MAX_WORD_LENGTH = 40
 const MAX_ROWS_SCANNED = 2_000
 
 export function createUserNames(db: UsersDb) {
-  const { users, userNames } = db.tables
+  const { users, userNames, userBackfills } = db.tables
   const removeWords = prepareRemove(db, userNames, 'userId')
   const addWord = prepareInsertNew(db, userNames)
   return { add, replace, find, backfill: backfillAll }
@@ -58,7 +57,7 @@ export function createUserNames(db: UsersDb) {
 
   /** Adds the words of users who existed before this table. */
   async function backfillAll(signal: AbortSignal) {
-    await backfill(db, createProgress(db, 'names'), addAfter, signal)
+    await backfill(db, createCursor(db, userBackfills, 'names'), addAfter, signal)
   }
 
   async function addAfter(tx: Tx, after: string) {

@@ -1,10 +1,9 @@
 import { and, asc, eq, gt, lte, max } from 'drizzle-orm'
 import { DAY_MS } from '../../../lib/time/durations.ts'
-import { backfill } from '../../../platform/db/batched-changes.ts'
+import { backfill, createCursor } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { prepareUpdate } from '../../../platform/db/prepared.ts'
 import type { Device } from '../../../platform/http/request/request-headers.ts'
-import { createProgress } from '../backfill-progress.ts'
 import type { UsersContext } from '../context/context.ts'
 
 type Seen = { id: string; lastSeenAt: Date; platform: string | null; country: string | null }
@@ -14,7 +13,7 @@ export type LastSeen = ReturnType<typeof createLastSeen>
 const USERS_PER_CHANGE = 200
 
 export function createLastSeen({ db, now }: UsersContext) {
-  const { users, sessions, knownDevices } = db.tables
+  const { users, userBackfills, sessions, knownDevices } = db.tables
   const updateUser = prepareUpdate(db, users)
   return { record, backfill: backfillAll }
 
@@ -31,7 +30,7 @@ export function createLastSeen({ db, now }: UsersContext) {
 
   /** For users who existed before the column: stores when they were last seen, if their devices show it. */
   async function backfillAll(signal: AbortSignal) {
-    await backfill(db, createProgress(db, 'last seen'), storeAfter, signal)
+    await backfill(db, createCursor(db, userBackfills, 'last seen'), storeAfter, signal)
   }
 
   async function storeAfter(tx: Tx, after: string) {

@@ -40,7 +40,7 @@ test('a first comparison announces nothing, even if it was interrupted and the p
   const interrupted = JSON.stringify({ version: 'of other plans', after: 'a b', isFirst: true })
   await db.write(async (tx) => {
     await tx.delete(db.tables.accessStates)
-    await tx.insert(reconciliation).values({ id: 'access by plans', afterPurchase: interrupted })
+    await tx.insert(reconciliation).values({ id: 'access by plans', reached: interrupted })
   })
   await webhooks.endpoints.add({ url: 'https://example.com/hooks', events: ['all'] })
   await accessStates.followPlans(new AbortController().signal)
