@@ -11,8 +11,8 @@ import { readInput } from '../../../platform/actions/command-line.ts'
 import { UserParams } from '../../../platform/http/api-key-guard.ts'
 import { closedObject } from '../../../platform/http/replies/envelope.ts'
 import type { Timeline } from '../access/timeline.ts'
-import type { Grant, Grants } from './grants.ts'
-import { GrantParams, GrantReply, NewGrantBody, RevokeQuery } from './model.ts'
+import type { Grants } from './grants.ts'
+import { type Grant, GrantParams, GrantReply, NewGrantBody, RevokeQuery } from './model.ts'
 
 type Needs = {
   grants: Grants

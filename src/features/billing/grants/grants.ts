@@ -10,6 +10,7 @@ import { readPurchase, type StoredPurchase } from '../projection/fold-state.ts'
 import { assessPurchases } from '../purchases/access.ts'
 import { ACCESS_GRANTED, ACCESS_REVOKED } from '../purchases/event-types.ts'
 import type { BillingDb } from '../schema.ts'
+import type { Grant } from './model.ts'
 
 type GrantsDeps = {
   db: BillingDb
@@ -26,18 +27,6 @@ type NewGrant = Support & {
   entitlementId: string
   until: string | null
   idempotencyKey?: string | undefined
-}
-
-/** Times in ISO 8601; `endsAt` null: never. */
-export type Grant = {
-  id: string
-  entitlementId: string
-  active: boolean
-  startsAt: string
-  endsAt: string | null
-  grantedBy: string
-  reason: string
-  revokedBy: string | null
 }
 
 export type Grants = ReturnType<typeof createGrants>

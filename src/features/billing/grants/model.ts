@@ -1,4 +1,4 @@
-import { t } from 'elysia'
+import { type Static, t } from 'elysia'
 import { UserParams } from '../../../platform/http/api-key-guard.ts'
 import {
   closedObject,
@@ -42,6 +42,7 @@ export const GrantParams = closedObject({
 
 export const RevokeQuery = closedObject({ reason: t.Optional(reason) })
 
+export type Grant = Static<typeof Grant>
 const Grant = closedObject(
   {
     id: text('the id of the grant', GRANT_ID),

@@ -1,4 +1,5 @@
 import type { DisplayPrice } from '../../../lib/money/prices.ts'
+import { none } from '../none.ts'
 import { isRefund } from '../purchases/refunds.ts'
 import type { BillingEvent } from './event.ts'
 import type { Support } from './support.ts'
@@ -11,26 +12,18 @@ const PAYMENTS = new Set([
   'REFUND_REVERSED',
 ])
 
-export type EventDetails = {
-  store: string | null
-  productId: string | null
-  priceId: string | null
-  entitlementIds: string[]
-  grant: Support | null
-  price: DisplayPrice | null
+const UNKNOWN = {
+  store: none<string>(),
+  productId: none<string>(),
+  priceId: none<string>(),
+  entitlementIds: [] as string[],
+  grant: none<Support>(),
+  price: none<DisplayPrice>(),
   /** Providers call most refunds cancellations. */
-  isRefund: boolean
-}
-
-const UNKNOWN: EventDetails = {
-  store: null,
-  productId: null,
-  priceId: null,
-  entitlementIds: [],
-  grant: null,
-  price: null,
   isRefund: false,
 }
+
+export type EventDetails = typeof UNKNOWN
 
 /** The details of an event; all unknown if there is none. */
 export function toEventDetails(event: BillingEvent | null): EventDetails {

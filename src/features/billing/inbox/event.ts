@@ -4,6 +4,7 @@ import { toAlpha2 } from '../../../lib/text/country-codes.ts'
 import { isObject, type Json } from '../../../lib/text/json.ts'
 import { isStorableText } from '../../../lib/validation.ts'
 import type { StoredEnvironment } from '../environment.ts'
+import { none } from '../none.ts'
 import { type EventProblem, findProblem, MAX_LIST_LENGTH } from './event-problem.ts'
 import { readSupport, type Support } from './support.ts'
 
@@ -11,113 +12,67 @@ import { readSupport, type Support } from './support.ts'
 export type Money = { currency: string; amount: number }
 
 /** The fields of an event that the log and the fold use; the rest stays in the raw body. */
-export type BillingEvent = {
-  id: string
-  type: string
-  /** When the provider generated the event, in ms; null if missing or invalid. */
-  at: number | null
-  environment: StoredEnvironment
-  appUserId: string | null
-  originalAppUserId: string | null
-  aliases: string[]
-  transferredFrom: string[]
-  transferredTo: string[]
-  redeemedFrom: string[]
-  redeemedBy: string[]
-  redemptionOutcome: string | null
-  store: string | null
-  productId: string | null
-  newProductId: string | null
-  priceId: string | null
-  quantity: number | null
-  entitlementIds: string[]
-  periodType: string | null
-  purchasedAt: number | null
-  expiresAt: number | null
-  graceExpiresAt: number | null
-  autoResumeAt: number | null
-  transactionId: string | null
-  originalTransactionId: string | null
-  cancelReason: string | null
-  expirationReason: string | null
-  price: number | null
-  /** Whether a price in the event is negative, as in a refund. */
-  isPaidBack: boolean
-  /** The amount paid or, in a refund, paid back; null if the sender does not state it. */
-  paid: Money | null
-  /** The refunded part of `paid`, if the refund is partial; only in events from stores. */
-  paidBack: Money | null
-  /** The country of the customer's store account, as two letters. */
-  country: string | null
-  isFamilyShared: boolean
-  /** Whether the event names its environment; without one it counts as production. */
-  hasEnvironment: boolean
-  /** This and the following fields are only in HOMEPORT_RECONCILED, as reported by the provider's REST API. */
-  unsubscribedAt: number | null
-  billingIssueAt: number | null
-  refundedAt: number | null
-  /** What a store's event describes: the whole purchase, or only the current period. Null: only a change. */
-  stated: 'full' | 'partial' | null
-  /** `appUserId` is what the app passed to the store; a later owner may have claimed the purchase. */
-  isSuggestedOwner: boolean
-  startedAt: number | null
-  willRenew: boolean | null
-  endedAt: number | null
-  /** Only in Homeport's own events: who linked a purchase or granted access, and why. */
-  support: Support | null
-  /** Only in HOMEPORT_CLAIM_WITHDRAWN: the id of the event that no longer counts. */
-  withdrawnClaim: string | null
-  /** Why the event has no effect; null if it can be applied. */
-  problem: EventProblem | null
-}
-
-export const NO_EVENT: BillingEvent = {
+export const NO_EVENT = {
   id: '',
   type: '',
-  at: null,
-  environment: 'PRODUCTION',
-  appUserId: null,
-  originalAppUserId: null,
-  aliases: [],
-  transferredFrom: [],
-  transferredTo: [],
-  redeemedFrom: [],
-  redeemedBy: [],
-  redemptionOutcome: null,
-  store: null,
-  productId: null,
-  newProductId: null,
-  priceId: null,
-  quantity: null,
-  entitlementIds: [],
-  periodType: null,
-  purchasedAt: null,
-  expiresAt: null,
-  graceExpiresAt: null,
-  autoResumeAt: null,
-  transactionId: null,
-  originalTransactionId: null,
-  cancelReason: null,
-  expirationReason: null,
-  price: null,
+  /** When the provider generated the event, in ms; null if missing or invalid. */
+  at: none<number>(),
+  environment: 'PRODUCTION' as StoredEnvironment,
+  appUserId: none<string>(),
+  originalAppUserId: none<string>(),
+  aliases: [] as string[],
+  transferredFrom: [] as string[],
+  transferredTo: [] as string[],
+  redeemedFrom: [] as string[],
+  redeemedBy: [] as string[],
+  redemptionOutcome: none<string>(),
+  store: none<string>(),
+  productId: none<string>(),
+  newProductId: none<string>(),
+  priceId: none<string>(),
+  quantity: none<number>(),
+  entitlementIds: [] as string[],
+  periodType: none<string>(),
+  purchasedAt: none<number>(),
+  expiresAt: none<number>(),
+  graceExpiresAt: none<number>(),
+  autoResumeAt: none<number>(),
+  transactionId: none<string>(),
+  originalTransactionId: none<string>(),
+  cancelReason: none<string>(),
+  expirationReason: none<string>(),
+  price: none<number>(),
+  /** Whether a price in the event is negative, as in a refund. */
   isPaidBack: false,
-  paid: null,
-  paidBack: null,
-  country: null,
+  /** The amount paid or, in a refund, paid back; null if the sender does not state it. */
+  paid: none<Money>(),
+  /** The refunded part of `paid`, if the refund is partial; only in events from stores. */
+  paidBack: none<Money>(),
+  /** The country of the customer's store account, as two letters. */
+  country: none<string>(),
   isFamilyShared: false,
+  /** Whether the event names its environment; without one it counts as production. */
   hasEnvironment: false,
-  unsubscribedAt: null,
-  billingIssueAt: null,
-  refundedAt: null,
-  stated: null,
+  /** This and the following fields are only in HOMEPORT_RECONCILED, as reported by the provider's REST API. */
+  unsubscribedAt: none<number>(),
+  billingIssueAt: none<number>(),
+  refundedAt: none<number>(),
+  /** What a store's event describes: the whole purchase, or only the current period. Null: only a change. */
+  stated: none<'full' | 'partial'>(),
+  /** `appUserId` is what the app passed to the store; a later owner may have claimed the purchase. */
   isSuggestedOwner: false,
-  startedAt: null,
-  willRenew: null,
-  endedAt: null,
-  support: null,
-  withdrawnClaim: null,
-  problem: null,
+  startedAt: none<number>(),
+  willRenew: none<boolean>(),
+  endedAt: none<number>(),
+  /** Only in Homeport's own events: who linked a purchase or granted access, and why. */
+  support: none<Support>(),
+  /** Only in HOMEPORT_CLAIM_WITHDRAWN: the id of the event that no longer counts. */
+  withdrawnClaim: none<string>(),
+  /** Why the event has no effect; null if it can be applied. */
+  problem: none<EventProblem>(),
 }
+
+export type BillingEvent = typeof NO_EVENT
 
 const MAX_TEXT_LENGTH = 255
 /** The latest time that a `Date` can represent. */

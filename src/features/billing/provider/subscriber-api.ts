@@ -2,22 +2,7 @@ import { fetchBounded, readTextCapped } from '../../../lib/net/bounded-fetch.ts'
 import type { StoredEnvironment } from '../environment.ts'
 import { readTime } from '../inbox/event.ts'
 
-export type ReportedSubscription = {
-  productId: string
-  transactionId: string | null
-  store: string
-  environment: StoredEnvironment
-  entitlementIds: string[]
-  periodType: string
-  purchasedAt: number | null
-  /** Null if it cannot be read. */
-  expiresAt: number | null
-  graceExpiresAt: number | null
-  unsubscribedAt: number | null
-  billingIssueAt: number | null
-  refundedAt: number | null
-  autoResumeAt: number | null
-}
+export type ReportedSubscription = ReturnType<typeof readSubscription>
 
 export type ReadSubscriber = (
   appUserId: string,
@@ -78,25 +63,30 @@ function readReport(body: Json) {
   const subscriptions = Object.entries((subscriber['subscriptions'] ?? {}) as Record<string, Json>)
   return {
     at: typeof body['request_date_ms'] === 'number' ? body['request_date_ms'] : Date.now(),
-    subscriptions: subscriptions.map(([productId, fields]): ReportedSubscription => {
-      const plan = fields['product_plan_identifier']
-      return {
-        productId: typeof plan === 'string' ? `${productId}:${plan}` : productId,
-        transactionId: fields['store_transaction_id']
-          ? String(fields['store_transaction_id'])
-          : null,
-        store: String(fields['store'] ?? '').toUpperCase(),
-        environment: fields['is_sandbox'] === true ? 'SANDBOX' : 'PRODUCTION',
-        entitlementIds: entitlementsFor(productId),
-        periodType: String(fields['period_type'] ?? 'normal').toUpperCase(),
-        purchasedAt: readTime(fields['purchase_date']),
-        expiresAt: readTime(fields['expires_date']),
-        graceExpiresAt: readTime(fields['grace_period_expires_date']),
-        unsubscribedAt: readTime(fields['unsubscribe_detected_at']),
-        billingIssueAt: readTime(fields['billing_issues_detected_at']),
-        refundedAt: readTime(fields['refunded_at']),
-        autoResumeAt: readTime(fields['auto_resume_date']),
-      }
-    }),
+    subscriptions: subscriptions.map(([productId, fields]) =>
+      readSubscription(productId, fields, entitlementsFor(productId)),
+    ),
+  }
+}
+
+function readSubscription(productId: string, fields: Json, entitlementIds: string[]) {
+  const plan = fields['product_plan_identifier']
+  const transactionId = fields['store_transaction_id']
+  const environment: StoredEnvironment = fields['is_sandbox'] === true ? 'SANDBOX' : 'PRODUCTION'
+  return {
+    productId: typeof plan === 'string' ? `${productId}:${plan}` : productId,
+    transactionId: transactionId ? String(transactionId) : null,
+    store: String(fields['store'] ?? '').toUpperCase(),
+    environment,
+    entitlementIds,
+    periodType: String(fields['period_type'] ?? 'normal').toUpperCase(),
+    purchasedAt: readTime(fields['purchase_date']),
+    /** Null if it cannot be read. */
+    expiresAt: readTime(fields['expires_date']),
+    graceExpiresAt: readTime(fields['grace_period_expires_date']),
+    unsubscribedAt: readTime(fields['unsubscribe_detected_at']),
+    billingIssueAt: readTime(fields['billing_issues_detected_at']),
+    refundedAt: readTime(fields['refunded_at']),
+    autoResumeAt: readTime(fields['auto_resume_date']),
   }
 }

@@ -1,79 +1,51 @@
 import type { StoredEnvironment } from '../environment.ts'
 import type { Support } from '../inbox/support.ts'
+import { none } from '../none.ts'
 import { canBeEndless, type OrderedEvent } from './event-order.ts'
 
 /** A subscription or a one-off purchase. Times in ms. Derived from events alone, never from the clock. */
-export type Purchase = {
-  environment: StoredEnvironment
-  store: string | null
-  productId: string | null
-  priceId: string | null
+export const EMPTY_PURCHASE = {
+  environment: 'PRODUCTION' as StoredEnvironment,
+  store: none<string>(),
+  productId: none<string>(),
+  priceId: none<string>(),
   /** How many units were bought, each with the seats of its plan; null if the store does not state it. */
-  quantity: number | null
-  entitlementIds: string[]
-  periodType: string | null
+  quantity: none<number>(),
+  entitlementIds: [] as string[],
+  periodType: none<string>(),
   /** In US dollars, only to rank purchases. */
-  price: number | null
-  startedAt: number
+  price: none<number>(),
+  startedAt: 0,
   /** When the current period began. */
-  purchasedAt: number | null
+  purchasedAt: none<number>(),
   /** Null: never. */
-  expiresAt: number | null
-  graceExpiresAt: number | null
-  willRenew: boolean
-  cancelReason: string | null
-  unsubscribeDetectedAt: number | null
-  billingIssueDetectedAt: number | null
-  refundedAt: number | null
-  endedAt: number | null
-  pausedAt: number | null
-  autoResumeAt: number | null
-  pendingProductId: string | null
+  expiresAt: none<number>(),
+  graceExpiresAt: none<number>(),
+  willRenew: true,
+  cancelReason: none<string>(),
+  unsubscribeDetectedAt: none<number>(),
+  billingIssueDetectedAt: none<number>(),
+  refundedAt: none<number>(),
+  endedAt: none<number>(),
+  pausedAt: none<number>(),
+  autoResumeAt: none<number>(),
+  pendingProductId: none<string>(),
   /** The time of the latest PRODUCT_CHANGE, and its new product if it names one. */
-  changedAt: number | null
-  changedTo: string | null
+  changedAt: none<number>(),
+  changedTo: none<string>(),
   /** The current period, if the store itself has described it: then only the store changes it. */
-  stated: { transactionId: string | null } | null
+  stated: none<{ transactionId: string | null }>(),
   /** What the billing provider last reported about a period that the store has also described. */
-  provided: { productId: string | null; expiresAt: number | null } | null
+  provided: none<{ productId: string | null; expiresAt: number | null }>(),
   /** When each refunded order (Google) or invoice (Stripe) was refunded, by its id. */
-  refundedOrders: Record<string, number> | null
+  refundedOrders: none<Record<string, number>>(),
   /** Granted during a store outage, until the real purchase replaces it. */
-  isTemporary: boolean
+  isTemporary: false,
   /** Who granted the access without a purchase, and why; null for a purchase. */
-  grant: (Support & { revokedBy?: string }) | null
+  grant: none<Support & { revokedBy?: string }>(),
 }
 
-export const EMPTY_PURCHASE: Purchase = {
-  environment: 'PRODUCTION',
-  store: null,
-  productId: null,
-  priceId: null,
-  quantity: null,
-  entitlementIds: [],
-  periodType: null,
-  price: null,
-  startedAt: 0,
-  purchasedAt: null,
-  expiresAt: null,
-  graceExpiresAt: null,
-  willRenew: true,
-  cancelReason: null,
-  unsubscribeDetectedAt: null,
-  billingIssueDetectedAt: null,
-  refundedAt: null,
-  endedAt: null,
-  pausedAt: null,
-  autoResumeAt: null,
-  pendingProductId: null,
-  changedAt: null,
-  changedTo: null,
-  stated: null,
-  provided: null,
-  refundedOrders: null,
-  isTemporary: false,
-  grant: null,
-}
+export type Purchase = typeof EMPTY_PURCHASE
 
 export function purchaseFromFirstEvent(event: OrderedEvent): Purchase {
   const { environment, store, productId, priceId, quantity, entitlementIds, periodType, price } =

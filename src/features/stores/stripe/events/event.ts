@@ -98,30 +98,9 @@ function subscriptionEvent(document: SubscriptionDocument): BillingEvent {
   }
 }
 
-type State = Pick<
-  BillingEvent,
-  | 'expiresAt'
-  | 'graceExpiresAt'
-  | 'endedAt'
-  | 'willRenew'
-  | 'billingIssueAt'
-  | 'unsubscribedAt'
-  | 'cancelReason'
-  | 'expirationReason'
-  | 'autoResumeAt'
->
+type State = Partial<BillingEvent> & Pick<BillingEvent, 'endedAt'>
 
-const RUNNING: State = {
-  expiresAt: null,
-  graceExpiresAt: null,
-  endedAt: null,
-  willRenew: true,
-  billingIssueAt: null,
-  unsubscribedAt: null,
-  cancelReason: null,
-  expirationReason: null,
-  autoResumeAt: null,
-}
+const RUNNING: State = { willRenew: true, endedAt: null }
 
 const UNPAID = { cancelReason: 'BILLING_ERROR', expirationReason: 'BILLING_ERROR' }
 const PAUSED = { willRenew: false, expirationReason: 'SUBSCRIPTION_PAUSED' }

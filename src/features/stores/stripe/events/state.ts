@@ -15,47 +15,9 @@ const STATUSES = [
 ] as const
 type Status = (typeof STATUSES)[number]
 
-/** One product of a subscription. Times in ms. */
-export type StripeItem = {
-  /** Such as `si_…`. */
-  id: string
-  productId: string
-  priceId: string
-  quantity: number
-  startsAt: number
-  endsAt: number
-  /** Of one unit, in the smallest unit of the currency. */
-  amount: number
-  currency: string
-  /** The price that replaces this one with the next period. */
-  nextPriceId: string | null
-}
+export type StripeItem = ReturnType<typeof readItem>
 
-/** A subscription, without personal data. Times in ms. */
-export type StripeSubscription = {
-  id: string
-  status: Status
-  startedAt: number
-  cancelAt: number | null
-  cancelAtPeriodEnd: boolean
-  cancelledAt: number | null
-  endedAt: number | null
-  cancelReason: string | null
-  pausedAt: number | null
-  /** What happens to invoices while their collection is paused. */
-  pause: { behavior: string; resumesAt: number | null } | null
-  invoice: {
-    id: string
-    status: string
-    createdAt: number
-    /** Whether it is for a new period, and not for a change within one. */
-    isOfCycle: boolean
-    /** In the smallest unit of the currency. */
-    paid: number
-    currency: string
-  } | null
-  items: StripeItem[]
-}
+export type StripeSubscription = ReturnType<typeof readSubscription>
 
 /** The owner according to a response. */
 export type StripeOwner = {
@@ -83,8 +45,8 @@ export type KnownItem = Pick<StripeItem, 'id' | 'productId' | 'priceId' | 'quant
 /** The objects that `readSubscription` needs in the response. */
 export const EXPANDED = ['latest_invoice', 'schedule', 'customer']
 
-/** Throws `StripeApiError` for a subscription in an unknown state. */
-export function readSubscription(reply: Json): StripeSubscription {
+/** Without personal data; times in ms. Throws `StripeApiError` for a subscription in an unknown state. */
+export function readSubscription(reply: Json) {
   const status = STATUSES.find((one) => one === reply['status'])
   const id = text(reply['id'])
   const startedAt = time(reply['start_date'])
@@ -101,6 +63,7 @@ export function readSubscription(reply: Json): StripeSubscription {
     endedAt: time(reply['ended_at']),
     cancelReason: text(toObject(reply['cancellation_details'])['reason']),
     pausedAt: time(paused['transitioned_at']),
+    /** What happens to invoices while their collection is paused. */
     pause:
       text(pause['behavior']) === null
         ? null
@@ -123,7 +86,7 @@ export function readOwner(reply: Json): StripeOwner {
   }
 }
 
-function readInvoice(invoice: Json): StripeSubscription['invoice'] {
+function readInvoice(invoice: Json) {
   const id = text(invoice['id'])
   if (id === null) return null
   const reason = text(invoice['billing_reason'])
@@ -131,14 +94,16 @@ function readInvoice(invoice: Json): StripeSubscription['invoice'] {
     id,
     status: text(invoice['status']) ?? '',
     createdAt: time(invoice['created']) ?? 0,
+    /** Whether it is for a new period, and not for a change within one. */
     isOfCycle: reason === 'subscription_cycle' || reason === 'subscription_create',
+    /** In the smallest unit of the currency. */
     paid: Number(invoice['amount_paid'] ?? 0),
     currency: String(invoice['currency'] ?? '').toUpperCase(),
   }
 }
 
-/** Before 2025, Stripe reported the period in the subscription. */
-function readItem(item: Json, subscription: Json): StripeItem {
+/** One product of a subscription; times in ms. Before 2025, Stripe reported the period in the subscription. */
+function readItem(item: Json, subscription: Json) {
   const price = toObject(item['price'])
   const id = text(item['id'])
   const [startsAt, endsAt] = ['current_period_start', 'current_period_end'].map((name) =>
@@ -147,14 +112,17 @@ function readItem(item: Json, subscription: Json): StripeItem {
   if (id === null || startsAt == null || endsAt == null) throw new StripeApiError('unreadable')
   const priceId = text(price['id']) ?? ''
   return {
+    /** Such as `si_…`. */
     id,
     productId: text(price['product']) ?? text(toObject(price['product'])['id']) ?? '',
     priceId,
     quantity: Number(item['quantity'] ?? 1),
     startsAt,
     endsAt,
+    /** Of one unit, in the smallest unit of the currency. */
     amount: Number(price['unit_amount'] ?? 0),
     currency: String(price['currency'] ?? '').toUpperCase(),
+    /** The price that replaces this one with the next period. */
     nextPriceId: readNextPrice(toObject(subscription['schedule']), endsAt, priceId),
   }
 }
