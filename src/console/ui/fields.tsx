@@ -149,15 +149,16 @@ export function Checkbox({ label, hint, checked, onChange }: CheckboxProps) {
 
 type SelectProps = {
   label: string
+  hint?: string | undefined
   value: string
   options: [value: string, name: string][]
   path?: string
   onChange: (value: string) => void
 }
 
-export function SelectField({ label, value, options, path, onChange }: SelectProps) {
+export function SelectField({ label, hint, value, options, path, onChange }: SelectProps) {
   return (
-    <Field label={label} path={path}>
+    <Field label={label} hint={hint} path={path}>
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
         {options.map(([option, name]) => (
           <option key={option} value={option}>

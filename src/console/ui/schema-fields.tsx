@@ -103,6 +103,7 @@ function MemberField({ name, schema, value, onChange }: MemberProps) {
     return (
       <SelectField
         label={label}
+        hint={hint}
         path={name}
         value={`${value}`}
         options={options}

@@ -42,9 +42,12 @@ const changeRole = defineAction({
   ...byOwners,
   input: NewOperator,
   console: 'operators/role',
-  form: { verb: 'Change role', isReversible: true },
-  work: ({ operators }: Needs, { name, role }) => operators.accounts.changeRole(name, role),
-  audit: (before, { name, role }) => ({
+  form: { verb: 'Change role of', isReversible: true },
+  work: async ({ operators }: Needs, { name, role }) => ({
+    before: await operators.accounts.changeRole(name, role),
+    role,
+  }),
+  audit: ({ before, role }, { name }) => ({
     target: name,
     before: { role: before },
     after: { role },

@@ -11,7 +11,12 @@ export const Token = closedObject({ token: text(100) })
 export const NamedOperator = closedObject({ name: text(64) })
 export const NewOperator = closedObject({
   name: text(64),
-  role: literalUnion(ROLES, { description: 'the role of the operator' }),
+  role: literalUnion(ROLES, {
+    description: 'the role of the operator',
+    field: {
+      hint: 'Readers view everything, operators also make changes, and owners also manage operators.',
+    },
+  }),
 })
 
 export const SetUp = t.Union([

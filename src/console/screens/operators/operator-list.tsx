@@ -1,12 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { Operators } from '../../../features/operators/operators.ts'
-import { ROLES, type Role } from '../../../lib/roles.ts'
 import type { ReplyOf } from '../../api.ts'
 import { mayPerform } from '../../declared.ts'
-import { plural, words } from '../../format.ts'
+import { plural } from '../../format.ts'
 import { me } from '../../operator.ts'
 import { ActionButton, ActionForm } from '../../ui/declared.tsx'
-import { SelectField } from '../../ui/fields.tsx'
 import { Badge, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
 import { asTimeAgo, ListBar, Table } from '../../ui/table.tsx'
@@ -16,13 +14,6 @@ import { OneTimeSecret } from './one-time-secret.tsx'
 type OperatorList = ReplyOf<Operators['accounts']['list']>
 
 type Invitation = { name: string; link: string }
-
-const ROLE_RIGHTS: Record<Role, string> = {
-  reader: 'Readers can view everything but cannot make changes.',
-  operator: 'Operators view everything and make changes, but do not manage operators.',
-  owner: 'Owners can do everything, including managing operators.',
-}
-const ROLE_OPTIONS = ROLES.map((role): [value: string, name: string] => [role, words(role)])
 
 export function Screen() {
   const operators = useRemote<OperatorList>('operators')
@@ -86,8 +77,24 @@ export function Screen() {
                       <summary class="button" aria-label={`Manage ${name}`}>
                         Manage
                       </summary>
-                      <RoleChange name={name} role={role as Role} reload={operators.reload} />
                       <div class="actions">
+                        <ActionButton
+                          path="operators/role"
+                          input={{ name }}
+                          asks={['role']}
+                          initial={{ role }}
+                          target={name}
+                          isShort
+                          onDone={async ({ role: next }) => {
+                            await operators.reload()
+                            if (me.value?.name === name) me.value = { ...me.value, role: next }
+                            return `${name}’s role is now ${next}.`
+                          }}
+                        >
+                          {name === me.value?.name && (
+                            <p>This changes your own role. Only another owner can restore it.</p>
+                          )}
+                        </ActionButton>
                         {name !== me.value?.name && (
                           <ActionButton
                             path="operators/reset"
@@ -114,44 +121,12 @@ export function Screen() {
           </>
         )}
       </Loaded>
-      <ActionForm path="operators" title="Invite an operator" screen="operators" onDone={showLink}>
-        <p class="soft">
-          Readers view everything, operators also make changes, and owners also manage operators.
-        </p>
-      </ActionForm>
-    </>
-  )
-}
-
-type RoleChangeProps = { name: string; role: Role; reload: () => Promise<void> }
-
-function RoleChange({ name, role, reload }: RoleChangeProps) {
-  const [chosen, setChosen] = useState(role)
-  const isOwn = name === me.value?.name
-  return (
-    <>
-      <SelectField
-        label={`Role of ${name}`}
-        value={chosen}
-        options={ROLE_OPTIONS}
-        onChange={(next) => setChosen(next as Role)}
+      <ActionForm
+        path="operators"
+        title="Invite an operator"
+        screen="operators"
+        onDone={showLink}
       />
-      {chosen !== role && (
-        <ActionButton
-          path="operators/role"
-          input={{ name, role: chosen }}
-          label={`Change ${name}’s role to ${chosen}`}
-          shortLabel="Change role"
-          done={`${name}’s role is now ${chosen}.`}
-          onDone={async () => {
-            await reload()
-            if (me.value && isOwn) me.value = { ...me.value, role: chosen }
-          }}
-        >
-          <p>{ROLE_RIGHTS[chosen]}</p>
-          {isOwn && <p>This changes your own role. Only another owner can restore it.</p>}
-        </ActionButton>
-      )}
     </>
   )
 }

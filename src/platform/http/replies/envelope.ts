@@ -28,7 +28,7 @@ export function partOfExport<T extends Record<string, TSchema>>(members: T, name
 
 export function literalUnion<const T extends string>(
   words: readonly T[],
-  documentation: { description: string },
+  documentation: { description: string; field?: { hint: string } },
 ) {
   return t.Union(
     words.map((word) => t.Literal(word)),
