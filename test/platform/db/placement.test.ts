@@ -15,6 +15,8 @@ beforeEach(async () => {
   dataDir = app.dataDir
   app.expectErrors()
   token = (await app.register()).accessToken
+  // An e-mail written to its folder would create the data directory again.
+  await app.services.outbox.flush()
 })
 
 afterEach(async () => {
