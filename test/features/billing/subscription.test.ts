@@ -191,7 +191,7 @@ test(`keeps an event that cannot be folded, returns 200 and retries it without b
     async (tx) =>
       void (await tx
         .update(db.tables.subscriptions)
-        .set({ state: { line: {}, last: null as never, tail: { count: 1, names: [] } } })),
+        .set({ state: { line: {}, last: undefined as never, tail: { count: 1, names: [] } } })),
   )
   expect(await deliver(app, { ...lifecycle(user._id, 'UNCANCELLATION', 0.4), id: 'poison' })).toBe(
     'ok',
