@@ -47,11 +47,8 @@ const changeRole = defineAction({
     before: await operators.accounts.changeRole(name, role),
     role,
   }),
-  audit: ({ before, role }, { name }) => ({
-    target: name,
-    before: { role: before },
-    after: { role },
-  }),
+  audit: ({ before, role }, { name }) =>
+    before === role ? null : { target: name, before: { role: before }, after: { role } },
   command: null,
 })
 
