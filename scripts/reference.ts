@@ -21,7 +21,7 @@ groups:
         for: 2m
         labels: { severity: page }
         annotations:
-          summary: "Homeport does not answer"
+          summary: "Homeport is not responding"
           description: 'See "systemctl status homeport" and "journalctl -u homeport". The billing provider stops retrying after 155 minutes.'
       - alert: HomeportVersionsDiffer
         expr: "count(count by (version) (homeport_build_info)) > 1"
@@ -31,7 +31,7 @@ groups:
           summary: "Instances have been running different versions for an hour"`
 
 /** The generated files, by path. */
-export async function references(): Promise<Record<string, string>> {
+export async function generateFiles(): Promise<Record<string, string>> {
   const [introduction = ''] = (await readPage('docs/settings.md')).split('\n## ')
   return {
     'docs/architecture.md': updateMap(await readPage('docs/architecture.md')),
@@ -54,16 +54,16 @@ function readPage(path: string): Promise<string> {
 /** The reference of all settings as a page of the documentation; `introduction` comes before the tables. */
 function settingsPage(introduction: string): string {
   const sections = listDocumented().map(([subject, settings]) => {
-    const rows = settings.map((one) => {
-      const more = one.page ? ` ([more](${one.page}))` : ''
-      return `| \`${one.name}\` | ${describeDefault(one)} | ${one.meaning}${more} |`
+    const rows = settings.map((setting) => {
+      const more = setting.page ? ` ([more](${setting.page}))` : ''
+      return `| \`${setting.name}\` | ${describeDefault(setting)} | ${setting.meaning}${more} |`
     })
     return [`## ${subject}`, '', '| Variable | Default | Meaning |', '| --- | --- | --- |', ...rows]
   })
   return `${[introduction.trim(), ...sections.map((lines) => lines.join('\n'))].join('\n\n')}\n`
 }
 
-/** What operators can change, and how. */
+/** The page that lists all operator actions and how to run each. */
 function actionsPage(): string {
   const rows = actions
     .toSorted((one, other) => one.name.localeCompare(other.name))
@@ -71,10 +71,10 @@ function actionsPage(): string {
       const cells = [`\`${action.name}\``, action.summary, ...callsOf(action), rightsOf(action)]
       return `| ${cells.join(' | ')} |`
     })
-  return `# What operators can change
+  return `# Operator actions
 
 Each action has one name in the audit log, whether it is run as a command, in the console, or through the [server API](server-api.md) with an API key that has
-the scope. "Proof" means a passkey or a code used in the last ten minutes. Commands run as the user who runs the server, who may do all of them.
+the scope. "Proof" means a passkey or a code used in the last ten minutes. Commands run as the user that runs the server and may perform every action.
 
 | Action | | Command | Server API | In the console |
 | --- | --- | --- | --- | --- |
@@ -106,16 +106,16 @@ function callsOf(action: AnyAction): string[] {
 
 function rightsOf({ console: path, role, proof }: AnyAction): string {
   if (path === null) return ''
-  return `${role}s${proof ? ', with a proof' : ''}`
+  return `${role}s${proof ? ', with proof' : ''}`
 }
 
-/** All settings as an environment file in which each is a comment. */
+/** An example .env file with every setting commented out. */
 function exampleEnvironment(): string {
   const sections = listDocumented().map(([subject, settings]) => [
     `# ${subject}`,
-    ...settings.flatMap((one) => [`# ${toSentence(one)}`, `# ${one.name}=`]),
+    ...settings.flatMap((setting) => [`# ${toSentence(setting)}`, `# ${setting.name}=`]),
   ])
-  const lines = ['# Copy to .env and set what you need. docs/settings.md says more.']
+  const lines = ['# Copy to .env and set what you need. See docs/settings.md for details.']
   return `${[lines, ...sections].map((section) => section.join('\n')).join('\n\n')}\n`
 }
 
@@ -138,13 +138,13 @@ async function monitoringPage(): Promise<string> {
     .replace(/\| Condition \|.*\n(\|.*\n)+/, () => heading + conditionRows().join(''))
 }
 
-/** The alert of Prometheus for a condition, in YAML. */
+/** The Prometheus alert for a condition, in YAML. */
 function toPrometheusAlert([name, condition]: [string, Condition]): string {
   const { title, advice, severity, minutes, measure, limit } = condition
-  const beyond = `${'above' in limit ? '>' : '<'} ${findLimit(condition)}`
+  const comparison = `${'above' in limit ? '>' : '<'} ${findLimit(condition)}`
   const pascalCase = name.replace(/(^|-)(\w)/g, (_, _dash, letter) => letter.toUpperCase())
   return `      - alert: Homeport${pascalCase}
-        expr: ${quote(measure.promql(beyond))}
+        expr: ${quote(measure.promql(comparison))}
 ${minutes === undefined ? '' : `        for: ${minutes}m\n`}        labels: { severity: ${severity} }
         annotations:
           summary: ${quote(title)}
@@ -156,7 +156,7 @@ function quote(text: string): string {
 }
 
 if (import.meta.main) {
-  for (const [path, text] of Object.entries(await references())) {
+  for (const [path, text] of Object.entries(await generateFiles())) {
     await Bun.write(join(ROOT, path), text)
     console.log(`Wrote ${path}.`)
   }

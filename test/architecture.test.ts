@@ -59,13 +59,13 @@ test('features do not import each other, except that the stores import billing',
 
 test('there are no circular imports', () => {
   const byPath = new Map(files.map((file) => [file.path, file.imports.local]))
-  const done = new Set<string>()
+  const visited = new Set<string>()
   const cycles: string[] = []
   const visit = (path: string, trail: string[]) => {
     if (trail.includes(path)) cycles.push([...trail.slice(trail.indexOf(path)), path].join(' → '))
-    if (done.has(path) || trail.includes(path)) return
+    if (visited.has(path) || trail.includes(path)) return
     for (const target of byPath.get(path) ?? []) visit(target, [...trail, path])
-    done.add(path)
+    visited.add(path)
   }
   for (const { path } of files) visit(path, [])
   expect(cycles).toEqual([])

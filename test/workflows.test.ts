@@ -11,7 +11,7 @@ type Workflow = {
 }
 
 test.each(readdirSync(FOLDER))(
-  '%s runs scripts that exist and actions of a fixed version',
+  '%s runs scripts that exist and actions pinned to an exact version',
   (name) => {
     const text = readFileSync(join(FOLDER, name), 'utf8')
     const jobs = Object.values((Bun.YAML.parse(text) as Workflow).jobs)

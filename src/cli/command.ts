@@ -29,14 +29,14 @@ export function localCommand<Outcome>({
   work,
   print,
   findProblem,
-  ...named
+  ...command
 }: NamedCommand & {
   work: (...context: Parameters<LocalCommand['run']>) => Promise<Outcome>
   print: (outcome: Outcome) => string
   findProblem?: (outcome: Outcome) => string | null
 }): LocalCommand {
   return {
-    ...named,
+    ...command,
     run: async (...context) => {
       const outcome = await work(...context)
       const [, { json }] = context

@@ -36,7 +36,7 @@ function describeStatus(status: Status): string {
     backup: describeBackup(status.backup),
     disk: `${status.databaseBytes === null ? '?' : megabytes(status.databaseBytes)} database, ${megabytes(status.freeBytes)} free`,
     data: status.dataDir,
-    database: `${status.database}${ready.database === 'ok' ? '' : ' does not answer: check its server'}`,
+    database: `${status.database}${ready.database === 'ok' ? '' : ' does not respond: check its server'}`,
   }
   return Object.entries(rows)
     .map(([name, text]) => `${name.padEnd(10)} ${text}`)

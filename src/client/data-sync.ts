@@ -173,9 +173,9 @@ export async function startDataSync(
       publish()
     }
     const lock = () => withTabLock(`homeport.data ${baseUrl}`, work)
-    const done = lastUpdate.then(lock, lock)
-    lastUpdate = done
-    return done
+    const result = lastUpdate.then(lock, lock)
+    lastUpdate = result
+    return result
   }
 
   function publish() {

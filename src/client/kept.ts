@@ -145,13 +145,13 @@ export function createKept(deps: KeptDeps) {
 
   /** Changes the kept values, unless another user has signed in. */
   async function change(userId: string | null, edit: (memory: Memory) => void) {
-    const done = lastChange.then(async () => {
+    const nextChange = lastChange.then(async () => {
       const memory = await load(userId)
       edit(memory)
       if ((await readUserId()) === userId) await slot.write(JSON.stringify(memory))
       if ((await readUserId()) !== userId) await slot.clear()
     })
-    lastChange = done.catch(() => {})
+    lastChange = nextChange.catch(() => {})
     await lastChange
   }
 

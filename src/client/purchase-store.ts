@@ -28,9 +28,9 @@ export function createPurchaseStore(storage: Storage, baseUrl: string) {
       const queue = await load(userId)
       await slot.write(JSON.stringify({ ...queue, purchases: edit(queue.purchases) }))
     }
-    const done = lastChange.then(() => withTabLock(`homeport.purchases ${baseUrl}`, work))
-    lastChange = done.catch(() => {})
-    return done
+    const result = lastChange.then(() => withTabLock(`homeport.purchases ${baseUrl}`, work))
+    lastChange = result.catch(() => {})
+    return result
   }
 
   /** Returns an empty queue if the stored text is damaged. */

@@ -66,9 +66,9 @@ export function createSessionKeeper(deps: SessionDeps) {
 
   /** Runs one change of the stored session at a time: each depends on the last, and the storage may be slow. */
   function serialize<T>(change: () => Promise<T>): Promise<T> {
-    const done = lastChange.then(change, change)
-    lastChange = done
-    return done
+    const result = lastChange.then(change, change)
+    lastChange = result
+    return result
   }
 
   async function trackSignIn<T>(signIn: () => Promise<T>): Promise<T> {

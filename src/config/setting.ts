@@ -16,7 +16,7 @@ type Kind<T> = {
 type Options = {
   /** The default in the reference, where it is computed or is not a value; "none" if there is none. */
   shown?: string
-  /** The page of the documentation that says more, such as `sign-in.md#nonces`. */
+  /** The documentation page with details, such as `sign-in.md#nonces`. */
   page?: string
   /** Earlier names, which are read too. */
   aliases?: string[]

@@ -120,6 +120,6 @@ const config :Workerd.Config = (
 }
 
 async function textOf(url: string): Promise<string> {
-  const reply = await until(() => fetch(url).catch(() => null), `${url} does not answer`)
+  const reply = await until(() => fetch(url).catch(() => null), `${url} does not respond`)
   return reply.text()
 }

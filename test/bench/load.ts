@@ -50,7 +50,7 @@ async function generate(load: Load): Promise<LoadResult> {
   const latencies: number[] = []
   let failed = 0
   const end = performance.now() + seconds * 1000
-  const done = Promise.withResolvers<void>()
+  const allClosed = Promise.withResolvers<void>()
   let open = connections
 
   for (let index = 0; index < connections; index++) {
@@ -79,7 +79,7 @@ async function generate(load: Load): Promise<LoadResult> {
           else socket.end()
         },
         close() {
-          if (--open === 0) done.resolve()
+          if (--open === 0) allClosed.resolve()
         },
       },
     })
@@ -92,7 +92,7 @@ async function generate(load: Load): Promise<LoadResult> {
     }
   }
   const start = performance.now()
-  await done.promise
+  await allClosed.promise
   const elapsed = (performance.now() - start) / 1000
   latencies.sort((a, b) => a - b)
   const quantile = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0

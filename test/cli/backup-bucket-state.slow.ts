@@ -27,12 +27,7 @@ test('doctor warns about unencrypted backups in a store, but not about the disk'
 })
 
 test.each([
-  [
-    'a key that may only read',
-    { refuses: 'AccessDenied' },
-    {},
-    /403 AccessDenied.*permissions of the key/,
-  ],
+  ['a read-only key', { refuses: 'AccessDenied' }, {}, /403 AccessDenied.*permissions of the key/],
   [
     'a wrong secret',
     {},

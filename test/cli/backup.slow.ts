@@ -234,14 +234,14 @@ test('the next start completes a restore that was interrupted at any point', asy
     ['data/files', 'data/aside/files'],
     ['data/restored/files', 'data/files'],
   ] as const
-  for (let done = 0; done <= moves.length; done++) {
-    const root = join(homeport.folder, String(done))
+  for (let count = 0; count <= moves.length; count++) {
+    const root = join(homeport.folder, String(count))
     await fill(join(root, 'data'), 'old')
     await Bun.write(join(root, 'data/homeport.db-wal'), 'old')
     await fill(join(root, 'data/restored'), 'new')
     await Bun.write(join(root, 'data/restored/aside.txt'), 'aside')
     await mkdir(join(root, 'data/aside'))
-    for (const [from, to] of moves.slice(0, done)) await rename(join(root, from), join(root, to))
+    for (const [from, to] of moves.slice(0, count)) await rename(join(root, from), join(root, to))
     await finishRestore(join(root, 'data'))
     expect(await readdir(join(root, 'data'))).toEqual(
       expect.arrayContaining(['aside', 'files', 'homeport.db', 'secrets']),

@@ -128,7 +128,7 @@ onPostgres(
     const waitFor = (status: number) =>
       until(
         async () => (await fetch(`${server.url}/ready`)).status === status,
-        `/ready does not answer ${status}`,
+        `/ready does not return ${status}`,
       )
     await setReadOnly('on')
     await waitFor(503)

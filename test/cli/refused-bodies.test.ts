@@ -150,7 +150,7 @@ async function startNginx(target: number, settings: string) {
       ({ ok }) => ok,
       () => false,
     )
-  await until(isAnswering, 'nginx does not answer')
+  await until(isAnswering, 'nginx does not respond')
   return {
     port,
     async [Symbol.asyncDispose]() {

@@ -8,7 +8,7 @@ import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { openConnection } from '../support/raw-request.ts'
 import { deliver, register } from '../support/requests.ts'
 import { restartUnderLoad } from '../support/restarts-under-load.ts'
-import { migrateSockets } from '../support/socket-migration.ts'
+import { enableSocketMigration } from '../support/socket-migration.ts'
 import { deliverSteadily, findLostEvents } from '../support/steady-load.ts'
 import { simulateDelay, until } from '../support/until.ts'
 
@@ -18,7 +18,7 @@ const MIGRATION_LOCK = 0x6d696772
 beforeAll(buildExecutable, 300_000)
 
 test('a restart under load neither refuses nor loses a request', async () => {
-  await using migration = await migrateSockets()
+  await using migration = await enableSocketMigration()
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const stopLoad = deliverSteadily(server, 200)
@@ -66,7 +66,7 @@ test('a second restart is refused while the first one runs', async () => {
 }, 30_000)
 
 test('a restart under load loses no request of a client with keep-alive connections', async () => {
-  await using _ = await migrateSockets()
+  await using _ = await enableSocketMigration()
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const plan = { restarts: 3, rate: 300, pause: 400 }

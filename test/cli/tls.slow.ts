@@ -12,7 +12,7 @@ import { startAcmeServer } from '../support/acme-server.ts'
 import { selfSigned } from '../support/certificates.ts'
 import { buildExecutable, freePort, installExecutable } from '../support/executable.ts'
 import { requestSteadily } from '../support/restarts-under-load.ts'
-import { migrateSockets } from '../support/socket-migration.ts'
+import { enableSocketMigration } from '../support/socket-migration.ts'
 import { simulateDelay, until } from '../support/until.ts'
 
 beforeAll(buildExecutable, 300_000)
@@ -209,7 +209,7 @@ const endlessReply = () =>
   )
 
 test('uses TLS_CERT and TLS_KEY, and picks up replacements without losing a request', async () => {
-  await using migration = await migrateSockets()
+  await using migration = await enableSocketMigration()
   await using homeport = await installExecutable()
   const port = freePort()
   const paths = { TLS_CERT: join(homeport.folder, 'cert'), TLS_KEY: join(homeport.folder, 'key') }

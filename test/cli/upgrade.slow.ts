@@ -6,7 +6,7 @@ import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable, RELEASE_KEY } from '../support/executable.ts'
 import { startReleaseServer } from '../support/release-server.ts'
 import { deliver } from '../support/requests.ts'
-import { migrateSockets } from '../support/socket-migration.ts'
+import { enableSocketMigration } from '../support/socket-migration.ts'
 import { deliverSteadily, findLostEvents } from '../support/steady-load.ts'
 
 type Homeport = Awaited<ReturnType<typeof installExecutable>>
@@ -19,7 +19,7 @@ afterEach(() => {
 })
 
 test('an upgrade from a URL is verified by its signature and takes over under load; the old file is kept', async () => {
-  await using migration = await migrateSockets()
+  await using migration = await enableSocketMigration()
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const file = join(homeport.folder, 'homeport')

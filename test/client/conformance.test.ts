@@ -23,9 +23,9 @@ describe('the TypeScript client', () => {
     '%s',
     async (_name, scenario, at) => {
       const run = () => runScenario(scenario, COMMAND, pool)
-      const done = (lanes[at % LANES] as Promise<unknown>).then(run, run)
-      lanes[at % LANES] = done
-      await done
+      const result = (lanes[at % LANES] as Promise<unknown>).then(run, run)
+      lanes[at % LANES] = result
+      await result
     },
     TIMEOUT_MS,
   )

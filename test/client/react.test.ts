@@ -208,8 +208,8 @@ describe('useUpload', () => {
     await hook.until(({ progress }) => progress !== null && progress.sent === progress.total)
     expect(hook.current.isLoading).toBe(true)
     await hook.until(({ isLoading }) => !isLoading)
-    const done = { isLoading: false, progress: null, data: [{ fileName: 'photo.webp' }] }
-    expect(hook.current).toMatchObject(done)
+    const expected = { isLoading: false, progress: null, data: [{ fileName: 'photo.webp' }] }
+    expect(hook.current).toMatchObject(expected)
     await hook.unmount()
   })
 

@@ -14,9 +14,9 @@ function slowStorage(): Storage {
   const items = new Map<string, string>()
   let last: Promise<unknown> = Promise.resolve()
   const run = <T>(operation: () => T): Promise<T> => {
-    const done = last.then(() => simulateDelay(OPERATION_MS)).then(operation)
-    last = done
-    return done
+    const result = last.then(() => simulateDelay(OPERATION_MS)).then(operation)
+    last = result
+    return result
   }
   return {
     getItem: (key) => run(() => items.get(key) ?? null),

@@ -44,8 +44,8 @@ test('does not treat a forwarded request as local', async () => {
   await using hidden = await listen(app, { 'x-real-ip': '203.0.113.9' })
   expect((await hidden.ask('GET', '/console/api/login/state')).status).toBe(404)
   await using trusting = await createTestApp({ ...environment, TRUSTED_PROXIES: '127.0.0.1' })
-  await using named = await listen(trusting, { 'x-forwarded-for': '127.0.0.1' })
-  expect((await named.ask('GET', '/console/api/login/state')).status).toBe(200)
+  await using forwarded = await listen(trusting, { 'x-forwarded-for': '127.0.0.1' })
+  expect((await forwarded.ask('GET', '/console/api/login/state')).status).toBe(200)
 })
 
 test.each([

@@ -20,7 +20,7 @@ test.each(['stopped', 'frozen'] as const)(
     await waitForReadyStatus(503, server.url)
     const status = await homeport.run(['status'], environment)
     expect([status.exitCode, status.stderr]).toEqual([1, ''])
-    for (const text of ['NOT READY since', 'database failing', `${database.url} does not answer`])
+    for (const text of ['NOT READY since', 'database failing', `${database.url} does not respond`])
       expect(status.stdout).toContain(text)
     const { stderr: userListError } = await homeport.run(['user', 'list'], environment)
     expect(userListError).toContain('The database is unavailable')
@@ -52,5 +52,5 @@ async function waitForReadyStatus(status: number, url: string) {
     if (reply?.status === status) return
     await Bun.sleep(100)
   }
-  throw new Error(`/ready did not answer ${status}`)
+  throw new Error(`/ready did not return ${status}`)
 }

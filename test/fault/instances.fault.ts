@@ -120,7 +120,7 @@ test('an instance that freezes blocks the other one for at most ten seconds', as
   await Bun.sleep(2_000)
   freeze('SIGSTOP')
   await Bun.sleep(10_000)
-  // Events of one purchase conflict, so that some need the lock that the frozen instance held.
+  // Events of the same purchase contend for a lock, so some need the one that the frozen instance held.
   const events = users.flatMap((user) => [0, 1, 2, 3].map((step) => [user, 1e5 + step] as const))
   const statuses = await Promise.all(events.map((event) => deliver(other, ...event)))
   expect(new Set(statuses)).toEqual(new Set([200]))

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { startCaddy, startNginx } from '../support/proxies.ts'
 import { restartUnderLoad } from '../support/restarts-under-load.ts'
-import { migrateSockets } from '../support/socket-migration.ts'
+import { enableSocketMigration } from '../support/socket-migration.ts'
 
 beforeAll(buildExecutable, 300_000)
 
@@ -18,7 +18,7 @@ const routes = [
 test.each(routes)(
   '20 restarts lose no request of a keep-alive client: %s',
   async (route, startProxy) => {
-    await using migration = await migrateSockets()
+    await using migration = await enableSocketMigration()
     await using homeport = await installExecutable()
     const server = await homeport.start({ LOG_LEVEL: 'warn' })
     await using proxy = await startProxy?.(homeport.folder, server.port)

@@ -5,7 +5,7 @@ import { checkedOnce } from '../../src/lib/validation.ts'
 
 const Numbered = checkedOnce(t.Object({ n: t.Integer() }))
 
-test('an object that never changes is checked once per schema', () => {
+test('a valid object is checked only once per schema, even if it changes later', () => {
   const plan: { n: unknown } = { n: 1 }
   expect(Value.Check(Numbered, plan)).toBe(true)
   plan.n = 'one'

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { serverClient } from '../support/api-keys.ts'
 import { createTestApp, PASSWORD } from '../support/app.ts'
 import { deliver, iso, lifecycle, ms, purchase } from '../support/billing.ts'
-import { typeCommand } from '../support/commands.ts'
+import { runCommand } from '../support/commands.ts'
 import { startSmtp } from '../support/smtp.ts'
 
 const PROFILE = '/api/user/profile/v1'
@@ -122,7 +122,7 @@ test('deletions by a server and by a command list the subscription too, and send
   const bob = await app.register('bob@example.com')
   await smtp.next('bob@example.com')
   await deliver(app, purchase(bob.user._id, { id: 'b', original_transaction_id: 'b' }))
-  const { printed } = await typeCommand(app, 'user delete', ['bob@example.com'], { yes: true })
+  const { printed } = await runCommand(app, 'user delete', ['bob@example.com'], { yes: true })
   expect(printed).toContain('The store keeps charging')
   expect((await smtp.next('bob@example.com')).text).toContain(APPLE)
 })

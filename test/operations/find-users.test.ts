@@ -163,13 +163,13 @@ async function findEmails(app: TestApp, text: string) {
 
 test('finds users by the beginnings of the words in their names, even after a change', async () => {
   await using app = await createTestApp()
-  const named = async (email: string, name: string) => {
+  const registerNamed = async (email: string, name: string) => {
     const { user, accessToken } = await app.register(email)
     await rename(app, accessToken, name)
     return { id: user._id as string, accessToken }
   }
-  const zoe = await named('1@example.com', 'Zoë O’Brien-Smith')
-  const adam = await named('2@example.com', 'Adam Smithson')
+  const zoe = await registerNamed('1@example.com', 'Zoë O’Brien-Smith')
+  const adam = await registerNamed('2@example.com', 'Adam Smithson')
   const found = async (text: string) => (await find(app, text)).users.map(({ id }) => id).toSorted()
   expect(await found('smith')).toEqual([zoe.id, adam.id].toSorted())
   expect(await found('ZOE br')).toEqual([zoe.id])

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { DAY, deliver, ms, purchase } from '../support/billing.ts'
-import { typeCommand } from '../support/commands.ts'
+import { runCommand } from '../support/commands.ts'
 import { signInOperator } from '../support/operator.ts'
 
 type Row = { email: string }
@@ -104,13 +104,13 @@ describe('filters', () => {
 
   test('are options of the command', async () => {
     await using app = await populate()
-    const { outcome, printed } = await typeCommand(app, 'user list', [], {
+    const { outcome, printed } = await runCommand(app, 'user list', [], {
       platform: 'ios',
       status: 'none',
     })
     expect(outcome.users).toMatchObject([{ email: 'ann@example.com', status: 'none' }])
     expect(printed).toContain('ann@example.com')
-    const cem = await typeCommand(app, 'user list', ['c'], { createdTo: '2026-10-31' })
+    const cem = await runCommand(app, 'user list', ['c'], { createdTo: '2026-10-31' })
     expect(cem.outcome.users).toMatchObject([{ email: 'cem@example.com' }])
   })
 })

@@ -51,12 +51,12 @@ describe('the console', () => {
 
 test('exactly the actions with texts for the console have buttons or forms there', async () => {
   const root = join(import.meta.dir, '../../src/console')
-  const named = new Set<string>()
+  const used = new Set<string>()
   for await (const path of new Bun.Glob('**/*.tsx').scan(root))
     for (const [, name = ''] of (await Bun.file(join(root, path)).text()).matchAll(BUTTON))
-      named.add(name)
+      used.add(name)
   const declared = actions.filter(({ form }) => form).map((one) => one.console)
-  expect([...named].toSorted()).toEqual(declared.toSorted() as string[])
+  expect([...used].toSorted()).toEqual(declared.toSorted() as string[])
 })
 
 test('no two actions share a name, a path or a command', () => {

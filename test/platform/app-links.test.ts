@@ -147,5 +147,5 @@ test('doctor compares the files with what phones and browsers read', async () =>
     replies[path] = () => Response.json(files[path])
   }
   proxy.stop(true)
-  expect((await checkAppLinks(config)).detail).toContain('does not answer')
+  expect((await checkAppLinks(config)).detail).toContain('does not respond')
 })

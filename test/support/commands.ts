@@ -8,7 +8,7 @@ import type { TestApp } from './app.ts'
 export const LOCAL_USER = 'root'
 
 /** Runs a command as if typed in a shell. Returns its outcome, its text output and whether it exits with 1. */
-export async function typeCommand(
+export async function runCommand(
   { services }: TestApp,
   name: string,
   args: string[] = [],

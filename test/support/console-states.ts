@@ -110,7 +110,7 @@ export async function askForProof(page: Page) {
 }
 
 export async function refuseRates(page: Page) {
-  const response = { outcome: 'refused', reason: 'the provider does not answer' }
+  const response = { outcome: 'refused', reason: 'the provider does not respond' }
   await page.route('**/console/api/rates/refresh', (route) => route.fulfill(apiReply(response)))
   await press('Refresh now')(page)
   await page.getByText('Rates not updated').waitFor()
@@ -199,8 +199,8 @@ export async function choosePassword(page: Page) {
 
 export async function showCodes(page: Page) {
   const recoveryCodes = Array.from({ length: 10 }, (_, at) => `abcd${at}fghjk`)
-  const done = apiReply({ recoveryCodes })
-  await page.route('**/console/api/login/set-up', (route) => route.fulfill(done))
+  const reply = apiReply({ recoveryCodes })
+  await page.route('**/console/api/login/set-up', (route) => route.fulfill(reply))
   await choosePassword(page)
   await press('Set password')(page)
   await page.getByText('abcd9fghjk').waitFor()

@@ -39,6 +39,6 @@ export function uint32s(...values: number[]): Buffer {
 }
 
 function pngChunk(type: string, data: Buffer): Buffer {
-  const named = Buffer.concat([Buffer.from(type), data])
-  return Buffer.concat([uint32s(data.length), named, uint32s(Bun.hash.crc32(named))])
+  const typeAndData = Buffer.concat([Buffer.from(type), data])
+  return Buffer.concat([uint32s(data.length), typeAndData, uint32s(Bun.hash.crc32(typeAndData))])
 }

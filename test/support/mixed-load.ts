@@ -31,12 +31,12 @@ export async function startMixedLoad(urls: string[], clients: number) {
   let isOver = false
   for (let at = 0; at < clients / 8; at++) await addUser(`${run}-user-${at}@example.com`)
   const startedAt = performance.now()
-  const done = Promise.all(Array.from({ length: clients }, (_, at) => repeat(at)))
+  const allClients = Promise.all(Array.from({ length: clients }, (_, at) => repeat(at)))
   return { acknowledged, names, seen, problems, stop }
 
   async function stop() {
     isOver = true
-    await done
+    await allClients
     const seconds = (performance.now() - startedAt) / 1000
     return `${Math.round(seen.ok / seconds)} per second, ${seen.ok} answered, ${seen.unavailable} refused, ${seen.unreachable} unreachable, longest ${Math.round(seen.longest)} ms`
   }

@@ -19,16 +19,16 @@ export async function signInOperator(
   const totp = new TOTP({ secret: Secret.fromBase32(offered.secret) })
   const codeNow = () => totp.generate({ timestamp: app.clock.now.getTime() })
   const choice = { token, password: PASSWORD, code: codeNow(), sealed: offered.sealed }
-  const done = await post('login/set-up', choice)
-  const cookie = cookieIn(done.headers.get('set-cookie'))
+  const reply = await post('login/set-up', choice)
+  const cookie = cookieIn(reply.headers.get('set-cookie'))
   return {
     name,
     token,
     cookie,
     password: PASSWORD,
-    recoveryCodes: done.json.response.recoveryCodes as string[],
+    recoveryCodes: reply.json.response.recoveryCodes as string[],
     codeNow,
-    setCookie: done.headers.get('set-cookie') ?? '',
+    setCookie: reply.headers.get('set-cookie') ?? '',
     ask,
     read,
   }

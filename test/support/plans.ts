@@ -14,11 +14,11 @@ export async function publishPlans(
 }
 
 /** Stores the monthly plan with a duration that an earlier build accepted. */
-export async function storeDuration(app: TestApp, duration: string) {
+export async function setStoredDuration(app: TestApp, duration: string) {
   const { db, plans } = app.services
-  const [, month] = await plans.list()
-  if (!month) throw new Error('the seed has no monthly plan')
-  const { code, _id, ...fields } = { ...month, duration }
+  const [, monthlyPlan] = await plans.list()
+  if (!monthlyPlan) throw new Error('the seed has no monthly plan')
+  const { code, _id, ...fields } = { ...monthlyPlan, duration }
   await db.write((tx) =>
     tx.update(db.tables.plans).set({ fields }).where(eq(db.tables.plans.code, code)),
   )

@@ -32,7 +32,7 @@ export async function restartUnderLoad(
   const stopRequests = requestSteadily(url, rate)
   await Bun.sleep(pause)
   let pid = 0
-  for (let done = 0; done < restarts; done++) {
+  for (let count = 0; count < restarts; count++) {
     const { stdout, stderr, exitCode } = await homeport.run(['restart', '--json'])
     if (exitCode !== 0) throw new Error(stderr)
     pid = JSON.parse(stdout).pid

@@ -13,26 +13,31 @@ export function createMultipartUploads() {
     return `<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`
   }
 
-  /** The object that the parts named in `body` form, and its ETag; null if one of them was not stored. `kms`: the ETag of parts. */
-  function complete(id: string, body: string, kms: string | null) {
+  /**
+   * The object assembled from the parts listed in `body`, and its ETag; null if one of them was not stored. With KMS, every
+   * part has the ETag `kmsEtag`.
+   */
+  function complete(id: string, body: string, kmsEtag: string | null) {
     const upload = uploads.get(id)
-    const named = [...body.matchAll(/<PartNumber>(\d+)<\/PartNumber><ETag>"([^"]*)"<\/ETag>/g)]
-    const parts = named.map(([, number, etag]) => ({
+    const listed = [...body.matchAll(/<PartNumber>(\d+)<\/PartNumber><ETag>"([^"]*)"<\/ETag>/g)]
+    const parts = listed.map(([, number, etag]) => ({
       etag,
       bytes: upload?.parts.get(Number(number)),
     }))
-    if (!upload || parts.length === 0 || parts.some((part) => !isPart(part, kms))) return null
+    if (!upload || parts.length === 0) return null
+    if (parts.some((part) => !matchesStoredPart(part, kmsEtag))) return null
     const stored = parts.map(({ bytes }) => bytes as Buffer)
     const hash = createHash('md5')
     for (const bytes of stored) hash.update(createHash('md5').update(bytes).digest())
     uploads.delete(id)
-    return { bytes: Buffer.concat(stored), etag: `${kms ?? hash.digest('hex')}-${stored.length}` }
+    const etag = `${kmsEtag ?? hash.digest('hex')}-${stored.length}`
+    return { bytes: Buffer.concat(stored), etag }
   }
 
   type Part = { etag: string | undefined; bytes: Buffer | undefined }
-  function isPart({ etag, bytes }: Part, kms: string | null): boolean {
+  function matchesStoredPart({ etag, bytes }: Part, kmsEtag: string | null): boolean {
     if (bytes === undefined) return false
-    return etag === (kms ?? createHash('md5').update(bytes).digest('hex'))
+    return etag === (kmsEtag ?? createHash('md5').update(bytes).digest('hex'))
   }
 
   function list(prefix: string): string {

@@ -138,11 +138,11 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     const body = Buffer.concat(await Array.fromAsync(request)).toString()
     if (faults.completion === 'fails')
       return reply(response, 200, '<Error><Code>InternalError</Code></Error>')
-    const done = multipart.complete(uploadId, body, faults.kms)
-    if (done === null) return refuse(response, 400, 'InvalidPart')
-    if (faults.completion !== 'forgets') objects.set(key, { ...done, lastModified: new Date() })
+    const object = multipart.complete(uploadId, body, faults.kms)
+    if (object === null) return refuse(response, 400, 'InvalidPart')
+    if (faults.completion !== 'forgets') objects.set(key, { ...object, lastModified: new Date() })
     if (faults.completion === 'cut') return void request.socket.destroy()
-    const etag = faults.completion === 'forgets' ? 'other' : done.etag
+    const etag = faults.completion === 'forgets' ? 'other' : object.etag
     const result = `<ETag>&quot;${etag}&quot;</ETag>`
     return reply(
       response,

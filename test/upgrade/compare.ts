@@ -6,7 +6,7 @@ import { resolveAliases } from '../../src/cli/aliases.ts'
 import { dataCommands } from '../../src/cli/data-commands.ts'
 import { UserExport } from '../../src/server/declarations.ts'
 import { createClock, createTestApp, type TestApp } from '../support/app.ts'
-import { typeCommand } from '../support/commands.ts'
+import { runCommand } from '../support/commands.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { isFeatureLeftOut } from '../support/left-out.ts'
 import { type Record, unpack } from './archive.ts'
@@ -57,7 +57,7 @@ export async function findDifferences(app: TestApp, record: Record): Promise<str
     else compare(place, response, answer.json.response)
   }
   for (const { name, outcome } of record.commands) {
-    if (isOfFeature(name)) compare(name, outcome, (await typeCommand(app, name)).outcome)
+    if (isOfFeature(name)) compare(name, outcome, (await runCommand(app, name)).outcome)
   }
   for (const { path, sha256: expected } of record.files) {
     const reply = await app.app.handle(new Request(`http://localhost${path}`))

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { readMigrations } from '../../src/platform/db/migrations.ts'
 import { auditLabels } from '../../src/server/declarations.ts'
-import { typeCommand } from '../support/commands.ts'
+import { runCommand } from '../support/commands.ts'
 import { isFeatureLeftOut } from '../support/left-out.ts'
 import { archives } from './archive.ts'
 import { findDifferences, openUpgraded, signInAgain, unpackArchive } from './compare.ts'
@@ -21,7 +21,7 @@ test.each(FEW)('today’s code gives the same responses as version %s did', asyn
 test('a rebuild derives purchases from events that were stored before purchases', async () => {
   const { dataDir, record } = await unpackArchive('01')
   await using app = await openUpgraded(dataDir, record)
-  const { changed } = (await typeCommand(app, 'events rebuild')).outcome as { changed: string[] }
+  const { changed } = (await runCommand(app, 'events rebuild')).outcome as { changed: string[] }
   const keys = ['PRODUCTION|1000', 'PRODUCTION|2000', 'PRODUCTION|3000', 'PRODUCTION|4000']
   expect(changed.toSorted()).toEqual(keys)
   const { subscriptions } = app.services.db.tables

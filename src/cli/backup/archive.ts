@@ -81,13 +81,13 @@ export function packArchive(
 }
 
 /**
- * Reads a whole archive. `onInfo` may throw; `isOwn`: the archive claims a signature by one of `keys`. `onFile` must
+ * Reads a whole archive. `onInfo` may throw; `isSignedByUs`: the archive claims a signature by one of `keys`. `onFile` must
  * read its whole file. Throws `ArchiveError` if any byte was changed; then discard the files passed so far.
  */
 export async function unpackArchive(
   archive: ReadableStream<Uint8Array>,
   keys: InstallationKey[],
-  onInfo: (info: ArchiveInfo, isOwn: boolean) => void,
+  onInfo: (info: ArchiveInfo, isSignedByUs: boolean) => void,
   onFile: (file: ArchivedFile) => Promise<void>,
 ): Promise<ArchiveInfo> {
   const sums = new Bun.CryptoHasher('sha256')

@@ -18,7 +18,7 @@ import { readServiceRecord } from '../service/service-record.ts'
 import { createProgress } from '../terminal.ts'
 import { exists, removeOldBackups, removeUnfinished } from './backups.ts'
 import { computeFingerprint, encryptingKey, findEncryption, isRecipient } from './encryption.ts'
-import { gatherData } from './shared-data.ts'
+import { gatherData } from './external-data.ts'
 import { chooseTarget, formatTarget, type Target } from './target.ts'
 import { type WriteResult, writeBackup } from './write-backup.ts'
 

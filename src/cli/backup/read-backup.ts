@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { addPathToErrors } from '../../lib/files/durable-file.ts'
 import type { Migration } from '../../platform/db/migrations.ts'
 import { foreignObject } from '../../platform/db/sqlite/foreign-objects.ts'
-import { findOpenProblem, isIntact } from '../../platform/db/sqlite/open.ts'
+import { explainCannotOpen, isIntact } from '../../platform/db/sqlite/open.ts'
 import type { InstallationKey } from '../data/installation-keys.ts'
 import { ArchiveError, type ArchiveInfo, printable, unpackArchive } from './archive.ts'
 import { openArchive, PASSPHRASE } from './encryption.ts'
@@ -16,7 +16,7 @@ type ReadOptions = {
   key: string | null
   /** The keys of this installation, which sign its own backups. */
   keys: InstallationKey[]
-  /** Accept it without proof of who wrote it. */
+  /** Accept the backup without proof of who wrote it. */
   isTrusted: boolean
   /** Whether backups of this installation are encrypted. */
   mustBeEncrypted: boolean
@@ -52,9 +52,9 @@ export async function readBackup(options: ReadOptions): Promise<ReadResult> {
     if (encryption === null && mustBeEncrypted && !isTrusted) throw unencrypted()
     let proof: Proof | null = encryption === PASSPHRASE ? 'passphrase' : null
     // Refuse a backup at once, not after hours of reading.
-    const checkProof = (info: ArchiveInfo, isOwn: boolean) => {
-      if (isOwn) proof = 'signature'
-      if (proof === null && !isTrusted) throw unproven(info, keys)
+    const checkProof = (info: ArchiveInfo, isSignedByUs: boolean) => {
+      if (isSignedByUs) proof = 'signature'
+      if (proof === null && !isTrusted) throw unknownAuthor(info, keys)
     }
     const info = await unpackArchive(archive, keys, checkProof, async (file) => {
       if (!KNOWN_NAME.test(file.name))
@@ -81,7 +81,7 @@ export async function readBackup(options: ReadOptions): Promise<ReadResult> {
       )
     }
     const database = join(folder, 'homeport.db')
-    const canOpen = existsSync(database) && (await findOpenProblem(database, migrations)) === null
+    const canOpen = existsSync(database) && (await explainCannotOpen(database, migrations)) === null
     const foreign = canOpen ? foreignObject(database, migrations) : null
     if (foreign !== null) {
       throw new ArchiveError(
@@ -104,7 +104,7 @@ function unencrypted(): ArchiveError {
   )
 }
 
-function unproven({ format }: ArchiveInfo, keys: InstallationKey[]): ArchiveError {
+function unknownAuthor({ format }: ArchiveInfo, keys: InstallationKey[]): ArchiveError {
   const why =
     format === 1
       ? 'The backup was written by a version that did not sign backups'

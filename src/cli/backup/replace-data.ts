@@ -13,12 +13,12 @@ const PARTS = [DATABASE, 'secrets', 'files']
 /** These belong to the replaced database and are moved with it. */
 const WAL_FILES = [`${DATABASE}-wal`, `${DATABASE}-shm`]
 /** The file that holds the name of the folder for the replaced data. */
-const ASIDE = 'aside.txt'
+const REPLACED_NAME_FILE = 'aside.txt'
 
 const MOUNTS = '/proc/self/mountinfo'
 
 /** Where an archive is extracted before `commitRestore`. */
-export function restoreFolder(dataDir: string): string {
+export function extractionFolder(dataDir: string): string {
   return join(dataDir, 'restore.tmp')
 }
 
@@ -34,7 +34,7 @@ export function requireReplaceable(dataDir: string) {
 }
 
 function isMounted(path: string): boolean {
-  // Without the list, a mount of the same disk goes unnoticed, and a layer of an overlay file system looks like a mount.
+  // Without mountinfo, a bind mount from the same disk goes unnoticed, and an overlay file system's layer looks like a mount.
   if (!existsSync(MOUNTS)) return lstatSync(path).dev !== statSync(dirname(path)).dev
   const mounts = readFileSync(MOUNTS, 'utf8').split('\n')
   const place = join(realpathSync(dirname(path)), basename(path)).replaceAll(' ', '\\040')
@@ -43,14 +43,14 @@ function isMounted(path: string): boolean {
 
 /** Replaces the data. Returns the folder of the old data. `finishRestore` completes this after a crash. */
 export async function commitRestore(dataDir: string, now: Date): Promise<string> {
-  const folder = restoreFolder(dataDir)
-  const aside = unusedName(dataDir, `${BEFORE_RESTORE}${timeStamp(now)}`)
+  const folder = extractionFolder(dataDir)
+  const replacedName = unusedName(dataDir, `${BEFORE_RESTORE}${timeStamp(now)}`)
   for (const part of PARTS.slice(1))
     await mkdir(join(folder, part), { recursive: true, mode: 0o700 })
-  await writeDurably(join(folder, ASIDE), aside)
-  await renameDurably(folder, restoredFolder(dataDir))
+  await writeDurably(join(folder, REPLACED_NAME_FILE), replacedName)
+  await renameDurably(folder, committedFolder(dataDir))
   await finishRestore(dataDir)
-  return join(dataDir, aside)
+  return join(dataDir, replacedName)
 }
 
 function unusedName(folder: string, name: string): string {
@@ -62,24 +62,26 @@ function unusedName(folder: string, name: string): string {
 
 /** Completes an interrupted restore that was committed. Removes leftovers of uncommitted restores and of backups. */
 export async function finishRestore(dataDir: string) {
-  await rm(restoreFolder(dataDir), { recursive: true, force: true })
+  await rm(extractionFolder(dataDir), { recursive: true, force: true })
   await removeLeftovers(dataDir)
-  const restored = restoredFolder(dataDir)
-  if (!existsSync(restored)) return
-  const aside = join(dataDir, await readFile(join(restored, ASIDE), 'utf8'))
-  await mkdir(aside, { recursive: true, mode: 0o700 })
+  const committed = committedFolder(dataDir)
+  if (!existsSync(committed)) return
+  const replacedName = await readFile(join(committed, REPLACED_NAME_FILE), 'utf8')
+  const replacedFolder = join(dataDir, replacedName)
+  await mkdir(replacedFolder, { recursive: true, mode: 0o700 })
   for (const part of PARTS) {
     // A missing part was already moved before the crash.
-    if (!existsSync(join(restored, part))) continue
+    if (!existsSync(join(committed, part))) continue
     for (const name of part === DATABASE ? [...WAL_FILES, part] : [part]) {
-      if (existsSync(join(dataDir, name))) await rename(join(dataDir, name), join(aside, name))
+      if (existsSync(join(dataDir, name)))
+        await rename(join(dataDir, name), join(replacedFolder, name))
     }
-    await rename(join(restored, part), join(dataDir, part))
+    await rename(join(committed, part), join(dataDir, part))
   }
-  for (const folder of [aside, restored, dataDir]) await syncPath(folder)
-  await rm(restored, { recursive: true, force: true })
+  for (const folder of [replacedFolder, committed, dataDir]) await syncPath(folder)
+  await rm(committed, { recursive: true, force: true })
   // Succeeds only if nothing was replaced.
-  await rmdir(aside).catch(() => {})
+  await rmdir(replacedFolder).catch(() => {})
 }
 
 /** Removes the leftovers of an interrupted backup, but not the files of a running one. */
@@ -91,6 +93,6 @@ export async function removeLeftovers(dataDir: string) {
   for (const path of stale) await rm(path, { recursive: true, force: true })
 }
 
-function restoredFolder(dataDir: string): string {
+function committedFolder(dataDir: string): string {
   return join(dataDir, 'restored')
 }

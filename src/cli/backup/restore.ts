@@ -15,9 +15,14 @@ import { installationKeys } from '../data/installation-keys.ts'
 import { assertNotMoved, databasePath } from '../data/open-sqlite.ts'
 import { readServiceRecord } from '../service/service-record.ts'
 import { confirmRisk, createProgress } from '../terminal.ts'
+import { distributeData, hasExternalData } from './external-data.ts'
 import { readBackup } from './read-backup.ts'
-import { commitRestore, finishRestore, requireReplaceable, restoreFolder } from './replace-data.ts'
-import { hasExternalData, scatterData } from './shared-data.ts'
+import {
+  commitRestore,
+  extractionFolder,
+  finishRestore,
+  requireReplaceable,
+} from './replace-data.ts'
 import { type ArchiveSource, openSource } from './store/archive-source.ts'
 import { STOP_SIGNALS } from './write-backup.ts'
 
@@ -45,13 +50,13 @@ export const restore = localCommand({
     const started = performance.now()
     // Only this user may read our files.
     process.umask(0o077)
-    const done = verify
+    const result = verify
       ? await verifyBackup(config, source)
       : await replaceData(config, source, trust === true, yes === true)
     // Null if the data went to a database server.
     const dataDir = config.databaseUrl === null ? config.dataDir : null
     const seconds = Math.round(performance.now() - started) / 1000
-    return { ...done, dataDir, path: source.path, seconds }
+    return { ...result, dataDir, path: source.path, seconds }
   },
   print: ({ path, version, createdAt, files, bytes, ...rest }) => {
     const { seconds, isRestored, aside, dataDir, proof } = rest
@@ -107,19 +112,20 @@ async function replaceData(
   if (hasData && !isConfirmed) {
     confirmRisk(`The data in ${dataDir} will be moved aside and replaced with the backup.`)
   }
-  const folder = restoreFolder(dataDir)
-  const done = await readWithProgress(config, source, folder, { checkOnly: false, isTrusted })
+  const folder = extractionFolder(dataDir)
+  const result = await readWithProgress(config, source, folder, { checkOnly: false, isTrusted })
   if (hasExternalData(config)) {
     using progress = createProgress()
-    await scatterData(config, folder, progress.show)
+    await distributeData(config, folder, progress.show)
   }
   if (config.databaseUrl !== null) {
     await rm(folder, { recursive: true })
-    return { ...done, isRestored: true, aside: null }
+    return { ...result, isRestored: true, aside: null }
   }
   recordRestore(join(folder, 'homeport.db'), KINDS)
-  const aside = await commitRestore(dataDir, new Date())
-  return { ...done, isRestored: true, aside: existsSync(aside) ? aside : null }
+  const replacedFolder = await commitRestore(dataDir, new Date())
+  const aside = existsSync(replacedFolder) ? replacedFolder : null
+  return { ...result, isRestored: true, aside }
 }
 
 async function readWithProgress(

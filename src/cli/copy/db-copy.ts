@@ -100,7 +100,7 @@ async function copyToServer(config: Config, url: string) {
   await markMoved(config, to.db.place, true)
   const rows = await copyAll(from, to, 'use an empty database and copy again')
   await markMoved(config, to.db.place, false)
-  await to.setCopyUnfinished(false)
+  await to.markCopyFinished()
   return { from: from.db.place, to: to.db.place, rows }
 }
 
@@ -115,7 +115,7 @@ async function copyFromServer(config: Config, url: string, isConfirmed: boolean)
     throw new CommandError(`${dataDir} already has data: use an empty DATA_DIR.`)
   if (!isConfirmed) confirmRisk(await describeMoveRisk(url))
   const place = `${dataDir} on ${hostname()}`
-  const done = await copyInto(unfinishedCopyFolder(dataDir), url, config, place)
+  const copy = await copyInto(unfinishedCopyFolder(dataDir), url, config, place)
   // Remove what the earlier copy to the server left here.
   for (const suffix of ['-wal', '-shm']) await rm(path + suffix, { force: true })
   await rm(secrets, { recursive: true, force: true })
@@ -125,7 +125,7 @@ async function copyFromServer(config: Config, url: string, isConfirmed: boolean)
   await rm(marker, { force: true })
   await recordMoveToFile(dataDir)
   await rm(unfinishedCopyFolder(dataDir), { recursive: true, force: true })
-  return { ...done, to: path }
+  return { ...copy, to: path }
 }
 
 /** Copies a server's data into the layout of a data directory. With `newPlace`, the server then refuses changes. */

@@ -81,7 +81,7 @@ export async function openPostgresSource(
     // Detect a wrong SECRET_KEY before changes are refused.
     for (const name of SECRET_NAMES) await secretStore(name).readOrCreate(() => rejectMissing(name))
     if (newPlace !== null) {
-      await requirePrivileges(pools.changes.read, readMigrations('postgres'), 'alter')
+      await requirePrivileges(pools.changes.read, readMigrations('postgres'), 'migrate')
       await blockChanges(pools.changes, newPlace)
     }
     const { read, end } = await openSnapshot(pools.changes)
@@ -128,11 +128,11 @@ export async function openPostgresTarget(
     if ((await countAll(db)) > 0 && !(await db.isCopyUnfinished())) {
       throw new CommandError(`${db.place} already has data: ${advice}.`)
     }
-    await db.setCopyUnfinished(true)
+    await db.markCopyUnfinished()
     return {
       db,
       secrets: secretStore,
-      setCopyUnfinished: db.setCopyUnfinished,
+      markCopyFinished: db.markCopyFinished,
       [Symbol.asyncDispose]: close,
     }
   } catch (error) {

@@ -36,14 +36,14 @@ export const migrateCommand = localCommand({
     const pending = known.slice(applied)
     return { applied, known, pending, ...(migrated ? { migrated } : {}) }
   },
-  print: (done) => {
-    if ('snapshot' in done) {
-      const { at, migration, aside } = done
+  print: (outcome) => {
+    if ('snapshot' in outcome) {
+      const { at, migration, aside } = outcome
       const kept = aside === null ? '' : ` The replaced database was moved to ${aside}.`
-      return `The database is back in its state of ${at}, before migration ${migration}.${kept}
+      return `The database is back to its state as of ${at}, before migration ${migration}.${kept}
 Start the previous version: "homeport upgrade" kept it next to the executable as homeport.previous.`
     }
-    const { applied, pending, migrated = [] } = done
+    const { applied, pending, migrated = [] } = outcome
     if (migrated.length > 0) return `Applied ${migrated.join(', ')}.`
     return pending.length === 0
       ? `The schema is up to date (${applied} applied).`
@@ -69,6 +69,6 @@ async function confirmAndRestore(config: Config, name: string | null, isConfirme
   const { path, at, migration } = await findSnapshot(config, name)
   if (!isConfirmed)
     confirmRisk(`The database and all changes after ${at.toISOString()} will be moved aside.`)
-  const aside = await restoreSnapshot(config, { path, at, migration })
-  return { snapshot: path, at: at.toISOString(), migration, aside }
+  const replacedDatabase = await restoreSnapshot(config, { path, at, migration })
+  return { snapshot: path, at: at.toISOString(), migration, aside: replacedDatabase }
 }

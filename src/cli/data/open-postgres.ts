@@ -95,7 +95,7 @@ export async function connectPostgres(url: string, { secretKey }: Config, option
   try {
     if (!readOnly) assertNotMoved(withoutPassword(url), await movedTo(pools.changes.read))
     const migrations = readMigrations('postgres')
-    await requirePrivileges(pools.changes.read, migrations, readOnly ? 'read' : 'change')
+    await requirePrivileges(pools.changes.read, migrations, readOnly ? 'read' : 'write')
     const assertAllowed = (applied: number) =>
       assertSchemaChangeAllowed(schema, applied, migrations.length)
     const migrated = await migrate(pools.changes, migrations, assertAllowed, onWait, patience)
@@ -142,7 +142,7 @@ export async function postgresStatus(config: Config) {
   const { reads } = pools
   try {
     const migrations = readMigrations('postgres')
-    const missingPrivileges = await describeMissingPrivileges(reads.read, migrations, 'change')
+    const missingPrivileges = await describeMissingPrivileges(reads.read, migrations, 'write')
     const applied = await countAppliedMigrations({ run: reads.read }).catch((error) => {
       if (missingPrivileges === null) throw error
       return 0

@@ -20,7 +20,7 @@ import { migrate, schemaVersion } from '../../platform/db/sqlite/migrate.ts'
 import {
   copyDatabase,
   countAppliedMigrations,
-  findOpenProblem,
+  explainCannotOpen,
   isReplicated,
   openDatabase,
 } from '../../platform/db/sqlite/open.ts'
@@ -44,7 +44,7 @@ export async function openSqlite(
   const migrations = readMigrations('sqlite')
   await assertNotMoved(config)
   await assertFileSystem(config)
-  await assertUsable(config, path, await findOpenProblem(path, migrations))
+  await assertUsable(config, path, await explainCannotOpen(path, migrations))
   const folder = join(config.dataDir, 'secrets')
   const applied = existsSync(path) ? countAppliedMigrations(path) : 0
   assertSchemaChangeAllowed(schema, applied, migrations.length)
@@ -124,7 +124,7 @@ export async function migrationStatus(config: Config) {
   const migrations = readMigrations('sqlite')
   const path = databasePath(config)
   await assertFileSystem(config)
-  await assertUsable(config, path, await findOpenProblem(path, migrations))
+  await assertUsable(config, path, await explainCannotOpen(path, migrations))
   const known = migrations.map(({ tag }) => tag)
   return { applied: existsSync(path) ? countAppliedMigrations(path) : 0, known }
 }

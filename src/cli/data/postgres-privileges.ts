@@ -3,7 +3,7 @@ import type { Migration } from '../../platform/db/migrations.ts'
 import { DatabaseRefusal } from '../../platform/db/postgres/errors.ts'
 import { countAppliedMigrations } from '../../platform/db/postgres/migrate.ts'
 
-type Need = 'read' | 'change' | 'alter'
+type Need = 'read' | 'write' | 'migrate'
 
 /** Selects the role, its search_path and schema, and the owners of our tables on which the role lacks privileges. */
 const FIND_MISSING_PRIVILEGES = `SELECT quote_ident(current_user), current_setting('search_path'), schema::regnamespace::text,
@@ -40,10 +40,10 @@ export async function describeMissingPrivileges(
   if (owners !== null)
     return `Tables in the schema ${schema} belong to ${owners}, and the role ${role} may not ${action} them: connect as ${owners}, or run "GRANT ${rights} ON ALL TABLES IN SCHEMA ${schema} TO ${role}" as ${owners}.`
   if (need === 'read') return null
-  if (need === 'change' && (await countAppliedMigrations({ run: read })) >= migrations.length)
+  if (need === 'write' && (await countAppliedMigrations({ run: read })) >= migrations.length)
     return null
   if (foreign !== null)
-    return `Tables in the schema ${schema} belong to ${foreign}, so the role ${role} cannot alter them: connect as ${foreign} (for a migration, "homeport migrate" is enough), or make ${role} their owner, with "REASSIGN OWNED BY ${foreign} TO ${role}" or "ALTER TABLE … OWNER TO ${role}".`
+    return `Tables in the schema ${schema} belong to ${foreign}, so the role ${role} cannot alter them: connect as ${foreign} (you only need to run "homeport migrate" as that role), or make ${role} their owner, with "REASSIGN OWNED BY ${foreign} TO ${role}" or "ALTER TABLE … OWNER TO ${role}".`
   if (mayCreate) return null
   return `The role ${role} may not create tables in the schema ${schema}: run "GRANT USAGE, CREATE ON SCHEMA ${schema} TO ${role}" in this database as its owner.`
 }

@@ -61,7 +61,8 @@ export async function restoreSnapshot(
   await chmod(incoming, 0o600)
   await syncPath(incoming)
   const hasDatabase = existsSync(path)
-  const aside = join(config.dataDir, `${AFTER_MIGRATION}${migration}-${timeStamp(new Date())}`)
+  const replacedName = `${AFTER_MIGRATION}${migration}-${timeStamp(new Date())}`
+  const replacedDatabase = join(config.dataDir, replacedName)
   if (hasDatabase) {
     try {
       checkpointLog(path)
@@ -71,10 +72,10 @@ export async function restoreSnapshot(
   }
   // Move the database first: without it nothing starts, but without its log it would silently lose its last changes.
   for (const suffix of ['', '-wal', '-shm']) {
-    if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix)
+    if (existsSync(path + suffix)) await rename(path + suffix, replacedDatabase + suffix)
   }
   await renameDurably(incoming, path)
-  return hasDatabase ? aside : null
+  return hasDatabase ? replacedDatabase : null
 }
 
 export function snapshotJobs(config: Config): Job[] {

@@ -30,10 +30,10 @@ export async function addDemoData(services: Services): Promise<string> {
     return 'no demo data was added: the database already has users or events'
   const random = createRandom(2026)
   const generatedUsers = await generateUsers(USERS - NAMED_COUNT, random, now().getTime())
-  const named = addNamedUsers(services)
+  const namedUserEvents = addNamedUsers(services)
   await addGeneratedUsers(services, generatedUsers)
   const purchases = generatedUsers.flatMap((user) => listPurchases(user, random, now().getTime()))
-  const events = [...purchases, ...listUnlinked(now().getTime()), ...(await named)]
+  const events = [...purchases, ...listUnlinked(now().getTime()), ...(await namedUserEvents)]
   const failedAt = now().getTime() - DAY_MS
   const inOrder = events.toSorted((a, b) => a.at - b.at)
   const isBefore = ({ at }: DemoEvent) => at < failedAt

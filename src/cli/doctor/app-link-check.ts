@@ -36,7 +36,7 @@ async function compare(url: string, content: object): Promise<Finding | null> {
   const reply = await fetchBounded(url, { redirect: 'manual', timeoutMs: TIMEOUT_MS }).catch(
     toReason,
   )
-  if (typeof reply === 'string') return failed(`${url} does not answer (${reply})`, FORWARD)
+  if (typeof reply === 'string') return failed(`${url} does not respond (${reply})`, FORWARD)
   const isRedirect = reply.status >= 300 && reply.status < 400
   if (isRedirect) return failed(`${url} redirects, which phones do not follow`, FORWARD)
   if (reply.status !== 200) return failed(`${url} answers ${reply.status}`, FORWARD)

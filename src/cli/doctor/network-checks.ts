@@ -56,7 +56,7 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
       const { host } = new URL(url)
       const reply = await fetchWithTimeout(url).catch(toReason)
       if (typeof reply === 'string')
-        return failed(`${host} does not answer (${reply})`, CHECK_NETWORK)
+        return failed(`${host} does not respond (${reply})`, CHECK_NETWORK)
       if (reply.status !== 200)
         return failed(`${host} answers ${reply.status}`, 'Check RATES_URL and RATES_API_KEY.')
     }
@@ -89,7 +89,7 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     // Without a path: requesting a customer would create one.
     return fetchWithTimeout(rcApiUrl).then(
       () => ok(`${host} answers`),
-      (error) => failed(`${host} does not answer (${toReason(error)})`, CHECK_NETWORK),
+      (error) => failed(`${host} does not respond (${toReason(error)})`, CHECK_NETWORK),
     )
   }
 
@@ -110,7 +110,7 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     if (typeof reply !== 'string' && reply.status === 200) return ok(`${baseUrl} answers`)
     const why = typeof reply === 'string' ? reply : reply.status
     return failed(
-      `${baseUrl}/health does not answer (${why}) at ${found.map(({ address }) => address)}`,
+      `${baseUrl}/health does not respond (${why}) at ${found.map(({ address }) => address)}`,
       'Check the DNS record, the firewall and the proxy.',
     )
   }

@@ -38,12 +38,12 @@ export function keepCertificate({
   })
   let failures = 0
   let current: Certificate | null = null
-  const done = run()
+  const running = run()
   return { stop, isFailing: () => current === null || failures > 0 }
 
   async function stop() {
     stopping.abort()
-    await done
+    await running
   }
 
   async function run() {

@@ -41,7 +41,7 @@ export const stripeSettings = {
     'CHECKOUT_ORIGINS',
     listKind('origins such as https://app.example.com', (one) => origin(one) === one),
     'the origins to which Stripe’s pages may send customers back',
-    { shown: 'the `https` ones of `CORS_ORIGINS`' },
+    { shown: 'the `https` origins in `CORS_ORIGINS`' },
   ),
   stripeGraceDays: setting(
     'STRIPE_GRACE_DAYS',

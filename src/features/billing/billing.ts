@@ -15,6 +15,7 @@ import type { ReadRates } from './business/conversion.ts'
 import { createCounting } from './business/counting.ts'
 import { createFigures } from './business/figures.ts'
 import { createGrants } from './grants/grants.ts'
+import type { Attribution } from './inbox/attribution.ts'
 import { createErasure } from './inbox/erasure.ts'
 import type { BillingEvent } from './inbox/event.ts'
 import { createEventFolding } from './inbox/event-folding.ts'
@@ -22,7 +23,6 @@ import { createEventInbox } from './inbox/event-inbox.ts'
 import { createEventLog, type EventReaders } from './inbox/event-log.ts'
 import { createEventSearch } from './inbox/event-search.ts'
 import { createSignedRecords } from './inbox/signed-records.ts'
-import type { Support } from './inbox/support.ts'
 import { createTelemetryCleanup } from './inbox/telemetry.ts'
 import { createTransactions } from './inbox/transactions.ts'
 import { createBacklog } from './projection/backlog.ts'
@@ -47,7 +47,7 @@ export type BillingNeeds<Plan extends PlanLike> = {
   /** The app user id that the purchase's latest claim names; null for none. */
   findClaimant: (purchaseKey: string) => Promise<string | null>
   /** The operator's link of the purchase to its user; null if there is none, or the user has submitted it since. */
-  findLink: (purchaseKey: string) => Promise<(Support & { id: string; at: string }) | null>
+  findLink: (purchaseKey: string) => Promise<(Attribution & { id: string; at: string }) | null>
   readRates: ReadRates
   /** Overridden only in tests. */
   countingDelayMs?: number | undefined

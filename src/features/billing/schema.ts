@@ -16,7 +16,7 @@ type EventColumns = Record<
 export const FREQUENT_TYPES = ['INITIAL_PURCHASE', 'RENEWAL', 'CANCELLATION', 'EXPIRATION']
 
 /** Conditions of partial indexes. A query must use the same expression for its index to be chosen. */
-export const INDEXED_MARKS = {
+export const INDEX_CONDITIONS = {
   failed: (t) => sql`${t.outcome} = 'failed'`,
   conflicting: (t) => sql`${t.conflicting}`,
   clockIsOff: (t) => sql`${t.clockIsOff}`,
@@ -44,7 +44,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
       orderedAt: int().notNull().default(0),
       /** The purchase that the event is about; null for none. */
       purchaseKey: text('line_key'),
-      /** The body as received; rewritten on erasure, emptied for old telemetry. */
+      /** The body as received; rewritten on erasure, cleared when a telemetry event is old. */
       body: blob().notNull(),
       /** SHA-256 of the body as received, hex. */
       bodyHash: text().notNull(),
@@ -63,12 +63,12 @@ export function billingTables(columns: Columns, users: UsersTable) {
       uniqueIndex('billing_events_event').on(t.provider, t.eventId),
       index('billing_events_user').on(t.appUserId, t.orderedAt),
       index('billing_events_line').on(t.purchaseKey, t.orderedAt),
-      index('billing_events_failed').on(t.outcome).where(INDEXED_MARKS.failed(t)),
+      index('billing_events_failed').on(t.outcome).where(INDEX_CONDITIONS.failed(t)),
       // Only rare values have an index: frequent ones are soon found by scanning from the newest event.
-      index('billing_events_conflicting').on(t.id).where(INDEXED_MARKS.conflicting(t)),
-      index('billing_events_clock').on(t.id).where(INDEXED_MARKS.clockIsOff(t)),
-      index('billing_events_sandbox').on(t.id).where(INDEXED_MARKS.sandbox(t)),
-      index('billing_events_rare').on(t.type, t.id).where(INDEXED_MARKS.rare(t)),
+      index('billing_events_conflicting').on(t.id).where(INDEX_CONDITIONS.conflicting(t)),
+      index('billing_events_clock').on(t.id).where(INDEX_CONDITIONS.clockIsOff(t)),
+      index('billing_events_sandbox').on(t.id).where(INDEX_CONDITIONS.sandbox(t)),
+      index('billing_events_rare').on(t.type, t.id).where(INDEX_CONDITIONS.rare(t)),
     ],
   )
 
@@ -89,7 +89,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
       customerId: text().notNull(),
       environment: text().$type<StoredEnvironment>().notNull(),
       state: json<StoredPurchase>().notNull(),
-      /** When the current period began, in ms; 0 until a row of an older version is filled. */
+      /** When the current period began, in ms; 0 until a row from an older version has been backfilled. */
       latestAt: int().notNull().default(0),
     },
     (t) => [
@@ -117,7 +117,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
     (t) => [primaryKey({ columns: [t.transactionId, t.purchaseKey] })],
   )
 
-  /** The state of a purchase after its events up to a point in time. A late event is folded from there. */
+  /** The state of a purchase after its events up to a point in time. When a late event arrives, folding resumes from there. */
   const purchaseCheckpoints = table(
     'line_checkpoints',
     {
@@ -168,7 +168,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
     ],
   )
 
-  /** The progress of background work, by job: a key or JSON. */
+  /** The progress of each background job; `reached` holds a key or JSON. */
   const reconciliation = table('reconciliation', {
     id: text().primaryKey(),
     reached: text('after_purchase').notNull(),

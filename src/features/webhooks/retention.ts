@@ -25,8 +25,8 @@ export function createRetention({ db, now }: RetentionDeps) {
       .where(and(eq(webhookMessages.userId, userId), ne(webhookMessages.type, 'user.deleted')))
     // A message of a merged guest names the guest.
     const byName = Map.groupBy(messages, ({ data }): string => JSON.parse(data).userId ?? userId)
-    for (const [named, theirs] of byName) {
-      const data = JSON.stringify({ userId: named, erased: true })
+    for (const [namedId, theirs] of byName) {
+      const data = JSON.stringify({ userId: namedId, erased: true })
       for (const batch of chunk(theirs, MESSAGES_PER_UPDATE)) {
         const ids = batch.map(({ id }) => id)
         await tx.update(webhookMessages).set({ data }).where(inArray(webhookMessages.id, ids))

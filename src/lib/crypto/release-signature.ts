@@ -10,7 +10,7 @@ export type Release = {
   sums: Map<string, string>
 }
 
-const HEAD = /^# homeport (\d+\.\d+\.\d+[\w.+-]*) (\S+) (\S+)$/
+const HEADER = /^# homeport (\d+\.\d+\.\d+[\w.+-]*) (\S+) (\S+)$/
 const LINE = /^([0-9a-f]{64}) {2}(\S+)$/
 
 /** The text of `SHA256SUMS`. `sha256sum -c` ignores the first line as a comment. */
@@ -37,8 +37,8 @@ export function verifySums(text: string, signature: Buffer, publicKeys: string[]
     return verify(null, Buffer.from(text), createPublicKey(spki), signature)
   })
   if (!isSigned) return null
-  const [head = '', ...lines] = text.split('\n')
-  const [, version, commit, date] = HEAD.exec(head) ?? []
+  const [header = '', ...lines] = text.split('\n')
+  const [, version, commit, date] = HEADER.exec(header) ?? []
   if (!version || !commit || !date) return null
   const entries = lines.flatMap((line) => {
     const [, sum, name] = LINE.exec(line) ?? []

@@ -64,8 +64,8 @@ export async function addPathToErrors<T>(path: string, work: () => Promise<T>): 
   try {
     return await work()
   } catch (error) {
-    const { code, path: named } = error as { code?: unknown; path?: unknown }
-    const isOurs = typeof code === 'string' && named === undefined
+    const { code, path: knownPath } = error as { code?: unknown; path?: unknown }
+    const isOurs = typeof code === 'string' && knownPath === undefined
     throw isOurs ? Object.assign(error as Error, { path }) : error
   }
 }

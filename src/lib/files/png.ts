@@ -16,10 +16,10 @@ export function encodePng({ width, height, bitDepth, colorType }: PngHeader, row
 }
 
 function chunk(type: string, data = Buffer.alloc(0)): Buffer {
-  const named = Buffer.concat([Buffer.from(type), data])
-  const framed = Buffer.alloc(named.length + 8)
+  const typeAndData = Buffer.concat([Buffer.from(type), data])
+  const framed = Buffer.alloc(typeAndData.length + 8)
   framed.writeUInt32BE(data.length, 0)
-  named.copy(framed, 4)
-  framed.writeUInt32BE(crc32(named), named.length + 4)
+  typeAndData.copy(framed, 4)
+  framed.writeUInt32BE(crc32(typeAndData), typeAndData.length + 4)
   return framed
 }

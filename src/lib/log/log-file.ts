@@ -82,8 +82,8 @@ function withoutLinks(path: string): string {
 /** The size of the file at `path`; null when `descriptor` no longer refers to that file. */
 function readSize(path: string, descriptor: number): number | null {
   const openFile = fstatSync(descriptor)
-  const named = tryTo(() => statSync(path))
-  return named?.ino === openFile.ino && named.dev === openFile.dev ? openFile.size : null
+  const fileAtPath = tryTo(() => statSync(path))
+  return fileAtPath?.ino === openFile.ino && fileAtPath.dev === openFile.dev ? openFile.size : null
 }
 
 function renameIfExists(from: string, to: string) {

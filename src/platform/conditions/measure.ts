@@ -4,7 +4,7 @@ import type { Labels, Measurements } from './measurements.ts'
 export type Measure = {
   /** Null if it does not apply. */
   read: (measurements: Measurements, now: Date) => Promise<number | null>
-  promql: (beyond: string) => string
+  promql: (comparison: string) => string
 }
 
 /** More refused deliveries than this in two hours are a problem, even if others are accepted. */
@@ -14,7 +14,7 @@ const ACCEPTED: Labels = { code: 'ok|duplicate|ignored' }
 /** The highest current value of a metric, in units of `per`. */
 export function highest(name: string, { labels = {}, per = 1 }: MetricOptions = {}): Measure {
   const read = (m: Measurements) => divide(m.highest(name, labels), per)
-  return { read, promql: (beyond) => `${scale(series(name, labels), per)} ${beyond}` }
+  return { read, promql: (comparison) => `${scale(series(name, labels), per)} ${comparison}` }
 }
 
 /** The lowest current value of a metric, in units of `per`. */
@@ -26,7 +26,7 @@ export function lowest(name: string, { labels = {}, per = 1 }: MetricOptions = {
 /** Like `highest`, but Prometheus also reports it while there is no value. */
 export function highestOrMissing(name: string, options: MetricOptions): Measure {
   const { read, promql } = highest(name, options)
-  return { read, promql: (beyond) => `${promql(beyond)} or absent(${name})` }
+  return { read, promql: (comparison) => `${promql(comparison)} or absent(${name})` }
 }
 
 /** The absolute value of the highest current value. */
@@ -36,7 +36,7 @@ export function farthest(name: string): Measure {
       const value = await m.highest(name)
       return value === null ? null : Math.abs(value)
     },
-    promql: (beyond) => `abs(${name}) ${beyond}`,
+    promql: (comparison) => `abs(${name}) ${comparison}`,
   }
 }
 
@@ -47,7 +47,7 @@ export function daysUntil(name: string): Measure {
       const seconds = await m.lowest(name)
       return seconds === null ? null : (seconds - now.getTime() / 1000) / 86_400
     },
-    promql: (beyond) => `(${name} - time()) / 86400 ${beyond}`,
+    promql: (comparison) => `(${name} - time()) / 86400 ${comparison}`,
   }
 }
 
@@ -55,7 +55,7 @@ export function daysUntil(name: string): Measure {
 export function growth(name: string, minutes: number, labels: Labels): Measure {
   return {
     read: (m) => m.increase(name, minutes, labels),
-    promql: (beyond) => `${increase(name, minutes, labels)} ${beyond}`,
+    promql: (comparison) => `${increase(name, minutes, labels)} ${comparison}`,
   }
 }
 
@@ -67,8 +67,8 @@ export function share(name: string, minutes: number, labels: Labels): Measure {
       const part = await m.increase(name, minutes, labels)
       return total === 0 ? null : (part / total) * 100
     },
-    promql: (beyond) =>
-      `100 * ${increase(name, minutes, labels)} / ${increase(name, minutes)} ${beyond}`,
+    promql: (comparison) =>
+      `100 * ${increase(name, minutes, labels)} / ${increase(name, minutes)} ${comparison}`,
   }
 }
 
@@ -86,9 +86,9 @@ export function shareOver(
       const fast = await m.increase(name, minutes, isFast, 'bucket')
       return total === 0 ? null : ((total - fast) / total) * 100
     },
-    promql: (beyond) => {
+    promql: (comparison) => {
       const fast = increase(`${name}_bucket`, minutes, isFast)
-      return `100 - 100 * ${fast} / ${increase(`${name}_count`, minutes, labels)} ${beyond}`
+      return `100 - 100 * ${fast} / ${increase(`${name}_count`, minutes, labels)} ${comparison}`
     },
   }
 }
@@ -105,8 +105,10 @@ export function growthWithout(
       const without = await m.increase(name, minutes, labels)
       return (await m.increase(name, minutes, others)) > 0 ? 0 : without
     },
-    promql: (beyond) =>
-      `${increase(name, minutes, labels)} ${beyond} and ${increase(name, minutes, others)} == 0`,
+    promql: (comparison) => {
+      const noOthers = `${increase(name, minutes, others)} == 0`
+      return `${increase(name, minutes, labels)} ${comparison} and ${noOthers}`
+    },
   }
 }
 
@@ -119,10 +121,11 @@ export function refusedDeliveries(name: string, code: string): Measure {
       const isOver = acceptedAt > 0 && acceptedAt >= (await m.lastIncrease(name, { code }))
       return isOver && refused <= MANY_REFUSED ? 0 : refused
     },
-    promql: (beyond) => {
+    promql: (comparison) => {
       const refused = increase(name, 120, { code })
       const accepted = increase(name, 30, ACCEPTED)
-      return `(${refused} ${beyond} unless on () ${accepted} > 0) or ${refused} > ${MANY_REFUSED}`
+      const unaccepted = `${refused} ${comparison} unless on () ${accepted} > 0`
+      return `(${unaccepted}) or ${refused} > ${MANY_REFUSED}`
     },
   }
 }

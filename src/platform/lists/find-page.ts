@@ -95,8 +95,8 @@ export async function findPage<Row>(query: PageQuery<Row>): Promise<Page<Row>> {
 async function chooseSource<Row>(sources: Source<Row>[], after: string | undefined) {
   // Earlier versions wrote a space for `~`.
   const [, name, rest] = /^([a-z]+)[~ ](.+)$/.exec(after ?? '') ?? []
-  const named = sources.find((source) => source.name !== null && source.name === name)
-  if (named && rest !== undefined) return { source: named, position: rest }
+  const current = sources.find((source) => source.name !== null && source.name === name)
+  if (current && rest !== undefined) return { source: current, position: rest }
   const possible = sources.filter((source) => after === undefined || source.name === null)
   const [only] = possible
   if (only === undefined) throw pageUnknown()

@@ -256,8 +256,8 @@ export function createWorld({ scenario, command, folder, server, pool }: WorldDe
 /** Keeps only the headers that the scenario names, so that a failure is readable. */
 function withNamedHeaders(expected: SentMatch[]) {
   return ({ request, query, headers, body, files }: Received, at: number) => {
-    const named = Object.keys(expected[at]?.headers ?? {})
-    const own = Object.fromEntries(named.map((name) => [name, headers[name]]))
+    const names = Object.keys(expected[at]?.headers ?? {})
+    const own = Object.fromEntries(names.map((name) => [name, headers[name]]))
     return { request, query, headers: own, body, files }
   }
 }

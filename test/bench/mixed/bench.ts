@@ -9,7 +9,7 @@ import { printCpuTimes } from './cpu-times.ts'
 import { type Criterion, tryRates } from './find-rates.ts'
 import { startGenerator } from './generator.ts'
 import { startHomeportContender } from './homeport.ts'
-import type { LoadedServer } from './measure.ts'
+import type { ServerUnderLoad } from './measure.ts'
 import { startNodeStack } from './node-stack.ts'
 import { startPocketBaseContender } from './pocketbase.ts'
 import { printRates } from './report.ts'
@@ -49,7 +49,7 @@ const CRITERIA: Criterion[] = [
 
 const folder = await mkdtemp(join(tmpdir(), 'homeport-mixed-'))
 const started: Contender[] = []
-const running: LoadedServer[] = []
+const running: ServerUnderLoad[] = []
 const startedAt = performance.now()
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, () => void stopAll().finally(() => process.exit(1)))

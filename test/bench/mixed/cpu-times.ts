@@ -1,4 +1,4 @@
-import { type LoadedServer, measureStep } from './measure.ts'
+import { measureStep, type ServerUnderLoad } from './measure.ts'
 import { KINDS } from './mix.ts'
 import { SLOW_KINDS } from './open-loop.ts'
 import { toColumn } from './report.ts'
@@ -12,7 +12,7 @@ const RATE = 200
 const SLOW_RATE = 20
 
 /** Prints the CPU time per request of each kind, summed over the server's threads and processes. */
-export async function printCpuTimes(servers: LoadedServer[]) {
+export async function printCpuTimes(servers: ServerUnderLoad[]) {
   const names = servers.map(({ contender }) => contender.name)
   console.log('CPU time per request, in ms')
   console.log(`  ${'kind'.padEnd(14)}${names.map(toColumn).join('')}`)

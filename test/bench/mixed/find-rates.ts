@@ -1,5 +1,5 @@
 import { median } from '../median.ts'
-import { type LoadedServer, type Measured, measureStep } from './measure.ts'
+import { type Measurement, measureStep, type ServerUnderLoad } from './measure.ts'
 import type { Latencies, StepResult } from './open-loop.ts'
 import { highestSustained, initialRates, nextRate, type RateResult } from './rates.ts'
 import { describeStep } from './report.ts'
@@ -20,7 +20,7 @@ export type SearchOptions = {
 }
 
 /** A server's rounds at each rate, in requests per second. */
-export type Tries = Map<number, Measured[]>
+export type Tries = Map<number, Measurement[]>
 
 /** The share of requests that may fail at a sustained rate. */
 const MAX_FAILURE_SHARE = 0.001
@@ -35,13 +35,13 @@ const WARM_UP_RATE = 50
  * until a server has missed every criterion twice, then between the best rate for each criterion and the next one.
  */
 export async function tryRates(
-  servers: LoadedServer[],
+  servers: ServerUnderLoad[],
   criteria: Criterion[],
   options: SearchOptions,
-): Promise<Map<LoadedServer, Tries>> {
+): Promise<Map<ServerUnderLoad, Tries>> {
   const { limit, lowest, seconds, warmUp, rounds } = options
   const steps = initialRates(lowest)
-  const tries = new Map<LoadedServer, Tries>(servers.map((server) => [server, new Map()]))
+  const tries = new Map<ServerUnderLoad, Tries>(servers.map((server) => [server, new Map()]))
   let seed = 0
   // The first requests trigger lazy loading and compilation, which must not be measured.
   for (const server of servers) await measure(server, WARM_UP_RATE, 'warming up')
@@ -67,7 +67,7 @@ export async function tryRates(
     await tryAll(next)
   }
 
-  async function tryAll(wanted: { server: LoadedServer; rate: number }[]) {
+  async function tryAll(wanted: { server: ServerUnderLoad; rate: number }[]) {
     for (let round = 0; round < rounds; round++) {
       seed++
       for (const { server, rate } of wanted) {
@@ -77,24 +77,25 @@ export async function tryRates(
     }
   }
 
-  function judgements(server: LoadedServer): RateResult[][] {
+  function judgements(server: ServerUnderLoad): RateResult[][] {
     return criteria.map((criterion) => judge(tries.get(server) as Tries, criterion, limit))
   }
 
-  async function measureUndisturbed(server: LoadedServer, rate: number): Promise<Measured> {
+  async function measureUndisturbed(server: ServerUnderLoad, rate: number): Promise<Measurement> {
     for (let count = 1; ; count++) {
-      const measured = await measure(server, rate)
-      const { cores, result } = measured
+      const measurement = await measure(server, rate)
+      const { cores, result } = measurement
       const isDisturbed = cores.others > DISTURBED.others || result.lag > DISTURBED.lag
-      const isGood = criteria.every((criterion) => p99Of(measured, criterion) < limit)
-      if (!isDisturbed || isGood || count === MAX_ATTEMPTS) return measured
+      const isGood = criteria.every((criterion) => p99Of(measurement, criterion) < limit)
+      if (!isDisturbed || isGood || count === MAX_ATTEMPTS) return measurement
     }
   }
 
-  async function measure(server: LoadedServer, rate: number, label = ''): Promise<Measured> {
-    const measured = await measureStep(server, { rate, seconds, warmUp, seed })
-    console.log(`  ${[label, server.contender.name].join(' ').trim()}, ${describeStep(measured)}`)
-    return measured
+  async function measure(server: ServerUnderLoad, rate: number, label = ''): Promise<Measurement> {
+    const measurement = await measureStep(server, { rate, seconds, warmUp, seed })
+    const name = [label, server.contender.name].join(' ').trim()
+    console.log(`  ${name}, ${describeStep(measurement)}`)
+    return measurement
   }
 }
 
@@ -103,11 +104,12 @@ export function bestOf(tries: Tries, criterion: Criterion, limit: number) {
   const rate = highestSustained(judge(tries, criterion, limit))
   const rounds = tries.get(rate ?? Math.min(...tries.keys())) ?? []
   const p99 = medianP99(rounds, criterion)
-  return { rate, medianRound: rounds.find((round) => p99Of(round, criterion) === p99) as Measured }
+  const medianRound = rounds.find((round) => p99Of(round, criterion) === p99) as Measurement
+  return { rate, medianRound }
 }
 
 /** In ms; infinite if too many requests failed. */
-export function medianP99(rounds: Measured[], criterion: Criterion): number {
+export function medianP99(rounds: Measurement[], criterion: Criterion): number {
   return median(rounds.map((round) => p99Of(round, criterion)))
 }
 
@@ -118,7 +120,7 @@ function judge(tries: Tries, criterion: Criterion, limit: number): RateResult[] 
   }))
 }
 
-function p99Of({ result }: Measured, criterion: Criterion): number {
+function p99Of({ result }: Measurement, criterion: Criterion): number {
   const failsTooOften = result.failed > result.all.count * MAX_FAILURE_SHARE
   return failsTooOften ? Number.POSITIVE_INFINITY : criterion.select(result).p99
 }

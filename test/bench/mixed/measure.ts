@@ -3,11 +3,11 @@ import type { Generator, Step } from './generator.ts'
 import type { StepResult } from './open-loop.ts'
 import { machineCpuTime, treeCpuTime, waitUntilIdle } from './process-tree.ts'
 
-/** A server and the process that loads it. */
-export type LoadedServer = { contender: Contender; generator: Generator }
+/** A server and the process that generates its load. */
+export type ServerUnderLoad = { contender: Contender; generator: Generator }
 
 /** A step, and how many cores each part kept busy. */
-export type Measured = {
+export type Measurement = {
   rate: number
   /** Time until everything was answered, in ms. */
   elapsed: number
@@ -20,11 +20,11 @@ export type Measured = {
   }
 }
 
-/** Loads one server and waits until it is idle. */
+/** Puts one server under load and waits until it is idle. */
 export async function measureStep(
-  { contender, generator }: LoadedServer,
+  { contender, generator }: ServerUnderLoad,
   step: Step,
-): Promise<Measured> {
+): Promise<Measurement> {
   const before = await readTimes()
   const startedAt = performance.now()
   const result = await generator.run(step)

@@ -1,5 +1,5 @@
 import { bestOf, type Criterion, medianP99, type Tries } from './find-rates.ts'
-import type { LoadedServer, Measured } from './measure.ts'
+import type { Measurement, ServerUnderLoad } from './measure.ts'
 import { KINDS } from './mix.ts'
 import type { Latencies } from './open-loop.ts'
 
@@ -8,7 +8,7 @@ const LATE = 20
 const MAX_OTHER_CORES = 0.1
 
 /** A one-line summary of a step. */
-export function describeStep({ rate, result, cores }: Measured): string {
+export function describeStep({ rate, result, cores }: Measurement): string {
   const { all, light, failed, failures, lag } = result
   const replies = Object.entries(failures).map(([status, count]) => `${count} × ${status}`)
   return [
@@ -22,7 +22,11 @@ export function describeStep({ rate, result, cores }: Measured): string {
 }
 
 /** Prints each server's p99 by rate, its highest rate for each criterion, and the latencies there. */
-export function printRates(tries: Map<LoadedServer, Tries>, criteria: Criterion[], limit: number) {
+export function printRates(
+  tries: Map<ServerUnderLoad, Tries>,
+  criteria: Criterion[],
+  limit: number,
+) {
   const servers = [...tries]
   const names = servers.map(([{ contender }]) => contender.name)
   const rates = [...new Set(servers.flatMap(([, all]) => [...all.keys()]))].toSorted(

@@ -86,6 +86,6 @@ async function setUp(url: string, link: string): Promise<string> {
   const reply = (await (await post('link', { token })).json()) as SetUpReply
   const { secret, sealed } = reply.response.totp
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
-  const done = await post('set-up', { token, password: PASSWORD, code, sealed })
-  return cookieIn(done.headers.get('set-cookie'))
+  const response = await post('set-up', { token, password: PASSWORD, code, sealed })
+  return cookieIn(response.headers.get('set-cookie'))
 }

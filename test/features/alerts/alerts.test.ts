@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 import { setUpAlerts } from './support/set-up.ts'
 
@@ -92,7 +92,7 @@ test('the console and a command change a rule in the same way', async () => {
   const json = { isOn: false, threshold: 5_000 }
   const saved = await ann.ask('POST', 'alerts/rules/disk-low', { json })
   expect(saved.json.response).toEqual(json)
-  const { printed } = await typeCommand(it.app, 'alerts set', ['disk-low'], {
+  const { printed } = await runCommand(it.app, 'alerts set', ['disk-low'], {
     on: true,
     threshold: 'default',
   })

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createConsoleApp } from '../../../src/server/app.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 import { phonePhoto } from '../../support/pictures.ts'
 
@@ -57,11 +57,11 @@ async function uploadFile(app: TestApp, type: string) {
 test('commands show what is stored, and delete a file by its owner’s address', async () => {
   await using app = await createTestApp()
   const { user, key } = await uploadFile(app, 'supportTicket')
-  const { printed } = await typeCommand(app, 'files usage')
+  const { printed } = await runCommand(app, 'files usage')
   expect(printed).toContain('supportTicket\t1 files')
   expect(printed).toContain(user._id)
-  await typeCommand(app, 'files delete', [user.email, key])
-  expect((await typeCommand(app, 'files usage')).printed).not.toContain(user._id)
+  await runCommand(app, 'files delete', [user.email, key])
+  expect((await runCommand(app, 'files usage')).printed).not.toContain(user._id)
   const { entries } = await app.services.operators.audit.list({})
   expect(entries).toMatchObject([
     { action: 'files.delete', target: user._id, before: { key, size: 4 } },

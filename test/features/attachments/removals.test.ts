@@ -30,8 +30,8 @@ test('files without a row stay for 30 days after the database was moved aside', 
   const { json } = await uploadBody(app, token, 'a', 'text/plain', 'supportTicket')
   const { db, orphans } = app.services
   await db.write(async (tx) => void (await tx.delete(db.tables.attachments)))
-  const aside = join(app.dataDir, 'homeport.db.after-migration-0042_x-20260101-000000')
-  await Bun.write(aside, '')
+  const replacedDatabase = join(app.dataDir, 'homeport.db.after-migration-0042_x-20260101-000000')
+  await Bun.write(replacedDatabase, '')
   const collectIn = async (minutes: number) => {
     app.clock.advance(minutes * 60_000)
     await orphans.collect(AbortSignal.timeout(5_000))

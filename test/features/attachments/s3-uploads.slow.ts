@@ -52,7 +52,7 @@ test('uploads get 503 and leave no files while the store fails, and then work ag
 }, 60_000)
 
 test.each([
-  ['a key that may only read', { refuses: 'AccessDenied' }, '403 AccessDenied'],
+  ['a read-only key', { refuses: 'AccessDenied' }, '403 AccessDenied'],
   ['a quota that is used up', { refuses: 'QuotaExceeded' }, '403 QuotaExceeded'],
   ['an endpoint that stores nothing', { forgets: true }, 'returned another ETag'],
 ])(

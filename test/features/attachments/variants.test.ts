@@ -69,7 +69,7 @@ test('uses Accept to choose the format if none is requested', async () => {
   for (const reply of [modern, old]) expect(reply.headers.get('vary')).toBe('Accept')
 })
 
-test('20 concurrent first requests cause one job and one file', async () => {
+test('20 concurrent requests for a new variant create one job and one file', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { url } = await uploadPhoto(app, token)

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { serverClient } from '../../support/api-keys.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, ms, purchase } from '../../support/billing.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { onSqlite, sqliteClientOf } from '../../support/databases.ts'
 import { createWorld } from '../../support/grants.ts'
 import { signInOperator } from '../../support/operator.ts'
@@ -18,11 +18,11 @@ onSqlite('the fault is an SQLite trigger')(
       "CREATE TRIGGER fault BEFORE INSERT ON subscriptions BEGIN SELECT RAISE(ABORT, 'a fault'); END",
     )
     await deliver(app, purchase('ann', { id: 'E' }))
-    await expect(typeCommand(app, 'events replay', ['E'])).rejects.toThrow(
+    await expect(runCommand(app, 'events replay', ['E'])).rejects.toThrow(
       'The event E failed again. "events show E" shows the error.',
     )
     client.run('DROP TRIGGER fault')
-    const { outcome, printed } = await typeCommand(app, 'events replay', ['E'])
+    const { outcome, printed } = await runCommand(app, 'events replay', ['E'])
     expect([outcome, printed]).toEqual([{ replayed: 'E' }, 'Processed E again.'])
     const entry = { action: 'events.replay', target: 'E', before: { outcome: 'failed' } }
     expect(await listEntries(app)).toMatchObject([
@@ -39,11 +39,11 @@ test('audits granting and revoking access in the same way for commands, operator
   const json = { entitlementId: 'pro', until: null, reason: 'test' }
   const revoke = { json: { reason: 'mistake' } }
   const path = `people/${userId}/grants`
-  const typed = await typeCommand(app, 'access grant', [email, 'pro'], {
+  const typed = await runCommand(app, 'access grant', [email, 'pro'], {
     forever: true,
     reason: 'test',
   })
-  await typeCommand(app, 'access revoke', [email, typed.outcome.grant.id], revoke.json)
+  await runCommand(app, 'access revoke', [email, typed.outcome.grant.id], revoke.json)
   const { id } = (await operator.ask('POST', path, { json })).json.response
   await operator.ask('POST', `${path}/${id}/revoke`, revoke)
   const given = await server('POST', `users/v1/${userId}/grants`, { json })
@@ -85,8 +85,8 @@ test('refreshing the purchases of one user or of all users is audited with count
   const counts = { customers: 1, corrected: 0, failed: 0 }
   const reply = await ann.ask('POST', 'people/bob/reconcile')
   expect(reply.json.response).toMatchObject({ customers: 1, corrected: [], isIncomplete: false })
-  await typeCommand(app, 'events reconcile', [], { user: 'bob' })
-  const { printed } = await typeCommand(app, 'users refresh-purchases')
+  await runCommand(app, 'events reconcile', [], { user: 'bob' })
+  const { printed } = await runCommand(app, 'users refresh-purchases')
   expect(printed).toBe('Checked 1 customers: 0 purchases corrected, 0 customers failed.')
   const entries = await listEntries(app, 'users.')
   expect(entries.map(({ action, target, after }) => [action, target, after])).toEqual(
@@ -102,7 +102,7 @@ test('purchases are not refreshed without a key for the provider', async () => {
     503,
     'Set RC_API_KEY to refresh purchases from RevenueCat.',
   ])
-  await expect(typeCommand(app, 'users refresh-purchases')).rejects.toThrow('Set RC_API_KEY')
+  await expect(runCommand(app, 'users refresh-purchases')).rejects.toThrow('Set RC_API_KEY')
 })
 
 /** The entries whose action begins with `prefix`, the newest first. */

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { DAY, iso } from '../../support/billing.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { createWorld, give } from '../../support/grants.ts'
 
-test('a repeated idempotency key returns the same access, and is refused for any other', async () => {
+test('a repeated idempotency key returns the same grant, and is refused for a different one', async () => {
   await using world = await createWorld()
   const { app } = world
   const until = iso(2)
@@ -35,7 +35,7 @@ test.each(['03.04.2027', '2027-02-30', 'x 2030', '2027-02-03T25:00Z'])(
     await using world = await createWorld()
     const { app, email } = world
     await expect(
-      typeCommand(app, 'access grant', [email, 'pro'], { until, reason: 'test' }),
+      runCommand(app, 'access grant', [email, 'pro'], { until, reason: 'test' }),
     ).rejects.toThrow('such as 2027-04-03')
   },
 )

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createKey } from '../../support/api-keys.ts'
 import type { TestApp } from '../../support/app.ts'
 import { DAY, deliver, iso, purchase } from '../../support/billing.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { createWorld, give, PLANS } from '../../support/grants.ts'
 import { publishPlans } from '../../support/plans.ts'
 
@@ -204,7 +204,7 @@ test('commands grant, list and revoke access', async () => {
   await using world = await createWorld()
   const { app, email, read } = world
   const reason = 'beta tester'
-  const type = (name: string, args: string[], options = {}) => typeCommand(app, name, args, options)
+  const type = (name: string, args: string[], options = {}) => runCommand(app, name, args, options)
   await expect(type('access grant', [email, 'pro'], { reason })).rejects.toThrow('one of --until')
   await expect(type('access grant', [email, 'pro'], { forever: true })).rejects.toThrow('--reason')
   const { printed } = await type('access grant', [email, 'pro'], { until: iso(400), reason })

@@ -28,8 +28,8 @@ test('transfers follow a customer that is joined with a larger one', async () =>
   await deliver(app, aliasEvent('j2', 'bob', ['zoe']))
   const { db } = app.services
   const rows = await db.read.select().from(db.tables.transferIds)
-  const named = rows.map(({ appUserId, customerId, isSource }) => [appUserId, customerId, isSource])
-  expect(named.toSorted()).toEqual([
+  const links = rows.map(({ appUserId, customerId, isSource }) => [appUserId, customerId, isSource])
+  expect(links.toSorted()).toEqual([
     ['bob', 'id-0', true],
     ['eve', 'eve', false],
   ])

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, lifecycle, ms, purchase } from '../../support/billing.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { serveProvider } from '../../support/subscriber-api.ts'
 
 const SUBSCRIPTION = '/api/user/subscription/v1'
@@ -19,7 +19,7 @@ test.each(['INITIAL_PURCHASE', 'RENEWAL', 'SUBSCRIPTION_EXTENDED', 'NON_RENEWING
     app.clock.now = new Date(ms(1))
     const event = lifecycle('ann', type, 0, { id: 'E', expiration_at_ms: 'soon' })
     expect(await deliver(app, event)).toBe('ignored')
-    const { outcome } = await typeCommand(app, 'events list', [], { failed: true })
+    const { outcome } = await runCommand(app, 'events list', [], { failed: true })
     expect(outcome).toMatchObject([{ eventId: 'E', outcome: 'failed' }])
     expect((outcome as { error: string }[])[0]?.error).toContain('expiration_at_ms')
     await app.services.eventFolding.retryFailed(AbortSignal.timeout(5_000))

@@ -32,11 +32,11 @@ test('warns once about a product without a plan, and lists it until one includes
   expect(warnings).toHaveLength(1)
   expect(warnings[0]).toContain('lost_product')
   const operator = await signInOperator(app)
-  const named = async () =>
+  const listProducts = async () =>
     (await operator.read('overview')).events.unmatchedProducts.map(
       ({ productId }: { productId: string }) => productId,
     )
-  expect(await named()).toEqual(['lost_product'])
+  expect(await listProducts()).toEqual(['lost_product'])
   expect(await app.services.listUnmatched()).toMatchObject([
     {
       productId: 'lost_product',
@@ -52,7 +52,7 @@ test('warns once about a product without a plan, and lists it until one includes
   const [free, month, year] = await app.services.plans.list()
   await app.services.plans.publish([free, { ...month, otherProductIds: ['lost_product'] }, year])
   expect(await planCode()).toBe('pro_month')
-  expect(await named()).toEqual([])
+  expect(await listProducts()).toEqual([])
   expect(await app.services.listUnmatched()).toEqual([])
 })
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createTestApp, PASSWORD } from '../../support/app.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 
 test('the audit log keeps no personal data of a deleted user', async () => {
@@ -28,7 +28,7 @@ test('the audit log keeps no personal data of a deleted user', async () => {
   await ann.ask('GET', `people/export.csv?q=${email}`)
   await ann.ask('GET', `audit/export?target=${email}`)
   await ann.ask('POST', 'events/replay', { json: { user: email } })
-  await typeCommand(app, 'access grant', [email, 'pro'], { forever: true, reason: 'secret' })
+  await runCommand(app, 'access grant', [email, 'pro'], { forever: true, reason: 'secret' })
   await ann.ask('POST', `${userPath}/delete`, { json: { confirm: email } })
   const { entries } = await app.services.operators.audit.list({ limit: 100 })
   expect(new Set(entries.map(({ action }) => action))).toEqual(

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 
 test('finds an action by its current and earlier names', async () => {
@@ -8,7 +8,7 @@ test('finds an action by its current and earlier names', async () => {
   const ann = await signInOperator(app)
   const { user } = await app.register('bob@example.com')
   await ann.ask('POST', `people/${user._id}/verify`)
-  await typeCommand(app, 'user verify', [user._id])
+  await runCommand(app, 'user verify', [user._id])
   for (const name of ['users.verify', 'user.verify', 'user verify']) {
     const { entries } = await ann.read(`audit?action=${encodeURIComponent(name)}`)
     expect(entries.map(({ action }: { action: string }) => action)).toEqual([
@@ -22,7 +22,7 @@ test('an export that would be incomplete is refused', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const { db, operators } = app.services
-  await typeCommand(app, 'settings set', ['hardPaywall=true'])
+  await runCommand(app, 'settings set', ['hardPaywall=true'])
   const [entry] = (await operators.audit.list({})).entries
   await db.write(async (tx) => {
     for (let at = 0; at < 10_000; at += 500) {

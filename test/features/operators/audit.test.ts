@@ -6,7 +6,7 @@ import { toCommands } from '../../../src/platform/actions/command-line.ts'
 import { actions } from '../../../src/server/declarations.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, purchase } from '../../support/billing.ts'
-import { LOCAL_USER, typeCommand } from '../../support/commands.ts'
+import { LOCAL_USER, runCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 
 const DAY = 24 * 60 * 60 * 1000
@@ -18,7 +18,7 @@ test('audits a console change with operator, origin, and values before and after
   const { version, content } = await ann.read('settings')
   const edited = { ...content, hardPaywall: true }
   const json = { base: version, note: 'Launch', content: edited }
-  const done = await ann.ask('POST', 'settings/publish', { json })
+  const reply = await ann.ask('POST', 'settings/publish', { json })
   const [entry] = (await ann.read('audit')).entries
   expect(entry).toEqual({
     id: expect.any(String),
@@ -29,13 +29,13 @@ test('audits a console change with operator, origin, and values before and after
     target: 'version 2',
     before: { hardPaywall: false },
     after: { hardPaywall: true },
-    requestId: done.headers.get('x-request-id'),
+    requestId: reply.headers.get('x-request-id'),
   })
 })
 
 test('audits a change by a command with the user who ran it', async () => {
   await using app = await createTestApp()
-  await typeCommand(app, 'settings set', ['hardPaywall=true', 'ios.latestVersion=2.4.0'])
+  await runCommand(app, 'settings set', ['hardPaywall=true', 'ios.latestVersion=2.4.0'])
   const { entries } = await app.services.operators.audit.list({})
   expect(entries).toEqual([
     {
@@ -50,7 +50,7 @@ test('audits a change by a command with the user who ran it', async () => {
       requestId: null,
     },
   ])
-  const { printed } = await typeCommand(app, 'audit list', [], { action: 'settings set' })
+  const { printed } = await runCommand(app, 'audit list', [], { action: 'settings set' })
   expect(printed).toContain(`command\t${LOCAL_USER}\tsettings.set`)
 })
 
@@ -170,7 +170,7 @@ test('does not mask features and plans whose names look like secrets', async () 
   const features = { ...content.features, tokenX: on, token: on, secretMenu: on }
   const json = { base: version, note: '', content: { ...content, features } }
   expect((await ann.ask('POST', 'settings/publish', { json })).status).toBe(200)
-  await typeCommand(app, 'settings set', ['features.passwordless=true'])
+  await runCommand(app, 'settings set', ['features.passwordless=true'])
   const plans = await ann.read('plans')
   const [plan] = plans.content
   const changed = [...plans.content, { ...plan, code: 'secret', name: { en: 'New' } }]
@@ -190,7 +190,7 @@ test('truncates long text and never logs the setup link of a new operator', asyn
   await audit.record({ operator: null, origin: 'root', action: 'x', after })
   const [entry] = (await audit.list({})).entries
   expect(entry?.after).toEqual({ text: `${'x'.repeat(2_000)}…` })
-  const { outcome } = await typeCommand(app, 'operators add', ['bob'], { role: 'reader' })
+  const { outcome } = await runCommand(app, 'operators add', ['bob'], { role: 'reader' })
   const token = outcome.link.split('#setup=')[1]
   expect(token).toHaveLength(43)
   const [added] = (await audit.list({})).entries

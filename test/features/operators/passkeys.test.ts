@@ -30,8 +30,8 @@ test('a passkey sets up an operator, signs in and confirms an action', async () 
   const options = (await postLogin(app, 'passkey')).json.response
   expect(options).toMatchObject({ rpId: 'localhost', userVerification: 'required' })
   expect(options.allowCredentials).toEqual([])
-  const done = await postLogin(app, 'sign-in', { passkey: key.authenticate(options) })
-  expect([done.status, done.json.response]).toEqual([200, { name: 'ann' }])
+  const reply = await postLogin(app, 'sign-in', { passkey: key.authenticate(options) })
+  expect([reply.status, reply.json.response]).toEqual([200, { name: 'ann' }])
 
   app.clock.advance(11 * MINUTE)
   const isRefused = async () => (await ask('GET', 'audit/export')).status === 403
@@ -272,9 +272,9 @@ async function setUpWithPasskey(app: TestApp, name = 'ann') {
   const offered = (await postLogin(app, 'link', { token })).json.response
   const key = createPasskey()
   const json = { token, passkey: key.register(offered.passkey), passkeyName: 'Phone' }
-  const done = await postLogin(app, 'set-up', json)
-  expect(done.json.response).toEqual({ name, recoveryCodes: [] })
-  return { key, ask: requesterFor(app, done) }
+  const reply = await postLogin(app, 'set-up', json)
+  expect(reply.json.response).toEqual({ name, recoveryCodes: [] })
+  return { key, ask: requesterFor(app, reply) }
 }
 
 /** Signs in with a passkey, and returns a requester for the new session. */

@@ -59,13 +59,13 @@ test('audits proofs, including failed ones', async () => {
   expect((await prove(ann, '000000')).status).toBe(401)
   app.clock.advance(MINUTE)
   expect((await prove(ann, ann.codeNow())).status).toBe(200)
-  const [done, failed] = (await ann.read('audit')).entries
-  expect(done).toMatchObject({
+  const [success, failure] = (await ann.read('audit')).entries
+  expect(success).toMatchObject({
     action: 'operators.proof',
     operator: 'ann',
     after: { with: 'code' },
   })
-  expect(failed).toMatchObject({ action: 'operators.proof-failed', operator: 'ann' })
+  expect(failure).toMatchObject({ action: 'operators.proof-failed', operator: 'ann' })
 })
 
 test('audits signing out of the current session and of another', async () => {

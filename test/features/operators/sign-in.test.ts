@@ -82,8 +82,8 @@ test('signs in with name, password and code, and accepts each code once', async 
   expect((await signIn(app, ann, ann.codeNow())).status).toBe(401)
   app.clock.advance(MINUTE)
   const code = ann.codeNow().replace(/^.../, '$& ')
-  const done = await signIn(app, ann, code)
-  expect([done.status, done.json.response]).toEqual([200, { name: 'ann' }])
+  const reply = await signIn(app, ann, code)
+  expect([reply.status, reply.json.response]).toEqual([200, { name: 'ann' }])
   expect((await signIn(app, ann, code)).status).toBe(401)
 })
 

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { checkSettings } from '../../../src/cli/doctor/local-checks.ts'
 import { createTestApp } from '../../support/app.ts'
 import { signInOperator } from '../../support/operator.ts'
-import { storeDuration } from '../../support/plans.ts'
+import { setStoredDuration } from '../../support/plans.ts'
 
 const RULE = 'must be a duration such as month, 3 months, P1Y, P30D or lifetime'
 const FAULT = { path: 'plans.1.duration', message: RULE }
@@ -33,7 +33,7 @@ test.each(['P1M', 'P30D', 'quarterly', 'lifetime'])('a plan may last %p', async 
 
 test('doctor and the console list an unreadable stored duration until it is corrected', async () => {
   await using app = await createTestApp()
-  await storeDuration(app, 'bananas')
+  await setStoredDuration(app, 'bananas')
   const operator = await signInOperator(app)
   const sentence = `The duration “bananas” of the plan pro_month ${RULE}.`
   const warnings = async () => (await operator.read('overview')).plans.warnings
@@ -52,7 +52,7 @@ test('doctor and the console list an unreadable stored duration until it is corr
 
 test('refuses to roll back to a version with an unreadable duration', async () => {
   await using app = await createTestApp()
-  await storeDuration(app, 'bananas')
+  await setStoredDuration(app, 'bananas')
   const [free, month, year] = await app.services.plans.list()
   await app.services.plans.publish([free, { ...month, duration: 'P1M' }, year])
   const error = await app.services.plans.rollBack(1).catch((thrown) => thrown)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import type { StoredSettings } from '../../../src/features/settings/model.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 import { serveApp } from '../../support/served.ts'
 
@@ -206,34 +206,34 @@ test('settings, publications and exports from before there were rules still work
 
 test('a file with rules is imported, listed in words and explained by commands', async () => {
   await using app = await createTestApp()
-  const { printed } = await typeCommand(app, 'settings export')
+  const { printed } = await runCommand(app, 'settings export')
   const file = join(app.dataDir, 'settings.json')
   const edited = JSON.parse(printed)
   edited.ios.latestVersion = '3.2'
   await Bun.write(file, JSON.stringify({ ...edited, rules: GERMANY }))
   const warning =
     'ios.supportedVersion, rule 1 never applies, because COUNTRY_HEADER is not set: the country of users is unknown.'
-  const imported = await typeCommand(app, 'settings import', [file])
+  const imported = await runCommand(app, 'settings import', [file])
   expect(imported.printed).toEndWith(`\nWarning: ${warning}`)
   expect(imported.outcome.warnings).toEqual([warning])
-  const history = await typeCommand(app, 'settings get', [], { history: true })
+  const history = await runCommand(app, 'settings get', [], { history: true })
   expect(history.printed).toContain(
     '\tios.supportedVersion, rule 1: null → "3.2" in Germany for 20% of users',
   )
   const options = { platform: 'iOS', appVersion: '3.1', country: 'at', id: 'device-1' }
-  const explained = await typeCommand(app, 'settings explain', [], options)
+  const explained = await runCommand(app, 'settings explain', [], options)
   expect(explained.printed.split('\n')).toEqual([
     'ios.supportedVersion=1.0.0',
     expect.stringMatching(/^ {2}Rule 1 did not match: country is AT, the rule requires DE/),
     '  The default value applies.',
     `Warning: ${warning}`,
   ])
-  const [own] = (await typeCommand(app, 'settings explain', ['termsUrl'])).outcome.settings
+  const [own] = (await runCommand(app, 'settings explain', ['termsUrl'])).outcome.settings
   expect(own).toEqual({ key: 'termsUrl', value: 'https://example.com/terms', reasons: [] })
-  await expect(typeCommand(app, 'settings explain', ['nothing'])).rejects.toMatchObject({
+  await expect(runCommand(app, 'settings explain', ['nothing'])).rejects.toMatchObject({
     code: 'not_found',
   })
-  await expect(typeCommand(app, 'settings explain', [], { appVersion: 'new' })).rejects.toThrow(
+  await expect(runCommand(app, 'settings explain', [], { appVersion: 'new' })).rejects.toThrow(
     '--app-version must be a version',
   )
 })

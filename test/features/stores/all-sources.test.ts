@@ -35,12 +35,12 @@ const bronze = playOnGoogle({
     ],
   ],
 }).store
-const named = await Promise.all(
+const cases = await Promise.all(
   stripeFlows.map(async (flow) => [flow.name, await playAtStripe(flow)] as const),
 )
 
 describe('purchases in three stores, of which the billing provider reports one, give the access of each store', () => {
-  test.each(named)('%s', (_name, { billing, store }) => {
+  test.each(cases)('%s', (_name, { billing, store }) => {
     const expected = INSTANTS.map((day) =>
       [silver, bronze, store].flatMap((each) => accessOn(day, each).entitlements).toSorted(),
     )
@@ -53,7 +53,7 @@ describe('purchases in three stores, of which the billing provider reports one, 
 })
 
 describe('stores the same purchases from all four sources in any order', () => {
-  test.each(named)(
+  test.each(cases)(
     '%s',
     async (_name, { billing, store }) => {
       await using app = await createTestApp(flowStore.environment)

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
 import { DAY, deliver, lifecycle, purchase, T0 } from '../../support/billing.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 import { reportOf, serveProvider } from '../../support/subscriber-api.ts'
 
@@ -69,15 +69,15 @@ test('undoing a link of a purchase without an owner leaves it without one', asyn
   await using world = await createWorld()
   const { app, userId, productsOf } = world
   await deliver(app, purchase(ANONYMOUS))
-  const { printed } = await typeCommand(app, 'purchases give', ['1000', 'ann@example.com'], {
+  const { printed } = await runCommand(app, 'purchases give', ['1000', 'ann@example.com'], {
     reason: REASON,
   })
   expect(printed).toBe(`1000 now belongs to ${userId}.`)
-  expect((await typeCommand(app, 'purchases take-back', ['1000'])).printed).toBe(
+  expect((await runCommand(app, 'purchases take-back', ['1000'])).printed).toBe(
     '1000 now belongs to no user.',
   )
   expect(await productsOf()).toEqual([])
-  await typeCommand(app, 'purchases give', ['1000', userId], { reason: 'right after all' })
+  await runCommand(app, 'purchases give', ['1000', userId], { reason: 'right after all' })
   expect(await productsOf()).toEqual(['prod_example_pro'])
 })
 

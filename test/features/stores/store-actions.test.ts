@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { TestApp } from '../../support/app.ts'
 import { createWorld, createWorldWithApi, deliver } from '../../support/app-store/world.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 
 test('audits linking and unlinking a purchase in the same way for commands and operators', async () => {
@@ -18,8 +18,8 @@ test('audits linking and unlinking a purchase in the same way for commands and o
   const undo = { json: { reason: 'mistake', link: linked.link.id } }
   const undone = await ann.ask('POST', `purchases/${id}/take-back`, undo)
   expect(undone.json.response).toMatchObject([{ userId, owner: { email: world.email } }])
-  await typeCommand(app, 'purchases link', [id, bob.email], { reason: 'bought' })
-  await typeCommand(app, 'purchases unlink', [id])
+  await runCommand(app, 'purchases link', [id, bob.email], { reason: 'bought' })
+  await runCommand(app, 'purchases unlink', [id])
   const link = ['purchases.link', id, { userId }, { userId: bob._id }]
   const unlink = ['purchases.unlink', id, { userId: bob._id }, { userId }]
   expect(await listChanges(app)).toEqual([link, unlink, link, unlink])
@@ -32,7 +32,7 @@ test('the console must name the link that it undoes', async () => {
   const { notification, originalTransactionId: id } = store.buy({ userId: world.userId })
   await deliver(app, notification)
   const bob = (await app.register('bob@example.com')).user
-  await typeCommand(app, 'purchases link', [id, bob._id])
+  await runCommand(app, 'purchases link', [id, bob._id])
   const unnamed = await ann.ask('POST', `purchases/${id}/take-back`, { json: { reason: 'wrong' } })
   expect([unnamed.status, unnamed.json.details]).toMatchObject([422, [{ path: 'link' }]])
   expect((await ann.read(`purchases?id=${id}`)).purchases).toMatchObject([{ userId: bob._id }])
@@ -46,7 +46,7 @@ test('audits refreshing a purchase with its statuses, for every kind of caller',
   const asked = await ann.ask('POST', `purchases/${id}/ask`)
   expect(asked.json.response).toMatchObject([{ status: 'active', plan: null, owner: null }])
   refund()
-  const { outcome } = await typeCommand(app, 'purchases refresh', [id])
+  const { outcome } = await runCommand(app, 'purchases refresh', [id])
   expect(outcome[0].status).toBe('refunded')
   expect(outcome[0]).not.toHaveProperty('owner')
   expect(await listChanges(app)).toEqual([
@@ -61,7 +61,7 @@ test('audits an answer to a refund request as sent to Apple', async () => {
   const { notification, originalTransactionId: id } = store.buy({ userId: world.userId })
   await deliver(app, notification)
   const options = { consented: true, undelivered: true, prefer: 'grant-prorated' }
-  await typeCommand(app, 'purchases answer-refund', [id], options)
+  await runCommand(app, 'purchases answer-refund', [id], options)
   const body = {
     customerConsented: true,
     deliveryStatus: 'UNDELIVERED_OTHER',
@@ -71,7 +71,7 @@ test('audits an answer to a refund request as sent to Apple', async () => {
   expect(api.consumptions).toEqual([{ transactionId: id, body }])
   expect(await listChanges(app)).toEqual([['purchases.answer-refund', id, null, body]])
   const wrong = { ...options, prefer: 'refuse' }
-  await expect(typeCommand(app, 'purchases answer-refund', [id], wrong)).rejects.toThrow('--prefer')
+  await expect(runCommand(app, 'purchases answer-refund', [id], wrong)).rejects.toThrow('--prefer')
 })
 
 test('audits a connection test in the same way, and a catch-up with its numbers', async () => {
@@ -79,8 +79,8 @@ test('audits a connection test in the same way, and a catch-up with its numbers'
   const { app } = world
   const ann = await signInOperator(app)
   await ann.ask('POST', 'stores/test', { json: { environment: 'sandbox' } })
-  await typeCommand(app, 'stores test', [], { sandbox: true })
-  await typeCommand(app, 'stores catch-up', [], { since: '2026-09-30', sandbox: true })
+  await runCommand(app, 'stores test', [], { sandbox: true })
+  await runCommand(app, 'stores catch-up', [], { since: '2026-09-30', sandbox: true })
   const tested = ['stores.test', null, null, { environment: 'SANDBOX' }]
   const caughtUp = { read: 0, added: 0, refused: 0, refunds: null, queued: null }
   expect(await listChanges(app)).toEqual([

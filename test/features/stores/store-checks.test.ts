@@ -8,7 +8,7 @@ import {
   listSubscriptions,
   submit,
 } from '../../support/app-store/world.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -241,9 +241,9 @@ test('a one-time purchase unknown to Homeport is found on its own', async () => 
   const { user: other } = await app.register()
   await deliver(app, store.buy({ userId: other._id }).notification)
   const { transactionId } = store.buyOnce('Non-Consumable', { product: 'lifetime' })
-  await expect(typeCommand(app, 'purchases show', [transactionId])).rejects.toThrow('no purchase')
-  await typeCommand(app, 'purchases ask', [transactionId])
-  await typeCommand(app, 'purchases give', [transactionId, userId])
+  await expect(runCommand(app, 'purchases show', [transactionId])).rejects.toThrow('no purchase')
+  await runCommand(app, 'purchases ask', [transactionId])
+  await runCommand(app, 'purchases give', [transactionId, userId])
   const [own, others] = await Promise.all(
     [userId, other._id].map((id) => listSubscriptions(app, id)),
   )

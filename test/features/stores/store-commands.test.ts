@@ -3,14 +3,14 @@ import { createTestApp, WEBHOOK_TOKEN } from '../../support/app.ts'
 import { providerEvent } from '../../support/app-store/life.ts'
 import { createWorld, createWorldWithApi, deliver } from '../../support/app-store/world.ts'
 import { DAY } from '../../support/billing.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 
 const URL = 'https://api.example.com'
 
 test('stores check says what to do about each missing setting', async () => {
   await using app = await createTestApp({})
-  const { printed } = await typeCommand(app, 'stores check')
+  const { printed } = await runCommand(app, 'stores check')
   expect(printed.split('\n').map((line) => line.split('\t')[0])).toEqual([
     'FAILED',
     'FAILED',
@@ -25,33 +25,33 @@ test('stores check says what to do about each missing setting', async () => {
 test('stores check says whether Apple accepts the key for each app and environment', async () => {
   await using world = await createWorldWithApi({ BASE_URL: URL })
   const { app, api } = world
-  const { outcome, printed } = await typeCommand(app, 'stores check')
+  const { outcome, printed } = await runCommand(app, 'stores check')
   expect(outcome.map(({ fault }: { fault: string | null }) => fault)).toEqual(Array(5).fill(null))
   expect(printed).toContain(`${URL}/api/webhooks/app-store/v1`)
   api.faults.push({ status: 401 })
-  const refused = await typeCommand(app, 'stores check')
+  const refused = await runCommand(app, 'stores check')
   expect(refused.printed).toContain('FAILED\tcom.example.app in production: Apple refuses the key.')
 })
 
 test('stores test waits for the result of the test notification', async () => {
   await using world = await createWorldWithApi()
   const { app, api } = world
-  expect((await typeCommand(app, 'stores test')).printed).toBe('ok\tcom.example.app in production')
+  expect((await runCommand(app, 'stores test')).printed).toBe('ok\tcom.example.app in production')
   api.faults.push({ status: 404, errorCode: 4040007 })
-  const { printed } = await typeCommand(app, 'stores test', [], { sandbox: true })
+  const { printed } = await runCommand(app, 'stores test', [], { sandbox: true })
   expect(printed).toContain('App Store Connect has no notification URL')
 })
 
 test('stores status shows when the last notification arrived', async () => {
   await using world = await createWorldWithApi()
   const { app, store } = world
-  expect((await typeCommand(app, 'stores status')).outcome.apps).toMatchObject([
+  expect((await runCommand(app, 'stores status')).outcome.apps).toMatchObject([
     { environment: 'production', lastNotificationAt: null },
     { environment: 'sandbox', lastNotificationAt: null },
   ])
   const at = app.clock.now.toISOString()
   await deliver(app, store.buy().notification)
-  expect((await typeCommand(app, 'stores status')).outcome.apps).toMatchObject([
+  expect((await runCommand(app, 'stores status')).outcome.apps).toMatchObject([
     { environment: 'production', lastNotificationAt: at },
     { environment: 'sandbox', lastNotificationAt: null },
   ])
@@ -62,7 +62,7 @@ test('stores catch-up reports how many notifications were missing', async () => 
   const { app, store } = world
   store.buy()
   app.clock.advance(1_000)
-  const { printed } = await typeCommand(app, 'stores catch-up')
+  const { printed } = await runCommand(app, 'stores catch-up')
   expect(printed).toBe('Read 1 notifications: 1 were missing.')
 })
 
@@ -74,7 +74,7 @@ test('purchases list finds unclaimed purchases, and products that a user has twi
   const other = store.buy({ userId, product: 'other' })
   for (const bought of [free, ...twice, other]) await deliver(app, bought.notification)
   const idsOf = async (options: Record<string, boolean>) => {
-    const { outcome } = await typeCommand(app, 'purchases list', [], options)
+    const { outcome } = await runCommand(app, 'purchases list', [], options)
     return outcome.map(({ transactionId }: { transactionId: string }) => transactionId)
   }
   expect(await idsOf({})).toHaveLength(4)
@@ -106,7 +106,7 @@ test('purchases list finds purchases about which the billing provider and the st
     await app.ask('POST', '/api/webhooks/billing/v1', { token: WEBHOOK_TOKEN, json })
   }
   const idsOf = async () => {
-    const { outcome } = await typeCommand(app, 'purchases list', [], { differing: true })
+    const { outcome } = await runCommand(app, 'purchases list', [], { differing: true })
     return outcome.map(({ transactionId }: { transactionId: string }) => transactionId)
   }
   await provide(other, { product_id: 'gold' })
@@ -128,16 +128,16 @@ test('purchases link moves a purchase regardless of the policy, and purchases sh
   await deliver(app, bought.notification)
   const other = await app.register('bob@example.com')
   const { originalTransactionId: id } = bought
-  expect((await typeCommand(app, 'purchases show', [id])).outcome).toMatchObject([
+  expect((await runCommand(app, 'purchases show', [id])).outcome).toMatchObject([
     { userId: world.userId, isClaimed: false, source: 'store' },
   ])
-  await typeCommand(app, 'purchases give', [id, 'bob@example.com'])
-  expect((await typeCommand(app, 'purchases show', [id])).outcome).toMatchObject([
+  await runCommand(app, 'purchases give', [id, 'bob@example.com'])
+  expect((await runCommand(app, 'purchases show', [id])).outcome).toMatchObject([
     { userId: other.user._id, isClaimed: true },
   ])
   expect(await listSubscriptions()).toEqual([])
-  await expect(typeCommand(app, 'purchases give', [id, 'nobody'])).rejects.toThrow('no user nobody')
-  await expect(typeCommand(app, 'purchases give', ['1', other.user._id])).rejects.toThrow(
+  await expect(runCommand(app, 'purchases give', [id, 'nobody'])).rejects.toThrow('no user nobody')
+  await expect(runCommand(app, 'purchases give', ['1', other.user._id])).rejects.toThrow(
     'There is no purchase 1.',
   )
 })
@@ -148,14 +148,14 @@ test('purchases refresh records what Apple reports now, even for the order numbe
   const bought = store.buy({ userId: world.userId })
   await deliver(app, bought.notification)
   bought.refund()
-  const { outcome } = await typeCommand(app, 'purchases ask', [bought.originalTransactionId])
+  const { outcome } = await runCommand(app, 'purchases ask', [bought.originalTransactionId])
   expect(outcome).toMatchObject([{ status: 'refunded' }])
   expect(await listSubscriptions()).toMatchObject([{ status: 'refunded' }])
   const order = store.orderOf(bought.originalTransactionId)
-  expect((await typeCommand(app, 'purchases show', [order])).outcome).toMatchObject([
+  expect((await runCommand(app, 'purchases show', [order])).outcome).toMatchObject([
     { transactionId: bought.originalTransactionId },
   ])
-  await expect(typeCommand(app, 'purchases show', ['MUNKNOWN'])).rejects.toThrow('no purchase')
+  await expect(runCommand(app, 'purchases show', ['MUNKNOWN'])).rejects.toThrow('no purchase')
 })
 
 test('events show prints the signed record until the user is deleted or the record has expired', async () => {
@@ -164,9 +164,7 @@ test('events show prints the signed record until the user is deleted or the reco
   const kept = store.buy()
   const erased = store.buy({ userId })
   const signedOf = async ({ notification }: typeof kept) => {
-    const { outcome } = await typeCommand(app, 'events show', [
-      notification.claims.notificationUUID,
-    ])
+    const { outcome } = await runCommand(app, 'events show', [notification.claims.notificationUUID])
     return outcome.signed
   }
   for (const one of [kept, erased]) {
@@ -200,10 +198,10 @@ test('purchases list leaves out a non-renewing subscription that has ended', asy
   const product = 'prod_example_pro'
   const bought = store.buyOnce('Non-Renewing Subscription', { product, userId })
   await deliver(app, bought.notification)
-  expect((await typeCommand(app, 'purchases list')).printed).toContain('active\t2026-11-01')
+  expect((await runCommand(app, 'purchases list')).printed).toContain('active\t2026-11-01')
   app.clock.advance(40 * DAY)
-  expect((await typeCommand(app, 'purchases list')).printed).not.toContain(product)
-  const { printed } = await typeCommand(app, 'purchases show', [bought.transactionId])
+  expect((await runCommand(app, 'purchases list')).printed).not.toContain(product)
+  const { printed } = await runCommand(app, 'purchases show', [bought.transactionId])
   expect(printed).toContain('"status": "expired"')
 })
 
@@ -213,15 +211,15 @@ test('purchases answer-refund sends an answer to Apple only with the customer’
   const bought = store.buy({ userId: world.userId })
   await deliver(app, bought.notification)
   const { originalTransactionId: id } = bought
-  await expect(typeCommand(app, 'purchases answer-refund', [id])).rejects.toThrow('--consented')
+  await expect(runCommand(app, 'purchases answer-refund', [id])).rejects.toThrow('--consented')
   const options = { consented: true, prefer: 'decline' }
-  await typeCommand(app, 'purchases answer-refund', [id], options)
+  await runCommand(app, 'purchases answer-refund', [id], options)
   app.clock.advance(30 * DAY)
   await deliver(app, bought.renew())
   await deliver(app, bought.signNotification('CONSUMPTION_REQUEST'))
   const renewal = String(bought.transaction['transactionId'])
   for (const typed of [id, store.orderOf(id), renewal]) {
-    const { printed } = await typeCommand(app, 'purchases answer-refund', [typed], options)
+    const { printed } = await runCommand(app, 'purchases answer-refund', [typed], options)
     expect(printed).toBe(`Apple has received the answer about ${renewal}.`)
   }
   expect(api.consumptions.map(({ transactionId }) => transactionId)).toEqual([

@@ -30,7 +30,7 @@ const stores = {
     missing: NOT_AT_STRIPE,
   },
 }
-const named = Object.entries(stores).flatMap(([store, { flows }]) =>
+const cases = Object.entries(stores).flatMap(([store, { flows }]) =>
   flows.map((flow) => [store, flow.name, flow] as const),
 )
 
@@ -46,7 +46,7 @@ test.each(Object.entries(stores))(
 )
 
 describe('a store and the billing provider give the same access at any time', () => {
-  test.each(named)('%s: %s', (_store, _name, flow) => {
+  test.each(cases)('%s: %s', (_store, _name, flow) => {
     const { billing, store } = flow.played
     const byProvider = INSTANTS.map((day) => accessOn(day, billing))
     expect(INSTANTS.map((day) => accessOn(day, store))).toEqual(byProvider)
@@ -59,7 +59,7 @@ describe('a store and the billing provider give the same access at any time', ()
 })
 
 describe('both sources together give the same access in any order of their reports', () => {
-  test.each(named)('%s: %s', (_store, _name, flow) => {
+  test.each(cases)('%s: %s', (_store, _name, flow) => {
     const { billing, store } = flow.played
     const byStore = INSTANTS.map((day) => accessOn(day, store))
     for (let choice = 0; choice < 2 ** billing.length; choice++) {
@@ -71,7 +71,7 @@ describe('both sources together give the same access in any order of their repor
 })
 
 describe('stores the same purchases in any order, with every event delivered twice', () => {
-  test.each(named)(
+  test.each(cases)(
     '%s: %s',
     async (_store, _name, flow) => {
       await using app = await createTestApp(flowStore.environment)

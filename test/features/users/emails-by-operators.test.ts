@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { RESET, startMailApp, VERIFY } from '../../support/emails.ts'
 import { signInOperator } from '../../support/operator.ts'
 
@@ -14,7 +14,7 @@ test('sends test e-mails of the draft and of the current texts', async () => {
   const draft = await smtp.next('me@example.com')
   expect(draft.subject).toBe('[Test] Willkommen bei Sunrise')
   expect(draft.text).toContain('https://api.example.com/auth/verify?token=example')
-  const { printed } = await typeCommand(app, 'emails test', ['email-code', 'me@example.com'])
+  const { printed } = await runCommand(app, 'emails test', ['email-code', 'me@example.com'])
   expect(printed).toBe('The mail server has accepted the e-mail to me@example.com.')
   expect((await smtp.next('me@example.com')).text).toContain('Your code is 123456.')
   const { entries } = await app.services.operators.audit.list({})
@@ -82,17 +82,17 @@ test('the console publishes changes to the latest version only, previews drafts,
 test('commands print, publish and roll back the texts', async () => {
   await using setup = await startMailApp()
   const { app } = setup
-  const all = (await typeCommand(app, 'emails get')).printed
+  const all = (await runCommand(app, 'emails get')).printed
   const file = join(app.services.config.dataDir, 'emails.json')
   const publish = async (content: string) => {
     await Bun.write(file, content)
-    return (await typeCommand(app, 'emails publish', [file], { note: 'From a file' })).printed
+    return (await runCommand(app, 'emails publish', [file], { note: 'From a file' })).printed
   }
   expect(await publish(all)).toBe('Imported as version 2.')
   expect(await publish(JSON.stringify(VERIFY))).toBe('Imported as version 3.')
-  expect(JSON.parse((await typeCommand(app, 'emails export')).printed)).toEqual(VERIFY)
-  const history = await typeCommand(app, 'emails get', [], { history: true })
+  expect(JSON.parse((await runCommand(app, 'emails export')).printed)).toEqual(VERIFY)
+  const history = await runCommand(app, 'emails get', [], { history: true })
   expect(history.printed).toContain('From a file')
-  expect((await typeCommand(app, 'emails rollback', ['1'])).printed).toBe('Published as version 4.')
+  expect((await runCommand(app, 'emails rollback', ['1'])).printed).toBe('Published as version 4.')
   expect((await setup.emails.readLive()).content).toEqual({})
 })

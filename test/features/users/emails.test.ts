@@ -75,10 +75,10 @@ test('a name cannot add markup, and is left out until its user has proven the ad
     await app.services.users.addresses.requestReset('ann@example.com', '127.0.0.1')
     return smtp.next('ann@example.com')
   }
-  const unproven = await askForReset()
-  expect(unproven.subject).toBe('New password for')
-  expect(unproven.text).toContain('Hello,')
-  expect(unproven.text).not.toContain('onerror')
+  const unverified = await askForReset()
+  expect(unverified.subject).toBe('New password for')
+  expect(unverified.text).toContain('Hello,')
+  expect(unverified.text).not.toContain('onerror')
   await app.verifyEmail('ann@example.com')
   const { text } = await askForReset()
   expect(text).toContain(`Hello ${name},`)
@@ -230,14 +230,14 @@ test('an e-mail contains its link even if it has no button, or neither a button 
   await using setup = await startMailApp()
   await setup.emails.publish(RESET)
   const link = 'https://api.example.com/auth/reset?token=x&y=1'
-  const named = await setup.emails.render({
+  const withName = await setup.emails.render({
     mail: 'reset-password',
     locale: 'en',
     link,
     name: 'Ann',
   })
-  expect(named.text).toBe(`Hello Ann,\n\nopen ${link} within 30 minutes.\n\nSunrise\n`)
-  expect(named.html.split('token=x&amp;y=1"')).toHaveLength(2)
+  expect(withName.text).toBe(`Hello Ann,\n\nopen ${link} within 30 minutes.\n\nSunrise\n`)
+  expect(withName.html.split('token=x&amp;y=1"')).toHaveLength(2)
   const unnamed = { 'reset-password': { subject: 'A', text: 'B' } }
   const message = { mail: 'reset-password', locale: 'en', link } as const
   const { text, html } = await setup.emails.render(message, unnamed)

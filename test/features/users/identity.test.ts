@@ -47,9 +47,9 @@ test('links accounts only by an address that both sides have verified', async ()
   using idp = await startIdentityProvider()
   await using app = await createTestApp({}, idp)
   const squatter = await app.register('ann@example.com')
-  const unproven = await social(app, 'google', await idp.mint('google', ANN))
-  expect(unproven.json.response.user._id).not.toBe(squatter.user._id)
-  expect(unproven.json.response.user.email).toBe('ann@example.com')
+  const separate = await social(app, 'google', await idp.mint('google', ANN))
+  expect(separate.json.response.user._id).not.toBe(squatter.user._id)
+  expect(separate.json.response.user.email).toBe('ann@example.com')
 
   const bob = await app.register('bob@example.com')
   const { users } = app.services.db.tables
@@ -149,7 +149,7 @@ test.each(['google', 'oidc'] as const)(
   },
 )
 
-test('reports a provider that is not set up, and returns 503 if one does not answer', async () => {
+test('reports a provider that is not set up, and returns 503 if one does not respond', async () => {
   await using plain = await createTestApp()
   const missing = await social(plain, 'google', 'x')
   expect([missing.status, missing.json.details[0].path]).toEqual([422, 'provider'])

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { type OperatorBrowser, signInOperator } from '../../support/operator.ts'
 
 const EMAIL = 'bob@example.com'
@@ -11,7 +11,7 @@ test('operators read each other’s notes, newest first', async () => {
   const reader = await signInOperator(app, { name: 'rob', role: 'reader' })
   await ann.ask('POST', `${path}/notes`, { json: { text: '  Lost her phone.\n' } })
   app.clock.advance(1_000)
-  await typeCommand(app, 'user note', [EMAIL, 'Refunded.'])
+  await runCommand(app, 'user note', [EMAIL, 'Refunded.'])
   const { notes } = await reader.read(path)
   expect(notes).toEqual([
     { _id: expect.any(String), text: 'Refunded.', author: null, createdAt: expect.any(String) },
@@ -25,7 +25,7 @@ test('operators read each other’s notes, newest first', async () => {
 test('the maximum length also applies to notes from the command line', async () => {
   await using app = await createTestApp()
   await startWithUser(app)
-  await expect(typeCommand(app, 'user note', [EMAIL, 'x'.repeat(2_001)])).rejects.toMatchObject({
+  await expect(runCommand(app, 'user note', [EMAIL, 'x'.repeat(2_001)])).rejects.toMatchObject({
     code: 'validation_failed',
   })
 })

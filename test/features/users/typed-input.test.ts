@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { serverClient } from '../../support/api-keys.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
 import { createPasskey } from '../../support/passkey.ts'
 import { createApp, creationOptions, ORIGIN, PASSKEY_PATH } from '../../support/passkey-requests.ts'
@@ -85,9 +85,9 @@ describe('an e-mail address with invisible characters around it', () => {
   test('is accepted by commands', async () => {
     await using app = await createTestApp()
     const typed = `\ufeff${EMAIL} `
-    expect((await typeCommand(app, 'user create', [typed])).outcome.email).toBe(EMAIL)
-    expect((await typeCommand(app, 'user show', [typed])).outcome.user.email).toBe(EMAIL)
-    const listed = await typeCommand(app, 'user list', [' \u200bann@'])
+    expect((await runCommand(app, 'user create', [typed])).outcome.email).toBe(EMAIL)
+    expect((await runCommand(app, 'user show', [typed])).outcome.user.email).toBe(EMAIL)
+    const listed = await runCommand(app, 'user list', [' \u200bann@'])
     expect(listed.outcome.users).toHaveLength(1)
   })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { serverClient } from '../../support/api-keys.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { signInByCode } from '../../support/email-code.ts'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
 import { signInOperator } from '../../support/operator.ts'
@@ -69,7 +69,7 @@ test('a verification does not undo an earlier change of address', async () => {
 test('e-mails that an operator requests do not use up the user’s limit', async () => {
   await using app = await createTestApp()
   await app.register('ann@example.com')
-  const send = () => typeCommand(app, 'user send-verification', ['ann@example.com'])
+  const send = () => runCommand(app, 'user send-verification', ['ann@example.com'])
   for (let count = 0; count < 5; count++) await send()
   await expect(send()).rejects.toMatchObject({ code: 'rate_limited' })
   const json = { email: 'ann@example.com' }

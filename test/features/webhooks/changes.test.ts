@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import type { WebhookEvent } from '../../../src/features/webhooks/events.ts'
 import { serverClient } from '../../support/api-keys.ts'
 import { createTestApp } from '../../support/app.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { until } from '../../support/until.ts'
@@ -30,7 +30,7 @@ test('waiting deliveries go to the new URL at once', async () => {
   await webhooks.flush()
   const before = former.received.length
   const options = { url: `${next.url}?key=secret`, events: 'user.updated', description: 'CRM' }
-  const changed = await typeCommand(app, 'webhooks change', [endpoint.id], options)
+  const changed = await runCommand(app, 'webhooks change', [endpoint.id], options)
   expect(changed.printed).toBe(`${next.url}?key=secret receives user.updated.`)
   await until(() => next.received.length === 1, 'the waiting delivery is not sent')
   await webhooks.flush()
@@ -74,7 +74,7 @@ test('refuses changes that would be invalid for a new endpoint', async () => {
   ])
     await expect(endpoints.change(endpoint.id, change)).rejects.toThrow('is invalid')
   await expect(endpoints.change('none', {})).rejects.toMatchObject({ code: 'not_found' })
-  await expect(typeCommand(app, 'webhooks change', [endpoint.id])).rejects.toThrow('Specify --url')
+  await expect(runCommand(app, 'webhooks change', [endpoint.id])).rejects.toThrow('Specify --url')
   expect(await endpoints.find(endpoint.id)).toEqual(endpoint)
 })
 
@@ -92,12 +92,12 @@ test('all failed deliveries of an endpoint are sent again', async () => {
   receiver.reply = () => new Response()
   await webhooks.endpoints.enable(id)
   await webhooks.flush()
-  const { printed } = await typeCommand(app, 'webhooks resend-failed', [id])
+  const { printed } = await runCommand(app, 'webhooks resend-failed', [id])
   expect(printed).toBe('Queued 3 deliveries.')
   await until(() => receiver.received.length === 6, 'the deliveries are not sent again')
   await webhooks.flush()
   expect(await failed()).toBe(3)
-  expect((await typeCommand(app, 'webhooks resend-failed', [id])).outcome).toBe(0)
+  expect((await runCommand(app, 'webhooks resend-failed', [id])).outcome).toBe(0)
 })
 
 test('the console and the server API change endpoints and send failed deliveries again', async () => {

@@ -62,12 +62,12 @@ test('deleting an account erases thousands of messages, including those that nam
   const { user } = await app.register()
   const { db } = app.services
   const { webhookMessages } = db.tables
-  const named = (at: number) => (at % 3 === 0 ? 'a-guest' : user._id)
+  const userIdAt = (at: number) => (at % 3 === 0 ? 'a-guest' : user._id)
   const rows = Array.from({ length: 1_600 }, (_, at) => ({
     id: String(at).padStart(4, '0'),
     type: 'user.updated',
     userId: user._id,
-    data: JSON.stringify({ userId: named(at), user: { email: 'zoë@example.com' } }),
+    data: JSON.stringify({ userId: userIdAt(at), user: { email: 'zoë@example.com' } }),
     createdAt: app.clock.now,
   }))
   await db.write(async (tx) => {
@@ -76,7 +76,7 @@ test('deleting an account erases thousands of messages, including those that nam
   await app.services.deleteAccount(user._id)
   const stored = await db.read.select().from(webhookMessages).orderBy(webhookMessages.id)
   expect(stored.map(({ data }) => JSON.parse(data))).toEqual(
-    rows.map((_, at) => ({ userId: named(at), erased: true })),
+    rows.map((_, at) => ({ userId: userIdAt(at), erased: true })),
   )
 })
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { serverClient } from '../../support/api-keys.ts'
 import { createTestApp } from '../../support/app.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { emit, sampleEvents, verifyMessage } from './support/events.ts'
@@ -13,35 +13,35 @@ const USER = '01a1fecb-4162-75f8-b13e-d84fd1f88be2'
 test('every webhook command works, and every change is audited', async () => {
   using receiver = startReceiver()
   await using app = await createTestApp(ALLOWED)
-  const added = await typeCommand(app, 'webhooks add', [receiver.url], {
+  const added = await runCommand(app, 'webhooks add', [receiver.url], {
     events: 'user.created, test',
     description: 'CRM',
   })
   const { id } = added.outcome.endpoint
   expect(added.printed).toMatch(SECRET)
-  const listed = await typeCommand(app, 'webhooks list')
+  const listed = await runCommand(app, 'webhooks list')
   expect(listed.printed).toBe(`${id}\tenabled\t${receiver.url}\tuser.created,test\tCRM`)
   expect(JSON.stringify(listed.outcome)).not.toContain('secret')
-  const tested = await typeCommand(app, 'webhooks test', [id])
+  const tested = await runCommand(app, 'webhooks test', [id])
   expect(tested.printed).toMatch(/^Delivered: the endpoint returned 204 in \d+ ms\.$/)
   verifyMessage(receiver.received[0] as never, added.outcome.secret)
-  await typeCommand(app, 'webhooks disable', [id])
-  expect((await typeCommand(app, 'webhooks list')).printed).toContain('disabled (operator)')
-  await typeCommand(app, 'webhooks enable', [id])
-  const rotated = await typeCommand(app, 'webhooks rotate', [id])
+  await runCommand(app, 'webhooks disable', [id])
+  expect((await runCommand(app, 'webhooks list')).printed).toContain('disabled (operator)')
+  await runCommand(app, 'webhooks enable', [id])
+  const rotated = await runCommand(app, 'webhooks rotate', [id])
   expect(rotated.printed).toMatch(SECRET)
   expect(rotated.outcome.secret).not.toBe(added.outcome.secret)
-  const { printed } = await typeCommand(app, 'webhooks deliveries', [], { state: 'delivered' })
+  const { printed } = await runCommand(app, 'webhooks deliveries', [], { state: 'delivered' })
   expect(printed).toContain('\ttest\tdelivered\t1 attempt\t')
   const [delivery = ''] = printed.split('\t')
-  const shown = await typeCommand(app, 'webhooks show', [delivery])
+  const shown = await runCommand(app, 'webhooks show', [delivery])
   expect(shown.printed).toContain(`POST ${receiver.url}\nwebhook-id: `)
   expect(shown.printed).toContain('"data":{"text":"This is a test."}')
-  await typeCommand(app, 'webhooks resend', [delivery])
+  await runCommand(app, 'webhooks resend', [delivery])
   await app.services.webhooks.flush()
   expect(receiver.received).toHaveLength(2)
-  await typeCommand(app, 'webhooks remove', [id])
-  expect((await typeCommand(app, 'webhooks list')).printed).toBe('')
+  await runCommand(app, 'webhooks remove', [id])
+  expect((await runCommand(app, 'webhooks list')).printed).toBe('')
   const { entries } = await app.services.operators.audit.list({})
   expect(entries.map(({ action }) => action).toReversed()).toEqual([
     'webhooks.add',
@@ -58,8 +58,8 @@ test('every webhook command works, and every change is audited', async () => {
 test('a failed test reports the reason', async () => {
   using receiver = startReceiver(() => new Response('no', { status: 401 }))
   await using app = await createTestApp(ALLOWED)
-  const added = await typeCommand(app, 'webhooks add', [receiver.url], { events: 'all' })
-  const { printed, outcome } = await typeCommand(app, 'webhooks test', [added.outcome.endpoint.id])
+  const added = await runCommand(app, 'webhooks add', [receiver.url], { events: 'all' })
+  const { printed, outcome } = await runCommand(app, 'webhooks test', [added.outcome.endpoint.id])
   expect(printed).toBe('The endpoint returned 401.')
   expect(outcome).toMatchObject({ status: 401, reply: 'no' })
 })
@@ -67,9 +67,9 @@ test('a failed test reports the reason', async () => {
 test('unknown ids and wrong options are refused', async () => {
   await using app = await createTestApp(ALLOWED)
   for (const name of ['test', 'disable', 'enable', 'rotate', 'remove', 'show', 'resend'])
-    await expect(typeCommand(app, `webhooks ${name}`, ['none'])).rejects.toThrow('Not found.')
-  await expect(typeCommand(app, 'webhooks add', ['https://8.8.8.8/'])).rejects.toThrow('--events')
-  const wrong = typeCommand(app, 'webhooks deliveries', [], { state: 'lost' })
+    await expect(runCommand(app, `webhooks ${name}`, ['none'])).rejects.toThrow('Not found.')
+  await expect(runCommand(app, 'webhooks add', ['https://8.8.8.8/'])).rejects.toThrow('--events')
+  const wrong = runCommand(app, 'webhooks deliveries', [], { state: 'lost' })
   await expect(wrong).rejects.toThrow('--state must be one of')
 })
 

@@ -5,13 +5,13 @@ import { until } from '../../support/until.ts'
 test('runs the work once after each busy period', async () => {
   // CPU time in ms at each check: an increase of 50 ms means busy, no increase means quiet.
   const cpuTimes = [0, 0, 50, 100, 100, 100, 150, 150, 150]
-  const done: number[] = []
+  const runs: number[] = []
   let checks = 0
-  const stop = onIdleAfterLoad(() => done.push(checks), {
+  const stop = onIdleAfterLoad(() => runs.push(checks), {
     interval: 5,
     cpuTime: () => cpuTimes[Math.min(checks++, cpuTimes.length - 1)] ?? 0,
   })
   await until(() => checks >= cpuTimes.length + 3, 'the load is not checked')
   stop()
-  expect(done).toEqual([5, 8])
+  expect(runs).toEqual([5, 8])
 })

@@ -3,10 +3,10 @@ import { oneAtATime } from '../../../src/lib/concurrency/one-at-a-time.ts'
 
 test('runs again for calls that arrive while a run is ending', async () => {
   const todo = [1]
-  const done: number[] = []
+  const processed: number[] = []
   const work = oneAtATime(async () => {
     while (todo.length > 0) {
-      done.push(...todo.splice(0))
+      processed.push(...todo.splice(0))
       await Promise.resolve()
     }
   })
@@ -17,7 +17,7 @@ test('runs again for calls that arrive while a run is ending', async () => {
     expect(todo).toEqual([])
   }
   await first
-  expect(done).toEqual([1, 2, 3, 4, 5, 6, 7])
+  expect(processed).toEqual([1, 2, 3, 4, 5, 6, 7])
 })
 
 test('runs again after a failure', async () => {

@@ -53,10 +53,10 @@ test('the group of an outer join without a match is null', async () => {
 
 test('a query whose thread ends is run again', async () => {
   const reading = db.read.select({ n: sql<number>`n` }).from(SLOW)
-  const done = reading.then((rows) => rows)
+  const result = reading.then((rows) => rows)
   await simulateDelay(100)
   db.dropCaches()
-  expect(await done).toEqual([{ n: 3_000_000 }])
+  expect(await result).toEqual([{ n: 3_000_000 }])
   expect(await readNotes()).toHaveLength(1)
 })
 

@@ -10,7 +10,7 @@ import { type Migration, readMigrations } from '../../../src/platform/db/migrati
 import { sqliteColumns } from '../../../src/platform/db/sqlite/columns.ts'
 import { createDb } from '../../../src/platform/db/sqlite/create-db.ts'
 import { migrate, schemaVersion } from '../../../src/platform/db/sqlite/migrate.ts'
-import { findOpenProblem, openDatabase } from '../../../src/platform/db/sqlite/open.ts'
+import { explainCannotOpen, openDatabase } from '../../../src/platform/db/sqlite/open.ts'
 import { buildTables } from '../../../src/server/declarations.ts'
 import { fault } from '../../support/fault.ts'
 import { simulateDelay, yieldToEventLoop } from '../../support/until.ts'
@@ -193,10 +193,10 @@ test(`a failing migration changes nothing, and neither do those before it ${faul
 
 test(`refuses a newer database, a foreign one and garbage without changing them ${fault(26)}`, async () => {
   const { path, client } = await openTestDb()
-  expect(await findOpenProblem(path, migrations)).toBeNull()
-  expect(await findOpenProblem(`${path}.none`, migrations)).toBeNull()
+  expect(await explainCannotOpen(path, migrations)).toBeNull()
+  expect(await explainCannotOpen(`${path}.none`, migrations)).toBeNull()
   client.run(`PRAGMA user_version = ${migrations.length + 1}`)
-  expect(await findOpenProblem(path, migrations)).toContain('newer version of Homeport')
+  expect(await explainCannotOpen(path, migrations)).toContain('newer version of Homeport')
 
   const foreign = `${path}.foreign`
   const other = new Database(foreign)
@@ -206,7 +206,7 @@ test(`refuses a newer database, a foreign one and garbage without changing them 
   await Bun.write(garbage, 'x'.repeat(10_000))
   for (const file of [foreign, garbage]) {
     const before = await Bun.file(file).bytes()
-    expect(await findOpenProblem(file, migrations)).toContain('restore it from a backup')
+    expect(await explainCannotOpen(file, migrations)).toContain('restore it from a backup')
     expect(await Bun.file(file).bytes()).toEqual(before)
   }
 })

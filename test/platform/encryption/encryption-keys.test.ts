@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UsageError } from '../../../src/lib/command.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { onSqlite } from '../../support/databases.ts'
 import { messagesFor } from '../../support/messages.ts'
 
@@ -47,7 +47,7 @@ onSqlite('it reads the key files')(
     await using app = await createTestApp()
     const old = await messagesFor(app)
     await app.services.encryptionKeys.rotate(false)
-    const { printed } = await typeCommand(app, 'keys rotate', [], { use: 'enc', now: true })
+    const { printed } = await runCommand(app, 'keys rotate', [], { use: 'enc', now: true })
     expect(await readKeyFile(app)).toHaveLength(1)
     expect((await old.get(SETTINGS, old.seal({ head }))).json.code).toBe('encryption_unknown_key')
     const [kid] = await publishedKids(app)
@@ -57,7 +57,7 @@ onSqlite('it reads the key files')(
     expect(entries).toMatchObject([
       { action: 'keys.rotate', target: 'enc', after: { atOnce: true } },
     ])
-    await expect(typeCommand(app, 'keys rotate', [], { now: true })).rejects.toThrow(UsageError)
+    await expect(runCommand(app, 'keys rotate', [], { now: true })).rejects.toThrow(UsageError)
   },
 )
 
@@ -76,7 +76,7 @@ onSqlite('it reads the key files')(
     const path = join(app.dataDir, 'secrets', 'encryption-keys.json')
     expect((await stat(path)).mode & 0o777).toBe(0o600)
     const jwk: { d: string } = await Bun.file(path).json()
-    const { outcome, printed } = await typeCommand(app, 'keys list')
+    const { outcome, printed } = await runCommand(app, 'keys list')
     expect(JSON.stringify(outcome) + printed).not.toContain(jwk.d)
   },
 )

@@ -131,14 +131,14 @@ test(`32 clients lose no operation during constant key rotation ${fault(132)}`, 
       return connection
     }),
   )
-  const done = clients.map(() => 0)
+  const counts = clients.map(() => 0)
   let rotating = true
   const rotations = (async () => {
     for (let count = 0; count < 8; count++) {
       // A client reads new keys once per operation, so no operation may see two rotations. The first operation
       // to end after a rotation may have begun before it; the second knows the new key.
-      const before = [...done]
-      const isEveryDone = () => done.every((operations, at) => operations >= (before[at] ?? 0) + 2)
+      const before = [...counts]
+      const isEveryDone = () => counts.every((count, at) => count >= (before[at] ?? 0) + 2)
       await until(isEveryDone, 'a client has stopped')
       await app.services.encryptionKeys.rotate(true)
     }
@@ -152,7 +152,7 @@ test(`32 clients lose no operation during constant key rotation ${fault(132)}`, 
         const name = `${at}-${round}`
         expect((await client.changeProfile({ profile: { name } })).profile.name).toBe(name)
         maxRequests = Math.max(maxRequests, network.seen.length - before)
-        done[at] = round + 1
+        counts[at] = round + 1
       }
     }),
   )

@@ -98,8 +98,8 @@ test(`every invalid message gets the same response ${fault(121, 130)}`, async ()
     await app.ask('PATCH', PROFILE, { json: { profile: { name: 'x' } }, headers: both }),
     await app.ask('PATCH', PROFILE, { json: {}, headers: { env: 'production', payload: patch } }),
   ]
-  const named = { headers: { 'content-type': 'application/jose; charset=utf-8' } }
-  expect((await post('PATCH', PROFILE, patchName(accessToken, 'Named'), named)).status).toBe(200)
+  const options = { headers: { 'content-type': 'application/jose; charset=utf-8' } }
+  expect((await post('PATCH', PROFILE, patchName(accessToken, 'Named'), options)).status).toBe(200)
   for (const { status, json } of misplaced) {
     expect([status, json.code, json.message]).toEqual([400, INVALID.code, INVALID.message])
   }

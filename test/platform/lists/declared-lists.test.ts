@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { toListCommands } from '../../../src/platform/lists/command-line.ts'
 import { auditLabels, lists } from '../../../src/server/declarations.ts'
 import { createTestApp } from '../../support/app.ts'
-import { typeCommand } from '../../support/commands.ts'
+import { runCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 
 const BYTE_ORDER_MARK = '\u{feff}'
@@ -47,7 +47,7 @@ test('lists users newest first, or by address for a prefix', async () => {
   for (const email of ['zoe@example.com', 'ann@example.com', 'zac@example.com'])
     await app.register(email)
   const list = async (args: string[]) => {
-    const { outcome } = await typeCommand(app, 'users list', args)
+    const { outcome } = await runCommand(app, 'users list', args)
     return (outcome as { users: { email: string }[] }).users.map(({ email }) => email)
   }
   expect(await list([])).toEqual(['zac@example.com', 'ann@example.com', 'zoe@example.com'])

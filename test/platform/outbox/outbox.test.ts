@@ -15,7 +15,7 @@ test('sends a message soon after the change that added it', async () => {
   await promise
 })
 
-test('the job does not wait for a mail server that never replies: a restart would wait for it', async () => {
+test('the job does not wait for an unresponsive mail server, which would hold up a restart', async () => {
   await using app = await createTestApp()
   const { db, outbox, jobs } = app.services
   const { promise: arrived, resolve } = Promise.withResolvers<void>()

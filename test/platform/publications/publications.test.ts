@@ -55,8 +55,8 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
     expect([version, typeof schema.type]).toEqual([0, 'string'])
     expect(await ann.read(`${kind}/history`)).toEqual({ versions: [], next: null })
     const json = { base: 0, note: 'For the launch', content: edit(content, 'new') }
-    const done = await ann.ask('POST', `${kind}/publish`, { json })
-    expect(done.json.response).toMatchObject({ version: 2, content: json.content })
+    const reply = await ann.ask('POST', `${kind}/publish`, { json })
+    expect(reply.json.response).toMatchObject({ version: 2, content: json.content })
     const { versions } = await ann.read(`${kind}/history`)
     const publishedAt = app.clock.now.toISOString()
     const differences = [
@@ -155,8 +155,8 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
     await publish(ann, kind, edit, 'first')
     await publish(ann, kind, edit, 'second')
     const back = { base: 3, note: '', version: 1 }
-    const done = await ann.ask('POST', `${kind}/rollback`, { json: back })
-    expect(done.json.response).toMatchObject({ version: 4, content: first })
+    const rollback = await ann.ask('POST', `${kind}/rollback`, { json: back })
+    expect(rollback.json.response).toMatchObject({ version: 4, content: first })
     const again = await app.ask('GET', path)
     expect([again.text, again.headers.get('etag')]).toEqual([reply.text, reply.headers.get('etag')])
     if (counter !== null) expect((await counters(app))[counter]).toBe(4)

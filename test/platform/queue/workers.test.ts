@@ -6,7 +6,7 @@ import { until } from '../../support/until.ts'
 
 test('a flush also processes items that are due behind an item under way', async () => {
   const due = ['first', 'second']
-  const done: string[] = []
+  const processed: string[] = []
   const { promise: mayEnd, resolve: letEnd } = Promise.withResolvers<void>()
   const workers = createWorkers({
     name: 'test queue',
@@ -18,7 +18,7 @@ test('a flush also processes items that are due behind an item under way', async
     },
     work: async ({ id }) => {
       if (id === 'first') await mayEnd
-      done.push(id)
+      processed.push(id)
     },
     now: () => new Date(),
     log: createLog('silent'),
@@ -29,23 +29,23 @@ test('a flush also processes items that are due behind an item under way', async
   await yieldToEventLoop()
   letEnd()
   await flushed
-  expect(done).toEqual(['first', 'second'])
+  expect(processed).toEqual(['first', 'second'])
 })
 
 test('looks again for an item when it is due', async () => {
   const dueAt = new Date(Date.now() + 500)
-  const done: Date[] = []
+  const processed: Date[] = []
   const workers = createWorkers({
     name: 'test queue',
     slots: 1,
-    claim: async () => (done.length === 0 && new Date() >= dueAt ? [{ id: 'item' }] : []),
-    work: async () => void done.push(new Date()),
+    claim: async () => (processed.length === 0 && new Date() >= dueAt ? [{ id: 'item' }] : []),
+    work: async () => void processed.push(new Date()),
     now: () => new Date(),
     log: createLog('silent'),
   })
   await workers.flush()
-  expect(done).toEqual([])
+  expect(processed).toEqual([])
   workers.wakeAt(dueAt)
-  await until(() => done.length > 0, 'the item is not attempted')
+  await until(() => processed.length > 0, 'the item is not attempted')
   await workers.stop()
 })

@@ -149,12 +149,12 @@ export async function createStores(clock: Clock, options: StripeCustomersOptions
   function pushes(notifications: DeveloperNotification[], purchaseToken: string): StoreMessage[] {
     return notifications.map((notification) => {
       const { json } = google.pushOf(notification)
-      const named = notification.subscriptionNotification?.purchaseToken
+      const token = notification.subscriptionNotification?.purchaseToken
       return {
         path: PLAY_PATH,
         // Pub/Sub signs each attempt with a new token.
         attempt: () => ({ json, token: google.pushOf({}).token }),
-        isAboutFormer: named !== undefined && named !== purchaseToken,
+        isAboutFormer: token !== undefined && token !== purchaseToken,
       }
     })
   }

@@ -113,7 +113,7 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
 
   /** Renewals, retries and repeated events. */
   function processStripeChanges() {
-    stores.stripe.fake.settle()
+    stores.stripe.fake.runDue()
     for (const id of stores.stripe.takeChanged()) {
       const customer = atStripe.get(id)
       if (customer) report(customer, [], stores.stripe.askedWithin)

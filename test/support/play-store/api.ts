@@ -89,7 +89,7 @@ export function servePlayApi(store: PlayStore, now: () => Date) {
     if (decodeURIComponent(packageName) !== store.packageName) {
       return googleError({ status: 404, reason: 'applicationNotFound' })
     }
-    store.applyDeadlines()
+    store.refundUnacknowledged()
     const at = now().getTime()
     if (call !== null) return answerPurchaseCall(store, call, body, at)
     return listVoidedPurchases(store.voided, new URL(request.url).searchParams, at)

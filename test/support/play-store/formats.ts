@@ -75,8 +75,8 @@ export type StateContexts = {
   canceledStateContext?: CanceledStateContext
 }
 
-/** The fields of a purchase about the one that it follows. */
-export type Succession = {
+/** The fields of a purchase that refer to the previous one. */
+export type PreviousPurchase = {
   linkedPurchaseToken?: string
   outOfAppPurchaseContext?: {
     expiredPurchaseToken: string
@@ -85,7 +85,7 @@ export type Succession = {
 }
 
 export type SubscriptionPurchaseV2 = StateContexts &
-  Succession & {
+  PreviousPurchase & {
     kind: string
     regionCode: string
     etag?: string

@@ -95,7 +95,7 @@ export function nextPlayChange(
   function replaceNow() {
     life.current = bought.changeProduct(other, 'immediate')
     life.all.push(life.current)
-    return [life.current.notification ?? [], life.current.formerNotification ?? []].flat()
+    return [life.current.notification ?? [], life.current.replacedNotification ?? []].flat()
   }
 
   function boundary(): Change {

@@ -1,11 +1,11 @@
-import type { DeveloperNotification, LineItem, Succession } from './formats.ts'
+import type { DeveloperNotification, LineItem, PreviousPurchase } from './formats.ts'
 import { createLineItem, grantItem } from './line-items.ts'
 import type { Subscription } from './subscription.ts'
 import type { SubscriptionOptions } from './subscription-record.ts'
 
 export type FakeSubscription = Subscription & {
   /** Reports the end of the purchase that this one replaced; null if it replaced none. */
-  formerNotification: DeveloperNotification | null
+  replacedNotification: DeveloperNotification | null
   changeProduct: ChangeProduct
   addItem: (product: string) => DeveloperNotification
   removeItem: (product: string) => DeveloperNotification
@@ -20,21 +20,21 @@ type ChangeProduct = {
 
 type Buy = (
   options: SubscriptionOptions,
-  succession: Succession,
-  formerNotification: DeveloperNotification | null,
+  previous: PreviousPurchase,
+  replacedNotification: DeveloperNotification | null,
 ) => FakeSubscription
 
 /** Adds product changes to a subscription; `buy` creates the purchases that follow it. */
 export function withPlanChanges(
   subscription: Subscription,
   buy: Buy,
-  formerNotification: DeveloperNotification | null,
+  replacedNotification: DeveloperNotification | null,
 ): FakeSubscription {
   const { purchase, record, token } = subscription
   const { expectState, end, notify, now, options } = record
   const { basePlan = 'monthly', isPrepaid = false } = options
   const plan = { basePlan, isPrepaid, isTrial: false }
-  return { ...subscription, formerNotification, changeProduct, addItem, removeItem, resubscribe }
+  return { ...subscription, replacedNotification, changeProduct, addItem, removeItem, resubscribe }
 
   function changeProduct(product: string, when: 'immediate'): FakeSubscription
   function changeProduct(product: string, when: 'deferred'): DeveloperNotification

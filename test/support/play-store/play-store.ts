@@ -2,7 +2,7 @@ import type { Clock } from '../app.ts'
 import {
   type DeveloperNotification,
   PACKAGE_NAME,
-  type Succession,
+  type PreviousPurchase,
   type VoidedEntry,
 } from './formats.ts'
 import { createNotices } from './notices.ts'
@@ -20,39 +20,47 @@ export function createPlayStore(clock: Clock) {
   /** Refunded orders, oldest first, as `voidedpurchases` lists them. */
   const voided: VoidedEntry[] = []
   const notices = createNotices(voided)
-  /** Notifications about refunds at a deadline, which `settle` has not returned yet. */
+  /** Notifications about refunds for missed deadlines that `applyDeadlines` has not returned yet. */
   const unreported: DeveloperNotification[] = []
   const now = () => clock.now.getTime()
-  return { packageName: PACKAGE_NAME, purchases, voided, buy, buyOnce, settle, applyDeadlines }
+  return {
+    packageName: PACKAGE_NAME,
+    purchases,
+    voided,
+    buy,
+    buyOnce,
+    applyDeadlines,
+    refundUnacknowledged,
+  }
 
   /** Buys a subscription now; `notification` reports the purchase. */
   function buy(
     options: SubscriptionOptions = {},
-    succession: Succession = {},
-    formerNotification: DeveloperNotification | null = null,
+    previous: PreviousPurchase = {},
+    replacedNotification: DeveloperNotification | null = null,
   ): FakeSubscription {
-    const subscription = createSubscription(newPurchase(), options, succession)
-    const bought = withPlanChanges(subscription, buy, formerNotification)
+    const subscription = createSubscription(newPurchase(), options, previous)
+    const bought = withPlanChanges(subscription, buy, replacedNotification)
     purchases.push(bought)
     return bought
   }
 
-  /** Buys a product once; `notification` reports the purchase. */
+  /** Buys a one-time product; `notification` reports the purchase. */
   function buyOnce(options: ProductOptions = {}): FakeProduct {
     const bought = createProduct(newPurchase(), options)
     purchases.push(bought)
     return bought
   }
 
-  /** Applies deadlines, and returns the notifications about the refunds since the last call. */
-  function settle(): DeveloperNotification[] {
-    applyDeadlines()
+  /** Refunds what was not acknowledged in time. Returns the notifications about the refunds since the last call. */
+  function applyDeadlines(): DeveloperNotification[] {
+    refundUnacknowledged()
     return unreported.splice(0)
   }
 
   /** Refunds and revokes purchases that were not acknowledged by their deadlines. */
-  function applyDeadlines() {
-    unreported.push(...purchases.flatMap((purchase) => purchase.settle()))
+  function refundUnacknowledged() {
+    unreported.push(...purchases.flatMap((purchase) => purchase.refundIfUnacknowledged()))
   }
 
   function newPurchase() {

@@ -56,7 +56,7 @@ export function createProduct(
     goneAt: () => Number.POSITIVE_INFINITY,
     acknowledge,
     consume,
-    settle,
+    refundIfUnacknowledged,
     pay,
     giveUp,
     refund,
@@ -117,7 +117,7 @@ export function createProduct(
   }
 
   /** Refunds the purchase if it was not acknowledged in time. */
-  function settle() {
+  function refundIfUnacknowledged() {
     if (state !== 'PURCHASED' || isAcknowledged || paidAt === null) return []
     const deadline = paidAt + ACKNOWLEDGEMENT_MS[isTest ? 'test' : 'production']
     return now() < deadline ? [] : [refundAt(deadline, UNACKNOWLEDGED)]

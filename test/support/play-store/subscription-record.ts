@@ -2,10 +2,10 @@ import {
   type CanceledStateContext,
   DAY,
   PACKAGE_NAME,
+  type PreviousPurchase,
   type StateContexts,
   type Submission,
   type SubscriptionPurchaseV2,
-  type Succession,
   timestamp,
 } from './formats.ts'
 import { createLineItem, endItem, grantItem, setAutoRenew } from './line-items.ts'
@@ -53,7 +53,7 @@ export type SubscriptionDeps = {
 export function createSubscriptionRecord(
   { token, orderId, now, notices }: SubscriptionDeps,
   options: SubscriptionOptions,
-  succession: Succession,
+  previous: PreviousPurchase,
 ) {
   const { product = 'pro_month', basePlan = 'monthly', userId = null, trialDays } = options
   const { periodMs = PERIOD, isTest = false, isPrepaid = false, subscribeWithGoogle } = options
@@ -63,7 +63,7 @@ export function createSubscriptionRecord(
     regionCode: 'US',
     subscriptionState: 'SUBSCRIPTION_STATE_PENDING',
     acknowledgementState: 'ACKNOWLEDGEMENT_STATE_PENDING',
-    ...succession,
+    ...previous,
     ...(isTest ? { testPurchase: {} } : {}),
     lineItems: [createLineItem(product, plan)],
   }

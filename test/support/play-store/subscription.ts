@@ -1,4 +1,4 @@
-import { type CanceledStateContext, DAY, type Succession, timestamp } from './formats.ts'
+import { type CanceledStateContext, DAY, type PreviousPurchase, timestamp } from './formats.ts'
 import { endItem, moveEnd, nextItems } from './line-items.ts'
 import { UNACKNOWLEDGED } from './notices.ts'
 import {
@@ -16,9 +16,9 @@ export type Subscription = ReturnType<typeof createSubscription>
 export function createSubscription(
   deps: SubscriptionDeps,
   options: SubscriptionOptions,
-  succession: Succession = {},
+  previous: PreviousPurchase = {},
 ) {
-  const record = createSubscriptionRecord(deps, options, succession)
+  const record = createSubscriptionRecord(deps, options, previous)
   const { purchase, orders, now, state, expectState, enter, end, notify, voidOrder } = record
   const { token, changes, answer, submission, goneAt } = record
   const { isTest = false, isPrepaid = false, isPending = false } = options
@@ -36,7 +36,7 @@ export function createSubscription(
     submission,
     goneAt,
     acknowledge,
-    settle,
+    refundIfUnacknowledged,
     renew,
     resume,
     cancel,
@@ -184,7 +184,7 @@ export function createSubscription(
   }
 
   /** Refunds the purchase if it was not acknowledged in time. */
-  function settle() {
+  function refundIfUnacknowledged() {
     const [first] = orders
     if (!first || purchase.acknowledgementState === ACKNOWLEDGED || state() === 'EXPIRED') return []
     const deadline = first.at + ACKNOWLEDGEMENT_MS[isTest ? 'test' : 'production']

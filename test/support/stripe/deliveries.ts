@@ -101,7 +101,7 @@ export function createDeliveries(
 
   /** Makes the deliveries that are due, one after another. */
   async function deliver(send?: Send): Promise<Delivery[]> {
-    timeline.settle()
+    timeline.runDue()
     const now = timeline.now()
     const due = waiting.filter(({ at }) => at <= now)
     waiting = waiting.filter(({ at }) => at > now)

@@ -16,7 +16,7 @@ export async function playOnStripe(setup: StripeSetup, histories: History[]) {
   const subscriptions: FakeSubscription[] = []
   const begin = await createLives(setup, subscriptions)
   await playHistories(setup.app, histories, begin, () => runStripeJobs(setup.app))
-  setup.fake.settle()
+  setup.fake.runDue()
   return subscriptions
 }
 
@@ -56,13 +56,13 @@ export async function createLives({ app, fake }: StripeSetup, subscriptions: Fak
     return {
       sendFirstMessage: senderOf(mailbox.take(bought.customer), choice),
       next: (turn, now) => {
-        fake.settle()
+        fake.runDue()
         const next = nextStripeChange(fake, life, ownPrices, turn, now, periodMs)
         return {
           at: next.at,
           type: next.type,
           apply: () => {
-            fake.settle()
+            fake.runDue()
             next.apply()
             return senderOf(mailbox.take(bought.customer), turn.choice)
           },

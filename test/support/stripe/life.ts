@@ -46,10 +46,10 @@ export function nextStripeChange(
   const deadline = nextDeadline(bought)
   if (deadline !== null && (isAtEnd || later >= deadline * 1000)) {
     const at = roundUp(Math.max(deadline * 1000, now) + (1 + (detail % 30)) * 1000)
-    return { at, type: typeOfDeadline(bought, deadline), apply: fake.settle }
+    return { at, type: typeOfDeadline(bought, deadline), apply: fake.runDue }
   }
   const change = (type: string | null, apply: () => unknown): Change => ({ at: later, type, apply })
-  const nothing = change(null, fake.settle)
+  const nothing = change(null, fake.runDue)
   const cancelNow = change('EXPIRATION', bought.cancel)
   switch (bought.status()) {
     case 'trialing':

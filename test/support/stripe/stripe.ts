@@ -125,7 +125,7 @@ export function startStripe({ clock, ...options }: StripeOptions) {
     failDebit: (sessionId: string) => settled(() => checkout.failDebit(sessionOf(sessionId))),
     session: sessionOf,
     deliver: webhooks.deliver,
-    settle: timeline.settle,
+    runDue: timeline.runDue,
     /** The time in seconds. */
     now: timeline.now,
     /** Runs a function at a time in seconds. */
@@ -139,7 +139,7 @@ export function startStripe({ clock, ...options }: StripeOptions) {
   /** Subscribes a customer without Checkout. */
   function subscribe(subscribing: SubscribeOptions = {}) {
     const { isLive = true, fields = {}, quantity = 1, card = 'pays', ...rest } = subscribing
-    timeline.settle()
+    timeline.runDue()
     const price = subscribing.price ?? catalog.createPrice({}, isLive)
     const customer = subscribing.customer ?? customers.create(fields, isLive)
     const paymentMethod = card === null ? null : billing.payments.addMethod(customer, card).id
@@ -157,25 +157,25 @@ export function startStripe({ clock, ...options }: StripeOptions) {
 
   /** Performs the customer's action on the page. Returns the subscription once the session is complete, else null. */
   function completeCheckout(sessionId: string, action: CheckoutAction = 'pay') {
-    timeline.settle()
+    timeline.runDue()
     const session = sessionOf(sessionId)
     return checkout.act(session, action) ? subscription(session.subscription as string) : null
   }
 
   function sessionOf(id: string): Stripe.Checkout.Session {
-    timeline.settle()
+    timeline.runDue()
     return checkout.sessionOf(id)
   }
 
   function settled(act: () => void) {
-    timeline.settle()
+    timeline.runDue()
     act()
   }
 
   /** Moves the clock, and runs everything that is due by then. */
   function advance(ms: number) {
     clock.advance(ms)
-    timeline.settle()
+    timeline.runDue()
   }
 
   function advanceTo(seconds: number) {

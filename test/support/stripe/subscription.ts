@@ -87,7 +87,7 @@ export function createFakeSubscription(deps: Deps, object: Stripe.Subscription) 
   }
 
   function settled<T>(act: () => T): T {
-    timeline.settle()
+    timeline.runDue()
     return act()
   }
 
@@ -133,7 +133,7 @@ export function createFakeSubscription(deps: Deps, object: Stripe.Subscription) 
 
   /** The charge of the last invoice that was charged for, or of one before it. */
   function chargeOf(earlier = 0): Stripe.Charge {
-    timeline.settle()
+    timeline.runDue()
     const charges = invoices
       .listOfSubscription(object.id)
       .flatMap((invoice) => payments.chargeOf(invoice) ?? [])
@@ -143,7 +143,7 @@ export function createFakeSubscription(deps: Deps, object: Stripe.Subscription) 
   }
 
   function currentInvoice(): Stripe.Invoice {
-    timeline.settle()
+    timeline.runDue()
     return books.read('invoice', object.latest_invoice as string)
   }
 

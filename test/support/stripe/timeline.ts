@@ -4,12 +4,12 @@ export type Timeline = ReturnType<typeof createTimeline>
 
 type Entry = { at: number; run: () => void }
 
-/** A schedule on a test's clock, in Unix seconds. `settle` runs what is due, in order and each entry at its own time. */
+/** A schedule on a test's clock, in Unix seconds. `runDue` runs what is due, in order and each entry at its own time. */
 export function createTimeline(clock: Clock) {
   /** Latest first. */
   const entries: Entry[] = []
   let current: number | null = null
-  return { now, schedule, settle }
+  return { now, schedule, runDue }
 
   /** The time of the entry that is running, or else the clock's. */
   function now(): number {
@@ -27,7 +27,7 @@ export function createTimeline(clock: Clock) {
   }
 
   /** Runs everything that is due. */
-  function settle() {
+  function runDue() {
     if (current !== null) return
     const until = now()
     try {

@@ -51,14 +51,14 @@ export function createTruth({ books, timeline }: Core, billing: Billing) {
 
   /** The truth about every item that was ever paid for or tried. */
   function all(options: TruthOptions = {}): Truth[] {
-    timeline.settle()
+    timeline.runDue()
     return [true, false].flatMap((isLive) =>
       books.list('subscription', isLive).flatMap((one) => itemsOf(one, options)),
     )
   }
 
   function ofSubscription(subscription: Stripe.Subscription, options: TruthOptions = {}) {
-    timeline.settle()
+    timeline.runDue()
     return itemsOf(subscription, options)
   }
 

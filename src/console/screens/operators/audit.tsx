@@ -16,18 +16,18 @@ import { labelAction, listActions, nameAction, summarizeChanges } from './audit-
 type AuditPage = ReplyOf<Operators['audit']['list']> & { names: Record<string, string> }
 type Entry = AuditPage['entries'][number] & Pick<AuditPage, 'names'>
 
-const named = (name: string) => ({ describe: (value: string) => `${name} ${value}` })
+const prefixedWith = (name: string) => ({ describe: (value: string) => `${name} ${value}` })
 const DAY = { type: 'date' } as const
-const TEXTS: FilterKinds = {
-  operator: { hint: 'The name of an operator', ...named('operator') },
-  target: { hint: 'An id or a name', ...named('target') },
-  from: { input: DAY, ...named('from') },
-  to: { label: 'Until', input: DAY, ...named('to') },
+const INPUT_FILTERS: FilterKinds = {
+  operator: { hint: 'The name of an operator', ...prefixedWith('operator') },
+  target: { hint: 'An id or a name', ...prefixedWith('target') },
+  from: { input: DAY, ...prefixedWith('from') },
+  to: { label: 'Until', input: DAY, ...prefixedWith('to') },
 }
 
 /** The audit log: every action with its operator and changes. */
 export function Screen() {
-  const kinds = { action: { options: listActions(), describe: nameAction }, ...TEXTS }
+  const kinds = { action: { options: listActions(), describe: nameAction }, ...INPUT_FILTERS }
   const { filter } = readFilters(Object.keys(kinds))
   const search = formatSearch(toRequest(readFilters([...Object.keys(kinds), 'sort']).filter))
   const endpoints = useRemote<{ endpoints: { id: string; url: string }[] }>('webhooks').data
@@ -64,7 +64,7 @@ function toRequest({ from, to, ...filter }: Record<string, string>) {
   return { ...filter, since: from && computeStart(from), until: to && computeStart(to, 1) }
 }
 
-/** The start of a day, or of one `daysLater`. An invalid day is returned unchanged; the server refuses it. */
+/** The start of the day that is `daysLater` days after `day`. An invalid day is returned unchanged; the server refuses it. */
 function computeStart(day: string, daysLater = 0): string {
   const wanted = Date.parse(`${day}T00:00Z`) + daysLater * DAY_MS
   if (Number.isNaN(wanted)) return day
@@ -125,7 +125,7 @@ const SCREENS: [action: RegExp, path: string][] = [
   [/^operators.(add|change-role|reset)$/, 'operators'],
 ]
 
-/** `url`: of the webhook endpoint that the action was about. */
+/** `url` is the URL of the webhook endpoint that the action was about. */
 function Target({ action, target, names, url }: Entry & { url: string | undefined }) {
   if (target === null || target === '') return null
   const screen = SCREENS.find(([pattern]) => pattern.test(action))?.[1]

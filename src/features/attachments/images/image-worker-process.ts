@@ -37,13 +37,13 @@ export function startImageWorker(command: string[], limits: JobLimits) {
 
   /** Makes an image. The process is killed if it exceeds a limit. */
   async function make(job: ImageJob): Promise<ImageResult | Crash> {
-    const done = Promise.withResolvers<ImageResult | Crash>()
+    const outcome = Promise.withResolvers<ImageResult | Crash>()
     const abort = (result: ImageResult) => {
-      done.resolve(result)
+      outcome.resolve(result)
       isEnding = true
       process.kill('SIGKILL')
     }
-    current = done
+    current = outcome
     jobs++
     const startedAt = performance.now()
     const poll = setInterval(() => {
@@ -54,7 +54,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
     }, POLL_INTERVAL_MS)
     try {
       process.send({ job } satisfies ToWorker)
-      const result = await done.promise
+      const result = await outcome.promise
       peak = Math.max(peak, readMemory(process.pid))
       // The file may have exceeded the limit between two polls.
       const isTooLarge = result.kind === 'made' && result.size > limits.output

@@ -14,7 +14,10 @@ declare module 'libheif-js/libheif-wasm/libheif.js' {
     | '_heif_release_item_data'
     | '_heif_image_get_decoding_warnings'
 
-  /** A C function that returns an error writes it to its first argument. Pointers are numbers. */
+  /**
+   * A C function whose result is an error struct writes the struct to the address in its first argument. Pointers are
+   * numbers.
+   */
   export type Libheif = Record<CFunction, (...values: number[]) => number> & {
     ready: Promise<unknown>
     HEAPU8: Uint8Array<ArrayBuffer>

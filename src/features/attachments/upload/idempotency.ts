@@ -62,9 +62,9 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
     fingerprint: string,
     work: (recordReply: RecordReply) => Promise<StoredFile[]>,
   ): Promise<StoredFile[]> {
-    const done = await find(userId, retryKey)
-    if (done && (done.fingerprint ?? fingerprint) !== fingerprint) throw keyReused()
-    if (done) return done.answer as StoredFile[]
+    const earlier = await find(userId, retryKey)
+    if (earlier && (earlier.fingerprint ?? fingerprint) !== fingerprint) throw keyReused()
+    if (earlier) return earlier.answer as StoredFile[]
     return work(async (tx, rows) => {
       // Another instance may have stored the upload in the meantime.
       const [other] = await tx.select().from(uploadRetries).where(hasKey(userId, retryKey))
@@ -103,8 +103,8 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
   }
 
   async function find(userId: string, retryKey: string) {
-    const [done] = await db.read.select().from(uploadRetries).where(hasKey(userId, retryKey))
-    return done && done.expiresAt > now() ? done : null
+    const [earlier] = await db.read.select().from(uploadRetries).where(hasKey(userId, retryKey))
+    return earlier && earlier.expiresAt > now() ? earlier : null
   }
 
   /** For the export. */

@@ -1,9 +1,9 @@
 import { desc, eq } from 'drizzle-orm'
 import { addPrices, type DisplayPrice } from '../../../lib/money/prices.ts'
 import { type Difference, differencesBetween } from '../../../lib/text/differences.ts'
+import type { Attribution } from '../inbox/attribution.ts'
 import { moneyMoved } from '../inbox/event-details.ts'
 import type { EventLog } from '../inbox/event-log.ts'
-import type { Support } from '../inbox/support.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
 import { PURCHASE_CLAIMED } from '../purchases/event-types.ts'
 import { applyEvent, foldPurchase } from '../purchases/fold.ts'
@@ -26,7 +26,7 @@ type Entry = {
   /** Null unless the event links the purchase to a user. */
   linkedTo: string | null
   /** Who linked the purchase or granted the access, and why. */
-  support: Support | null
+  support: Attribution | null
 }
 
 type PurchaseHistory = {

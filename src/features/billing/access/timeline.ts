@@ -5,14 +5,14 @@ import {
   storedEnvironment,
   toEnvironment,
 } from '../environment.ts'
+import type { Attribution } from '../inbox/attribution.ts'
 import type { EventLog } from '../inbox/event-log.ts'
-import type { Support } from '../inbox/support.ts'
 import { readPurchase } from '../projection/fold-state.ts'
 import { activeEntitlementIds, isOneTime, type PurchaseAccess } from '../purchases/access.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
 import { findSource, type Purchase } from '../purchases/purchase.ts'
 import { parsePurchaseKey } from '../purchases/purchase-key.ts'
-import { type BillingDb, INDEXED_MARKS } from '../schema.ts'
+import { type BillingDb, INDEX_CONDITIONS } from '../schema.ts'
 import { describeFailure, explainAccess, findPlanTitle, isoTime } from './access-explanation.ts'
 import { computeAccessStatus } from './access-search.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
@@ -29,7 +29,7 @@ type TimelineDeps<Plan extends PlanLike> = {
   /** The app user id that the purchase's latest claim names; null for none. */
   findClaimant: (purchaseKey: string) => Promise<string | null>
   /** The operator's link of the purchase to its user; null if there is none, or the user has submitted it since. */
-  findLink: (purchaseKey: string) => Promise<(Support & { id: string; at: string }) | null>
+  findLink: (purchaseKey: string) => Promise<(Attribution & { id: string; at: string }) | null>
   now: () => Date
 }
 
@@ -130,7 +130,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       .from(billingEvents)
       .where(
         and(
-          INDEXED_MARKS.failed(billingEvents),
+          INDEX_CONDITIONS.failed(billingEvents),
           inArray(appUserId, ids.slice(0, 500)),
           eq(stated, storedEnvironment(environment)),
         ),
@@ -184,20 +184,20 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
 
   async function listTransfers(ids: string[]) {
     if (ids.length === 0) return []
-    const named = await db.read
+    const transfers = await db.read
       .selectDistinct({ eventRow: transferIds.eventRow })
       .from(transferIds)
       .where(inArray(transferIds.appUserId, ids.slice(0, 500)))
       .orderBy(desc(transferIds.eventRow))
       .limit(MAX_TRANSFERS_SHOWN)
-    if (named.length === 0) return []
+    if (transfers.length === 0) return []
     const rows = await db.read
       .select()
       .from(billingEvents)
       .where(
         inArray(
           billingEvents.id,
-          named.map(({ eventRow }) => eventRow),
+          transfers.map(({ eventRow }) => eventRow),
         ),
       )
     return eventLog

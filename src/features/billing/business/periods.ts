@@ -112,11 +112,11 @@ function startsPeriod(current: Draft | undefined, purchase: Purchase, event: Ord
   const { purchasedAt } = current.purchase
   if (!describesPeriod(event) || purchase.purchasedAt === purchasedAt) return false
   if (purchasedAt === null) return current.transactionId !== event.transactionId
-  const [known, named] = [current.transactionId, event.transactionId]
-  const areKnown = known !== null && named !== null
+  const [knownId, eventId] = [current.transactionId, event.transactionId]
+  const areKnown = knownId !== null && eventId !== null
   const distance = Math.abs((purchase.purchasedAt ?? purchasedAt) - purchasedAt)
-  if (distance <= PERIOD_TOLERANCE_MS) return areKnown && known !== named
-  return !(current.purchase.stated !== null && areKnown && known === named)
+  if (distance <= PERIOD_TOLERANCE_MS) return areKnown && knownId !== eventId
+  return !(current.purchase.stated !== null && areKnown && knownId === eventId)
 }
 
 function describesPeriod({ type, stated }: OrderedEvent): boolean {

@@ -4,8 +4,8 @@ import { AppError, invalidField, notFound } from '../../../lib/errors.ts'
 import { parseTime } from '../../../lib/time/parse-time.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { PlanLike, Subscription } from '../access/subscription.ts'
+import { type Attribution, checkAttribution } from '../inbox/attribution.ts'
 import type { EventInbox } from '../inbox/event-inbox.ts'
-import { checkSupport, type Support } from '../inbox/support.ts'
 import { readPurchase, type StoredPurchase } from '../projection/fold-state.ts'
 import { assessPurchases } from '../purchases/access.ts'
 import { ACCESS_GRANTED, ACCESS_REVOKED } from '../purchases/event-types.ts'
@@ -22,7 +22,7 @@ type GrantsDeps = {
 }
 
 /** Access to give. `until`: ISO 8601; null: without an end. `idempotencyKey`: a repeated request gives access once. */
-type NewGrant = Support & {
+type NewGrant = Attribution & {
   userId: string
   entitlementId: string
   until: string | null
@@ -54,7 +54,7 @@ export function createGrants({
   /** Throws `not_found` for an unknown user, and 409 if another user has the purchases of the same customer. */
   async function create(grant: NewGrant): Promise<Grant> {
     const { userId, entitlementId, until, idempotencyKey } = grant
-    const support = checkSupport(grant)
+    const attribution = checkAttribution(grant)
     const id = idempotencyKey === undefined ? newId() : sha256(`${userId} ${idempotencyKey}`, 'hex')
     const earlier = idempotencyKey === undefined ? null : await find(userId, id)
     if (earlier) return requireSame(earlier, grant)
@@ -80,15 +80,15 @@ export function createGrants({
         period_type: 'PROMOTIONAL',
         purchased_at_ms: at,
         expiration_at_ms: end?.getTime() ?? null,
-        support,
+        support: attribution,
       })
     })
     return requireSame(await findOrThrow(userId, id), grant)
   }
 
   /** Ends granted access now. Does nothing if it has ended. Throws `not_found` for an unknown grant of the user. */
-  async function revoke(userId: string, id: string, by: Support): Promise<Grant> {
-    const support = checkSupport(by)
+  async function revoke(userId: string, id: string, by: Attribution): Promise<Grant> {
+    const attribution = checkAttribution(by)
     const grant = await findOrThrow(userId, id)
     if (!grant.active) return grant
     const startsAt = Date.parse(grant.startsAt)
@@ -99,7 +99,7 @@ export function createGrants({
         id: `revoke:${id}`,
         ...toIdentity(id, holder),
         purchased_at_ms: startsAt,
-        support,
+        support: attribution,
       }),
     )
     return findOrThrow(userId, id)

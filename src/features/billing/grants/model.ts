@@ -8,7 +8,7 @@ import {
   text,
   time,
 } from '../../../platform/http/replies/envelope.ts'
-import { MAX_REASON_LENGTH, REASON_FIELD } from '../inbox/support.ts'
+import { MAX_REASON_LENGTH, REASON_FIELD } from '../inbox/attribution.ts'
 
 const GRANT_ID = '01a1fecb-4164-71d5-9e2b-0a7d1c5b9f33'
 const entitlementId = text('the entitlement, as your app checks it', 'pro', { maxLength: 100 })

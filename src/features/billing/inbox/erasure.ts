@@ -179,14 +179,14 @@ export function createErasure(deps: ErasureDeps) {
       .from(transferIds)
       .where(inArray(transferIds.appUserId, ids))
     const transferRows = transfers.map(({ eventRow }) => eventRow)
-    const named = [
+    const matches = [
       ...(await findEventsWhere(from, billingEvents.appUserId, ids)),
       ...(await findEventsWhere(from, billingEvents.id, transferRows)),
       ...(await findEventsOfOthers(from, ids)),
     ]
-    const purchaseKeys = named.flatMap(({ purchaseKey }) => purchaseKey ?? [])
+    const purchaseKeys = matches.flatMap(({ purchaseKey }) => purchaseKey ?? [])
     const siblings = await findEventsWhere(from, billingEvents.purchaseKey, purchaseKeys)
-    const byId = new Map([...named, ...siblings].map((row) => [row.id, row]))
+    const byId = new Map([...matches, ...siblings].map((row) => [row.id, row]))
     return [...byId.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
   }
 

@@ -1,8 +1,8 @@
 import type { DisplayPrice } from '../../../lib/money/prices.ts'
 import { none } from '../none.ts'
 import { isRefund } from '../purchases/refunds.ts'
+import type { Attribution } from './attribution.ts'
 import type { BillingEvent } from './event.ts'
-import type { Support } from './support.ts'
 
 /** Events that report a payment. Other events may state a price too, but no money has moved. */
 const PAYMENTS = new Set([
@@ -17,7 +17,7 @@ const UNKNOWN = {
   productId: none<string>(),
   priceId: none<string>(),
   entitlementIds: [] as string[],
-  grant: none<Support>(),
+  grant: none<Attribution>(),
   price: none<DisplayPrice>(),
   /** Providers call most refunds cancellations. */
   isRefund: false,

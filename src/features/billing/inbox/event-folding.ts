@@ -4,7 +4,7 @@ import type { Tx } from '../../../platform/db/db.ts'
 import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
 import { canAffectAccess, findPurchaseKey, type OrderedEvent } from '../purchases/event-order.ts'
-import { type BillingDb, INDEXED_MARKS } from '../schema.ts'
+import { type BillingDb, INDEX_CONDITIONS } from '../schema.ts'
 import type { EventLog } from './event-log.ts'
 import { type EventFilter, type EventSearch, hasEventId } from './event-search.ts'
 
@@ -52,7 +52,7 @@ export function createEventFolding(deps: EventFoldingDeps) {
     const failed = await db.read
       .select({ id: billingEvents.id })
       .from(billingEvents)
-      .where(and(INDEXED_MARKS.failed(billingEvents), gt(billingEvents.id, retriedUpTo)))
+      .where(and(INDEX_CONDITIONS.failed(billingEvents), gt(billingEvents.id, retriedUpTo)))
       .orderBy(asc(billingEvents.id))
       .limit(MAX_RETRIED_PER_RUN)
     retriedUpTo = failed.length < MAX_RETRIED_PER_RUN ? '' : (failed.at(-1)?.id ?? '')

@@ -5,7 +5,7 @@ import { findPage } from '../../../platform/lists/find-page.ts'
 import { type Condition, createSources } from '../../../platform/lists/sources.ts'
 import { type Environment, storedEnvironment } from '../environment.ts'
 import { parseOriginalId, parsePurchaseKey } from '../purchases/purchase-key.ts'
-import { type BillingDb, FREQUENT_TYPES, INDEXED_MARKS } from '../schema.ts'
+import { type BillingDb, FREQUENT_TYPES, INDEX_CONDITIONS } from '../schema.ts'
 import { PROVIDERS } from './event.ts'
 import { type EventDetails, toEventDetails } from './event-details.ts'
 import { type EventLog, utf8 } from './event-log.ts'
@@ -118,13 +118,13 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
   }
 
   async function countFailed(): Promise<number> {
-    return await db.read.$count(billingEvents, INDEXED_MARKS.failed(billingEvents))
+    return await db.read.$count(billingEvents, INDEX_CONDITIONS.failed(billingEvents))
   }
 
   /** How many events need attention, counting up to 1,000 of each kind. */
   async function countMarked() {
     const counts = MARKED.map(async (mark) => {
-      const isMarked = INDEXED_MARKS[mark](billingEvents)
+      const isMarked = INDEX_CONDITIONS[mark](billingEvents)
       const { id } = billingEvents
       return [mark, await countUpTo(db.read, billingEvents, id, isMarked, MAX_COUNTED)] as const
     })
@@ -160,9 +160,9 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
       .where(eq(billingAliases.appUserId, text))
     const original = parseOriginalId(text)
     const { purchaseKey, customerId } = subscriptions
-    const named = { purchaseKey, customerId }
+    const keyColumns = { purchaseKey, customerId }
     const purchases = await db.read
-      .select(named)
+      .select(keyColumns)
       .from(subscriptions)
       .where(
         or(
@@ -175,7 +175,7 @@ export function createEventSearch({ db, eventLog, transactions, signedRecords }:
       .limit(PAGE_SIZE)
     const keys = await transactions.keysBeginningWith(text)
     const renewed = await db.read
-      .select(named)
+      .select(keyColumns)
       .from(subscriptions)
       .where(inArray(purchaseKey, keys))
     const customers = new Set(
@@ -201,7 +201,7 @@ export function hasEventId(events: Events, eventId: string) {
 /** Only rare values have an index: frequent ones are soon found by scanning from the newest event. */
 function toConditions(events: Events, filter: EventFilter): Condition[] {
   const { type, outcome, environment, user } = filter
-  const { failed, conflicting, clockIsOff, sandbox, rare } = INDEXED_MARKS
+  const { failed, conflicting, clockIsOff, sandbox, rare } = INDEX_CONDITIONS
   const isRare = type !== undefined && !FREQUENT_TYPES.includes(type)
   const isType = equals(events.type, type)
   const hasFailed = outcome === 'failed'

@@ -5,8 +5,8 @@ import { isObject, type Json } from '../../../lib/text/json.ts'
 import { isStorableText } from '../../../lib/validation.ts'
 import type { StoredEnvironment } from '../environment.ts'
 import { none } from '../none.ts'
+import { type Attribution, readAttribution } from './attribution.ts'
 import { type EventProblem, findProblem, MAX_LIST_LENGTH } from './event-problem.ts'
-import { readSupport, type Support } from './support.ts'
 
 /** `amount` is in thousandths of the currency: no currency has a smaller unit. */
 export type Money = { currency: string; amount: number }
@@ -65,7 +65,7 @@ export const NO_EVENT = {
   willRenew: none<boolean>(),
   endedAt: none<number>(),
   /** Only in Homeport's own events: who linked a purchase or granted access, and why. */
-  support: none<Support>(),
+  support: none<Attribution>(),
   /** Only in HOMEPORT_CLAIM_WITHDRAWN: the id of the event that no longer counts. */
   withdrawnClaim: none<string>(),
   /** Why the event has no effect; null if it can be applied. */
@@ -157,7 +157,7 @@ function readFields(event: Json) {
       money('USD', event['price']),
     country: countryCode(event['country_code']),
     isFamilyShared: event['is_family_share'] === true,
-    support: readSupport(event['support']),
+    support: readAttribution(event['support']),
     withdrawnClaim: text('withdrawn_claim'),
   }
 }

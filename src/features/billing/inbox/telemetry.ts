@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, lt, ne } from 'drizzle-orm'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import { keyRanges } from '../../../platform/db/key-ranges.ts'
-import { type BillingDb, INDEXED_MARKS } from '../schema.ts'
+import { type BillingDb, INDEX_CONDITIONS } from '../schema.ts'
 
 const RETENTION_MS = 30 * DAY_MS
 const EMPTY_BODY = Buffer.from('{}')
@@ -17,7 +17,7 @@ export function createTelemetryCleanup({ db, now }: { db: BillingDb; now: () => 
       const next = await nextType(type)
       if (next === null) return
       type = next
-      const among = and(INDEXED_MARKS.rare(billingEvents), eq(billingEvents.type, type))
+      const among = and(INDEX_CONDITIONS.rare(billingEvents), eq(billingEvents.type, type))
       for await (const range of keyRanges(db.read, billingEvents, billingEvents.id, { among })) {
         if (signal.aborted) return
         const old = and(
@@ -35,7 +35,7 @@ export function createTelemetryCleanup({ db, now }: { db: BillingDb; now: () => 
     const { type } = billingEvents
     // In ASCII, the backtick follows the underscore, so all `PAYWALL_` types sort before it.
     const isTelemetry = and(
-      INDEXED_MARKS.rare(billingEvents),
+      INDEX_CONDITIONS.rare(billingEvents),
       gt(type, after),
       lt(type, 'PAYWALL`'),
     )

@@ -143,10 +143,10 @@ export function createProjection(deps: ProjectionDeps) {
   async function applyTransfer(tx: Tx, event: OrderedEvent, eventRow: string) {
     const { transferredFrom, transferredTo } = event
     const owners = await customers.findCustomers(tx, [...transferredFrom, ...transferredTo])
-    const named = [...owners].map(([appUserId, customerId]) => ({ appUserId, customerId }))
-    if (named.length === 0) return false
+    const aliases = [...owners].map(([appUserId, customerId]) => ({ appUserId, customerId }))
+    if (aliases.length === 0) return false
     // An id that only transfers name is a customer too.
-    await tx.insert(billingAliases).values(named).onConflictDoNothing()
+    await tx.insert(billingAliases).values(aliases).onConflictDoNothing()
     const toRows = (ids: string[], isSource: boolean) =>
       ids.map((appUserId) => {
         return { appUserId, customerId: owners.get(appUserId) ?? appUserId, eventRow, isSource }

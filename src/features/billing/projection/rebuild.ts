@@ -121,11 +121,11 @@ export function createRebuild(deps: RebuildDeps) {
       count += keys.length
       after = keys.at(-1) ?? after
       while (keys.length > 0) {
-        const { done, before } = await db.write((tx) => restartSome(tx, keys))
+        const { restartedKeys, before } = await db.write((tx) => restartSome(tx, keys))
         // Purchases with many events need more slices.
         while (await db.write(projection.runSlice));
-        changed.push(...(await changedSince(before, done)))
-        keys = keys.slice(done.length)
+        changed.push(...(await changedSince(before, restartedKeys)))
+        keys = keys.slice(restartedKeys.length)
       }
     }
     return { count, changed }
@@ -134,13 +134,13 @@ export function createRebuild(deps: RebuildDeps) {
   async function restartSome(tx: Tx, keys: string[]) {
     const deadline = performance.now() + BATCH_MS
     const before = await readStored(tx, keys)
-    const done: string[] = []
+    const restartedKeys: string[] = []
     for (const key of keys) {
-      if (done.length > 0 && performance.now() > deadline) break
+      if (restartedKeys.length > 0 && performance.now() > deadline) break
       await projection.restart(tx, [key])
-      done.push(key)
+      restartedKeys.push(key)
     }
-    return { done, before }
+    return { restartedKeys, before }
   }
 
   async function changedSince(before: Map<string, Row>, keys: string[]): Promise<string[]> {

@@ -75,9 +75,9 @@ export function createReconcile(deps: ReconcileDeps) {
     let refusedInARow = 0
     const isStopped = () => signal.aborted || refusedInARow === MAX_REFUSED_IN_A_ROW
     /** The last purchase before a customer about whom the provider refuses requests. */
-    let done = await readCursor()
+    let checkedUpTo = await readCursor()
     let left = Math.ceil(share * (await db.read.$count(subscriptions, isAfter(FIRST_KEY))))
-    for (let after = done; left > 0 && checked.size < MAX_CUSTOMERS_PER_RUN; ) {
+    for (let after = checkedUpTo; left > 0 && checked.size < MAX_CUSTOMERS_PER_RUN; ) {
       const rows = await pageAfter(after, Math.min(left, PAGE_SIZE))
       for (const { customerId, state, purchaseKey } of rows) {
         if (isStopped()) break
@@ -86,15 +86,15 @@ export function createReconcile(deps: ReconcileDeps) {
           const isAllowed = await reconcile({ customerId, appUserId: customerId }, report, signal)
           refusedInARow = isAllowed ? 0 : refusedInARow + 1
         }
-        if (refusedInARow === 0) done = purchaseKey
+        if (refusedInARow === 0) checkedUpTo = purchaseKey
       }
       if (isStopped()) break
       const isEmpty = rows.length === 0 && after === FIRST_KEY
       left = isEmpty ? 0 : left - rows.length
       after = rows.at(-1)?.purchaseKey ?? FIRST_KEY
-      if (refusedInARow === 0) done = after
+      if (refusedInARow === 0) checkedUpTo = after
     }
-    await storeCursor(done)
+    await storeCursor(checkedUpTo)
     return { ...report, isIncomplete: left > 0 }
   }
 

@@ -30,7 +30,7 @@ export function canAffectAccess({ type, problem }: BillingEvent): boolean {
 }
 
 /** Whether a purchase lasts forever if the event states no end. */
-export function canBeEndless({ type, stated }: BillingEvent): boolean {
+export function canBeLifetime({ type, stated }: BillingEvent): boolean {
   return stated !== null || type === 'NON_RENEWING_PURCHASE' || type === ACCESS_GRANTED
 }
 

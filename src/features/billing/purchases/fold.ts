@@ -13,8 +13,8 @@ import { type Purchase, purchaseFromFirstEvent } from './purchase.ts'
 import { applyRefund, forgetRefund, isRefund, isRefundByOrder, withoutRefund } from './refunds.ts'
 import { applySnapshot, applyToSnapshotPeriod } from './snapshot.ts'
 
-/** Replaces the support of a deleted user. */
-const UNKNOWN_SUPPORT = { by: '', reason: '' }
+/** Replaces the attribution of a deleted user. */
+const UNKNOWN_ATTRIBUTION = { by: '', reason: '' }
 
 /** The events may be in any order. Null if there are none. */
 export function foldPurchase(events: OrderedEvent[]): Purchase | null {
@@ -55,12 +55,12 @@ const HANDLERS = new Map<string, EventHandler>(
     [ACCESS_GRANTED]: (purchase, event) => ({
       ...startPeriod(purchase, event),
       willRenew: false,
-      grant: event.support ?? UNKNOWN_SUPPORT,
+      grant: event.support ?? UNKNOWN_ATTRIBUTION,
     }),
     [ACCESS_REVOKED]: (purchase, event) => ({
       ...purchase,
       endedAt: event.orderedAt,
-      grant: { ...(purchase.grant ?? UNKNOWN_SUPPORT), revokedBy: event.support?.by ?? '' },
+      grant: { ...(purchase.grant ?? UNKNOWN_ATTRIBUTION), revokedBy: event.support?.by ?? '' },
     }),
     CANCELLATION: applyCancellation,
     REFUND: applyRefund,

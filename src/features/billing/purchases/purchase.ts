@@ -1,7 +1,7 @@
 import type { StoredEnvironment } from '../environment.ts'
-import type { Support } from '../inbox/support.ts'
+import type { Attribution } from '../inbox/attribution.ts'
 import { none } from '../none.ts'
-import { canBeEndless, type OrderedEvent } from './event-order.ts'
+import { canBeLifetime, type OrderedEvent } from './event-order.ts'
 
 /** A subscription or a one-off purchase. Times in ms. Derived from events alone, never from the clock. */
 export const EMPTY_PURCHASE = {
@@ -33,16 +33,16 @@ export const EMPTY_PURCHASE = {
   /** The time of the latest PRODUCT_CHANGE, and its new product if it names one. */
   changedAt: none<number>(),
   changedTo: none<string>(),
-  /** The current period, if the store itself has described it: then only the store changes it. */
+  /** Not null if the store itself has described the current period: then only the store can change it. */
   stated: none<{ transactionId: string | null }>(),
-  /** What the billing provider last reported about a period that the store has also described. */
+  /** The billing provider's last report about a period that the store has also described. */
   provided: none<{ productId: string | null; expiresAt: number | null }>(),
   /** When each refunded order (Google) or invoice (Stripe) was refunded, by its id. */
   refundedOrders: none<Record<string, number>>(),
   /** Granted during a store outage, until the real purchase replaces it. */
   isTemporary: false,
   /** Who granted the access without a purchase, and why; null for a purchase. */
-  grant: none<Support & { revokedBy?: string }>(),
+  grant: none<Attribution & { revokedBy?: string }>(),
 }
 
 export type Purchase = typeof EMPTY_PURCHASE
@@ -63,8 +63,8 @@ export function purchaseFromFirstEvent(event: OrderedEvent): Purchase {
     price,
     startedAt: purchasedAt ?? event.orderedAt,
     purchasedAt,
-    // Without a known end, an event of a subscription gives no access.
-    expiresAt: expiresAt ?? (canBeEndless(event) ? null : (purchasedAt ?? event.orderedAt)),
+    // Without a known end, a subscription event grants no access.
+    expiresAt: expiresAt ?? (canBeLifetime(event) ? null : (purchasedAt ?? event.orderedAt)),
     stated: event.stated === null ? null : { transactionId: event.transactionId },
     isTemporary: event.type === 'TEMPORARY_ENTITLEMENT_GRANT',
   }

@@ -61,9 +61,9 @@ function toSnapshotEvent(document: SnapshotDocument): BillingEvent {
   const { askedAt, type, line, productId, periodEndsAt, userId, isRemoved } = document
   const at = document.orderedAt ?? askedAt
   const answer = parseReply(document.kind, document.reply)
-  const named = answer.items.find((one) => one.productId === productId) ?? answer.items[0]
+  const matching = answer.items.find((one) => one.productId === productId) ?? answer.items[0]
   // The response no longer describes a removed product.
-  const item = isRemoved ? undefined : named
+  const item = isRemoved ? undefined : matching
   const { state, environment } = answer
   const isInGrace = state === 'IN_GRACE_PERIOD'
   const isUnsubscribed = state === 'CANCELED' && answer.cancelReason === 'UNSUBSCRIBE'

@@ -116,7 +116,7 @@ export function createPlaySubmissions(deps: PlayContext & { queue: PlayQueue }) 
 
   async function claimAtOnce(tx: Tx, claim: PendingClaim, items: KnownItem[]) {
     await pendingClaims.keep(tx, claim)
-    return pendingClaims.settle(tx, claim.tokenHash, items)
+    return pendingClaims.claimForWaiting(tx, claim.tokenHash, items)
   }
 
   /** Throws `PlayApiError` at the deadline, or if the other request removed a purchase that Google does not have. */

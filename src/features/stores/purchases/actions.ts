@@ -4,7 +4,7 @@ import { defineAction } from '../../../platform/actions/action.ts'
 import { readInput } from '../../../platform/actions/command-line.ts'
 import { closedObject, literalUnion, nullable } from '../../../platform/http/replies/envelope.ts'
 import { ENVIRONMENTS } from '../../billing/environment.ts'
-import { MAX_REASON_LENGTH, REASON_FIELD } from '../../billing/inbox/support.ts'
+import { MAX_REASON_LENGTH, REASON_FIELD } from '../../billing/inbox/attribution.ts'
 import type { Consumption } from '../apple/app-store.ts'
 import type { Stores } from '../stores.ts'
 

@@ -3,9 +3,9 @@ import type { StoreSettings } from '../../../config/subjects/stores.ts'
 import { DAY_MS } from '../../../lib/time/durations.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import { prepareFind, prepareSelect } from '../../../platform/db/prepared.ts'
+import { type Attribution, readAttribution } from '../../billing/inbox/attribution.ts'
 import type { EventInbox } from '../../billing/inbox/event-inbox.ts'
 import { utf8 } from '../../billing/inbox/event-log.ts'
-import { readSupport, type Support } from '../../billing/inbox/support.ts'
 import { readPurchase } from '../../billing/projection/fold-state.ts'
 import { CLAIM_WITHDRAWN, PURCHASE_CLAIMED } from '../../billing/purchases/event-types.ts'
 import { parsePurchaseKey } from '../../billing/purchases/purchase-key.ts'
@@ -45,7 +45,7 @@ type Claim = {
   orderedAt: number
   isMove: boolean
   /** The operator's link of the purchase to the user; null if the user submitted it. */
-  support: Support | null
+  support: Attribution | null
 }
 
 type Owner = Omit<Claim, 'eventId'>
@@ -98,8 +98,13 @@ export function createClaims(deps: ClaimsDeps) {
   }
 
   /** Assigns a purchase to the user, whatever the transfer policy. */
-  async function linkBySupport(tx: Tx, userId: string, purchaseKey: string, support: Support) {
-    await assign(tx, userId, purchaseKey, await findOwner(tx, purchaseKey), support)
+  async function linkBySupport(
+    tx: Tx,
+    userId: string,
+    purchaseKey: string,
+    attribution: Attribution,
+  ) {
+    await assign(tx, userId, purchaseKey, await findOwner(tx, purchaseKey), attribution)
   }
 
   /** Records a claim, and notifies a former owner. Does nothing if the user's claim is the latest one. */
@@ -108,7 +113,7 @@ export function createClaims(deps: ClaimsDeps) {
     userId: string,
     purchaseKey: string,
     owner: string | null,
-    support: Support | null = null,
+    attribution: Attribution | null = null,
   ) {
     const [latest] = await listClaims(tx, purchaseKey)
     if (owner === userId && latest?.userId === userId) return
@@ -121,7 +126,7 @@ export function createClaims(deps: ClaimsDeps) {
       id: `claim:${purchaseKey}:${length}`,
       app_user_id: userId,
       is_move: isMove,
-      ...(support ? { support } : {}),
+      ...(attribution ? { support: attribution } : {}),
     })
     if (isMove) await notifyFormerOwner(tx, owner, purchase?.productId ?? transactionId)
     if (purchase?.store === 'APP_STORE') await checks.scheduleClaimCheck(tx, purchaseKey, now())
@@ -131,12 +136,15 @@ export function createClaims(deps: ClaimsDeps) {
   async function withdraw(
     tx: Tx,
     purchaseKey: string,
-    support: Support,
+    attribution: Attribution,
     link?: string,
   ): Promise<boolean> {
     const [latest] = await listClaims(tx, purchaseKey)
     if (!latest?.support || (link !== undefined && link !== latest.eventId)) return false
-    await record(tx, CLAIM_WITHDRAWN, purchaseKey, { withdrawn_claim: latest.eventId, support })
+    await record(tx, CLAIM_WITHDRAWN, purchaseKey, {
+      withdrawn_claim: latest.eventId,
+      support: attribution,
+    })
     const purchase = await findPurchase(tx, purchaseKey)
     if (purchase?.store === 'APP_STORE') await checks.scheduleClaimCheck(tx, purchaseKey, now())
     return true
@@ -188,8 +196,11 @@ export function createClaims(deps: ClaimsDeps) {
     const rows = await tx.select().from(billingAliases).where(isNamed)
     const customers = new Map(rows.map(({ appUserId, customerId }) => [appUserId, customerId]))
     const toCustomer = (id: string) => customers.get(id) ?? id
-    const named = owners.map((one) => ({ ...one, userId: one.userId && toCustomer(one.userId) }))
-    return { owners: named, claimant: toCustomer(userId) }
+    const mergedOwners = owners.map((one) => ({
+      ...one,
+      userId: one.userId && toCustomer(one.userId),
+    }))
+    return { owners: mergedOwners, claimant: toCustomer(userId) }
   }
 
   /** The guest whom the store had named as the owner before a time; null for none. */
@@ -242,7 +253,7 @@ export function createClaims(deps: ClaimsDeps) {
         userId: appUserId,
         orderedAt,
         isMove: body['is_move'] === true,
-        support: readSupport(body['support']),
+        support: readAttribution(body['support']),
       }))
   }
 

@@ -2,10 +2,10 @@ import { and, desc, eq } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import type { Environment } from '../../billing/environment.ts'
+import { type Attribution, checkAttribution } from '../../billing/inbox/attribution.ts'
 import type { EventLog } from '../../billing/inbox/event-log.ts'
-import { checkSupport, type Support } from '../../billing/inbox/support.ts'
 import { listKeys, parsePurchaseKey } from '../../billing/purchases/purchase-key.ts'
-import { INDEXED_MARKS } from '../../billing/schema.ts'
+import { INDEX_CONDITIONS } from '../../billing/schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore, Consumption } from '../apple/app-store.ts'
 import type { Overdue } from '../checks/overdue.ts'
@@ -108,8 +108,8 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
   }
 
   /** In both environments unless one is given. Throws 404 also for an unknown user, and 409 if it cannot be moved. */
-  async function link(id: string, userId: string, given: Support, environment?: Environment) {
-    const support = checkSupport(given)
+  async function link(id: string, userId: string, by: Attribution, environment?: Environment) {
+    const attribution = checkAttribution(by)
     const found = await search.findOrThrow(id, environment)
     for (const { purchaseKey, source } of found) {
       if (source === 'granted')
@@ -121,7 +121,7 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
       const [user] = await existingUsers(tx, [userId])
       if (user === undefined) throw new AppError('not_found', `There is no user ${userId}.`)
       for (const { purchaseKey } of found)
-        await claims.linkBySupport(tx, userId, purchaseKey, support)
+        await claims.linkBySupport(tx, userId, purchaseKey, attribution)
     })
   }
 
@@ -129,13 +129,13 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
    * Undoes the latest link, or only `link`. Throws 409 if there is none, it was already undone, or the user has
    * submitted the purchase since.
    */
-  async function unlink(id: string, given: Support, link?: string) {
-    const support = checkSupport(given)
+  async function unlink(id: string, by: Attribution, link?: string) {
+    const attribution = checkAttribution(by)
     const found = await search.findOrThrow(id)
     const undone = await db.write(async (tx) => {
       const results = []
       for (const { purchaseKey } of found) {
-        results.push(await claims.withdraw(tx, purchaseKey, support, link))
+        results.push(await claims.withdraw(tx, purchaseKey, attribution, link))
       }
       return results
     })
@@ -173,7 +173,9 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     const requests = await db.read
       .select({ provider: billingEvents.provider, body: billingEvents.body })
       .from(billingEvents)
-      .where(and(eq(billingEvents.type, 'CONSUMPTION_REQUEST'), INDEXED_MARKS.rare(billingEvents)))
+      .where(
+        and(eq(billingEvents.type, 'CONSUMPTION_REQUEST'), INDEX_CONDITIONS.rare(billingEvents)),
+      )
       .orderBy(desc(billingEvents.id))
       .limit(MAX_REQUESTS_READ)
     for (const { provider, body } of requests) {

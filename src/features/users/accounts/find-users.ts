@@ -98,15 +98,15 @@ export function createFindUsers(deps: FindUsersDeps) {
     // Users whose address also matches are on a later page.
     const isLater = ({ email }: AccountSummary) =>
       next !== null && email !== null && toEmailKey(email).startsWith(toEmailPrefix(wanted))
-    const named = byName.filter((user) => !isLater(user))
+    const usersByName = byName.filter((user) => !isLater(user))
     if (wanted.length < MIN_QUERY_LENGTH)
-      return { users: unique([...users, ...named]), next, hasMoreNames }
+      return { users: unique([...users, ...usersByName]), next, hasMoreNames }
     const { customerIds: ids, purchaseIds } = await findPurchases(wanted)
     const customers = await listByIds([wanted, ...ids])
     const known = new Set(customers.map(({ id }) => id))
     const unlinkedIds = ids.filter((id) => !known.has(id))
     const byId = ID_PREFIX.test(wanted) ? await listByIdPrefix(wanted) : []
-    const found = unique([...customers, ...byId, ...users, ...named])
+    const found = unique([...customers, ...byId, ...users, ...usersByName])
     const eventId = (await deps.isEvent(wanted)) ? wanted : null
     return { users: found, next, unlinkedIds, purchaseIds, hasMoreNames, eventId }
   }

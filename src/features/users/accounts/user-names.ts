@@ -21,8 +21,8 @@ export function createUserNames(db: UsersDb) {
   const addWord = prepareInsertNew(db, userNames)
   return { add, replace, find, backfill: backfillAll }
 
-  async function add(tx: Tx, named: NamedUser[]) {
-    const rows = named.flatMap(({ id: userId, name }) =>
+  async function add(tx: Tx, namedUsers: NamedUser[]) {
+    const rows = namedUsers.flatMap(({ id: userId, name }) =>
       splitWords(name).map((word) => ({ userId, word })),
     )
     if (rows.length > 0) await tx.insert(userNames).values(rows).onConflictDoNothing()
@@ -61,14 +61,14 @@ export function createUserNames(db: UsersDb) {
   }
 
   async function addAfter(tx: Tx, after: string) {
-    const named = await tx
+    const namedUsers = await tx
       .select({ id: users.id, name: users.name })
       .from(users)
       .where(and(gt(users.id, after), ne(users.name, '')))
       .orderBy(asc(users.id))
       .limit(USERS_PER_CHANGE)
-    await add(tx, named)
-    return named.at(-1)?.id
+    await add(tx, namedUsers)
+    return namedUsers.at(-1)?.id
   }
 }
 

@@ -113,13 +113,13 @@ export function createEmailCodes(deps: SignInContext) {
       }
       await oneTimeTokens.consume(tx, purpose, requestToken)
       const email = pending.email ?? ''
-      const done = await work(tx, email)
-      if (done === null) return null
+      const outcome = await work(tx, email)
+      if (outcome === null) return null
       await release(tx)
       const [perNetwork, ...others] = mails
       await limits.uncountOne(tx, perNetwork)
       for (const limit of others) await limits.resetCounter(tx, limit)
-      return done
+      return outcome
     })
     if (result === null) throw wrongCode()
     return result

@@ -77,8 +77,8 @@ export function pageRoutes(deps: UserRoutesDeps) {
       else await passwordLogin.reset(token, form('newPassword'))
     }, context)
     const { verified, cancelled, wasReset, alreadyVerified } = texts
-    const done = { verify: verified, cancel: cancelled, reset: wasReset }[name]
-    if (!error) return page(context, resultPage(isFirstUse ? done : alreadyVerified))
+    const resultText = { verify: verified, cancel: cancelled, reset: wasReset }[name]
+    if (!error) return page(context, resultPage(isFirstUse ? resultText : alreadyVerified))
     const { sentence, status } = error
     const isLinkUsed = status === STATUS.unauthenticated
     const nextPage = isLinkUsed ? resultPage(sentence) : tokenPage(texts, name, token, sentence)

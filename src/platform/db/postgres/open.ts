@@ -10,7 +10,8 @@ import { createWriter } from './write.ts'
 
 type PostgresDb<Tables> = OpenDb<Tables> & {
   isCopyUnfinished(): Promise<boolean>
-  setCopyUnfinished(isUnfinished: boolean): Promise<void>
+  markCopyUnfinished(): Promise<void>
+  markCopyFinished(): Promise<void>
 }
 
 /** Connections of one instance, besides two for an exclusive change and its lock. */
@@ -89,8 +90,8 @@ export function createPostgresDb<Tables>(
       Number((await read('SELECT pg_database_size(current_database())', []))[0]?.[0]),
     isShared: true,
     isCopyUnfinished: async () => (await changes.read(FIND_COPY, [])).length > 0,
-    setCopyUnfinished: async (isUnfinished) =>
-      void (await changes.read(isUnfinished ? BEGIN_COPY : END_COPY, [])),
+    markCopyUnfinished: async () => void (await changes.read(BEGIN_COPY, [])),
+    markCopyFinished: async () => void (await changes.read(END_COPY, [])),
     claimJob: (name, slot) => claimJob(changes, name, slot),
     clockSkew: (wall) => clockSkew(reads, wall),
     writeStats: writer.stats,

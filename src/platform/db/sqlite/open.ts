@@ -52,7 +52,7 @@ export function selectRows(client: Database, sql: string, params: unknown[]): un
 }
 
 /** Says in a sentence why the file must not be opened; null if it may. Does not change the file. */
-export async function findOpenProblem(
+export async function explainCannotOpen(
   path: string,
   migrations: Migration[],
 ): Promise<string | null> {

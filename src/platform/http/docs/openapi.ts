@@ -126,13 +126,14 @@ function withSealingFailures(operation: Operation, path: string, method: string)
 
 function withHeaders(operation: Operation): Operation {
   const {
-    'x-request-headers': named,
+    'x-request-headers': headerNames,
     'x-cached': isCached,
     'x-texts': texts,
     ...others
   } = operation
   const { 'x-entity-tag': hasEntityTag = isCached, parameters = [], ...rest } = others
-  const names = [...((named as string[] | undefined) ?? []), ...(isCached ? ['IfNoneMatch'] : [])]
+  const declared = (headerNames as string[] | undefined) ?? []
+  const names = [...declared, ...(isCached ? ['IfNoneMatch'] : [])]
   const hasTexts = texts === true || isMessage(operation.responses['200'])
   const kinds = { isCached: isCached === true, hasEntityTag: hasEntityTag === true, hasTexts }
   const responses = {
@@ -189,8 +190,8 @@ function jsonOnly(content: Record<string, Node>, title?: string, description?: s
   const schema = json['schema'] as Node
   const about = description === undefined ? { title } : { title, description }
   const isModel = schema['type'] === 'object' || schema['discriminator'] !== undefined
-  const named = title && isModel ? { ...about, ...schema } : schema
-  return { 'application/json': { ...json, schema: named } }
+  const titled = title && isModel ? { ...about, ...schema } : schema
+  return { 'application/json': { ...json, schema: titled } }
 }
 
 /** Cleans up every schema in a part of the document, and moves titled ones to `schemas`. */

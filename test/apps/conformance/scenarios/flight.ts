@@ -19,7 +19,7 @@ function readsKept(data: object, isStale = true): Step {
   return { call: 'readKept', with: { name: 'subscription' }, gives: { data, isStale } }
 }
 
-/** Nothing is kept, so the client waits for a server that does not answer. */
+/** Nothing is kept, so the client waits for a server that does not respond. */
 const READS_NOTHING: Step[] = [
   { start: 'kept', call: 'readKept', with: { name: 'subscription' } },
   { timer: 300 },

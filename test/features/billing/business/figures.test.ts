@@ -74,7 +74,7 @@ describe('currencies', () => {
       original_transaction_id: id,
     })
 
-  test('each payment is converted at the rate of its day', async () => {
+  test("each payment is converted at that day's exchange rate", async () => {
     await using app = await createFiguresApp()
     await storeRates(app, '2026-10-02', 0.85)
     await storeRates(app, '2026-10-12', 0.5)

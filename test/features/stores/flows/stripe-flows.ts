@@ -42,7 +42,7 @@ const change =
   ({ bought }) =>
     act(bought)
 /** The invoice of a period is collected an hour after its start. */
-const pass: Step = ({ fake }) => fake.settle()
+const pass: Step = ({ fake }) => fake.runDue()
 const breakCard = change((bought) => bought.setCard('declines'))
 const pay = change((bought) => {
   bought.setCard('pays')

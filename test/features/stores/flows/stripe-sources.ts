@@ -45,7 +45,7 @@ export async function playAtStripe({ steps, events, graceDays = GRACE_DAYS, acco
 
   async function passHour(day: number) {
     clock.now = new Date(ms(day))
-    fake.settle()
+    fake.runDue()
     for (const [at, step] of steps) if (at === day) step(script)
     const targets = [...waiting]
     waiting.clear()

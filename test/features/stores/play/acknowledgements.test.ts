@@ -95,7 +95,7 @@ test('with PLAY_ACKNOWLEDGE=claimed a purchase is acknowledged once a user has c
   await pass(world, MINUTE)
   expect(bought.purchase.acknowledgementState).toBe(ACKNOWLEDGED)
   await pass(world, 4 * DAY)
-  expect(store.settle()).toEqual([])
+  expect(store.applyDeadlines()).toEqual([])
 })
 
 test('with PLAY_ACKNOWLEDGE=claimed a purchase claimed days later is acknowledged too', async () => {
@@ -149,7 +149,7 @@ test('an unacknowledged purchase is refunded', async () => {
   const { app, store, userId } = world
   await report(world, store.buy({ userId }).notification)
   await pass(world, 3 * DAY)
-  const notifications = store.settle()
+  const notifications = store.applyDeadlines()
   expect(notifications).toHaveLength(2)
   await report(world, ...notifications)
   await catchUp(world)
@@ -163,7 +163,7 @@ test('the refund of an unacknowledged purchase names its reason', async () => {
   const { app, store, userId } = world
   await report(world, store.buy({ userId }).notification)
   app.clock.advance(3 * DAY)
-  store.settle()
+  store.applyDeadlines()
   await catchUp(world)
   expect(await world.listSubscriptions()).toMatchObject([
     { status: 'refunded', cancelReason: 'UNACKNOWLEDGED' },

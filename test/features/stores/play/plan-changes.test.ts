@@ -40,7 +40,7 @@ test.each([['the new'], ['the old']])(
     await report(world, bought.notification)
     app.clock.now = onDay(10)
     const next = bought.changeProduct('gold', 'immediate')
-    const notifications = [next.notification, next.formerNotification]
+    const notifications = [next.notification, next.replacedNotification]
     await report(world, ...(first === 'the new' ? notifications : notifications.toReversed()))
     expect(await world.listSubscriptions()).toMatchObject([
       { productId: 'gold:monthly', status: 'active', active: true },

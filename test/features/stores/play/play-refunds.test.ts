@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { typeCommand } from '../../../support/commands.ts'
+import { runCommand } from '../../../support/commands.ts'
 import { PACKAGE_NAME } from '../../../support/play-store/formats.ts'
 import { catchUp, listEvents, pass, report } from '../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
@@ -193,5 +193,5 @@ test('a refund that only the list reports ends a partly refunded purchase', asyn
 
 /** Checks that folding all events again changes nothing. */
 async function checkRebuild({ app }: Awaited<ReturnType<typeof createPlayWorld>>) {
-  expect((await typeCommand(app, 'events rebuild')).outcome.changed).toEqual([])
+  expect((await runCommand(app, 'events rebuild')).outcome.changed).toEqual([])
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createClock, createTestApp } from '../../../support/app.ts'
-import { typeCommand } from '../../../support/commands.ts'
+import { runCommand } from '../../../support/commands.ts'
 import { fillDatabase, onSqlite } from '../../../support/databases.ts'
 import { servePlayApi } from '../../../support/play-store/api.ts'
 import { PACKAGE_NAME } from '../../../support/play-store/formats.ts'
@@ -58,13 +58,13 @@ test.each([
   const { app } = world
   const { status } = await world.ask({}, overrides)
   expect(status).toBe(200)
-  const { outcome } = await typeCommand(app, 'events list', [], { failed: true })
+  const { outcome } = await runCommand(app, 'events list', [], { failed: true })
   expect(outcome).toMatchObject([{ type: 'PLAY_UNREADABLE', outcome: 'failed' }])
   expect((await listEvents(world))[0]?.error).toContain('JSON')
   await app.services.eventFolding.retryFailed(AbortSignal.timeout(5_000))
   const countFailed = async () => (await app.services.eventSearch.countMarked()).failed
   expect(await countFailed()).toBe(1)
-  const { printed } = await typeCommand(app, 'events retry', [], { failed: true })
+  const { printed } = await runCommand(app, 'events retry', [], { failed: true })
   expect([printed, await countFailed()]).toEqual([expect.stringContaining('1'), 0])
 })
 
@@ -112,7 +112,7 @@ test('a test notification shows that the app is connected', async () => {
   await drain(world)
   expect(api.asked).toEqual([])
   expect(await listEvents(world)).toMatchObject([{ type: 'PLAY_TEST', outcome: 'ignored' }])
-  expect((await typeCommand(app, 'stores status')).outcome.play.packages).toMatchObject([
+  expect((await runCommand(app, 'stores status')).outcome.play.packages).toMatchObject([
     { packageName: PACKAGE_NAME, lastNotificationAt: app.clock.now.toISOString() },
   ])
 })

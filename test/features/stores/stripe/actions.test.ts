@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { typeCommand } from '../../../support/commands.ts'
+import { runCommand } from '../../../support/commands.ts'
 import { signInOperator } from '../../../support/operator.ts'
 import { publishPlans } from '../../../support/plans.ts'
 import { createStripeWorld, plan } from '../../../support/stripe/world.ts'
@@ -31,14 +31,14 @@ test('an operator refreshes a purchase, cancels it at the end, and ends it now',
     purchases: [{ store: 'stripe', sessionId: bought.sessionId }],
   })
   const id = bought.item().id
-  await typeCommand(world.app, 'purchases refresh', [id])
+  await runCommand(world.app, 'purchases refresh', [id])
   expect(await world.list()).toMatchObject([{ willRenew: true }])
   const ann = await signInOperator(world.app)
   const json = { reason: 'asked by phone' }
   const cancelled = await ann.ask('POST', `purchases/${id}/cancel`, { json })
   expect(cancelled.json.response).toMatchObject([{ transactionId: id }])
   expect(await world.list()).toMatchObject([{ active: true, willRenew: false }])
-  await typeCommand(world.app, 'purchases cancel', [bought.id], { now: true, reason: 'fraud' })
+  await runCommand(world.app, 'purchases cancel', [bought.id], { now: true, reason: 'fraud' })
   expect(await world.list()).toMatchObject([{ active: false }])
   expect(bought.status()).toBe('canceled')
 })

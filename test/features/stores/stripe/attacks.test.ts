@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { typeCommand } from '../../../support/commands.ts'
+import { runCommand } from '../../../support/commands.ts'
 import { publishPlans } from '../../../support/plans.ts'
 import { createStripeWorld, plan, type StripeWorld } from '../../../support/stripe/world.ts'
 
@@ -183,7 +183,7 @@ test('no message shows a part of the key', async () => {
   await using world = await createStripeWorld()
   const { live } = world.stripe.keys
   world.stripe.keys.expire(live.restricted)
-  const { printed } = await typeCommand(world.app, 'stores check')
+  const { printed } = await runCommand(world.app, 'stores check')
   expect(printed).toContain('Expired API Key provided')
   expect(printed).not.toContain(live.restricted.slice(-4))
 })
@@ -194,7 +194,7 @@ test('a customer’s running subscription is cancelled, not an earlier one', asy
   first.cancel()
   await world.drain()
   const second = await world.buy()
-  await typeCommand(world.app, 'purchases cancel', [second.customer], { reason: 'fraud' })
+  await runCommand(world.app, 'purchases cancel', [second.customer], { reason: 'fraud' })
   expect(await world.list()).toMatchObject([{ active: true, willRenew: false }, { active: false }])
 })
 

@@ -139,7 +139,7 @@ test('a lost response is repeated with the same key, and gives the same session'
   await using world = await createStripeWorld()
   const { api } = world.stripe
   world.app.expectErrors()
-  api.faults = [{ kind: 'cut', on: 'POST /v1/checkout/sessions', isAfter: true }]
+  api.faults = [{ kind: 'cut', on: 'POST /v1/checkout/sessions', afterEffect: true }]
   expect(outcomeOf(await world.checkOut())).toEqual([503, 'unavailable'])
   expect(outcomeOf(await world.checkOut())).toEqual([200, 'ok'])
   const created = api.requests.filter(({ request }) => request === 'POST /v1/checkout/sessions')
@@ -150,7 +150,7 @@ test('a lost response is repeated with the same key, and gives the same session'
 test('a customer whose creation got no response is created once', async () => {
   await using world = await createStripeWorld()
   world.app.expectErrors()
-  world.stripe.api.faults = [{ kind: 'cut', on: 'POST /v1/customers', isAfter: true }]
+  world.stripe.api.faults = [{ kind: 'cut', on: 'POST /v1/customers', afterEffect: true }]
   expect(outcomeOf(await world.checkOut())).toEqual([503, 'unavailable'])
   await world.buy()
   const keys = world.stripe.api.requests.flatMap(({ request, idempotencyKey }) =>

@@ -32,7 +32,7 @@ test('a second request with the same key is refused while the first one runs', a
 test('a lost reply is repeated for the same key', async () => {
   await using world = createLibraryWorld()
   const { client, fake } = world
-  fake.api.faults.push({ kind: 'cut', isAfter: true })
+  fake.api.faults.push({ kind: 'cut', afterEffect: true })
   const create = () => client.customers.create({}, { idempotencyKey: 'k' })
   await expect(create()).rejects.toThrow()
   await create()

@@ -1,15 +1,15 @@
 import { expect, test } from 'bun:test'
-import { typeCommand } from '../../../support/commands.ts'
+import { runCommand } from '../../../support/commands.ts'
 import { createStripeWorld, SHOP, type StripeWorld } from '../../../support/stripe/world.ts'
 
 /** The metadata to set for a customer of another seller. */
 async function nameOwner({ app, userId }: StripeWorld) {
-  const { outcome } = await typeCommand(app, 'stores status')
+  const { outcome } = await runCommand(app, 'stores status')
   return { homeport_user: userId, homeport_server: outcome.stripe.serverId as string }
 }
 
 async function catchUpAll(world: StripeWorld) {
-  await typeCommand(world.app, 'stores catch-up', [], { all: true })
+  await runCommand(world.app, 'stores catch-up', [], { all: true })
   await world.drain()
 }
 
@@ -28,9 +28,9 @@ test('a subscription without an owner waits for an operator, if a plan has its p
   const { id } = world.stripe.subscribe({ price: world.prices.pro })
   world.stripe.subscribe()
   await catchUpAll(world)
-  const unclaimed = await typeCommand(world.app, 'purchases list', [], { unclaimed: true })
+  const unclaimed = await runCommand(world.app, 'purchases list', [], { unclaimed: true })
   expect(unclaimed.printed.split('\n')).toHaveLength(1)
-  await typeCommand(world.app, 'purchases link', [id, world.userId])
+  await runCommand(world.app, 'purchases link', [id, world.userId])
   expect(await world.list()).toMatchObject([{ status: 'active' }])
 })
 

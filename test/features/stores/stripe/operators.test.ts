@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { typeCommand } from '../../../support/commands.ts'
+import { runCommand } from '../../../support/commands.ts'
 import { HOMEPORT_PERMISSIONS, type Permissions } from '../../../support/stripe/api/keys.ts'
 import { createStripeWorld, STRIPE_PATH } from '../../../support/stripe/world.ts'
 
@@ -12,7 +12,7 @@ function createReachableWorld() {
 
 test('stores check finds no fault in a complete setup', async () => {
   await using world = await createReachableWorld()
-  const { outcome, printed } = await typeCommand(world.app, 'stores check')
+  const { outcome, printed } = await runCommand(world.app, 'stores check')
   expect(outcome.filter(({ fault }: { fault: string | null }) => fault !== null)).toEqual([])
   expect(printed).toContain(`ok\tWebhook URL ${URL}${STRIPE_PATH}`)
 })
@@ -21,7 +21,7 @@ test('stores check lists what works although Stripe refuses the key', async () =
   await using world = await createReachableWorld()
   const { live } = world.stripe.keys
   world.stripe.keys.expire(live.restricted)
-  const { printed, isFailure } = await typeCommand(world.app, 'stores check')
+  const { printed, isFailure } = await runCommand(world.app, 'stores check')
   expect(printed).toContain('FAILED\tStripe: prices: Stripe refuses the API key.')
   expect(printed).toContain('ok\tStripe sandbox: Prices')
   expect(isFailure).toBe(true)
@@ -33,7 +33,7 @@ test.each(Object.keys(HOMEPORT_PERMISSIONS) as (keyof Permissions)[])(
     await using world = await createReachableWorld()
     const { [resource]: _lacking, ...others } = HOMEPORT_PERMISSIONS
     await world.app.restart({ stripeKey: world.stripe.keys.add(true, others) })
-    const { printed } = await typeCommand(world.app, 'stores check')
+    const { printed } = await runCommand(world.app, 'stores check')
     expect(printed).toContain(`rak_${resource}_read`)
   },
 )
@@ -41,7 +41,7 @@ test.each(Object.keys(HOMEPORT_PERMISSIONS) as (keyof Permissions)[])(
 test('stores status prints the URL of the webhook and the id for the metadata of customers', async () => {
   await using world = await createReachableWorld()
   const bought = await world.buy()
-  const { printed } = await typeCommand(world.app, 'stores status')
+  const { printed } = await runCommand(world.app, 'stores status')
   const server = bought.object.metadata['homeport_server']
   expect(printed.split('\n')).toEqual([
     `Stripe webhook URL: ${URL}${STRIPE_PATH}`,

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { mkdir } from 'node:fs/promises'
 import { createTestApp, PASSWORD } from '../../../support/app.ts'
-import { typeCommand } from '../../../support/commands.ts'
+import { runCommand } from '../../../support/commands.ts'
 import { createImports, logIn } from './support.ts'
 
 test.each([
@@ -23,7 +23,7 @@ test.each([
   await using app = await createTestApp()
   await using imports = await createImports(app)
   await Bun.write(imports.path('users.json'), text)
-  const { isFailure, outcome, printed } = await typeCommand(app, 'user import', [
+  const { isFailure, outcome, printed } = await runCommand(app, 'user import', [
     imports.path('users.json'),
   ])
   expect([isFailure, outcome.imported]).toEqual([true, 2])
@@ -35,7 +35,7 @@ test('reads only the list of users of a Firebase export', async () => {
   await using imports = await createImports(app)
   const text = '{"users":[{"localId":"1","email":"a@example.com"}],"tenants":[{"localId":"t"}]}\n'
   await Bun.write(imports.path('users.json'), text)
-  const { isFailure, outcome } = await typeCommand(app, 'user import', [imports.path('users.json')])
+  const { isFailure, outcome } = await runCommand(app, 'user import', [imports.path('users.json')])
   expect([isFailure, outcome.imported, outcome.refused]).toEqual([false, 1, 0])
 })
 
@@ -47,8 +47,8 @@ test('reports users whose id belongs to another system’s user, and distinguish
   const { outcome, printed } = await imports.run(clashing)
   expect([outcome.imported, outcome.changed]).toEqual([0, 1])
   expect(printed).toContain('--source')
-  const named = await imports.run(clashing, { source: 'shop' })
-  expect([named.outcome.imported, named.outcome.changed]).toEqual([1, 0])
+  const withSource = await imports.run(clashing, { source: 'shop' })
+  expect([withSource.outcome.imported, withSource.outcome.changed]).toEqual([1, 0])
   const again = await imports.run(clashing, { source: 'shop' })
   expect([again.outcome.present, again.outcome.changed]).toEqual([1, 0])
 })
@@ -58,6 +58,6 @@ test('refuses an import whose report cannot be written before importing any user
   await using imports = await createImports(app)
   const path = await imports.write([{ email: 'ann@example.com' }])
   await mkdir(`${path}.ids.jsonl`)
-  await expect(typeCommand(app, 'user import', [path])).rejects.toThrow('cannot be replaced')
+  await expect(runCommand(app, 'user import', [path])).rejects.toThrow('cannot be replaced')
   expect((await logIn(app, 'ann@example.com', PASSWORD)).status).toBe(401)
 })

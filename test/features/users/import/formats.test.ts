@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import * as records from '../../../../src/features/users/import/formats/records.ts'
 import { splitRecords } from '../../../../src/features/users/import/formats/records.ts'
 import { createTestApp, PASSWORD } from '../../../support/app.ts'
-import { typeCommand } from '../../../support/commands.ts'
+import { runCommand } from '../../../support/commands.ts'
 import { startIdentityProvider } from '../../../support/identity-provider.ts'
 import { createImports, HASH_CONFIG, logIn } from './support.ts'
 
@@ -184,7 +184,7 @@ test('imports users from PocketBase before 0.23, from another collection', async
       "INSERT INTO members VALUES ('r1', 'ann@example.com', 1, 't', ?, '2022-01-02 03:04:05.678Z')",
     )
     .run('$2a$04$ltP2Wwyy9lAfa9pBU9EVletxsSfUWTAatYDefb89JdX92tLbWd9IO')
-  const { outcome } = await typeCommand(app, 'user import', [imports.path('data.db')], {
+  const { outcome } = await runCommand(app, 'user import', [imports.path('data.db')], {
     collection: 'members',
   })
   expect(outcome).toMatchObject({ format: 'pocketbase', imported: 1 })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Options } from '../../../../src/lib/command.ts'
 import type { TestApp } from '../../../support/app.ts'
-import { typeCommand } from '../../../support/commands.ts'
+import { runCommand } from '../../../support/commands.ts'
 
 const FIXTURES = join(import.meta.dir, '../../../fixtures/import')
 export const HASH_CONFIG = join(FIXTURES, 'firebase-hash-config.txt')
@@ -15,7 +15,7 @@ export async function createImports(app: TestApp) {
 
   /** Imports users in Homeport's own format. A string becomes a line unchanged. */
   async function run(users: (object | string)[], options: Options = {}) {
-    return typeCommand(app, 'user import', [await write(users)], options)
+    return runCommand(app, 'user import', [await write(users)], options)
   }
 
   async function write(users: (object | string)[], name = 'users.jsonl'): Promise<string> {
@@ -26,7 +26,7 @@ export async function createImports(app: TestApp) {
 
   async function runFixture(name: string, options: Options = {}) {
     await copyFile(join(FIXTURES, name), path(name))
-    return typeCommand(app, 'user import', [path(name)], options)
+    return runCommand(app, 'user import', [path(name)], options)
   }
 
   function path(name: string): string {

@@ -44,10 +44,10 @@ export function createApi(core: Core, keys: Keys, routes: Route[], checkout: Che
     api.requests.push({ request: name, params: parseForm(sent), idempotencyKey, key })
     if (api.isDown) return new Response('Service Unavailable', { status: 503 })
     const fault = takeFault(name)
-    const early = fault && !fault.isAfter ? await respondWith(fault) : null
+    const early = fault && !fault.afterEffect ? await respondWith(fault) : null
     if (early) return early
     const response = await respondSafely(request, pathname, sent)
-    const late = fault?.isAfter ? await respondWith(fault) : null
+    const late = fault?.afterEffect ? await respondWith(fault) : null
     return late ?? response
   }
 
@@ -108,7 +108,7 @@ export function createApi(core: Core, keys: Keys, routes: Route[], checkout: Che
   ) {
     if (api.delayMs > 0) await Bun.sleep(api.delayMs)
     await api.held
-    core.timeline.settle()
+    core.timeline.runDue()
     const object = route.handle({ id, params, isLive: key.isLive, path })
     const paths = listAt(params, 'expand').map(String)
     const expanded = expand(object, paths, (resource) => keys.authorize(key, resource, 'read'))

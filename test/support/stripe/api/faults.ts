@@ -1,10 +1,10 @@
 import { StripeApiError } from './errors.ts'
 
-/** A fault of a request. `on` names the request, such as `POST /v1/customers`; without it, any request. */
+/** A fault to inject into a request. `on` names the request, such as `POST /v1/customers`; without it, any request. */
 export type Fault = {
   on?: string
-  /** After the request has taken effect, as when a reply is lost. */
-  isAfter?: boolean
+  /** Fails only after the request has taken effect, as when a reply is lost. */
+  afterEffect?: boolean
 } & (
   | { kind: 'error'; status: number; code?: string; headers?: Record<string, string> }
   | { kind: 'slow'; ms: number }
@@ -18,7 +18,7 @@ export function matchesFault({ on }: Fault, request: string): boolean {
   return on === undefined || request === on || request.startsWith(`${on}/`)
 }
 
-/** The response of a fault; null if the request goes on after it. */
+/** The response that the fault causes; null if the request then proceeds normally. */
 export async function respondWith(fault: Fault): Promise<Response | null> {
   const headers = { 'content-type': 'application/json' }
   switch (fault.kind) {

@@ -29,7 +29,7 @@ export function createCheckoutPage(
   return { show, act }
 
   function show(session: Stripe.Checkout.Session, message = ''): Response {
-    timeline.settle()
+    timeline.runDue()
     if (session.status === 'expired') return page('This session has expired', '', 410)
     if (session.status === 'complete') return page('You have paid already', '')
     const lines = checkout.linesOf(session).map(({ price, quantity }) => {
@@ -48,7 +48,7 @@ export function createCheckoutPage(
   }
 
   async function act(session: Stripe.Checkout.Session, action: string): Promise<Response> {
-    timeline.settle()
+    timeline.runDue()
     if (action === 'cancel') return redirect(session.cancel_url ?? '/')
     if (session.status !== 'open') return show(session)
     const isComplete = checkout.act(session, action as CheckoutAction)

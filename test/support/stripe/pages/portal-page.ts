@@ -10,7 +10,7 @@ export function createPortalPage({ books, timeline }: Core, portal: Portal, cust
   return { show, act }
 
   function show(session: Stripe.BillingPortal.Session, message = ''): Response {
-    timeline.settle()
+    timeline.runDue()
     const { customer, return_url: returnUrl } = session
     const own = customers.subscriptionsOf(books.customer(customer))
     const sections = own.filter((one) => !isOver(one)).map(describe)
@@ -47,7 +47,7 @@ ${switchForm(subscription, hidden)}</section>`
   }
 
   function act(session: Stripe.BillingPortal.Session, form: Record<string, string>): Response {
-    timeline.settle()
+    timeline.runDue()
     const { action, subscription: id = '', price = '' } = form
     const customer = books.customer(session.customer)
     if (action === 'replace_card') {

@@ -15,7 +15,7 @@ export type PendingClaims = ReturnType<typeof createPendingClaims>
 /** The claims of submitted purchases that Google could not confirm at once, or that are not paid yet. */
 export function createPendingClaims({ db, claims, now }: PendingClaimsDeps) {
   const { playClaims } = db.tables
-  return { keep, settle, clearOld, eraseUser, mergeUsers }
+  return { keep, claimForWaiting, clearOld, eraseUser, mergeUsers }
 
   /** Never shortens an earlier claim of the user, and keeps its request to take the purchase over. */
   async function keep(tx: Tx, { takeOver, ...claim }: PendingClaim) {
@@ -35,7 +35,7 @@ export function createPendingClaims({ db, claims, now }: PendingClaimsDeps) {
   }
 
   /** Claims the paid products of a purchase for the waiting users, in order. Returns each user's result. */
-  async function settle(tx: Tx, tokenHash: string, items: KnownItem[]) {
+  async function claimForWaiting(tx: Tx, tokenHash: string, items: KnownItem[]) {
     const results = new Map<string, ClaimResult>()
     if (items.length === 0) return results
     const ofPurchase = eq(playClaims.tokenHash, tokenHash)

@@ -111,7 +111,7 @@ export function createPurchaseRefresh(deps: PlayContext) {
       const old = { purchaseToken: linkedToken, packageName, kind: answer.kind, productId: null }
       await purchases.enqueue(tx, old, URGENCY.changed)
     }
-    const claimed = await pendingClaims.settle(tx, tokenHash, items)
+    const claimed = await pendingClaims.claimForWaiting(tx, tokenHash, items)
     const needsAcknowledgement =
       !answer.isAcknowledged && ACKNOWLEDGEABLE.includes(answer.state) && items.length > 0
     const retry = {

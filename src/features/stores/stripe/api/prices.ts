@@ -59,10 +59,10 @@ function describeProblem({ paymentPriceId, price, currency }: SoldPlan, found: J
   if (found['active'] !== true) return `the price ${paymentPriceId} is archived at Stripe.`
   if (toObject(found['recurring'])['interval'] === undefined)
     return `the price ${paymentPriceId} is for a single payment.`
-  const named = String(found['currency']).toUpperCase()
-  const amount = Number(found['unit_amount']) / countUnits(named)
-  const isSame = named === currency.toUpperCase() && amount === price
+  const stripeCurrency = String(found['currency']).toUpperCase()
+  const amount = Number(found['unit_amount']) / countUnits(stripeCurrency)
+  const isSame = stripeCurrency === currency.toUpperCase() && amount === price
   return isSame
     ? null
-    : `it shows ${price} ${currency.toUpperCase()}, and Stripe charges ${amount} ${named}.`
+    : `it shows ${price} ${currency.toUpperCase()}, and Stripe charges ${amount} ${stripeCurrency}.`
 }

@@ -77,8 +77,8 @@ export function readOwner(reply: Json): StripeOwner {
   const expanded = toObject(reply['customer'])
   const customer = text(reply['customer']) ?? text(expanded['id'])
   if (customer === null) throw new StripeApiError('unreadable')
-  const named = [reply, expanded].map(({ metadata }) => toObject(metadata))
-  const metadata = named.find((one) => text(one['homeport_user']) !== null) ?? {}
+  const candidates = [reply, expanded].map(({ metadata }) => toObject(metadata))
+  const metadata = candidates.find((one) => text(one['homeport_user']) !== null) ?? {}
   return {
     customer,
     userId: readAppUserId(metadata['homeport_user']),

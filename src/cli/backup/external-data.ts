@@ -39,7 +39,7 @@ export async function gatherData(config: Config, onProgress: OnProgress) {
   if (config.filesUrl) {
     const store = createConfiguredFiles(config, join(dataDir, 'files'), SOURCE)
     cleanup.defer(() => rm(join(dataDir, 'files', SOURCE), { recursive: true, force: true }))
-    await requireMoved(createFiles(join(dataDir, 'files')), store, dataDir)
+    await requireFilesInStore(createFiles(join(dataDir, 'files')), store, dataDir)
     await copyFiles(store, { ...config, filesUrl: null }, join(folder, 'files'), onProgress)
   } else {
     await mkdir(join(dataDir, 'files'), { recursive: true, mode: 0o700 })
@@ -53,8 +53,8 @@ export async function gatherData(config: Config, onProgress: OnProgress) {
   }
 }
 
-/** Throws when the object store is still empty, so that the backup would lack every attachment. */
-async function requireMoved(local: Files, store: Files, dataDir: string) {
+/** Throws if the object store is still empty: the backup would contain no attachments. */
+async function requireFilesInStore(local: Files, store: Files, dataDir: string) {
   if ((await isEmpty(local)) || !(await isEmpty(store))) return
   throw new CommandError(
     `The store at FILES_URL is empty, but ${dataDir}/files has attachments: back them up without FILES_URL, or move them with "homeport files copy --to" first.`,
@@ -67,7 +67,7 @@ async function isEmpty(files: Files): Promise<boolean> {
 }
 
 /** Moves restored data to the configured database server and object store; all other data stays in `folder`. */
-export async function scatterData(config: Config, folder: string, onProgress: OnProgress) {
+export async function distributeData(config: Config, folder: string, onProgress: OnProgress) {
   const { dataDir, databaseUrl, filesUrl } = config
   if (databaseUrl !== null) {
     await using from = await openSqliteSide(folder, 'migrate')
@@ -81,7 +81,7 @@ export async function scatterData(config: Config, folder: string, onProgress: On
     await moveFiles()
     await recordRestore(to)
     // Until this call, servers refuse to start on the target database.
-    await to.setCopyUnfinished(false)
+    await to.markCopyFinished()
   } else if (filesUrl) await moveFiles()
 
   /** Makes apps read everything again, because they may have newer content than the backup. */
