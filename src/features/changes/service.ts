@@ -33,7 +33,7 @@ export function createChanges(deps: ChangesDeps) {
     .from(userChanges)
     .where(or(eq(userChanges.userId, sql.placeholder('userId')), isNull(userChanges.userId)))
     .prepare()
-  const upsert = prepareUpsert(db, userChanges)
+  const upsert = prepareUpsert(db, userChanges, ['changeId'])
   return {
     record,
     recordForAll,

@@ -105,18 +105,23 @@ export function prepareRemove<T extends SQLiteTable, N extends keyof T['$inferSe
   }
 }
 
-/** Inserts a whole row, or replaces the one with the same primary key. */
-export function prepareUpsert<T extends SQLiteTable>(db: Preparing, table: T) {
+/**
+ * Inserts a whole row, or replaces the one with the same primary key. `changing`: the columns that may differ then;
+ * SQLite writes the indexes of every column that is set. By default all of them.
+ */
+export function prepareUpsert<T extends SQLiteTable>(db: Preparing, table: T, changing?: string[]) {
   const upsert = db.prepareWrite((tx) => {
     const key = findTableKey(table)
     const values = placeholders(Object.keys(getTableColumns(table)))
-    const others = Object.entries(values).filter(([name]) => !key.some((one) => one.name === name))
+    const isChanged = (name: string) =>
+      changing?.includes(name) ?? !key.some((one) => one.name === name)
+    const changed = Object.entries(values).filter(([name]) => isChanged(name))
     return tx
       .insert(table)
       .values(values as T['$inferInsert'])
       .onConflictDoUpdate({
         target: key.map(({ column }) => column) as never,
-        set: Object.fromEntries(others) as never,
+        set: Object.fromEntries(changed) as never,
       })
   })
   return async (tx: Tx, row: T['$inferSelect']) => {
