@@ -1,29 +1,24 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { loadConsumers, type QueueWorld } from '../support/queues.ts'
 import { until } from '../support/until.ts'
 
 const HOUR = 3_600_000
-/** Stale billing work has no lease: each slice is a separate change. */
-const WITHOUT_LEASE = 'billing/feature.ts'
-const FEATURES = join(import.meta.dir, '../../src/features')
-const TESTS = join(import.meta.dir, '../features')
+const SRC = join(import.meta.dir, '../../src')
+/** The queues of Google and Stripe are made by it. */
+const SHARED = 'features/stores/queue/refresh-queue.ts'
 
 const consumers = await loadConsumers()
 const several = consumers.filter(({ slots }) => slots > 1)
 const withKeys = consumers.filter(({ hasKeys }) => hasKeys)
 
-test('every feature with a queue is tested here', () => {
-  const features = new Bun.Glob('*/feature.ts').scanSync(FEATURES)
-  const withQueues = [...features].filter(
+test('every queue with leases is tested here', () => {
+  const queues = [...new Bun.Glob('**/*.ts').scanSync(SRC)].filter(
     (path) =>
-      path !== WITHOUT_LEASE && readFileSync(join(FEATURES, path), 'utf8').includes('queues: ['),
+      path !== SHARED && /= create(Refresh)?Queue[<(]/.test(readFileSync(join(SRC, path), 'utf8')),
   )
-  const tested = new Bun.Glob('*/queue.consumers.ts').scanSync(TESTS)
-  expect([...tested].map((path) => dirname(path)).toSorted()).toEqual(
-    withQueues.map((path) => dirname(path)).toSorted(),
-  )
+  expect(consumers).toHaveLength(queues.length)
 })
 
 test.each(consumers)(

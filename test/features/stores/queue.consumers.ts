@@ -5,12 +5,14 @@ import { createGate } from '../../support/gate.ts'
 import { createPlayWorld } from '../../support/play-store/world.ts'
 import type { Consumer, QueueWorld } from '../../support/queues.ts'
 import { openInstances } from '../../support/shared-database.ts'
+import { createStripeWorld } from '../../support/stripe/world.ts'
 
 const MINUTE = 60_000
 
 export const consumers: Consumer[] = [
   { name: 'Google purchases', open: openPlay, leaseMs: MINUTE, slots: 20, hasKeys: false },
   { name: 'App Store checks', open: openAppStore, leaseMs: 5 * MINUTE, slots: 1, hasKeys: false },
+  { name: 'Stripe objects', open: openStripe, leaseMs: MINUTE, slots: 10, hasKeys: false },
 ]
 
 async function openPlay(): Promise<QueueWorld> {
@@ -79,9 +81,47 @@ async function openAppStore(): Promise<QueueWorld> {
   }
 }
 
+async function openStripe(): Promise<QueueWorld> {
+  const world = await createStripeWorld()
+  const { app, stripe } = world
+  const [here, there] = await openInstances(app)
+  const gate = createGate()
+  Object.defineProperty(stripe.api, 'held', { get: gate.held })
+  async function enqueue(ids: string[]) {
+    await here.db.write(async (tx) => {
+      for (const id of ids) await stripeOf(here).objects.enqueue(tx, 'PRODUCTION', { id })
+    })
+    // The events of one purchase share a request.
+    app.clock.advance(2_000)
+  }
+  return {
+    app,
+    here: stripeOf(here).queue,
+    there: stripeOf(there).queue,
+    gate,
+    async add(keys) {
+      const ids = keys.map(() => stripe.subscribe().id)
+      await enqueue(ids)
+      return ids
+    },
+    attempts: () =>
+      stripe.api.requests.flatMap(
+        ({ request }) => /^GET \/v1\/subscriptions\/(.+)$/.exec(request)?.[1] ?? [],
+      ),
+    failNext: () => void stripe.api.faults.push({ kind: 'error', status: 400 }),
+    change: (name) => enqueue([name]),
+    [Symbol.asyncDispose]: world[Symbol.asyncDispose],
+  }
+}
+
 function playOf({ stores }: Services) {
   if (stores.play === null) throw new Error('Google Play is not set up')
   return stores.play
+}
+
+function stripeOf({ stores }: Services) {
+  if (stores.stripe === null) throw new Error('Stripe is not set up')
+  return stores.stripe
 }
 
 function checksOf({ stores }: Services) {

@@ -5,6 +5,7 @@ import {
   gt,
   inArray,
   isNotNull,
+  isNull,
   lte,
   notInArray,
   or,
@@ -148,7 +149,8 @@ export function createStripeObjects({ db, existingUsers, now, newId }: StripeObj
 
   /** Whether an object may be due too late because the clock was ahead. */
   function isRetry() {
-    return or(gt(stripeObjects.attempts, 0), gt(stripeObjects.askedAt, now()))
+    const { attempts, askedAt } = stripeObjects
+    return or(gt(attempts, 0), isNull(askedAt), gt(askedAt, now()))
   }
 
   function countDue(): Promise<number> {
