@@ -1,4 +1,5 @@
-import type { SQL } from 'drizzle-orm'
+import { gt, isNull, or, type SQL } from 'drizzle-orm'
+import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { MINUTE_MS } from '../../../lib/time/durations.ts'
 import { pause } from '../../../platform/jobs/jobs.ts'
 import { createQueue, type QueueDeps, type QueueTable } from '../../../platform/queue/queue.ts'
@@ -9,7 +10,10 @@ import { createPause, type Pause } from './pause.ts'
 /** `busy` and `unreachable` concern all requests to the store, `refused_key` those with the same key; `limited`: see `limitsByKey`. */
 type StoreError = Error & { reason: string; retryAfterMs: number | null }
 
-type RefreshQueueDeps<Table extends QueueTable, Item extends { id: string }> = Pick<
+/** `askedAt`: the last request with a response; null if there was none. */
+type RefreshTable = QueueTable & { attempts: AnySQLiteColumn; askedAt: AnySQLiteColumn }
+
+type RefreshQueueDeps<Table extends RefreshTable, Item extends { id: string }> = Pick<
   QueueDeps<Table, Item>,
   'db' | 'name' | 'table' | 'id' | 'load' | 'isRepaired' | 'now' | 'log'
 > & {
@@ -38,12 +42,12 @@ const PAUSES = {
 const GENERAL = ['limited', 'busy', 'unreachable']
 
 /** Several instances may work at the same time, because each item is leased. */
-export function createRefreshQueue<Table extends QueueTable, Item extends { id: string }>(
+export function createRefreshQueue<Table extends RefreshTable, Item extends { id: string }>(
   deps: RefreshQueueDeps<Table, Item>,
 ) {
   const { store, requestsPerSecond, toKey, limitsByKey, refresh, isStoreError, ...others } = deps
-  const { findDue: find, ...shared } = others
-  const { db, now, log } = shared
+  const { findDue: find, isRepaired, ...shared } = others
+  const { db, table, now, log } = shared
   let paused = createPause(0, now)
   const refused = new Map<string, Pause>()
   let failures = 0
@@ -53,6 +57,7 @@ export function createRefreshQueue<Table extends QueueTable, Item extends { id: 
     slots: requestsPerSecond,
     leaseMs: LEASE_MS,
     findDue,
+    isRepaired: mayBeTooLate,
     work: refreshInQueue,
   })
   // Aborted items are queried again after the next start.
@@ -73,6 +78,12 @@ export function createRefreshQueue<Table extends QueueTable, Item extends { id: 
     const found = await find(isDue, limit, except)
     second.asked += found.length
     return found
+  }
+
+  /** Whether a clock that was ahead may have set the due time: the store's response sets that of other items. */
+  function mayBeTooLate() {
+    const { attempts, askedAt } = table
+    return or(gt(attempts, 0), isNull(askedAt), gt(askedAt, now()), isRepaired?.())
   }
 
   async function waitForRate(signal: AbortSignal) {

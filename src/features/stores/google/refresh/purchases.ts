@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, isNotNull, isNull, lte, notInArray, or, type SQL } from 'drizzle-orm'
+import { and, asc, eq, isNotNull, lte, notInArray, type SQL } from 'drizzle-orm'
 import { sha256 } from '../../../../lib/crypto/hash.ts'
 import { seal, unseal } from '../../../../lib/crypto/seal.ts'
 import { tryTo } from '../../../../lib/errors.ts'
@@ -46,7 +46,6 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     oldestUnacknowledged,
     page,
     countDue,
-    isRetry,
   }
 
   async function enqueue(tx: Tx, purchase: PlayPurchase, urgency: number) {
@@ -102,12 +101,6 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
 
   async function load(from: Reader, which: SQL) {
     return (await from.select().from(playPurchases).where(which)).map(toKnownPurchase)
-  }
-
-  /** Whether a purchase may be due too late because the clock was ahead. */
-  function isRetry() {
-    const { attempts, misses, askedAt } = playPurchases
-    return or(gt(attempts, 0), gt(misses, 0), isNull(askedAt), gt(askedAt, now()))
   }
 
   /**

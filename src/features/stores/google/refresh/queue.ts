@@ -1,3 +1,4 @@
+import { gt } from 'drizzle-orm'
 import { createRefreshQueue } from '../../queue/refresh-queue.ts'
 import { PlayApiError } from '../api/api-error.ts'
 import type { PlayContext } from '../context.ts'
@@ -26,7 +27,8 @@ export function createPlayQueue(deps: PlayQueueDeps) {
     requestsPerSecond,
     findDue: purchases.findDue,
     load: purchases.load,
-    isRepaired: purchases.isRetry,
+    // Google had no record of the purchase, and is queried again.
+    isRepaired: () => gt(playPurchases.misses, 0),
     // Google may refuse the account for one app only.
     toKey: ({ packageName }) => packageName,
     isStoreError: (error) => error instanceof PlayApiError,

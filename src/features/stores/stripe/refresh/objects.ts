@@ -1,17 +1,4 @@
-import {
-  and,
-  asc,
-  eq,
-  gt,
-  inArray,
-  isNotNull,
-  isNull,
-  lte,
-  notInArray,
-  or,
-  type SQL,
-  sql,
-} from 'drizzle-orm'
+import { and, asc, eq, inArray, isNotNull, lte, notInArray, type SQL, sql } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
 import type { ExistingUsers } from '../../../../platform/user-table.ts'
 import type { StoredEnvironment } from '../../../billing/environment.ts'
@@ -56,7 +43,6 @@ export function createStripeObjects({ db, existingUsers, now, newId }: StripeObj
     remove,
     countDue,
     countDeletions,
-    isRetry,
   }
 
   /** For the queue, which otherwise may look too late. */
@@ -145,12 +131,6 @@ export function createStripeObjects({ db, existingUsers, now, newId }: StripeObj
 
   function isLeased({ id, leasedUntil }: StripeObject) {
     return and(eq(stripeObjects.id, id), eq(stripeObjects.leasedUntil, leasedUntil))
-  }
-
-  /** Whether an object may be due too late because the clock was ahead. */
-  function isRetry() {
-    const { attempts, askedAt } = stripeObjects
-    return or(gt(attempts, 0), isNull(askedAt), gt(askedAt, now()))
   }
 
   function countDue(): Promise<number> {

@@ -22,7 +22,6 @@ export function createStripeQueue(deps: StripeContext & { refresh: RefreshObject
     requestsPerSecond,
     findDue: objects.findDue,
     load: objects.load,
-    isRepaired: objects.isRetry,
     toKey: ({ environment }) => environment,
     limitsByKey: true,
     isStoreError: (error) => error instanceof StripeApiError,
