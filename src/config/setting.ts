@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { hasNoSpaces, list, parseChoice, wholeNumber } from './values.ts'
+import { baseUrl, hasNoSpaces, list, parseChoice, wholeNumber } from './values.ts'
 
 /** `expected`: what an error says after "must be". `parse` returns undefined for invalid text. */
 type Kind<T> = {
@@ -38,6 +38,11 @@ export function setting<T>(
   options: Options = {},
 ): Setting<T> {
   return { ...options, name, kind, meaning }
+}
+
+/** The address of another API than the provider's, for tests. */
+export function testUrl(name: string, meaning: string) {
+  return setting(name, value('a URL', baseUrl), meaning, { isInternal: true })
 }
 
 /** Text that `parse` accepts, or else the fallback, which is null by default. */

@@ -3,8 +3,17 @@ import { readFileSync, statSync } from 'node:fs'
 import type { JWK } from 'jose'
 import { tryTo } from '../../lib/errors.ts'
 import { isExposed } from '../../lib/files/file-exposure.ts'
-import { choice, integer, listKind, setting, text, type ValuesOf, value } from '../setting.ts'
-import { baseUrl, hasNoSpaces, NO_SPACES } from '../values.ts'
+import {
+  choice,
+  integer,
+  listKind,
+  setting,
+  testUrl,
+  text,
+  type ValuesOf,
+  value,
+} from '../setting.ts'
+import { hasNoSpaces, NO_SPACES } from '../values.ts'
 
 /** When the server acknowledges a Google purchase; `never`: the app does. */
 const ACKNOWLEDGEMENTS = ['recorded', 'claimed', 'never'] as const
@@ -125,11 +134,6 @@ export function storeContradictions(settings: StoreSettings) {
       'APP_STORE_ISSUER_ID, APP_STORE_KEY_ID and APP_STORE_KEY_FILE must be set together',
     hasSome && appStoreApps.length === 0 && 'APP_STORE_KEY_FILE requires APP_STORE_APPS',
   ]
-}
-
-/** The address of another API than the provider's, for tests. */
-export function testUrl(name: string, meaning: string) {
-  return setting(name, value('a URL', baseUrl), meaning, { isInternal: true })
 }
 
 /** An app of the developer: its bundle id, and its id in the App Store. */

@@ -5,11 +5,11 @@ import {
   listKind,
   rotatingSecret,
   setting,
+  testUrl,
   text,
   type ValuesOf,
 } from '../setting.ts'
 import { origin } from '../values.ts'
-import { testUrl } from './stores.ts'
 
 const LIVE_KEY = text('a live key of Stripe, such as rk_live_…', /^[rs]k_live_\w+$/)
 const TEST_KEY = text('a test key of Stripe, such as rk_test_…', /^[rs]k_test_\w+$/)
