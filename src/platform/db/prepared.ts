@@ -109,7 +109,11 @@ export function prepareRemove<T extends SQLiteTable, N extends keyof T['$inferSe
  * Inserts a whole row, or replaces the one with the same primary key. `changing`: the columns that may differ then;
  * SQLite writes the indexes of every column that is set. By default all of them.
  */
-export function prepareUpsert<T extends SQLiteTable>(db: Preparing, table: T, changing?: string[]) {
+export function prepareUpsert<T extends SQLiteTable>(
+  db: Preparing,
+  table: T,
+  changing?: (keyof T['$inferSelect'])[],
+) {
   const upsert = db.prepareWrite((tx) => {
     const key = findTableKey(table)
     const values = placeholders(Object.keys(getTableColumns(table)))

@@ -14,6 +14,7 @@ import type { BillingDb } from '../schema.ts'
 import type { Erasure } from './erasure.ts'
 import { type BillingEvent, type Delivery, readDelivery } from './event.ts'
 import type { EventFolding } from './event-folding.ts'
+import { viewBytes } from './event-log.ts'
 import type { SignedRecords } from './signed-records.ts'
 import type { Transactions } from './transactions.ts'
 
@@ -124,7 +125,7 @@ export function createEventInbox(deps: EventInboxDeps) {
       receivedAt,
       orderedAt,
       purchaseKey,
-      body: Buffer.from(bytes),
+      body: viewBytes(bytes),
       bodyHash: hash,
       environment: event.environment,
       appUserId: event.appUserId,

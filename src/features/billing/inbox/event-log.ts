@@ -155,5 +155,10 @@ function firstLaterThan(sorted: OrderedEvent[], event: OrderedEvent): OrderedEve
 }
 
 export function utf8(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+  return viewBytes(bytes).toString('utf8')
+}
+
+/** The same memory as a `Buffer`. */
+export function viewBytes(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
