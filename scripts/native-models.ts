@@ -49,7 +49,7 @@ function toModel(name: string, schema: TSchema, isChange: boolean): Model {
   }
 }
 
-/** The place of a value. Nested objects there become models of their own. */
+/** Where a value occurs. Objects nested in it become separate models. */
 type Place = { name: string; member: string; nested: Model[]; isChange: boolean }
 
 function toValue(schema: TSchema, place: Place): Value {

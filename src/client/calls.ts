@@ -26,7 +26,7 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
     withToken,
   }
 
-  /** Creates functions for routes. `send`: adds a request's token. `place`: where a route's input goes, if it takes any. */
+  /** Creates functions for routes. `send` adds a request's token. `place`: where a route's input goes, if it has any. */
   function callWith(send: <T>(sendRequest: (token: string | null) => Promise<T>) => Promise<T>) {
     return <M extends Method, P extends string>(
       method: M,

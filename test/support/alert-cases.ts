@@ -1,4 +1,4 @@
-/** The alerts without a test of their own: for each, series that raise it and series that do not. */
+/** Alerts without a separate test, each with series that raise it and series that do not. */
 export const others: [alert: string, bad: Record<string, string>, good: Record<string, string>][] =
   [
     ['HomeportDown', { 'up{job="homeport"}': '0x120' }, { 'up{job="homeport"}': '1x120' }],

@@ -81,8 +81,8 @@ export function packArchive(
 }
 
 /**
- * Reads a whole archive. `onInfo` may throw; `isSignedByUs`: the archive claims a signature by one of `keys`. `onFile` must
- * read its whole file. Throws `ArchiveError` if any byte was changed; then discard the files passed so far.
+ * Reads a whole archive. `onInfo` may throw; `isSignedByUs`: the archive claims a signature by one of `keys`. `onFile`
+ * must read its whole file. Throws `ArchiveError` if any byte was changed; then discard the files passed so far.
  */
 export async function unpackArchive(
   archive: ReadableStream<Uint8Array>,

@@ -34,7 +34,7 @@ export function requireReplaceable(dataDir: string) {
 }
 
 function isMounted(path: string): boolean {
-  // Without mountinfo, a bind mount from the same disk goes unnoticed, and an overlay file system's layer looks like a mount.
+  // Without mountinfo, a bind mount from the same disk goes unnoticed, and a layer of an overlay looks like a mount.
   if (!existsSync(MOUNTS)) return lstatSync(path).dev !== statSync(dirname(path)).dev
   const mounts = readFileSync(MOUNTS, 'utf8').split('\n')
   const place = join(realpathSync(dirname(path)), basename(path)).replaceAll(' ', '\\040')

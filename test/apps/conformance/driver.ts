@@ -136,7 +136,7 @@ async function create({ baseUrl, folder, now, options }: Create) {
   return true
 }
 
-/** A process may run several scenarios, one after the other, which saves startup time. */
+/** One process runs several scenarios in a row, to save startup time. */
 async function endLastScenario() {
   for (const stop of listeners.values()) stop()
   for (const controller of [...calls.values(), ...requests]) controller.abort()

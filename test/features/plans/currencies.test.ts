@@ -7,7 +7,7 @@ async function readCurrencies(app: TestApp) {
   return json.response.map(({ currency }: { currency: string }) => currency)
 }
 
-test('returns the currency of a plan in lower case, in whichever case it is published', async () => {
+test("returns a plan's currency in lower case, however it was published", async () => {
   await using app = await createTestApp()
   const [free, month, year] = await app.services.plans.list()
   const currencies = ['EUR', 'eur', 'Chf']

@@ -197,7 +197,7 @@ test('uses the user id on all devices, and the device id only without a session'
   expect(await ask(accessToken, device)).toBe(!isUserIn)
 })
 
-test('returns 304 for the ETag of its own variant, but not for that of another', async () => {
+test("returns 304 for the ETag of the same variant, but not for another variant's", async () => {
   await using app = await createTestApp()
   await publish(app, HALF)
   const asks = [true, false].map((isIncluded) => ({ 'device-id': deviceInHalf(isIncluded) }))

@@ -58,7 +58,7 @@ test.each<Case>([
     { purchasedAt: ms(0.02), refundedAt: null, endedAt: null, startedAt: ms(0) },
   ],
   [
-    'a partial snapshot keeps only what is known of its own transaction',
+    'a partial snapshot keeps only details of the same transaction',
     [
       snapshot(0, { expiresAt: ms(0.01), endedAt: ms(0.01), willRenew: false }),
       snapshot(0.02, { transactionId: '2', stated: 'partial', willRenew: null }),
