@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { NO_CUSTOMER } from '../../../src/features/billing/purchases/ownership.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, ms, purchase } from '../../support/billing.ts'
 import { fault } from '../../support/fault.ts'
@@ -61,6 +63,26 @@ test('a run that is stopped reports it, and the next run continues where it stop
   const second = await reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))
   expect(second).toMatchObject({ customers: 4, isIncomplete: false })
   expect(asked).toEqual([2, 3, 0, 1].map(customerAt))
+})
+
+test('asks nothing about purchases that nobody owns', async () => {
+  const asked: string[] = []
+  using provider = serveProvider((request) => {
+    asked.push(customerIn(request))
+    return nothing()
+  })
+  await using app = await startWithOverdue(2, provider.url)
+  const { db, reconcile } = app.services
+  const { subscriptions } = db.tables
+  await db.write((tx) =>
+    tx
+      .update(subscriptions)
+      .set({ customerId: NO_CUSTOMER })
+      .where(eq(subscriptions.customerId, customerAt(0))),
+  )
+  const report = await reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))
+  expect(report).toMatchObject({ customers: 1, failed: [], isIncomplete: false })
+  expect(asked).toEqual([customerAt(1)])
 })
 
 test('customers whose responses cannot be read do not stop a run', async () => {

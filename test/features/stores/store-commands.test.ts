@@ -70,15 +70,18 @@ test('purchases list finds unclaimed purchases, and products that a user has twi
   await using world = await createWorld()
   const { app, store, userId } = world
   const free = store.buy({ product: 'free_standing' })
+  const alike = store.buy({ product: 'free_standing' })
   const twice = [store.buy({ userId }), store.buy({ userId })]
   const other = store.buy({ userId, product: 'other' })
-  for (const bought of [free, ...twice, other]) await deliver(app, bought.notification)
+  for (const bought of [free, alike, ...twice, other]) await deliver(app, bought.notification)
   const idsOf = async (options: Record<string, boolean>) => {
     const { outcome } = await runCommand(app, 'purchases list', [], options)
     return outcome.map(({ transactionId }: { transactionId: string }) => transactionId)
   }
-  expect(await idsOf({})).toHaveLength(4)
-  expect(await idsOf({ unclaimed: true })).toEqual([free.originalTransactionId])
+  expect(await idsOf({})).toHaveLength(5)
+  expect(await idsOf({ unclaimed: true })).toEqual(
+    [free, alike].map((one) => one.originalTransactionId),
+  )
   expect(await idsOf({ doubled: true })).toEqual(twice.map((one) => one.originalTransactionId))
 })
 

@@ -12,6 +12,7 @@ import type { ExistingUsers } from '../../../platform/user-table.ts'
 import type { Environment } from '../environment.ts'
 import { readPurchase } from '../projection/fold-state.ts'
 import type { PurchaseAccess } from '../purchases/access.ts'
+import { NO_CUSTOMER } from '../purchases/ownership.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import { explainAccess } from './access-explanation.ts'
@@ -96,7 +97,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
 
   /** Compares the access of a customer's users at the end of the transaction. `ids`: all ids of the customer, if known. */
   function compareAtEnd(tx: Tx, customerId: string, ids?: string[]) {
-    if (customerId === '') return
+    if (customerId === NO_CUSTOMER) return
     tx.beforeCommit(`access ${customerId}`, (tx) =>
       updateCustomer(tx, customerId, onAccessChange, ids),
     )

@@ -5,6 +5,7 @@ import type { Tx } from '../../../platform/db/db.ts'
 import { prepareUpsert } from '../../../platform/db/prepared.ts'
 import type { EventLog, EventRow } from '../inbox/event-log.ts'
 import { readPurchase } from '../projection/fold-state.ts'
+import { NO_CUSTOMER } from '../purchases/ownership.ts'
 import { parsePurchaseKey } from '../purchases/purchase-key.ts'
 import { findReplacements, isReplaceable } from '../purchases/supersession.ts'
 import type { BillingDb } from '../schema.ts'
@@ -146,7 +147,7 @@ export function createContributions({ db, eventLog, onCounted, log }: Contributi
       .select({ customerId: subscriptions.customerId })
       .from(subscriptions)
       .where(eq(subscriptions.purchaseKey, purchaseKey))
-    if (!owner) return []
+    if (!owner || owner.customerId === NO_CUSTOMER) return []
     const { environment } = parsePurchaseKey(purchaseKey)
     const isOwner = eq(subscriptions.customerId, owner.customerId)
     const rows = await db.read

@@ -3,7 +3,7 @@ import type { Tx } from '../../../platform/db/db.ts'
 import { prepareRemove } from '../../../platform/db/prepared.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
-import { computeOwners, type OwnerMention } from '../purchases/ownership.ts'
+import { computeOwners, NO_CUSTOMER, type OwnerMention } from '../purchases/ownership.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { Customers } from './customers.ts'
@@ -51,7 +51,7 @@ export function createOwners(deps: OwnersDeps) {
     await onAssigned(tx, purchaseKey)
     const owners = await replayOwners(tx, purchaseKey, row.state, cache)
     await storeOwners(tx, purchaseKey, new Set(owners))
-    const customerId = owners.at(-1) ?? ''
+    const customerId = owners.at(-1) ?? NO_CUSTOMER
     for (const id of new Set([row.customerId, customerId])) onChange(tx, id)
     if (customerId === row.customerId) return
     await updatePurchase(tx, { purchaseKey }, { customerId })

@@ -7,6 +7,7 @@ import { isPseudonym } from '../inbox/erasure.ts'
 import type { EventInbox } from '../inbox/event-inbox.ts'
 import type { Transactions } from '../inbox/transactions.ts'
 import { readPurchase } from '../projection/fold-state.ts'
+import { NO_CUSTOMER } from '../purchases/ownership.ts'
 import { canRenew, findEnd, isDistinctEarlierPeriod } from '../purchases/periods.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import { parseOriginalId } from '../purchases/purchase-key.ts'
@@ -76,7 +77,7 @@ export function createReconcile(deps: ReconcileDeps) {
     const isStopped = () => signal.aborted || refusedInARow === MAX_REFUSED_IN_A_ROW
     /** The last purchase before a customer about whom the provider refuses requests. */
     let checkedUpTo = await readCursor()
-    let left = Math.ceil(share * (await db.read.$count(subscriptions, isAfter(FIRST_KEY))))
+    let left = Math.ceil(share * (await db.read.$count(subscriptions, isOwnedAfter(FIRST_KEY))))
     for (let after = checkedUpTo; left > 0 && checked.size < MAX_CUSTOMERS_PER_RUN; ) {
       const rows = await pageAfter(after, Math.min(left, PAGE_SIZE))
       for (const { customerId, state, purchaseKey } of rows) {
@@ -98,15 +99,16 @@ export function createReconcile(deps: ReconcileDeps) {
     return { ...report, isIncomplete: left > 0 }
   }
 
-  function isAfter(key: string) {
-    return and(gt(purchaseKey, key), lt(purchaseKey, LAST_KEY))
+  function isOwnedAfter(key: string) {
+    const isOwned = ne(subscriptions.customerId, NO_CUSTOMER)
+    return and(gt(purchaseKey, key), lt(purchaseKey, LAST_KEY), isOwned)
   }
 
   function pageAfter(key: string, limit: number) {
     return db.read
       .select()
       .from(subscriptions)
-      .where(isAfter(key))
+      .where(isOwnedAfter(key))
       .orderBy(asc(purchaseKey))
       .limit(limit)
   }

@@ -11,6 +11,9 @@ export type OwnerMention = EventOrder & {
   withdraws?: string
 }
 
+/** Stored as the customer of a purchase that nobody owns. */
+export const NO_CUSTOMER = ''
+
 type FindCustomer = (appUserId: string) => string
 
 /** A transfer can be limited to purchases with these traits, and never moves granted access. */

@@ -13,6 +13,7 @@ import { type Environment, storedEnvironment, toEnvironment } from '../../billin
 import { isPseudonym } from '../../billing/inbox/erasure.ts'
 import type { Transactions } from '../../billing/inbox/transactions.ts'
 import { readPurchase } from '../../billing/projection/fold-state.ts'
+import { NO_CUSTOMER } from '../../billing/purchases/ownership.ts'
 import { findSource, type Purchase } from '../../billing/purchases/purchase.ts'
 import {
   listKeys,
@@ -208,7 +209,8 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
 
   /** Those whose customer also has the product in another active purchase. */
   async function keepDoubled(rows: Row[]): Promise<Row[]> {
-    const customers = [...new Set(rows.map(({ customerId }) => customerId))]
+    const owned = rows.filter(({ customerId }) => customerId !== NO_CUSTOMER)
+    const customers = [...new Set(owned.map(({ customerId }) => customerId))]
     const all = await db.read
       .select()
       .from(subscriptions)
@@ -218,7 +220,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     for (const row of all.filter((one) => assess(toPurchase(one)).active)) {
       counts.set(toProductKey(row), (counts.get(toProductKey(row)) ?? 0) + 1)
     }
-    return rows.filter((row) => (counts.get(toProductKey(row)) ?? 0) > 1)
+    return owned.filter((row) => (counts.get(toProductKey(row)) ?? 0) > 1)
   }
 
   async function keepDiffering(rows: Row[]): Promise<Row[]> {
