@@ -54,6 +54,22 @@ independentTest(
   },
 )
 
+independentTest('keeps what an operator types as soon as a list’s search appears', async () => {
+  const { page, context } = await world.open()
+  await page.addInitScript(`
+    new MutationObserver((changes, observer) => {
+      const input = document.querySelector('main input[type=search]')
+      if (input === null) return
+      observer.disconnect()
+      input.value = 'demo-0'
+      input.dispatchEvent(new InputEvent('input', { bubbles: true }))
+    }).observe(document, { childList: true, subtree: true })
+  `)
+  await show(page, 'purchases')
+  expect(await page.getByLabel('Receipt, e-mail or id').inputValue()).toBe('demo-0')
+  await context.close()
+})
+
 async function openSearch() {
   const opened = await world.open()
   await show(opened.page, '')

@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { FoundUsers } from '../../features/users/accounts/directory.ts'
 import { encodeSegment } from '../../lib/text/path-segment.ts'
 import { readQuietly } from '../api.ts'
@@ -22,7 +22,8 @@ export function Search({ input }: { input: RefObject<HTMLInputElement | null> })
   const [found, setFound] = useState<Found | null>(null)
   const form = useRef<HTMLFormElement>(null)
   const latest = useRef('')
-  useEffect(() => setText(searched), [searched])
+  // An effect after the first paint would undo what is typed as soon as the field appears.
+  useLayoutEffect(() => setText(searched), [searched])
   const close = () => {
     latest.current = ''
     setFound(null)

@@ -1,5 +1,5 @@
 import type { ComponentChildren, InputHTMLAttributes, PartialInputHTMLAttributes } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { words } from '../format.ts'
 import { go, linkTo, readFilters } from '../router.ts'
 import { Checkbox, Field, SelectField } from './fields.tsx'
@@ -116,7 +116,8 @@ type FilterInputProps = PartialInputHTMLAttributes<HTMLInputElement> & {
 /** A text by which a list is filtered once it is complete. It keeps the focus when the address changes. */
 function FilterInput({ value, onSet, ...input }: FilterInputProps) {
   const [text, setText] = useState(value)
-  useEffect(() => setText(value), [value])
+  // An effect after the first paint would undo what is typed as soon as the field appears.
+  useLayoutEffect(() => setText(value), [value])
   return (
     <input
       {...(input as InputHTMLAttributes<HTMLInputElement>)}
