@@ -84,7 +84,7 @@ test('instances whose clocks differ slightly claim the same minute for a schedul
       claim: async (_name, slot) => claimed.push(slot.getTime()) > 0,
       runs: new Map(),
       readLastKnown: async () => {
-        setTimeout(() => {
+        setImmediate(() => {
           began = performance.now()
         })
         return null
