@@ -2,7 +2,7 @@ import type { Call, Caller, Envelope } from './caller.ts'
 import type { RunCall } from './deadline.ts'
 import type { InputPlace, Method, PathOf, ReplyOf, RouteFunction } from './routes.ts'
 import type { SessionKeeper } from './session.ts'
-import { isTokenRefused } from './session-replies.ts'
+import { isTokenRefused, userChanged } from './session-replies.ts'
 import type { CallOptions } from './shared-types.ts'
 
 type CallsDeps = {
@@ -19,7 +19,7 @@ export type Calls = ReturnType<typeof createCalls>
 /** Creates functions whose types follow the server's routes. */
 export function createCalls({ call, session, runCall }: CallsDeps) {
   return {
-    asUser: callWith(withToken),
+    asUser: callWith((sendRequest) => withToken(sendRequest)),
     asUserIfAny: callWith(withTokenIfAny),
     withoutToken: callWith((sendRequest) => sendRequest(null)),
     perform,
@@ -56,10 +56,14 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
 
   /**
    * Retries once with a new token: the first may have expired, or an intermediary may have removed it. The session has
-   * ended only if it cannot be refreshed.
+   * ended only if it cannot be refreshed. Throws `conflict` if another user than `userId` is signed in.
    */
-  async function withToken<T>(sendRequest: (token: string) => Promise<T>): Promise<T> {
+  async function withToken<T>(
+    sendRequest: (token: string) => Promise<T>,
+    userId?: string,
+  ): Promise<T> {
     const kept = await session.readFresh()
+    if (userId !== undefined && kept.userId !== userId) throw userChanged()
     try {
       return await sendRequest(kept.accessToken)
     } catch (error) {

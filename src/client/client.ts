@@ -6,7 +6,13 @@ import type { BillingFunctions } from './billing.ts'
 import { type Caller, createCaller } from './caller.ts'
 import { createCalls, unwrap } from './calls.ts'
 import { contextHeaders } from './context-headers.ts'
-import type { DataCondition, DataFunctions, DataSync, DataSyncOptions } from './data.ts'
+import {
+  DATA,
+  type DataCondition,
+  type DataFunctions,
+  type DataSync,
+  type DataSyncOptions,
+} from './data.ts'
 import { DEFAULT_TIMEOUT_MS, type RunCall, withDeadline } from './deadline.ts'
 import {
   forgetKept,
@@ -57,7 +63,6 @@ export type * from './users.ts'
 
 const ATTACHMENTS = '/api/user/attachments/v1'
 const PASSKEYS = '/api/auth/passkey/v1'
-const DATA = '/api/user/data/v1'
 const LOGOUT = '/api/auth/logout/v1'
 const REFRESH = '/api/auth/refresh/v1'
 

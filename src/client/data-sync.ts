@@ -2,19 +2,26 @@ import { isObject, parseJson } from '../lib/text/json.ts'
 import { mergePatch } from '../lib/text/merge-patch.ts'
 import { type ApiError, clientError } from './api-error.ts'
 import { utf8 } from './bytes.ts'
-import type { DataFunctions, DataSync, DataSyncOptions, DataSyncState, JsonObject } from './data.ts'
+import type { Call } from './caller.ts'
+import { unwrap } from './calls.ts'
+import type { ChangesDeps } from './changes.ts'
+import {
+  DATA,
+  type DataSync,
+  type DataSyncOptions,
+  type DataSyncState,
+  type JsonObject,
+} from './data.ts'
 import type { UserData } from './models.ts'
 import { retryDelay } from './retry-delay.ts'
-import type { SessionKeeper } from './session.ts'
 import { notSignedIn } from './session-replies.ts'
 import { createSlot, type Storage } from './storage.ts'
 import { type AuthChange, withTabLock } from './tabs.ts'
 import type { ChangeFunctions } from './user-changes.ts'
 
-type DataSyncDeps = Pick<DataFunctions, 'readData' | 'patchData'> & {
+type DataSyncDeps = Pick<ChangesDeps, 'session' | 'call' | 'withToken' | 'runCall'> & {
   storage: Storage
   baseUrl: string
-  session: Pick<SessionKeeper, 'read'>
   onChange: ChangeFunctions['onChange']
   onAuthChange: (listener: (change: AuthChange) => void) => () => void
 }
@@ -32,7 +39,7 @@ export async function startDataSync(
   deps: DataSyncDeps,
   { storage = deps.storage, merge }: DataSyncOptions = {},
 ): Promise<DataSync> {
-  const { baseUrl, session, readData, patchData } = deps
+  const { baseUrl, session, call, withToken, runCall } = deps
   const listeners = new Set<() => void>()
   let userId = (await session.read())?.userId ?? null
   let local = await load(userId)
@@ -81,17 +88,25 @@ export async function startDataSync(
     },
   }
 
+  /** At once, so that nothing of the previous user is sent or shown while the storage responds. */
   async function followUser({ reason, userId: next }: AuthChange) {
-    if (reason === 'signed_out' || reason === 'account_deleted')
-      await slotOf(userId)
-        .clear()
-        .catch(() => {})
-    if (next === userId) return
+    const previous = userId
+    if (next === previous) return
     userId = next
+    local = empty()
     error = null
     dropped = null
-    local = await load(next).catch(empty)
     publish()
+    await inTurn(async () => {
+      if (reason === 'signed_out' || reason === 'account_deleted')
+        await slotOf(previous)
+          .clear()
+          .catch(() => {})
+      const stored = await load(next).catch(empty)
+      if (next !== userId) return
+      local = stored
+      publish()
+    })
   }
 
   /** Shared by all callers. Never rejects: see the state's `error`. */
@@ -112,7 +127,9 @@ export async function startDataSync(
       const { patch: sent, version } = local
       try {
         const isChange = sent !== null && version !== null
-        const reply = isChange ? await patchData(sent, { version }) : await readData()
+        const reply = await (isChange
+          ? send(owner, 'patch', { json: sent, query: { version } })
+          : send(owner, 'get'))
         await update(owner, (latest) => {
           if (!isChange) return rebase(latest, reply)
           latest.patch = withoutSent(latest.patch, sent)
@@ -127,6 +144,15 @@ export async function startDataSync(
         if (error && !isOutdated) return retryLater()
       }
     }
+  }
+
+  /** With the owner's token: another user may have signed in, of whom no event has arrived yet. */
+  function send(owner: string | null, method: 'get' | 'patch', content: Partial<Call> = {}) {
+    return runCall({}, async (deadline) => {
+      const request = { ...content, deadline }
+      const reply = await withToken((token) => call(method, DATA, token, request), owner ?? '')
+      return unwrap<typeof method, typeof DATA>(reply)
+    })
   }
 
   /** The stream of changes may still be open, and then no reconnection starts a sync. */
@@ -146,7 +172,7 @@ export async function startDataSync(
       })
     }
     if (failure.code !== 'precondition_failed') return failure
-    const remote = await readData()
+    const remote = await send(owner, 'get')
     await update(owner, (latest) => rebase(latest, remote))
     return null
   }
@@ -163,7 +189,7 @@ export async function startDataSync(
 
   /** One change at a time, in all tabs. Does nothing once another user has signed in. */
   function update(owner: string | null, edit: (latest: Local) => void): Promise<void> {
-    const work = async () => {
+    return inTurn(async () => {
       const latest = await load(owner)
       if (owner !== userId || owner === null) return
       edit(latest)
@@ -171,7 +197,10 @@ export async function startDataSync(
       if (owner !== userId) return
       local = latest
       publish()
-    }
+    })
+  }
+
+  function inTurn(work: () => Promise<void>): Promise<void> {
     const lock = () => withTabLock(`homeport.data ${baseUrl}`, work)
     const result = lastUpdate.then(lock, lock)
     lastUpdate = result

@@ -3,6 +3,8 @@ import type { UserData } from './models.ts'
 import type { CallOptions } from './shared-types.ts'
 import type { Storage } from './storage.ts'
 
+export const DATA = '/api/user/data/v1'
+
 /** A JSON object. */
 export type JsonObject = Record<string, unknown>
 

@@ -4,7 +4,7 @@ import type { ChangesDeps } from './changes.ts'
 import type { PurchaseResult, SubmittedPurchase } from './models.ts'
 import { createPurchaseStore, toRefusal } from './purchase-store.ts'
 import { retryDelay } from './retry-delay.ts'
-import { notSignedIn, userChanged } from './session-replies.ts'
+import { notSignedIn } from './session-replies.ts'
 import type { Storage } from './storage.ts'
 import type { QueuedPurchaseResult, StoreFunctions } from './stores.ts'
 
@@ -70,10 +70,10 @@ export function createPurchaseQueue({ session, call, withToken, runCall, ...deps
   /** The token must be this user's: a purchase must not be bound to another user. */
   async function submitAs(userId: string, purchase: SubmittedPurchase): Promise<PurchaseResult> {
     const reply = await runCall({}, (deadline) =>
-      withToken(async (token) => {
-        if ((await session.read())?.userId !== userId) throw userChanged()
-        return call('post', PATH, token, { json: { purchases: [purchase] }, deadline })
-      }),
+      withToken(
+        (token) => call('post', PATH, token, { json: { purchases: [purchase] }, deadline }),
+        userId,
+      ),
     )
     return unwrap<'post', typeof PATH>(reply).results[0] as PurchaseResult
   }

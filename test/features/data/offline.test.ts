@@ -223,14 +223,59 @@ test('neither the document nor its changes reach the next user', async () => {
   expect(JSON.stringify(storage.items())).not.toContain('of Ann')
 })
 
+test('unsent changes never reach the next user, however slow the storage is', async () => {
+  for (const moment of Array(12).keys()) {
+    await using device = await createDevice({ isSlow: true })
+    const { sync, client, ofDevice } = device
+    await client.register({ ...LOGIN, email: 'bob@example.com' })
+    // The documents of both are empty now, so their versions are the same.
+    await sync.sync()
+    device.isOnline = false
+    await sync.change({ diary: 'of Ann' })
+    await until(() => sync.getSnapshot().error !== null, 'the exchange does not fail')
+    device.isOnline = true
+    const login = ofDevice.login({ ...LOGIN, email: 'bob@example.com' })
+    await turns(moment)
+    void sync.sync()
+    await login
+    // The first exchange may still be the previous user's.
+    await sync.sync()
+    await sync.sync()
+    expect(sync.getSnapshot().data).toEqual({})
+    expect((await client.readData()).data).toEqual({})
+  }
+})
+
+test('a sign-out removes the document, even while a change is being stored', async () => {
+  for (const moment of Array(12).keys()) {
+    await using device = await createDevice({ isSlow: true })
+    const { sync, ofDevice, storage } = device
+    const change = sync.change({ diary: 'of Ann' }).catch(() => {})
+    await turns(moment)
+    await ofDevice.logout()
+    await change
+    const names = () => Object.keys(storage.items())
+    await until(() => names().every((name) => !name.includes('data')), 'the document stays')
+    await sync.sync()
+    expect(JSON.stringify(storage.items())).not.toContain('of Ann')
+  }
+})
+
+/** Waits for `count` turns of the event loop. */
+async function turns(count: number) {
+  for (let at = 0; at < count; at++) await new Promise(setImmediate)
+}
+
+type DeviceOptions = { merge?: DataSyncOptions['merge']; isSlow?: boolean }
+
 /** A device that stores the document. `hold(method)` delays the response to its next such request until `release()`. */
-async function createDevice(options: { merge?: DataSyncOptions['merge'] } = {}) {
+async function createDevice({ isSlow = false, ...options }: DeviceOptions = {}) {
   const app = await createTestApp({ RATE_LIMITS: 'off' })
   const { fetch } = networkTo(app)
   let held = null as { method: string; reached: () => void; released: Promise<void> } | null
   const client = createClient({ baseUrl: 'http://localhost', fetch })
   await client.register(LOGIN)
-  const storage = createListedStorage()
+  const storage = createListedStorage(isSlow)
   const device = { client, hold, ofDevice: client, storage, start, isOnline: true }
   device.ofDevice = createClient({
     baseUrl: 'http://localhost',
@@ -266,12 +311,14 @@ async function createDevice(options: { merge?: DataSyncOptions['merge'] } = {}) 
   }
 }
 
-function createListedStorage() {
+/** `isSlow`: each access takes some turns of the event loop, as on a phone. */
+function createListedStorage(isSlow: boolean) {
   const items = new Map<string, string>()
+  const run = <T>(access: () => T) => (isSlow ? turns(3).then(access) : access())
   return {
-    getItem: (key: string) => items.get(key) ?? null,
-    setItem: (key: string, text: string) => void items.set(key, text),
-    removeItem: (key: string) => void items.delete(key),
+    getItem: (key: string) => run(() => items.get(key) ?? null),
+    setItem: (key: string, text: string) => run(() => void items.set(key, text)),
+    removeItem: (key: string) => run(() => void items.delete(key)),
     items: (): JsonObject => Object.fromEntries(items),
   }
 }
