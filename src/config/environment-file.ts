@@ -28,7 +28,7 @@ export const NO_DOT_ENV: DotEnv = { path: null, variables: {}, faults: [] }
 
 /** A name, then a quoted part, or else the rest of the line. */
 const LINE =
-  /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=(?:[ \t]*(?:"((?:\\[\s\S]|[^"\\])*)"|'([^']*)'|`([^`]*)`)|(.*))/gm
+  /^[ \t\uFEFF]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=(?:[ \t]*(?:"((?:\\[\s\S]|[^"\\])*)"|'([^']*)'|`([^`]*)`)|(.*))/gm
 const REFERENCE = /\\\$|\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))/g
 
 /**

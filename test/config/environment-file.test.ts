@@ -31,6 +31,7 @@ test.each([
   ],
   ['A=pass\\$word\nB=5$ B\nC=$word\nC=Shop', { A: 'pass$word', B: '5$ B', C: 'Shop' }],
   ['SET=pass$word', { SET: 'pass' }],
+  ['\uFEFFA=1\nB=2', { A: '1', B: '2' }],
 ] as [string, Record<string, string>][])('reads %j as a .env file', (text, variables) => {
   expect(parseDotEnv(text, ENVIRONMENT)).toEqual({ variables, faults: [] })
 })
