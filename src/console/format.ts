@@ -76,8 +76,14 @@ export function clock(iso: string): string {
 /** The start of a day such as `2026-11-05`, in ms; NaN for an invalid day. */
 export function startOfDay(day: string): number {
   const start = Date.parse(`${day}T00:00Z`)
-  if (Number.isNaN(start)) return start
-  return 2 * start - Date.parse(`${SORTABLE.format(start).replace(' ', 'T')}Z`)
+  // The offset may change between midnight in UTC and midnight here.
+  return start - offsetAt(start - offsetAt(start))
+}
+
+/** How far the operator's time zone is ahead of UTC, in ms; NaN before the year 1000, which `sv` writes with fewer digits. */
+function offsetAt(ms: number): number {
+  if (Number.isNaN(ms)) return ms
+  return Date.parse(`${SORTABLE.format(ms).replace(' ', 'T')}Z`) - ms
 }
 
 /** The same time in UTC, for tooltips. */

@@ -142,6 +142,20 @@ browserTest('the audit log is filtered by local days and links to its targets', 
   await context.close()
 })
 
+browserTest('a day that is typed applies once its year is complete', async () => {
+  const { page, context } = await world.open({ locale: 'en-US' })
+  await show(page, 'audit')
+  await press(page, 'Filters')
+  await page.getByLabel('From', { exact: true }).focus()
+  await page.keyboard.type('11052026')
+  await page.waitForURL('**/audit?from=2026-11-05')
+  await page.goBack()
+  await page.waitForURL('**/audit')
+  await page.goto('/console/audit?from=0202-11-05')
+  await page.getByRole('alert').waitFor()
+  await context.close()
+})
+
 browserTest('the audit log uses titles, labels and languages', async () => {
   const { page, context } = await world.open()
   const { content: others } = await world.ask('faqs')

@@ -123,7 +123,10 @@ function FilterInput({ value, onSet, ...input }: FilterInputProps) {
       {...(input as InputHTMLAttributes<HTMLInputElement>)}
       value={text}
       onInput={(event) => setText(event.currentTarget.value)}
-      onChange={(event) => onSet(event.currentTarget.value.trim())}
+      onChange={({ currentTarget: { value: entered, type } }) => {
+        // While a year is typed, such as 0202, a date is complete after each digit.
+        if (type !== 'date' || !entered.startsWith('0')) onSet(entered.trim())
+      }}
     />
   )
 }

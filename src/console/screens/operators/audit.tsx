@@ -68,7 +68,8 @@ function toRequest({ from, to, ...filter }: Record<string, string>) {
 function computeStart(day: string, daysLater = 0): string {
   const wanted = Date.parse(`${day}T00:00Z`) + daysLater * DAY_MS
   if (Number.isNaN(wanted)) return day
-  return new Date(startOfDay(new Date(wanted).toISOString().slice(0, 10))).toISOString()
+  const start = startOfDay(new Date(wanted).toISOString().slice(0, 10))
+  return Number.isNaN(start) ? day : new Date(start).toISOString()
 }
 
 /** The heading of a printed extract. */

@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { View } from '../../../features/operators/views/views.ts'
 import { PLATFORM_NAMES } from '../../../lib/app-platforms.ts'
 import { send } from '../../api.ts'
-import { day as dayText, formatCount } from '../../format.ts'
+import { day as dayText, formatCount, startOfDay } from '../../format.ts'
 import { formatSearch, linkTo, query, readFilters } from '../../router.ts'
 import { SelectField, TextField } from '../../ui/fields.tsx'
 import { type FilterKind, type FilterKinds, ListFilters } from '../../ui/filters.tsx'
@@ -70,8 +70,8 @@ function registered(when: string): FilterKind {
 }
 
 function formatDay(text: string): string {
-  const at = new Date(`${text}T00:00`)
-  return Number.isNaN(at.getTime()) ? text : dayText(at.toISOString())
+  const start = startOfDay(text)
+  return Number.isNaN(start) ? text : dayText(new Date(start).toISOString())
 }
 
 type LastSeenProps = {
