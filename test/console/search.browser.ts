@@ -70,6 +70,43 @@ independentTest('keeps what an operator types as soon as a list’s search appea
   await context.close()
 })
 
+independentTest('a late result leads nowhere once the operator has moved on', async () => {
+  const { page, context } = await openSearch()
+  const held = Promise.withResolvers<void>()
+  await page.route('**/console/api/people?q=ann*', async (route) => {
+    await held.promise
+    await route.continue()
+  })
+  await page.keyboard.type('ann@example.com')
+  const response = page.waitForResponse('**/console/api/people?q=ann*')
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: 'Events', exact: true }).click()
+  await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor()
+  held.resolve()
+  await (await response).finished()
+  await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))')
+  expect(new URL(page.url()).pathname).toBe('/console/events')
+  await context.close()
+})
+
+independentTest('a screen that loads does not take the focus from a search', async () => {
+  const { page, context } = await openSearch()
+  const { users } = await world.ask('people?q=ann@example.com')
+  const held = Promise.withResolvers<void>()
+  await page.route(`**/console/api/people/${users[0].id}`, async (route) => {
+    await held.promise
+    await route.continue()
+  })
+  await page.keyboard.type('ann@example.com')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/people/*')
+  await focusSearch(page)
+  held.resolve()
+  await page.getByRole('heading', { level: 1, name: 'Ann' }).waitFor()
+  expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('Search')
+  await context.close()
+})
+
 async function openSearch() {
   const opened = await world.open()
   await show(opened.page, '')

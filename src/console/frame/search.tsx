@@ -43,8 +43,14 @@ export function Search({ input }: { input: RefObject<HTMLInputElement | null> })
     event.preventDefault()
     const wanted = text.trim()
     close()
+    const from = location.href
+    const submitted = `${wanted} `
+    latest.current = submitted
     const isNew = wanted !== searched && wanted.length >= MIN_LENGTH
     const hits = isNew ? await find(wanted).catch(() => null) : null
+    // The operator has gone elsewhere, or types the next search.
+    if (latest.current !== submitted || location.href !== from) return
+    input.current?.blur()
     go(onlyHit(hits) ?? linkTo('people', { q: wanted }))
   }
   const move = (event: KeyboardEvent) => {

@@ -8,14 +8,15 @@ import { isRestoring } from '../visits.ts'
 import { showMessage } from './messages.tsx'
 import { describeError, useProblems } from './problems.tsx'
 
-/** The heading of a screen; it takes the focus when the screen opens. */
+/** The heading of a screen; it takes the focus when the screen opens, unless the operator is typing. */
 export function Title({ children, actions }: { children: string; actions?: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     const { environment } = identity.value
     const place = environment === 'Production' ? '' : ` (${environment})`
     document.title = withVisibleControls(`${children} · ${appTitle.value}${place}`)
-    if (!isRestoring()) heading.current?.focus()
+    const isTyping = document.activeElement?.matches('input, textarea, select')
+    if (!isRestoring() && !isTyping) heading.current?.focus()
   }, [children])
   return (
     <header class="title">
