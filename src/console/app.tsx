@@ -21,6 +21,8 @@ type State =
   | { kind: 'signed-in' }
   | { kind: 'failed'; message: string }
 
+const RETRY_MS = 2_000
+
 export function App() {
   const [state, setState] = useState<State>({ kind: 'loading' })
   const [isSessionOver, setSessionOver] = useState(false)
@@ -76,13 +78,23 @@ export function App() {
     void load()
   }, [])
   const isHidden = useHidden()
+  const [attempt, setAttempt] = useState(0)
   const isFollowed = state.kind === 'signed-in' && !isSessionOver && !isHidden
   useEffect(() => {
     if (!isFollowed) return
     const session = new EventSource(apiAddress('session'))
-    session.onerror = () => void load()
-    return () => session.close()
-  }, [isFollowed])
+    let retry: ReturnType<typeof setTimeout>
+    session.onerror = () => {
+      void load()
+      // The browser stops reconnecting if a proxy responded instead of the server.
+      if (session.readyState === EventSource.CLOSED)
+        retry = setTimeout(() => setAttempt(attempt + 1), RETRY_MS)
+    }
+    return () => {
+      session.close()
+      clearTimeout(retry)
+    }
+  }, [isFollowed, attempt])
   if (!isSecureContext) return <Insecure />
   return (
     <>

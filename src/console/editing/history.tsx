@@ -19,19 +19,18 @@ type HistoryProps = { kind: string; version: number; onChange: () => Promise<voi
 export function HistoryList({ kind, version, onChange }: HistoryProps) {
   const first = useRemote<History>(`${kind}/history`)
   const [more, setMore] = useState<History | null>(null)
-  const [note, setNote] = useState('')
   const publish = async (sendNew: () => Promise<unknown>) => {
     await sendNew().catch(async (refusal) => {
       if (!(refusal instanceof ApiError) || refusal.status !== 409) throw refusal
       await Promise.all([first.reload(), onChange()])
       throw failure('Someone published a new version. Check the history and try again.')
     })
-    setNote('')
-    setMore(null)
     await first.reload()
     await onChange()
   }
-  const shared = { kind, live: version, note, setNote, publish }
+  // After a reload, the pages may no longer adjoin.
+  useEffect(() => setMore(null), [first.data])
+  const shared = { kind, live: version, publish }
   return (
     <Loaded from={first}>
       {(data) => {
@@ -95,13 +94,12 @@ type PastProps = {
   kind: string
   live: number
   version: number
-  note: string
-  setNote: (note: string) => void
   publish: (sendNew: () => Promise<unknown>) => Promise<void>
 }
 
 /** Reverses a version's changes, or a selection of them. */
-function UndoVersion({ kind, live, version, note, setNote, publish }: PastProps) {
+function UndoVersion({ kind, live, version, publish }: PastProps) {
+  const [note, setNote] = useState('')
   const [count, setCount] = useState(0)
   const [leftOut, setLeftOut] = useState<string[]>([])
   const readNew = () => readWithout(kind, live, version)
@@ -110,6 +108,7 @@ function UndoVersion({ kind, live, version, note, setNote, publish }: PastProps)
     const content = applyDifferences(current, without, (path) => !leftOut.includes(path))
     const body = { base: live, note: note || undoNote(version), content }
     await publish(() => send(`${kind}/publish`, body))
+    setNote('')
   }
   return (
     <Confirm
@@ -133,14 +132,19 @@ function UndoVersion({ kind, live, version, note, setNote, publish }: PastProps)
 }
 
 /** Publishes the content of an earlier version again. */
-function RollBack({ kind, live, version, note, setNote, publish }: PastProps) {
+function RollBack({ kind, live, version, publish }: PastProps) {
+  const [note, setNote] = useState('')
   const [count, setCount] = useState(0)
+  const rollBack = async () => {
+    await publish(() => send(`${kind}/rollback`, { base: live, note, version }))
+    setNote('')
+  }
   return (
     <Confirm
       label={`Roll back to version ${version}`}
       isReversible
       isDisabled={count === 0}
-      run={() => publish(() => send(`${kind}/rollback`, { base: live, note, version }))}
+      run={rollBack}
       done={`Rolled back to version ${version}, now live as version ${live + 1}.`}
     >
       <PendingChanges

@@ -20,7 +20,8 @@ const ALL_EVENTS = 'all'
 export function Screen() {
   const [, first, second] = parts.value
   if (first === undefined) return <EndpointList />
-  if (first === 'deliveries' && second !== undefined) return <DeliveryScreen id={second} />
+  if (first === 'deliveries' && second !== undefined)
+    return <DeliveryScreen key={second} id={second} />
   return <EndpointScreen id={first} />
 }
 
