@@ -52,3 +52,9 @@ function classify(status: number, { code }: Json): Reason {
   if (status === 429 || code === 'lock_timeout') return 'limited'
   return status === 409 || status >= 500 ? 'busy' : 'rejected'
 }
+
+/** The reply to a request about an object that Stripe does not have. */
+export function ignoreUnknown(error: unknown): Json {
+  if (error instanceof StripeApiError && error.reason === 'unknown') return {}
+  throw error
+}

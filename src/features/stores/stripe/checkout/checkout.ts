@@ -6,7 +6,7 @@ import type { PlanLike } from '../../../billing/access/subscription.ts'
 import { type StoredEnvironment, storedEnvironment } from '../../../billing/environment.ts'
 import { text, toList } from '../../json.ts'
 import type { Params } from '../api/api.ts'
-import { StripeApiError } from '../api/api-error.ts'
+import { ignoreUnknown, StripeApiError } from '../api/api-error.ts'
 import type { Prices } from '../api/prices.ts'
 import type { SoldPlan, StripeContext } from '../context.ts'
 import type { Customers } from './customers.ts'
@@ -94,7 +94,8 @@ export function createCheckout(deps: StripeContext & { customers: Customers; pri
     const found: Json[] = []
     for (const { id: customer } of await customers.list(db.read, userId, environment)) {
       const params = { customer, status: 'all', limit: 100 }
-      found.push(...toList((await api.call(environment, 'subscriptions', { params }))['data']))
+      const reply = await api.call(environment, 'subscriptions', { params }).catch(ignoreUnknown)
+      found.push(...toList(reply['data']))
     }
     const live = found.filter((each) => LIVE.includes(String(each['status'])) && isExcluded(each))
     if (live.length === 0) return found

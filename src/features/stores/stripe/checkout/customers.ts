@@ -3,7 +3,7 @@ import { hmac, sha256 } from '../../../../lib/crypto/hash.ts'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
 import type { StoredEnvironment } from '../../../billing/environment.ts'
 import { text } from '../../json.ts'
-import { StripeApiError } from '../api/api-error.ts'
+import { ignoreUnknown, StripeApiError } from '../api/api-error.ts'
 import type { StripeContext } from '../context.ts'
 import type { StripeOwner } from '../events/state.ts'
 
@@ -19,7 +19,8 @@ export function createCustomers(deps: StripeContext) {
   async function findOrCreate(userId: string, environment: StoredEnvironment): Promise<string> {
     const known = await list(db.read, userId, environment)
     const id = known.find(({ isCurrent }) => isCurrent)?.id ?? (await create(known.length))
-    await updateAddress(id)
+    // Creating the session fails in the same way, and then the checkout forgets the customer.
+    await updateAddress(id).catch(ignoreUnknown)
     return id
 
     /** A repetition after a crash gets the same customer; after a deletion, a new one. */

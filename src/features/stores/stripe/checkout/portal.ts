@@ -2,7 +2,7 @@ import { AppError } from '../../../../lib/errors.ts'
 import { type Environment, storedEnvironment } from '../../../billing/environment.ts'
 import { text, toList } from '../../json.ts'
 import type { Params } from '../api/api.ts'
-import { StripeApiError } from '../api/api-error.ts'
+import { ignoreUnknown, StripeApiError } from '../api/api-error.ts'
 import type { StripeContext } from '../context.ts'
 import type { Customers } from './customers.ts'
 
@@ -42,7 +42,7 @@ export function createPortal({
 
     async function findLive(customer: string): Promise<string | null> {
       const params = { customer, limit: 1 }
-      const { data } = await api.call(environment, 'subscriptions', { params }).catch(throwIfGone)
+      const { data } = await api.call(environment, 'subscriptions', { params }).catch(ignoreUnknown)
       return text(toList(data)[0]?.['id'])
     }
 

@@ -7,7 +7,7 @@ import { prepareUpsert } from '../../../../platform/db/prepared.ts'
 import type { Environment, StoredEnvironment } from '../../../billing/environment.ts'
 import { text } from '../../json.ts'
 import type { Params } from '../api/api.ts'
-import { StripeApiError } from '../api/api-error.ts'
+import { ignoreUnknown, StripeApiError } from '../api/api-error.ts'
 import type { StripeContext } from '../context.ts'
 import { time } from '../events/state.ts'
 
@@ -163,11 +163,6 @@ function toReply(session: Json, params: Params) {
     expiresAt: new Date(expiresAt).toISOString(),
     trialDays: readTrialDays(params),
   }
-}
-
-function ignoreUnknown(error: unknown): Json {
-  if (error instanceof StripeApiError && error.reason === 'unknown') return {}
-  throw error
 }
 
 function readTrialDays(params: Params): number {
