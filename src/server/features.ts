@@ -22,7 +22,7 @@ import { usersFeature } from '../features/users/feature.ts'
 import type { IdentityProviders } from '../features/users/social/identity-providers.ts'
 import { webhooksFeature } from '../features/webhooks/feature.ts'
 import type { WebhooksDeps } from '../features/webhooks/webhooks.ts'
-import { type DeleteAccount, findActiveSubscriptions } from '../lib/active-subscriptions.ts'
+import type { DeleteAccount } from '../lib/active-subscriptions.ts'
 import { sha256 } from '../lib/crypto/hash.ts'
 import { findPlanLimits } from '../lib/time/limit-period.ts'
 import type { ConditionList } from '../platform/conditions/condition.ts'
@@ -114,12 +114,9 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     parts.flatMap(({ userData: tables = {} }: FeatureParts) => Object.values(tables)),
   )
   const deleteAccount: DeleteAccount = async (userId) => {
-    const { subscriptions } = await subscription.readForExport(userId, 'production')
-    // Deleting the user ends the subscriptions at Stripe.
-    const isCustomer = await stores.services.stores.stripe?.customers.has(userId)
-    const active = findActiveSubscriptions(
-      subscriptions.filter(({ store }) => store !== 'STRIPE' || !isCustomer),
-    )
+    // Deleting the user ends the subscriptions of the user's customers at Stripe.
+    const ended = (await stores.services.stores.stripe?.customers.findKeys(userId)) ?? []
+    const active = await subscription.listActive(userId, ended)
     await userData.deleteAccount(userId, (tx) =>
       users.services.users.notifyOfCharges(tx, userId, active),
     )

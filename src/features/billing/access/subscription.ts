@@ -1,4 +1,5 @@
 import { asc, eq, sql } from 'drizzle-orm'
+import { findActiveSubscriptions } from '../../../lib/active-subscriptions.ts'
 import {
   listStandardLimits,
   type StandardLimits,
@@ -60,7 +61,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     .where(eq(billingAliases.customerId, findAlias))
     .orderBy(asc(billingAliases.appUserId))
     .prepare()
-  return { read, readPlan, readForExport, hasAccessSince, isKnown, findCustomer }
+  return { read, readPlan, readForExport, listActive, hasAccessSince, isKnown, findCustomer }
 
   /** A user's subscription, the language of its texts, and the access to sign. `wanted`: languages, best first. */
   async function read(userId: string, environment: Environment, wanted: string[]) {
@@ -78,11 +79,9 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
         periodType: purchase.periodType,
         willRenew: purchase.willRenew,
       })),
-      subscriptions: purchases.slice(0, MAX_PURCHASES_SHOWN).map((purchase) => ({
-        ...toReply(purchase),
-        // Only for testers, whose test purchases give access in production.
-        ...(toEnvironment(purchase.environment) === environment ? {} : { isSandbox: true }),
-      })),
+      subscriptions: purchases
+        .slice(0, MAX_PURCHASES_SHOWN)
+        .map((purchase) => toReply(purchase, environment)),
       plan,
       limits: plan && listStandardLimits(withSeats(plan, paidPurchase?.quantity ?? 1)),
     }
@@ -127,6 +126,13 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     return (await read(userId, environment, ['en'])).subscription
   }
 
+  /** The user's running subscriptions in production, except the purchases with these keys. */
+  async function listActive(userId: string, except: string[]) {
+    const { purchases } = await assess(userId, 'production', [])
+    const others = purchases.filter(({ purchaseKey }) => !except.includes(purchaseKey))
+    return findActiveSubscriptions(others.map((purchase) => toReply(purchase, 'production')))
+  }
+
   /** Whether any purchase of a user, in either environment, gives access at `since` or later. */
   async function hasAccessSince(userId: string, since: Date): Promise<boolean> {
     const purchases = await listPurchases(userId, ['PRODUCTION', 'SANDBOX'])
@@ -169,7 +175,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   }
 }
 
-function toReply(purchase: PurchaseAccess) {
+function toReply(purchase: PurchaseAccess, environment: Environment) {
   return {
     productId: purchase.productId,
     ...optionalField('priceId', purchase.priceId),
@@ -186,6 +192,8 @@ function toReply(purchase: PurchaseAccess) {
     ...optionalField('billingIssueDetectedAt', isoTime(purchase.billingIssueDetectedAt)),
     ...optionalField('refundedAt', isoTime(purchase.refundedAt)),
     ...optionalField('autoResumeAt', isoTime(purchase.autoResumeAt)),
+    // Only for testers, whose test purchases give access in production.
+    ...(toEnvironment(purchase.environment) === environment ? {} : { isSandbox: true }),
   }
 }
 

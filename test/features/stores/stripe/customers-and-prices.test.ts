@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { publishPlans } from '../../../support/plans.ts'
+import { connect } from '../../../support/stripe/library.ts'
 import { createStripeWorld, plan, SHOP, type StripeWorld } from '../../../support/stripe/world.ts'
 
 /** Stores a customer that Stripe does not have, such as one of an emptied sandbox. */
@@ -37,6 +38,24 @@ test('a deleted user is not told to cancel what Homeport cancels at Stripe', asy
   })
   await world.drain()
   expect(bought.status()).toBe('canceled')
+})
+
+test('a deleted user is told to cancel only the subscription of a payment link', async () => {
+  await using world = await createStripeWorld()
+  const ended = await world.buy()
+  const { id } = await connect(world.stripe).checkout.sessions.create({
+    mode: 'subscription',
+    line_items: [{ price: world.prices.team.id, quantity: 1 }],
+    client_reference_id: world.userId,
+    success_url: SHOP,
+  })
+  const kept = world.stripe.completeCheckout(id)
+  await world.drain()
+  const token = await world.freshToken()
+  const { json } = await world.app.ask('DELETE', '/api/user/profile/v1', { token })
+  expect(json.activeSubscriptions).toMatchObject([{ productId: world.prices.team.product }])
+  await world.drain()
+  expect([ended.status(), kept?.status()]).toEqual(['canceled', 'active'])
 })
 
 test.each([false, true])(

@@ -1,10 +1,11 @@
-import { and, eq } from 'drizzle-orm'
+import { and, eq, inArray } from 'drizzle-orm'
 import { hmac, sha256 } from '../../../../lib/crypto/hash.ts'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
 import type { StoredEnvironment } from '../../../billing/environment.ts'
 import { text } from '../../json.ts'
 import { ignoreUnknown, StripeApiError } from '../api/api-error.ts'
 import type { StripeContext } from '../context.ts'
+import { toPurchaseKey } from '../events/snapshot.ts'
 import type { StripeOwner } from '../events/state.ts'
 
 export type Customers = ReturnType<typeof createCustomers>
@@ -12,8 +13,8 @@ export type Customers = ReturnType<typeof createCustomers>
 /** Each user has one customer per environment. */
 export function createCustomers(deps: StripeContext) {
   const { db, api, objects, existingUsers, findEmail, serverId } = deps
-  const { stripeCustomers } = db.tables
-  return { findOrCreate, updateAddress, has, list, findUser, remember, forget, forgetCurrent }
+  const { stripeCustomers, stripeObjects } = db.tables
+  return { findOrCreate, updateAddress, findKeys, list, findUser, remember, forget, forgetCurrent }
 
   /** The user's current customer, with the current address. Throws `StripeApiError`. */
   async function findOrCreate(userId: string, environment: StoredEnvironment): Promise<string> {
@@ -67,9 +68,11 @@ export function createCustomers(deps: StripeContext) {
       .where(and(eq(stripeCustomers.userId, userId), eq(stripeCustomers.environment, environment)))
   }
 
-  /** Whether the user has a customer in production. */
-  async function has(userId: string): Promise<boolean> {
-    return (await list(db.read, userId, 'PRODUCTION')).length > 0
+  /** The keys of the purchases of the user's customers in production. */
+  async function findKeys(userId: string): Promise<string[]> {
+    const ids = (await list(db.read, userId, 'PRODUCTION')).map(({ id }) => id)
+    const found = await objects.load(db.read, inArray(stripeObjects.customer, ids))
+    return found.flatMap(({ items }) => items.map((item) => toPurchaseKey('PRODUCTION', item)))
   }
 
   /** Null if the customer belongs to no user of this server. */
