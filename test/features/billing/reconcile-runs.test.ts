@@ -2,8 +2,11 @@ import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { NO_CUSTOMER } from '../../../src/features/billing/purchases/ownership.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
-import { deliver, ms, purchase } from '../../support/billing.ts'
+import { DAY, deliver, ms, purchase } from '../../support/billing.ts'
 import { fault } from '../../support/fault.ts'
+import { playProviderEvent } from '../../support/play-store/life.ts'
+import { report } from '../../support/play-store/reports.ts'
+import { createPlayWorld } from '../../support/play-store/world.ts'
 import { serveProvider } from '../../support/subscriber-api.ts'
 
 test(`checks overdue customers in turn, even if the provider reports no difference ${fault(99)}`, async () => {
@@ -83,6 +86,25 @@ test('asks nothing about purchases that nobody owns', async () => {
   const report = await reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))
   expect(report).toMatchObject({ customers: 1, failed: [], isIncomplete: false })
   expect(asked).toEqual([customerAt(1)])
+})
+
+test('asks only about purchases that the provider has reported', async () => {
+  const asked: string[] = []
+  using provider = serveProvider((request) => {
+    asked.push(customerIn(request))
+    return nothing()
+  })
+  await using world = await createPlayWorld({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  const { app, store, userId } = world
+  const bought = store.buy({ userId })
+  await report(world, bought.notification)
+  await world.submit([bought])
+  const boughtAt = app.clock.now.getTime()
+  app.clock.advance(31 * DAY)
+  const run = () => app.services.reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))
+  expect([(await run())?.customers, asked]).toEqual([0, []])
+  await deliver(app, playProviderEvent(bought, 'INITIAL_PURCHASE', boughtAt, userId))
+  expect([(await run())?.customers, asked]).toEqual([1, [userId]])
 })
 
 test('customers whose responses cannot be read do not stop a run', async () => {

@@ -9,7 +9,7 @@ import type { Transactions } from '../inbox/transactions.ts'
 import { readPurchase } from '../projection/fold-state.ts'
 import { NO_CUSTOMER } from '../purchases/ownership.ts'
 import { canRenew, findEnd, isDistinctEarlierPeriod } from '../purchases/periods.ts'
-import type { Purchase } from '../purchases/purchase.ts'
+import { findSource, type Purchase } from '../purchases/purchase.ts'
 import { parseOriginalId } from '../purchases/purchase-key.ts'
 import { isOverdue, REFRESHES } from '../purchases/refreshes.ts'
 import type { BillingDb } from '../schema.ts'
@@ -186,11 +186,12 @@ function emptyReport(): ReconcileReport {
   return { customers: 0, corrected: [], failed: [], isIncomplete: false }
 }
 
-/** The provider has no record of access that was granted here. */
+/** The provider may not have the customer of granted access, or of a period that only the store has reported. */
 function isDue(purchase: Purchase, now: number): boolean {
   const { afterMs, untilMs } = REFRESHES.provider
+  const isProvided = findSource(purchase) === 'provider' || purchase.provided !== null
   const isGivenUp = (findEnd(purchase) ?? 0) + untilMs <= now
-  return purchase.grant === null && !isGivenUp && isOverdue(purchase, afterMs, now)
+  return isProvided && !isGivenUp && isOverdue(purchase, afterMs, now)
 }
 
 function isInSameStore(purchase: Purchase, { store, environment }: ReportedSubscription): boolean {
