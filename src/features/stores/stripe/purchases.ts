@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray } from 'drizzle-orm'
+import { and, desc, eq, inArray, like } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import { utf8 } from '../../billing/inbox/event-log.ts'
 import { listKeys } from '../../billing/purchases/purchase-key.ts'
@@ -52,6 +52,8 @@ export function createStripePurchases({
         and(
           inArray(billingEvents.purchaseKey, listKeys(itemId)),
           eq(billingEvents.provider, 'stripe'),
+          // Not a refund, which does not name the subscription.
+          like(billingEvents.eventId, `${itemId}:%`),
         ),
       )
       .orderBy(desc(billingEvents.orderedAt))

@@ -43,6 +43,18 @@ test('an operator refreshes a purchase, cancels it at the end, and ends it now',
   expect(bought.status()).toBe('canceled')
 })
 
+test('an operator refreshes and cancels a refunded purchase', async () => {
+  await using world = await createStripeWorld()
+  const bought = await world.buy()
+  bought.refund()
+  await world.drain()
+  await world.drain()
+  expect(await world.list()).toMatchObject([{ status: 'refunded', willRenew: true }])
+  await runCommand(world.app, 'purchases refresh', [bought.id])
+  await runCommand(world.app, 'purchases cancel', [bought.id])
+  expect(await world.list()).toMatchObject([{ status: 'refunded', willRenew: false }])
+})
+
 test('only a purchase at Stripe can be cancelled', async () => {
   await using world = await createStripeWorld()
   const ann = await signInOperator(world.app)
