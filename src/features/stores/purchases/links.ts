@@ -61,17 +61,16 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     return search.findOrThrow(id)
   }
 
-  /** Cancels a purchase at Stripe at the end of its period, or now. Throws 409 for other purchases. */
+  /** Cancels a subscription at Stripe when its period ends, or now. Throws 409 for several, or for other purchases. */
   async function cancel(id: string, isNow: boolean) {
     const found = await search.findOrThrow(id)
-    // A customer may also have earlier purchases.
-    const known = found.find(({ active }) => active) ?? found[0]
-    if (known?.store !== 'STRIPE')
+    if (found.some(({ store }) => store !== 'STRIPE'))
       throw new AppError(
         'conflict',
         'Only a subscription that was sold by card can be cancelled here.',
       )
-    await requireStripe().cancelPurchase(known.transactionId, isNow).catch(throwAsReply)
+    const itemIds = found.map(({ transactionId }) => transactionId)
+    await requireStripe().cancelPurchases(itemIds, isNow).catch(throwAsReply)
     return search.findOrThrow(id)
   }
 

@@ -17,7 +17,7 @@ export function createStripePurchases({
   queue,
 }: StripeContext & { queue: StripeQueue }) {
   const { stripeObjects, billingEvents } = db.tables
-  return { findPurchases, refreshPurchase, cancelPurchase }
+  return { findPurchases, refreshPurchase, cancelPurchases }
 
   /** The ids of the items of a subscription, a customer or a charge. */
   async function findPurchases(id: string): Promise<string[]> {
@@ -33,14 +33,24 @@ export function createStripePurchases({
     await queue.refreshNow(id, AbortSignal.timeout(REFRESH_TIMEOUT_MS))
   }
 
-  /** Cancels the subscription of an item at the end of its period, or now. Throws `StripeApiError`. */
-  async function cancelPurchase(itemId: string, isNow: boolean) {
-    const { id, environment } = await findSubscription(itemId)
+  /** Cancels the subscription of items when its period ends, or now. Throws 409 for several, and `StripeApiError`. */
+  async function cancelPurchases(itemIds: string[], isNow: boolean) {
+    const found = await Promise.all(itemIds.map(findSubscription))
+    // A customer may also have ended subscriptions, which are not queried again.
+    const running = found.filter(({ dueAt }) => dueAt !== null)
+    const byId = new Map((running.length > 0 ? running : found).map((one) => [one.id, one]))
+    const [subscription, ...others] = byId.values()
+    if (subscription === undefined || others.length > 0)
+      throw new AppError(
+        'conflict',
+        `The customer has several subscriptions. Cancel one by its id: ${[...byId.keys()].join(', ')}.`,
+      )
+    const { id, environment } = subscription
     await api.call(environment, `subscriptions/${id}`, {
       method: isNow ? 'DELETE' : 'POST',
       params: isNow ? {} : { cancel_at_period_end: true },
     })
-    await refreshPurchase(itemId)
+    await queue.refreshNow(id, AbortSignal.timeout(REFRESH_TIMEOUT_MS))
   }
 
   /** Throws 404 for a subscription that only the billing provider has reported. */

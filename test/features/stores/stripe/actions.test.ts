@@ -55,6 +55,34 @@ test('an operator refreshes and cancels a refunded purchase', async () => {
   expect(await world.list()).toMatchObject([{ status: 'refunded', willRenew: false }])
 })
 
+test('a customer with two running subscriptions is asked which one to cancel', async () => {
+  await using world = await createStripeWorld()
+  const { app, stripe, prices } = world
+  const first = await world.buy()
+  const customer = stripe.customer(first.customer)
+  const second = stripe.subscribe({ customer, price: prices.team, metadata: first.object.metadata })
+  await world.drain()
+  const cancel = (id: string) => runCommand(app, 'purchases cancel', [id], { now: true })
+  const refused = await cancel(first.customer).catch((error) => error)
+  expect(refused.code).toBe('conflict')
+  expect(refused.message).toContain(first.id)
+  expect(refused.message).toContain(second.id)
+  expect([first.status(), second.status()]).toEqual(['active', 'active'])
+  await cancel(first.id)
+  await cancel(first.customer)
+  expect([first.status(), second.status()]).toEqual(['canceled', 'canceled'])
+})
+
+test('a subscription with several products is cancelled as a whole', async () => {
+  await using world = await createStripeWorld()
+  const bought = await world.buy()
+  bought.addItem(world.prices.team)
+  await world.drain()
+  expect(await world.list()).toHaveLength(2)
+  await runCommand(world.app, 'purchases cancel', [bought.id], { now: true })
+  expect(await world.list()).toMatchObject([{ active: false }, { active: false }])
+})
+
 test('only a purchase at Stripe can be cancelled', async () => {
   await using world = await createStripeWorld()
   const ann = await signInOperator(world.app)
