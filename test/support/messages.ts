@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { sha256 } from '../../src/lib/crypto/hash.ts'
 import type { Ask, TestApp } from './app.ts'
-import { rawSealForKey } from './raw-jose.ts'
+import { sealToPublicKey } from './reference-jwe.ts'
 
 /** The parts of a message that differ from those of the real client. */
 export type MessageParts = {
@@ -77,7 +77,7 @@ export function createSealer(publicKey: PublicKey, now: () => Date) {
     const joseHeader = { alg: 'ECDH-ES', enc: 'A256GCM', kid, typ: 'req+jwe', epk, ...header }
     const content = plaintext ?? Buffer.concat([Buffer.from(headOf(head)), Buffer.from(body)])
     const message = { header: joseHeader, plaintext: Buffer.from(content), iv: randomBytes(12) }
-    return rawSealForKey(message, publicKey, ephemeral)
+    return sealToPublicKey(message, publicKey, ephemeral)
   }
 
   /** A message that changes the name of the user with `token`. */

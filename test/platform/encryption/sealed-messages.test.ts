@@ -4,7 +4,7 @@ import { createTestApp } from '../../support/app.ts'
 import { cases } from '../../support/cases.ts'
 import { fault } from '../../support/fault.ts'
 import { messagesFor } from '../../support/messages.ts'
-import { deriveKey, rawSealUnderKey } from '../../support/raw-jose.ts'
+import { deriveKey, sealWithSharedKey } from '../../support/reference-jwe.ts'
 
 const PROFILE = '/api/user/profile/v1'
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
@@ -24,7 +24,7 @@ test(`refuses a message with any character changed, always with the same body ${
       parts[part] = changeCharacter(parts[part] ?? '')
       const reply = await get(PROFILE, parts.join('.'))
       expect(reply.status).toBe(400)
-      // A changed key id is an unknown key, the one fault that an app can recover from.
+      // A changed key id is an unknown key, the one error that an app can recover from.
       if (part === 0 && namesAnotherKey(parts[0] ?? '', publicKey.kid)) {
         expect(reply.json.code).toBe('encryption_unknown_key')
       } else expect(reply.text).toBe(JSON.stringify(INVALID))
@@ -204,7 +204,7 @@ test(`refuses a message with a point on another curve ${fault(126)}`, async () =
   const epk = { ...point, y: Buffer.alloc(32).toString('base64url') }
   const header = { alg: 'ECDH-ES', enc: 'A256GCM', kid: publicKey.kid, typ: 'req+jwe', epk }
   const message = { header, plaintext: Buffer.from(headOf({})), iv: randomBytes(12) }
-  const reply = await get(PROFILE, rawSealUnderKey(message, deriveKey(x)))
+  const reply = await get(PROFILE, sealWithSharedKey(message, deriveKey(x)))
   expect([reply.status, reply.text]).toEqual([400, JSON.stringify(INVALID)])
 })
 

@@ -5,11 +5,11 @@ import { openReply, sealRequest } from '../../../src/client/sealing.ts'
 import { openRequest, sealReply } from '../../../src/platform/encryption/message.ts'
 import { fault } from '../../support/fault.ts'
 import {
-  rawOpenUnderKey,
-  rawOpenWithKey,
-  rawSealForKey,
-  rawSealUnderKey,
-} from '../../support/raw-jose.ts'
+  openWithPrivateKey,
+  openWithSharedKey,
+  sealToPublicKey,
+  sealWithSharedKey,
+} from '../../support/reference-jwe.ts'
 import vectors from './payload-encryption.json' with { type: 'json' }
 
 const { serverKey, requests, replies } = vectors
@@ -25,8 +25,8 @@ describe(`with fixed keys ${fault(134)}`, () => {
   test.each(requests)('$name: two implementations produce the same bytes', async (vector) => {
     const { ephemeralKey, header, jwe } = vector
     const [plaintext, iv] = [bytes(vector.plaintext), bytes(vector.iv)]
-    expect(rawSealForKey({ header, plaintext, iv }, publicKey, ephemeralKey)).toBe(jwe)
-    expect(rawSealUnderKey({ header, plaintext, iv }, bytes(vector.contentKey))).toBe(jwe)
+    expect(sealToPublicKey({ header, plaintext, iv }, publicKey, ephemeralKey)).toBe(jwe)
+    expect(sealWithSharedKey({ header, plaintext, iv }, bytes(vector.contentKey))).toBe(jwe)
     const { epk: _generated, ...fixedHeader } = header
     const byJose = new CompactEncrypt(plaintext)
       .setProtectedHeader(fixedHeader)
@@ -36,9 +36,9 @@ describe(`with fixed keys ${fault(134)}`, () => {
   })
 
   test.each(requests)(
-    '$name: the server and the second implementation open it',
+    '$name: the server and the reference implementation open it',
     async ({ jwe, ...vector }) => {
-      const { header, plaintext } = rawOpenWithKey(jwe, serverKey)
+      const { header, plaintext } = openWithPrivateKey(jwe, serverKey)
       expect(plaintext.toString('base64url')).toBe(vector.plaintext)
       const { head, body, contentType } = await openRequest(jwe, keys)
       const content = Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), body])
@@ -53,25 +53,25 @@ describe(`with fixed keys ${fault(134)}`, () => {
       const { header, jwe, jti, status } = vector
       const [plaintext, iv] = [bytes(vector.plaintext), bytes(vector.iv)]
       const replyKey = bytes(vector.replyKey)
-      expect(rawSealUnderKey({ header, plaintext, iv }, replyKey)).toBe(jwe)
+      expect(sealWithSharedKey({ header, plaintext, iv }, replyKey)).toBe(jwe)
       const byJose = new CompactEncrypt(plaintext)
         .setProtectedHeader(header)
         .setInitializationVector(iv)
       expect(await byJose.encrypt(replyKey)).toBe(jwe)
-      expect(rawOpenUnderKey(jwe, replyKey).plaintext).toEqual(plaintext)
+      expect(openWithSharedKey(jwe, replyKey).plaintext).toEqual(plaintext)
       const { body } = await openReply(jwe, status, { jti, replyKey })
       expect(plaintext.toString()).toEndWith(`\n${Buffer.from(body)}`)
     },
   )
 })
 
-test(`the client and the second implementation open each other’s messages ${fault(134)}`, async () => {
+test(`the client and the reference implementation open each other’s messages ${fault(134)}`, async () => {
   const server = { kid: serverKey.kid, key: await importJWK(publicKey, 'ECDH-ES') }
   for (const size of [0, 1, 2, 3, 1_000, 100_000]) {
     const body = randomFillSync(new Uint8Array(size))
     const content = { method: 'POST', target: '/x?y=1', token: 't', contentType: 'a/b', body }
     const { message, expectation } = await sealRequest(content, server, 1_795_168_800_000)
-    const { plaintext } = rawOpenWithKey(message, serverKey)
+    const { plaintext } = openWithPrivateKey(message, serverKey)
     const end = plaintext.indexOf('\n')
     const head = JSON.parse(plaintext.subarray(0, end).toString())
     expect(Buffer.compare(plaintext.subarray(end + 1), body)).toBe(0)
@@ -79,13 +79,13 @@ test(`the client and the second implementation open each other’s messages ${fa
     expect(bytes(head.rk)).toEqual(Buffer.from(expectation.replyKey))
 
     const sealed = await sealReply(head, { status: 200, body, contentType: 'a/b' }, new Date())
-    expect(rawOpenUnderKey(sealed, bytes(head.rk)).plaintext.subarray(-size || Infinity)).toEqual(
+    expect(openWithSharedKey(sealed, bytes(head.rk)).plaintext.subarray(-size || Infinity)).toEqual(
       Buffer.from(body),
     )
     const line = JSON.stringify({ v: 1, jti: head.jti, status: 200, iat: 0 })
     const header = { alg: 'dir', enc: 'A256GCM', kid: head.jti, typ: 'res+jwe', cty: 'a/b' }
     const byHand = { header, plaintext: Buffer.from(`${line}\nhello`), iv: randomBytes(12) }
-    const opened = await openReply(rawSealUnderKey(byHand, bytes(head.rk)), 200, expectation)
+    const opened = await openReply(sealWithSharedKey(byHand, bytes(head.rk)), 200, expectation)
     expect([opened.contentType, Buffer.from(opened.body).toString()]).toEqual(['a/b', 'hello'])
   }
 })

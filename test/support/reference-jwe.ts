@@ -8,32 +8,32 @@ import {
 } from 'node:crypto'
 
 /**
- * A second implementation of JWE (RFC 7516, 7518) on `node:crypto`. It shows that sealed messages follow
- * the standard, and not only our library's interpretation of it.
+ * An independent implementation of JWE (RFC 7516, 7518), built on `node:crypto`, to test that sealed messages follow
+ * the standard, not just our library's reading of it.
  */
 
 type JsonWebKey = { kty?: string; crv?: string; x?: string; y?: string; d?: string }
 
 const ALGORITHM = 'A256GCM'
 
-type Sealed = { header: object; plaintext: Uint8Array; iv: Uint8Array }
+type Unsealed = { header: object; plaintext: Uint8Array; iv: Uint8Array }
 
 /** ECDH-ES: `header.epk` is the public part of `ephemeral`. */
-export function rawSealForKey(message: Sealed, publicKey: JsonWebKey, ephemeral: JsonWebKey) {
+export function sealToPublicKey(message: Unsealed, publicKey: JsonWebKey, ephemeral: JsonWebKey) {
   return assemble(message, agreeOnKey(ephemeral, publicKey))
 }
 
 /** `dir`: both sides know the key. */
-export function rawSealUnderKey(message: Sealed, key: Uint8Array): string {
+export function sealWithSharedKey(message: Unsealed, key: Uint8Array): string {
   return assemble(message, key)
 }
 
-export function rawOpenWithKey(jwe: string, privateKey: JsonWebKey) {
+export function openWithPrivateKey(jwe: string, privateKey: JsonWebKey) {
   const { header } = parseJwe(jwe)
   return disassemble(jwe, agreeOnKey(privateKey, header['epk'] as JsonWebKey))
 }
 
-export function rawOpenUnderKey(jwe: string, key: Uint8Array) {
+export function openWithSharedKey(jwe: string, key: Uint8Array) {
   return disassemble(jwe, key)
 }
 
@@ -57,7 +57,7 @@ export function deriveKey(secret: Uint8Array): Buffer {
     .digest()
 }
 
-function assemble({ header, plaintext, iv }: Sealed, key: Uint8Array): string {
+function assemble({ header, plaintext, iv }: Unsealed, key: Uint8Array): string {
   const encodedHeader = Buffer.from(JSON.stringify(header)).toString('base64url')
   const cipher = createCipheriv('aes-256-gcm', key, iv)
   cipher.setAAD(Buffer.from(encodedHeader, 'ascii'))
