@@ -72,7 +72,7 @@ test.skipIf(CHROMIUM === null)(
     await ann.getByRole('link', { name: 'Return' }).click()
     await ann.getByText(/^Pro: ends on \d/).waitFor()
 
-    stripe.webhooks.chances.lost = 1
+    stripe.webhooks.probabilities.lost = 1
     await buy('bob, whose event is lost')
     await report(app, 'Vite', 'vite')
 

@@ -13,12 +13,13 @@ export type Request = {
 
 export type Client = ReturnType<typeof createClient>
 
-/** In ms. A request that takes longer counts as hanging; the pause between retries doubles. */
-const REQUEST_TIMEOUT = 60_000
-const FIRST_PAUSE = 100
-const MAX_PAUSE = 1_000
-/** The longest wait for an unavailable server, in ms. */
-const RETRY_TIMEOUT = 120_000
+/** A request that takes longer counts as hanging. */
+const REQUEST_TIMEOUT_MS = 60_000
+/** The delay doubles with each retry. */
+const FIRST_RETRY_DELAY_MS = 100
+const MAX_RETRY_DELAY_MS = 1_000
+/** The longest wait for an unavailable server. */
+const RETRY_TIMEOUT_MS = 120_000
 
 const UNAVAILABLE = [0, 429, 503, 507]
 
@@ -41,7 +42,7 @@ export function createClient(url: string) {
         ...headers,
       },
       body: json === undefined ? (body ?? null) : JSON.stringify(json),
-      signal: AbortSignal.timeout(REQUEST_TIMEOUT),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     }).catch((error: Error) => {
       if (error.name === 'TimeoutError') problems.push(`${method} ${path} hangs`)
     })
@@ -59,17 +60,17 @@ export function createClient(url: string) {
   /** The first conclusive response; `isRepeated` means an earlier attempt may have taken effect. */
   async function askWithRetries(request: Request): Promise<Reply & { isRepeated: boolean }> {
     const startedAt = performance.now()
-    for (let pause = FIRST_PAUSE, isRepeated = false; ; pause *= 2, isRepeated = true) {
+    for (let delay = FIRST_RETRY_DELAY_MS, isRepeated = false; ; delay *= 2, isRepeated = true) {
       const reply = await ask(request)
       if (!UNAVAILABLE.includes(reply.status)) return { ...reply, isRepeated }
       stats.failures++
       stats.lastFailureAt = performance.now()
       stats.lastFailure = `${request.method} ${request.path}: ${reply.status}`
-      if (performance.now() - startedAt > RETRY_TIMEOUT) {
+      if (performance.now() - startedAt > RETRY_TIMEOUT_MS) {
         problems.push(`${request.method} ${request.path} got ${reply.status} for two minutes`)
         return { ...reply, isRepeated }
       }
-      await Bun.sleep(Math.min(pause, MAX_PAUSE))
+      await Bun.sleep(Math.min(delay, MAX_RETRY_DELAY_MS))
     }
   }
 }

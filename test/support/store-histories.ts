@@ -70,10 +70,10 @@ const randomHistory: fc.Arbitrary<History> = fc.record({
 export const history = fc.noBias(randomHistory)
 
 /**
- * Plays histories concurrently and delivers the messages about them. `begin` makes the first purchase of a history;
+ * Runs histories concurrently and delivers the messages about them. `begin` makes the first purchase of a history;
  * `everyDay` runs the server's jobs.
  */
-export async function playHistories(
+export async function runHistories(
   app: TestApp,
   histories: History[],
   begin: (history: History, periodMs: number) => StoreSimulation,
@@ -81,9 +81,10 @@ export async function playHistories(
 ) {
   const start = app.clock.now.getTime()
   const agenda: { at: number; run: () => unknown }[] = []
-  for (const each of histories) {
-    const offset = each.isSandbox ? SANDBOX_START + (each.startDay / 3) * DAY : each.startDay * DAY
-    agenda.push({ at: start + offset, run: () => simulate(each) })
+  for (const history of histories) {
+    const { isSandbox, startDay } = history
+    const offset = isSandbox ? SANDBOX_START + (startDay / 3) * DAY : startDay * DAY
+    agenda.push({ at: start + offset, run: () => simulate(history) })
   }
   for (let at = start; at < start + HORIZON; at += DAY) agenda.push({ at, run: everyDay })
   while (agenda.length > 0) {

@@ -9,24 +9,24 @@ const TO = 'ops@example.com'
 test('an alert is sent once, after its condition has held long enough', async () => {
   await using it = await setUpAlerts()
   await it.alerts.set('disk-low', { threshold: 1e12 })
-  expect(await it.pass(10)).toEqual([])
-  expect(await it.pass(1)).toEqual([expect.stringMatching(/^The disk is almost full \(\d/)])
-  expect(await it.pass(30)).toEqual([])
+  expect(await it.advance(10)).toEqual([])
+  expect(await it.advance(1)).toEqual([expect.stringMatching(/^The disk is almost full \(\d/)])
+  expect(await it.advance(30)).toEqual([])
   expect((await it.rule('disk-low'))?.firedAt).toBeString()
 })
 
 test('an alert is resolved once, five minutes after its condition ends', async () => {
   await using it = await setUpAlerts()
-  await it.pass(1)
+  await it.advance(1)
   await it.refuseDelivery()
-  expect(await it.pass(1)).toEqual([
+  expect(await it.advance(1)).toEqual([
     "The billing provider's deliveries are refused (1 in two hours)",
   ])
-  expect(await it.pass(118)).toEqual([])
-  expect(await it.pass(10)).toEqual(["Resolved: The billing provider's deliveries are refused"])
-  expect(await it.pass(30)).toEqual([])
+  expect(await it.advance(118)).toEqual([])
+  expect(await it.advance(10)).toEqual(["Resolved: The billing provider's deliveries are refused"])
+  expect(await it.advance(30)).toEqual([])
   await it.refuseDelivery()
-  expect(await it.pass(1)).toHaveLength(1)
+  expect(await it.advance(1)).toHaveLength(1)
 })
 
 test('a clock that was ahead neither prevents an alert nor keeps it from being resolved', async () => {
@@ -34,37 +34,37 @@ test('a clock that was ahead neither prevents an alert nor keeps it from being r
   await using it = await setUpAlerts()
   it.app.clock.advance(YEAR)
   await it.alerts.set('disk-low', { threshold: 1e12 })
-  expect(await it.pass(3)).toEqual([])
+  expect(await it.advance(3)).toEqual([])
   it.app.clock.advance(-YEAR)
-  expect(await it.pass(11)).toEqual([expect.stringMatching(/^The disk is almost full/)])
+  expect(await it.advance(11)).toEqual([expect.stringMatching(/^The disk is almost full/)])
   it.app.clock.advance(YEAR)
   const { db } = it.app.services
   await db.write(async (tx) => void (await tx.update(db.tables.alerts).set({ threshold: 1 })))
-  expect(await it.pass(2)).toEqual([])
+  expect(await it.advance(2)).toEqual([])
   it.app.clock.advance(-YEAR)
-  expect(await it.pass(6)).toEqual(['Resolved: The disk is almost full'])
+  expect(await it.advance(6)).toEqual(['Resolved: The disk is almost full'])
 })
 
 test('an alert whose condition ends in time is not sent', async () => {
   await using it = await setUpAlerts()
   await it.alerts.set('disk-low', { threshold: 1e12 })
-  await it.pass(8)
+  await it.advance(8)
   await it.alerts.set('disk-low', { threshold: null })
-  expect(await it.pass(20)).toEqual([])
+  expect(await it.advance(20)).toEqual([])
 })
 
-test('a rule that is off sends nothing', async () => {
+test('a rule that is off sends no alert', async () => {
   await using it = await setUpAlerts()
   await it.alerts.set('billing-refused', { isOn: false })
-  await it.pass(1)
+  await it.advance(1)
   await it.refuseDelivery()
-  expect(await it.pass(5)).toEqual([])
+  expect(await it.advance(5)).toEqual([])
 })
 
 test('concurrent evaluations send one alert', async () => {
   await using it = await setUpAlerts()
   await it.alerts.set('disk-low', { threshold: 1e12 })
-  await it.pass(10)
+  await it.advance(10)
   it.app.clock.advance(MINUTE)
   await Promise.all([it.alerts.evaluate(), it.alerts.evaluate(), it.alerts.evaluate()])
   await it.app.services.users.outbox.flush()
@@ -75,9 +75,9 @@ test('a measurement that fails does not keep the other rules from being measured
   await using it = await setUpAlerts()
   const { eventSearch } = it.app.services
   eventSearch.countFailed = () => Promise.reject(new Error('unreadable'))
-  await it.pass(1)
+  await it.advance(1)
   await it.refuseDelivery()
-  expect(await it.pass(1)).toHaveLength(1)
+  expect(await it.advance(1)).toHaveLength(1)
 })
 
 test('a threshold must be a number, and a rule must exist', async () => {
@@ -114,22 +114,22 @@ test('a test alert arrives by e-mail', async () => {
 
 test('every rule measures without an error', async () => {
   await using it = await setUpAlerts()
-  await it.pass(2)
+  await it.advance(2)
   expect(it.app.lines.filter((line) => line.includes('could not be measured'))).toEqual([])
 })
 
 test('a firing alert whose rule is turned off is resolved', async () => {
   await using it = await setUpAlerts()
   await it.alerts.set('disk-low', { threshold: 1e12 })
-  await it.pass(11)
+  await it.advance(11)
   await it.alerts.set('disk-low', { isOn: false })
-  expect(await it.pass(5)).toContain('Resolved: The disk is almost full')
+  expect(await it.advance(5)).toContain('Resolved: The disk is almost full')
 })
 
 test('an alert keeps firing if its rule is saved without a change', async () => {
   await using it = await setUpAlerts()
   await it.alerts.set('disk-low', { threshold: 1e12 })
-  await it.pass(11)
+  await it.advance(11)
   await it.alerts.set('disk-low', { isOn: true, threshold: 1e12 })
-  expect(await it.pass(5)).not.toContain('Resolved: The disk is almost full')
+  expect(await it.advance(5)).not.toContain('Resolved: The disk is almost full')
 })

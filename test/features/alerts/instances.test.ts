@@ -34,10 +34,17 @@ async function setUp() {
       log,
     }),
   )
-  return { app, free, instances, interrupt, pass, [Symbol.asyncDispose]: app[Symbol.asyncDispose] }
+  return {
+    app,
+    free,
+    instances,
+    interrupt,
+    advance,
+    [Symbol.asyncDispose]: app[Symbol.asyncDispose],
+  }
 
   /** Evaluates both once a minute, in alternating order. Returns the subjects of the alerts that were sent. */
-  async function pass(minutes: number) {
+  async function advance(minutes: number) {
     for (let minute = 0; minute < minutes; minute++) {
       app.clock.advance(MINUTE)
       for (const one of minute % 2 === 0 ? instances : instances.toReversed()) await one.evaluate()
@@ -49,23 +56,23 @@ async function setUp() {
 test('an alert about one of two instances fires once and is resolved once', async () => {
   await using it = await setUp()
   it.free[1] = 0
-  expect(await it.pass(10)).toEqual([])
-  expect(await it.pass(1)).toEqual(['The disk is almost full (0 MB free)'])
-  expect(await it.pass(60)).toEqual([])
+  expect(await it.advance(10)).toEqual([])
+  expect(await it.advance(1)).toEqual(['The disk is almost full (0 MB free)'])
+  expect(await it.advance(60)).toEqual([])
   it.free[1] = 50e9
-  expect(await it.pass(4)).toEqual([])
-  expect(await it.pass(10)).toEqual(['Resolved: The disk is almost full'])
-  expect(await it.pass(60)).toEqual([])
+  expect(await it.advance(4)).toEqual([])
+  expect(await it.advance(10)).toEqual(['Resolved: The disk is almost full'])
+  expect(await it.advance(60)).toEqual([])
 })
 
 test('an alert keeps firing while the other instance meets its condition', async () => {
   await using it = await setUp()
   it.free[0] = 0
-  expect(await it.pass(12)).toEqual(['The disk is almost full (0 MB free)'])
+  expect(await it.advance(12)).toEqual(['The disk is almost full (0 MB free)'])
   it.free[1] = 0
-  await it.pass(2)
+  await it.advance(2)
   it.free[0] = 50e9
-  expect(await it.pass(30)).toEqual([])
+  expect(await it.advance(30)).toEqual([])
 })
 
 test('an alert fires even if another instance meets its condition only now and then', async () => {
@@ -74,7 +81,7 @@ test('an alert fires even if another instance meets its condition only now and t
   const sent: string[] = []
   for (let minute = 0; minute < 12; minute++) {
     it.free[1] = minute % 2 === 0 ? 0 : 50e9
-    sent.push(...(await it.pass(1)))
+    sent.push(...(await it.advance(1)))
   }
   expect(sent).toEqual(['The disk is almost full (0 MB free)'])
 })
@@ -82,9 +89,9 @@ test('an alert fires even if another instance meets its condition only now and t
 test('an alert keeps firing while its value cannot be measured', async () => {
   await using it = await setUp()
   it.free.fill(0)
-  expect(await it.pass(12)).toHaveLength(1)
+  expect(await it.advance(12)).toHaveLength(1)
   it.free.fill(null)
-  expect(await it.pass(30)).toEqual([])
+  expect(await it.advance(30)).toEqual([])
 })
 
 test('an alert fires even if the other instance always stores its values first', async () => {
@@ -100,13 +107,13 @@ test('an alert fires even if the other instance always stores its values first',
     await instances[1]?.evaluate()
   }
   interrupt.length = 0
-  expect(await it.pass(0)).toEqual(['The disk is almost full (0 MB free)'])
+  expect(await it.advance(0)).toEqual(['The disk is almost full (0 MB free)'])
 })
 
 test('a condition that holds only every other minute fires no alert', async () => {
   await using it = await setUp()
   for (let minute = 0; minute < 30; minute++) {
     it.free[0] = minute % 2 === 0 ? 0 : 50e9
-    expect(await it.pass(1)).toEqual([])
+    expect(await it.advance(1)).toEqual([])
   }
 })

@@ -10,18 +10,21 @@ const APPS = { APP_STORE_APPS: 'com.example.app:1234567890' }
 test.each([
   ['without apps', {}],
   ['with an app in the App Store', APPS],
-])('counts requests that are not notifications, but fires no alert: %s', async (_, variables) => {
-  await using it = await setUpDeliveries(variables)
-  for (const path of [APPLE, PLAY]) {
-    for (const body of SCANS) expect(await it.send(path, body)).toBeGreaterThanOrEqual(400)
-    for (let at = 0; at < 5; at++) await it.send(path, '{}', 'x')
-  }
-  expect(await it.listFiringAfter(10)).toEqual([])
-  for (const name of ['app_store', 'play']) {
-    const counted = await it.count(`homeport_${name}_deliveries_total`, { code: 'stray' })
-    expect([name, counted]).toEqual([name, SCANS.length + 5])
-  }
-})
+])(
+  'counts requests that are not notifications, without firing an alert: %s',
+  async (_, variables) => {
+    await using it = await setUpDeliveries(variables)
+    for (const path of [APPLE, PLAY]) {
+      for (const body of SCANS) expect(await it.send(path, body)).toBeGreaterThanOrEqual(400)
+      for (let at = 0; at < 5; at++) await it.send(path, '{}', 'x')
+    }
+    expect(await it.listFiringAfter(10)).toEqual([])
+    for (const name of ['app_store', 'play']) {
+      const counted = await it.count(`homeport_${name}_deliveries_total`, { code: 'stray' })
+      expect([name, counted]).toEqual([name, SCANS.length + 5])
+    }
+  },
+)
 
 test.each([
   ['app-store-refused', APPLE, NOTIFICATION],

@@ -24,7 +24,7 @@ test('replies to a sender that withholds its body, without firing an alert', asy
   expect(await it.listFiringAfter()).toEqual([])
 })
 
-test('slow bodies cause no alert', async () => {
+test('slow bodies do not fire an alert', async () => {
   await using it = await setUpDeliveries()
   const port = Number(new URL(it.server.url).port)
   const head = 'POST /api/auth/login/v1 HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
@@ -50,7 +50,7 @@ test.each([
   expect(await it.listFiringAfter()).toEqual(['billing-refused'])
 })
 
-test('a refused delivery causes no alert once another has been accepted, unless there are many', async () => {
+test('a refused delivery does not fire an alert once another has been accepted, unless there are many', async () => {
   await using it = await setUpDeliveries()
   await it.send(BILLING, EVENT, 'wrong')
   expect(await it.send(BILLING, EVENT, WEBHOOK_TOKEN)).toBe(200)

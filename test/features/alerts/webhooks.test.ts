@@ -14,9 +14,9 @@ test('webhook endpoints receive fired and resolved alerts, with the value and th
       .returning(),
   )
   await webhooks.stop()
-  await it.pass(1)
+  await it.advance(1)
   await it.refuseDelivery()
-  await it.pass(140)
+  await it.advance(140)
   const messages = await db.read.select().from(db.tables.webhookMessages)
   expect(messages.map(({ type }) => type)).toEqual(['alert.fired', 'alert.resolved'])
   expect(JSON.parse(messages[0]?.data ?? '')).toEqual({

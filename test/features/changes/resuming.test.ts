@@ -23,7 +23,7 @@ const step = fc.oneof(
     by: instance,
     commit: fc.nat({ max: MAX_COMMIT_MS }),
   }),
-  fc.record({ type: fc.constant('pass' as const), ms: fc.nat({ max: MAX_PAUSE_MS }) }),
+  fc.record({ type: fc.constant('advance' as const), ms: fc.nat({ max: MAX_PAUSE_MS }) }),
   fc.record({ type: fc.constant('connect' as const), to: instance }),
   fc.record({ type: fc.constant('read' as const) }),
   fc.record({ type: fc.constant('lose' as const) }),
@@ -36,7 +36,7 @@ test('an app eventually learns of every change, whenever the connection is lost'
       const world = await createWorld(app)
       for (const one of steps) {
         if (one.type === 'change') await world.change(one.kind, one.by, one.commit)
-        else if (one.type === 'pass') world.pass(one.ms)
+        else if (one.type === 'advance') world.advance(one.ms)
         else if (one.type === 'connect') await world.connect(one.to)
         else if (one.type === 'read') await world.read()
         else await world.lose()
@@ -68,7 +68,7 @@ async function createWorld(app: TestApp) {
   let connection: Connection | null = null
   let lastEventId: string | null = null
   let seen = 0
-  return { change, pass, connect, read, lose, unseen: () => [...unseen] }
+  return { change, advance, connect, read, lose, unseen: () => [...unseen] }
 
   async function change(kind: Kind, by: number, commit: number) {
     const changes = instances[by]
@@ -81,7 +81,7 @@ async function createWorld(app: TestApp) {
     unseen.add(kind)
   }
 
-  function pass(ms: number) {
+  function advance(ms: number) {
     at += ms
   }
 

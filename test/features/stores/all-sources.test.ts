@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
 import { ms } from '../../support/billing.ts'
-import { accessOn, expectSameInAnyOrder, INSTANTS, shift } from './flows/access.ts'
+import { accessOn, DAYS, delayReport, expectSameInAnyOrder } from './flows/access.ts'
 import { buy as buyOnGooglePlay } from './flows/play-flows.ts'
-import { playOnGoogle } from './flows/play-sources.ts'
-import { flowStore, playFlow, type Report } from './flows/sources.ts'
+import { runPlayFlow } from './flows/play-sources.ts'
+import { flowStore, type Report, runAppStoreFlow } from './flows/sources.ts'
 import { buy as buyInAppStore } from './flows/store-flows.ts'
 import { stripeFlows } from './flows/stripe-flows.ts'
-import { playAtStripe } from './flows/stripe-sources.ts'
+import { runStripeFlow } from './flows/stripe-sources.ts'
 
 /** The same customer's purchases of other plans. */
-const silver = playFlow({
+const silver = runAppStoreFlow({
   name: 'in the App Store',
   events: [],
   expected: [],
@@ -20,7 +20,7 @@ const silver = playFlow({
     [40, ({ bought }) => bought.refund()],
   ],
 }).store
-const bronze = playOnGoogle({
+const bronze = runPlayFlow({
   name: 'on Google Play',
   events: [],
   expected: [],
@@ -36,18 +36,18 @@ const bronze = playOnGoogle({
   ],
 }).store
 const cases = await Promise.all(
-  stripeFlows.map(async (flow) => [flow.name, await playAtStripe(flow)] as const),
+  stripeFlows.map(async (flow) => [flow.name, await runStripeFlow(flow)] as const),
 )
 
-describe('purchases in three stores, of which the billing provider reports one, give the access of each store', () => {
+describe('purchases in three stores, one of which the billing provider also reports, give the access of each store', () => {
   test.each(cases)('%s', (_name, { billing, store }) => {
-    const expected = INSTANTS.map((day) =>
+    const expected = DAYS.map((day) =>
       [silver, bronze, store].flatMap((each) => accessOn(day, each).entitlements).toSorted(),
     )
     for (const seconds of [-60, 60]) {
-      const reported = billing.map((report) => shift(report, seconds))
+      const reported = billing.map((report) => delayReport(report, seconds))
       const all = [...silver, ...reported, ...bronze, ...store]
-      expect(INSTANTS.map((day) => accessOn(day, all).entitlements)).toEqual(expected)
+      expect(DAYS.map((day) => accessOn(day, all).entitlements)).toEqual(expected)
     }
   })
 })

@@ -10,24 +10,24 @@ import { servePlayApi } from '../../support/play-store/api.ts'
 import { beginOnGooglePlay, runPlayJobs } from '../../support/play-store/histories.ts'
 import type { FakeSubscription as PlaySubscription } from '../../support/play-store/plan-changes.ts'
 import { createPlayStore, type PlayStore } from '../../support/play-store/play-store.ts'
-import { type History, history, playHistories } from '../../support/store-histories.ts'
-import { createLives, runStripeJobs } from '../../support/stripe/histories.ts'
+import { type History, history, runHistories } from '../../support/store-histories.ts'
+import { createStripeSimulator, runStripeJobs } from '../../support/stripe/histories.ts'
 import { startStripe } from '../../support/stripe/stripe.ts'
 import type { FakeSubscription as StripeSubscription } from '../../support/stripe/subscription.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 
-/** The same customers in each run; `STORE_HISTORIES` and `SEED` choose others. */
+/** Each run tests the same customers. `STORE_HISTORIES` sets how many, `SEED` which ones. */
 const numRuns = Number(process.env['STORE_HISTORIES'] ?? cases(4, 500))
 const seed = Number(process.env['SEED'] ?? 1)
 
 /** One customer: purchases in each store, some of them also reported by the billing provider. */
 const customer = fc.array(
-  history.map((one): History => ({ ...one, isSandbox: false })),
+  history.map((random): History => ({ ...random, isSandbox: false })),
   { minLength: 3, maxLength: 8 },
 )
 
-test('purchases in all stores and at the billing provider give the access that the stores report', async () => {
+test('grants the access that the stores report, with purchases from all stores and the billing provider', async () => {
   await fc.assert(fc.asyncProperty(customer, check), {
     numRuns,
     seed,
@@ -57,27 +57,27 @@ async function check(histories: History[]) {
   app.clock.now = clock.now
   Object.defineProperty(clock, 'now', { get: () => app.clock.now })
   const { user } = await app.register()
-  const inAppStore: FakeSubscription[] = []
-  const onGooglePlay: PlaySubscription[] = []
-  const atStripe: StripeSubscription[] = []
-  const play = { app, store: playStore, api: google }
-  const beginAtStripe = await createLives({ app, fake }, atStripe)
+  const appStoreSubscriptions: FakeSubscription[] = []
+  const playSubscriptions: PlaySubscription[] = []
+  const stripeSubscriptions: StripeSubscription[] = []
+  const playSetup = { app, store: playStore, api: google }
+  const beginAtStripe = await createStripeSimulator({ app, fake }, stripeSubscriptions)
   const begin = [
-    (each: History, periodMs: number) =>
-      beginInAppStore(app, appStore, each, periodMs, inAppStore, user._id),
-    (each: History, periodMs: number) =>
-      beginOnGooglePlay(play, each, periodMs, onGooglePlay, user._id),
-    (each: History, periodMs: number) => beginAtStripe(each, periodMs, user._id),
+    (history: History, periodMs: number) =>
+      beginInAppStore(app, appStore, history, periodMs, appStoreSubscriptions, user._id),
+    (history: History, periodMs: number) =>
+      beginOnGooglePlay(playSetup, history, periodMs, playSubscriptions, user._id),
+    (history: History, periodMs: number) => beginAtStripe(history, periodMs, user._id),
   ] as const
-  await playHistories(
+  await runHistories(
     app,
     histories,
-    (each, periodMs) => (begin[histories.indexOf(each) % 3] ?? begin[0])(each, periodMs),
+    (history, periodMs) => (begin[histories.indexOf(history) % 3] ?? begin[0])(history, periodMs),
     runJobs,
   )
   app.clock.now = new Date(app.clock.now.getTime() + 8 * DAY)
   // The app submits what it restores: every message about a purchase may have been lost.
-  const submissions = onGooglePlay.map((one) => one.submission())
+  const submissions = playSubscriptions.map((subscription) => subscription.submission())
   await app.services.stores.submit({ userId: user._id, ip: '' }, submissions, false)
   await app.services.stores.history?.catchUp('PRODUCTION', { signal: AbortSignal.timeout(60_000) })
   await runJobs()
@@ -89,12 +89,14 @@ async function check(histories: History[]) {
     ({ effectiveEndAt }) => effectiveEndAt === null || Date.parse(effectiveEndAt) > at,
   )
   const expected = [
-    ...inAppStore.filter((one) => isActiveInAppStore(one, at)).map(productInAppStore),
-    ...onGooglePlay
-      .filter((one) => isActiveOnGooglePlay(one, playStore, at))
+    ...appStoreSubscriptions
+      .filter((subscription) => isActiveInAppStore(subscription, at))
+      .map(appStoreProductId),
+    ...playSubscriptions
+      .filter((subscription) => isActiveOnGooglePlay(subscription, playStore, at))
       .map(({ purchase }) => purchase.lineItems[0]?.productId ?? null),
-    ...atStripe
-      .flatMap((one) => one.truth())
+    ...stripeSubscriptions
+      .flatMap((subscription) => subscription.expectedStates())
       .flatMap(({ hasAccess, product }) => (hasAccess ? [product] : [])),
   ]
   expect(active.map(({ productId }) => productId).toSorted()).toEqual(expected.toSorted())
@@ -105,7 +107,7 @@ async function check(histories: History[]) {
   }
 }
 
-function productInAppStore({ transaction }: FakeSubscription) {
+function appStoreProductId({ transaction }: FakeSubscription) {
   return transaction['productId'] as string
 }
 
@@ -120,7 +122,7 @@ function isActiveOnGooglePlay(
   { voided }: PlayStore,
   at: number,
 ) {
-  const isRefunded = voided.some((one) => one.voided.orderId === record.orders.at(-1)?.id)
+  const isRefunded = voided.some((refund) => refund.voided.orderId === record.orders.at(-1)?.id)
   const isPaid = ['ACTIVE', 'CANCELED', 'IN_GRACE_PERIOD'].includes(state())
   return !isRefunded && isPaid && Date.parse(purchase.lineItems[0]?.expiryTime ?? '') > at
 }

@@ -39,7 +39,7 @@ test('a failed payment keeps access for the grace period, and a recovery restore
   expect(await listSubscriptions()).toMatchObject([{ status: 'active', active: true }])
 })
 
-test('a downgrade is pending until the renewal, an upgrade takes effect at once', async () => {
+test('a downgrade is pending until the renewal, an upgrade takes effect immediately', async () => {
   await using world = await createWorld()
   const { app, store, listSubscriptions } = world
   const bought = store.buy({ userId: world.userId, product: 'pro_month' })
@@ -76,7 +76,7 @@ test('every order and repetition of notifications gives the same access', async 
   expect([...states][0]).toContain('"refundedAt"')
 }, 60_000)
 
-test('a purchase gives the entitlements of its plan, and plan changes apply at once', async () => {
+test('a purchase gives the entitlements of its plan, and plan changes apply immediately', async () => {
   await using world = await createWorld()
   const { app, store, userId } = world
   await deliver(app, store.buy({ userId, product: 'com.example.pro' }).notification)
@@ -219,7 +219,7 @@ test('a repeated notification is a duplicate, and one with other claims conflict
   })
 })
 
-test('the refund of an earlier period ends nothing', async () => {
+test('a refund of an earlier period does not end access', async () => {
   await using world = await createWorld()
   const { app, store, listSubscriptions } = world
   const bought = store.buy({ userId: world.userId })

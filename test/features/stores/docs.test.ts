@@ -6,7 +6,7 @@ test('the documented Dart client refreshes an expired token', async () => {
   expect(await Bun.file('docs/google-play-flutter.md').text()).toContain('token_expired')
 })
 
-test('the page about sales by card names every event of the webhook and every condition', async () => {
+test('the web checkout page names every webhook event and every condition', async () => {
   const page = await Bun.file('docs/web-checkout.md').text()
   const [, block = ''] = page.match(/```text\n(.*?)```/s) ?? []
   const listed = block.trim().split(/\s+/)

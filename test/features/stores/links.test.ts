@@ -8,7 +8,7 @@ import { reportOf, serveProvider } from '../../support/subscriber-api.ts'
 const ANONYMOUS = '$RCAnonymousID:5f0c6d3e'
 const REASON = 'sent the receipt'
 
-test('an anonymous purchase of the billing provider is linked, and its renewals stay with the user', async () => {
+test('an anonymous purchase from the billing provider is linked, and its renewals stay with the user', async () => {
   await using world = await createWorld()
   const { app, userId, operator, productsOf } = world
   await deliver(app, purchase(ANONYMOUS))

@@ -92,7 +92,7 @@ test('the billing provider moves a submitted purchase only to a new owner', asyn
   }
 })
 
-test('a user can take over the purchase of a guest at once', async () => {
+test('a user can take over the purchase of a guest immediately', async () => {
   await using world = await createWorld()
   const { app, store } = world
   const guest = await app.ask('POST', '/api/auth/guest/v1', {})

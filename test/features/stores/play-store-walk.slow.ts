@@ -16,7 +16,7 @@ onSqlite('it starts a server in an empty folder')(
   async () => {
     const walk = await readWalk('google-play.md')
     expect(walk.match(COMMAND)).toHaveLength(10)
-    // The documentation says that this check finds no fault.
+    // The documentation says that this check reports no problems.
     const { text, exitCode } = await runWalk(`${walk}${HOMEPORT} stores check`, {
       storePort: ['PLAY_STORE_PORT', 4921],
       settingsFile: 'play-store.env',

@@ -8,7 +8,7 @@ import { type Ask, countBuilt } from '../../support/built-queries.ts'
 import { onSqlite } from '../../support/databases.ts'
 
 onSqlite('it counts the texts of its dialect')(
-  'purchases and notifications of a store build no queries after the first few',
+  'purchases and notifications from a store build no queries after the first few',
   async () => {
     await using world = await createWorld()
     const { app, store, token, userId } = world

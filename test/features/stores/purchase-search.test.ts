@@ -66,7 +66,7 @@ test('purchases are sorted by transaction in both directions, page by page', asy
   expect(await read('-transaction')).toEqual(ascending.toReversed())
 })
 
-test('purchases are sorted by the start of their periods, and those of an older version once the column is filled', async () => {
+test('purchases are sorted by the start of their periods, and those from an older version once the column is filled', async () => {
   await using app = await createTestApp()
   const browser = await signInOperator(app)
   for (const [id, day] of [

@@ -40,7 +40,9 @@ async function openPlay(): Promise<QueueWorld> {
       return bought.map(({ token }) => token)
     },
     attempts: () =>
-      api.asked.flatMap(({ request, token }) => (request.startsWith('GET') ? token : [])),
+      api.purchaseRequests.flatMap(({ request, token }) =>
+        request.startsWith('GET') ? token : [],
+      ),
     failNext: () => void api.faults.push({ status: 422, reason: 'invalid' }),
     change: (name) => enqueue(store.purchases.filter(({ token }) => token === name)),
     [Symbol.asyncDispose]: world[Symbol.asyncDispose],

@@ -22,7 +22,7 @@ test('refreshes a purchase by its order number, and a sandbox purchase in the sa
   expect(api.requests).toHaveLength(1)
 })
 
-test('finds an order of the second app, although Apple responds for the first one too', async () => {
+test('finds an order of the second app, even if Apple responds for the first one too', async () => {
   const apps = 'com.example.other:1,com.example.app:1234567890'
   await using world = await createWorldWithApi({ APP_STORE_APPS: apps })
   const { store, api, olga } = world

@@ -95,7 +95,7 @@ test('a subscription that ends is not checked again', async () => {
   expect(api.requests).toHaveLength(1)
 })
 
-test('a limit stops the checks until the time that Apple names in ms', async () => {
+test('a rate limit stops the checks until the time that Apple names', async () => {
   await using world = await createWorldWithApi()
   const { app, store, api, listSubscriptions, checkDue } = world
   const bought = store.buy({ userId: world.userId })
@@ -116,7 +116,7 @@ test('a limit stops the checks until the time that Apple names in ms', async () 
 
 test.each([
   ['a refused key', { status: 401 }],
-  ['a temporary fault', { status: 500, errorCode: 5000001 }],
+  ['a temporary error', { status: 500, errorCode: 5000001 }],
 ])('after %s, nothing is lost', async (_name, fault) => {
   await using world = await createWorldWithApi()
   const { app, store, api, listSubscriptions, checkDue } = world

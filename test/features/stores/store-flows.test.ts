@@ -2,29 +2,29 @@ import { describe, expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
 import { ms } from '../../support/billing.ts'
 import type { Flow } from '../../support/flows/events.ts'
-import { accessOn, expectSameInAnyOrder, INSTANTS, shift } from './flows/access.ts'
+import { accessOn, DAYS, delayReport, expectSameInAnyOrder } from './flows/access.ts'
 import { NOT_ON_GOOGLE_PLAY, playFlows } from './flows/play-flows.ts'
-import { playOnGoogle } from './flows/play-sources.ts'
-import { flowStore, playFlow, type Report } from './flows/sources.ts'
+import { runPlayFlow } from './flows/play-sources.ts'
+import { flowStore, type Report, runAppStoreFlow } from './flows/sources.ts'
 import { billingFlows, NOT_IN_APP_STORE, storeFlows } from './flows/store-flows.ts'
 import { NOT_AT_STRIPE, stripeFlows } from './flows/stripe-flows.ts'
-import { playAtStripe } from './flows/stripe-sources.ts'
+import { runStripeFlow } from './flows/stripe-sources.ts'
 
-type Played = Flow & { played: Record<'billing' | 'store', Report[]> }
+type ReportedFlow = Flow & { reports: Record<'billing' | 'store', Report[]> }
 
 const stores = {
   'App Store': {
-    flows: storeFlows.map((flow): Played => ({ ...flow, played: playFlow(flow) })),
+    flows: storeFlows.map((flow): ReportedFlow => ({ ...flow, reports: runAppStoreFlow(flow) })),
     missing: NOT_IN_APP_STORE,
   },
   'Google Play': {
-    flows: playFlows.map((flow): Played => ({ ...flow, played: playOnGoogle(flow) })),
+    flows: playFlows.map((flow): ReportedFlow => ({ ...flow, reports: runPlayFlow(flow) })),
     missing: NOT_ON_GOOGLE_PLAY,
   },
   Stripe: {
     flows: await Promise.all(
       stripeFlows.map(
-        async (flow): Promise<Played> => ({ ...flow, played: await playAtStripe(flow) }),
+        async (flow): Promise<ReportedFlow> => ({ ...flow, reports: await runStripeFlow(flow) }),
       ),
     ),
     missing: NOT_AT_STRIPE,
@@ -47,9 +47,9 @@ test.each(Object.entries(stores))(
 
 describe('a store and the billing provider give the same access at any time', () => {
   test.each(cases)('%s: %s', (_store, _name, flow) => {
-    const { billing, store } = flow.played
-    const byProvider = INSTANTS.map((day) => accessOn(day, billing))
-    expect(INSTANTS.map((day) => accessOn(day, store))).toEqual(byProvider)
+    const { billing, store } = flow.reports
+    const byProvider = DAYS.map((day) => accessOn(day, billing))
+    expect(DAYS.map((day) => accessOn(day, store))).toEqual(byProvider)
     for (const [day, , isActive, status] of flow.expected) {
       const { entitlements, best } = accessOn(day, store)
       expect([day, entitlements.includes('pro')]).toEqual([day, isActive])
@@ -60,12 +60,14 @@ describe('a store and the billing provider give the same access at any time', ()
 
 describe('both sources together give the same access in any order of their reports', () => {
   test.each(cases)('%s: %s', (_store, _name, flow) => {
-    const { billing, store } = flow.played
-    const byStore = INSTANTS.map((day) => accessOn(day, store))
+    const { billing, store } = flow.reports
+    const byStore = DAYS.map((day) => accessOn(day, store))
     for (let choice = 0; choice < 2 ** billing.length; choice++) {
-      const reported = billing.map((report, at) => shift(report, choice & (1 << at) ? 60 : -60))
+      const reported = billing.map((report, at) =>
+        delayReport(report, choice & (1 << at) ? 60 : -60),
+      )
       const both = [...store, ...reported]
-      expect([choice, INSTANTS.map((day) => accessOn(day, both))]).toEqual([choice, byStore])
+      expect([choice, DAYS.map((day) => accessOn(day, both))]).toEqual([choice, byStore])
     }
   })
 })
@@ -76,7 +78,7 @@ describe('stores the same purchases in any order, with every event delivered twi
     async (_store, _name, flow) => {
       await using app = await createTestApp(flowStore.environment)
       app.clock.now = new Date(ms(200))
-      const { billing, store } = flow.played
+      const { billing, store } = flow.reports
       await expectSameInAnyOrder(app, [store, [...store, ...billing]])
     },
     60_000,

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { createClock, createTestApp, type TestApp } from '../../support/app.ts'
 import { serveAppStoreApi } from '../../support/app-store/api.ts'
 import { createAppStore, type FakeSubscription } from '../../support/app-store/app-store.ts'
-import { playInAppStore } from '../../support/app-store/histories.ts'
+import { runAppStoreHistories } from '../../support/app-store/histories.ts'
 import { STATUS } from '../../support/app-store/subscription.ts'
 import { cases } from '../../support/cases.ts'
 import { readPurchases, stateOf } from '../../support/purchase-states.ts'
@@ -39,7 +39,7 @@ test('after refreshing each purchase, every purchase matches the App Store', asy
   )
 }, 1_200_000)
 
-/** Plays histories, lets `heal` repair what was lost, and compares all purchases with the App Store. */
+/** Runs histories, lets `heal` repair what was lost, and compares all purchases with the App Store. */
 async function check(
   histories: History[],
   heal: (app: TestApp, subscriptions: FakeSubscription[]) => Promise<void>,
@@ -51,7 +51,7 @@ async function check(
   await using app = await createTestApp({ ...store.environment, ...api.environment })
   app.clock.now = clock.now
   Object.defineProperty(clock, 'now', { get: () => app.clock.now })
-  const subscriptions = await playInAppStore(app, store, histories)
+  const subscriptions = await runAppStoreHistories(app, store, histories)
   await heal(app, subscriptions)
   await app.services.backlog.flush()
   const now = app.clock.now.getTime()
@@ -61,7 +61,7 @@ async function check(
     const { changes } = bought
     expect<unknown>({ changes, ...(purchase && stateOf(purchase, now)) }).toEqual({
       changes,
-      ...truthOf(bought, now),
+      ...expectedStateOf(bought, now),
     })
     // The billing provider may have named the entitlements, but only those of the product.
     expect<unknown[]>([[], [bought.transaction['productId']]]).toContainEqual(
@@ -72,7 +72,7 @@ async function check(
 }
 
 /** The expected state, according to the App Store. */
-function truthOf({ transaction, renewal, status }: FakeSubscription, now: number) {
+function expectedStateOf({ transaction, renewal, status }: FakeSubscription, now: number) {
   const { productId, expiresDate, revocationDate, revocationType } = transaction
   const { autoRenewProductId, autoRenewStatus, gracePeriodExpiresDate = null } = renewal
   const isRevoked = revocationDate !== undefined

@@ -8,7 +8,7 @@ test('after months of lost messages, outages and a killed server, all purchases 
   const outcome = await runStoreSoak(options, () => {})
   expect(outcome).toMatchObject({
     differing: [],
-    doubled: [],
+    unexpected: [],
     losses: [],
     unacknowledged: 0,
     rebuilt: 0,

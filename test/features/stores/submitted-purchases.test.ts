@@ -12,7 +12,7 @@ import {
 
 const DAY = 24 * 60 * 60 * 1000
 
-test('a submitted purchase gives access at once, and submitting it again changes nothing', async () => {
+test('a submitted purchase gives access immediately, and submitting it again changes nothing', async () => {
   await using world = await createWorld()
   const { app, store } = world
   const bought = store.buy()

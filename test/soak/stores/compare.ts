@@ -29,7 +29,7 @@ export function compareWithStores(
   return {
     purchases: inApps.length + atStripe.purchases,
     differing: [...differing, ...atStripe.differing],
-    doubled: atStripe.doubled,
+    unexpected: atStripe.unexpected,
     unacknowledged: voided.filter((one) => one.voided.voidedReason === UNACKNOWLEDGED).length,
     maxParallelPerToken: stores.google.maxParallelPerToken,
   }
@@ -37,11 +37,11 @@ export function compareWithStores(
 
 /** The number of requests per paid purchase and month. */
 export function countRequests({ google, stripe }: Stores, paidMonths: Record<StoreName, number>) {
-  const reads = google.asked.filter(({ request }) => request.startsWith('GET'))
-  const ofStripe = stripe.fake.api.requests.filter(({ request }) => request !== 'GET /v1/events')
+  const reads = google.purchaseRequests.filter(({ request }) => request.startsWith('GET'))
+  const toStripe = stripe.fake.api.requests.filter(({ request }) => request !== 'GET /v1/events')
   return {
-    asksPerPaidMonth: reads.length / paidMonths.play_store,
+    readsPerPaidMonth: reads.length / paidMonths.play_store,
     requestsPerPaidMonth: google.requests.length / paidMonths.play_store,
-    stripeRequestsPerPaidMonth: ofStripe.length / paidMonths.stripe,
+    stripeRequestsPerPaidMonth: toStripe.length / paidMonths.stripe,
   }
 }

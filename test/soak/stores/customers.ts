@@ -22,7 +22,7 @@ const DAY = 24 * 60 * 60 * 1000
 /** The server expects a change at the end of a period, but not during account hold or a pause. */
 const ASKED_WITHIN: Record<string, number> = { ON_HOLD: DAY, PAUSED: 7 * DAY }
 
-/** A message of a store: its path and, at each attempt, its body and token. */
+/** A message from a store: its path and, at each attempt, its body and token. */
 export type StoreMessage = {
   path: string
   attempt: () => { json: unknown; token?: string }
@@ -122,18 +122,18 @@ export async function createStores(clock: Clock, options: StripeCustomersOptions
 
   function beginOnGooglePlay(userId: string | null): StoreSimulation {
     const bought = playStore.buy({ product: 'pro', basePlan: null, periodMs: MONTH, userId })
-    const life: PurchaseChain = { current: bought, all: [] }
+    const chain: PurchaseChain = { current: bought, all: [] }
     return {
       store: 'play_store',
       firstMessages: pushes([bought.notification ?? []].flat(), bought.token),
       next: (turn) => {
-        const { apply, ...change } = nextPlayChange(life, turn, clock.now.getTime(), MONTH)
-        return { ...change, apply: () => pushes(apply(), life.current.token) }
+        const { apply, ...change } = nextPlayChange(chain, turn, clock.now.getTime(), MONTH)
+        return { ...change, apply: () => pushes(apply(), chain.current.token) }
       },
-      providerEvent: (type, at) => playProviderEvent(life.current, type, at, userId),
-      submission: () => life.current.submission(),
+      providerEvent: (type, at) => playProviderEvent(chain.current, type, at, userId),
+      submission: () => chain.current.submission(),
       current: () => {
-        const { record, purchase, state } = life.current
+        const { record, purchase, state } = chain.current
         const [item] = purchase.lineItems
         const isPaid = ['ACTIVE', 'CANCELED', 'IN_GRACE_PERIOD'].includes(state())
         return {

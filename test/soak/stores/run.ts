@@ -19,6 +19,6 @@ const outcome = await runStoreSoak(
   (text) => console.log(text),
 )
 console.log(outcome)
-const { differing, doubled, losses, unacknowledged, rebuilt } = outcome
-const wrong = [...differing, ...doubled, ...losses]
+const { differing, unexpected, losses, unacknowledged, rebuilt } = outcome
+const wrong = [...differing, ...unexpected, ...losses]
 process.exit(wrong.length + unacknowledged + (rebuilt ?? 1) === 0 ? 0 : 1)

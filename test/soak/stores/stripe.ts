@@ -1,15 +1,15 @@
 import type { Purchase } from '../../../src/features/billing/purchases/purchase.ts'
 import type { Clock } from '../../support/app.ts'
-import { describeBooks, describeKnown } from '../../support/stripe/compare.ts'
+import { describeExpected, describeKnown } from '../../support/stripe/compare.ts'
 import { findCustomer, stripeProviderEvent } from '../../support/stripe/histories.ts'
-import { createRandomLives } from '../../support/stripe/lives.ts'
+import { createRandomSimulator } from '../../support/stripe/lives.ts'
 import { startStripe } from '../../support/stripe/stripe.ts'
 import type { StoreSimulation } from './customers.ts'
 import { seededRandom } from './random.ts'
 
 const HOUR = 60 * 60 * 1000
 /** Stripe sends several events about most changes. */
-const CHANCES = { lost: 0.3, late: 0.3, doubled: 0.1, shuffled: true }
+const PROBABILITIES = { lost: 0.3, late: 0.3, duplicated: 0.1, shuffled: true }
 
 export type StripeCustomer = Pick<StoreSimulation, 'store' | 'current'> & { id: string }
 
@@ -18,11 +18,11 @@ export type StripeCustomersOptions = { seed: number; end: number; tick: number }
 
 /** A fake Stripe on the soak's clock, and its customers. */
 export function createStripeCustomers(clock: Clock, { seed, end, tick }: StripeCustomersOptions) {
-  const fake = startStripe({ clock, seed, chances: CHANCES })
+  const fake = startStripe({ clock, seed, probabilities: PROBABILITIES })
   const random = seededRandom(seed)
   // The server reads Stripe's events every hour, and queries the subscription at the next tick.
   const askedWithin = HOUR + tick
-  const beginLife = createRandomLives(fake, { random, end: end / 1000, all: [] })
+  const beginHistory = createRandomSimulator(fake, { random, end: end / 1000, all: [] })
   let changed = new Set<string>()
   fake.events.listen((event) => changed.add(findCustomer(fake, event)))
   return { fake, askedWithin, begin, takeChanged, compare }
@@ -31,15 +31,16 @@ export function createStripeCustomers(clock: Clock, { seed, end, tick }: StripeC
   function begin(userId: string, server: string, onEvent: (json: object) => void): StripeCustomer {
     const metadata = { homeport_user: userId, homeport_server: server }
     const report = (type: string | null) => {
-      if (type !== null) onEvent(stripeProviderEvent(life.current, type, fake.now() * 1000, userId))
+      if (type !== null)
+        onEvent(stripeProviderEvent(chain.current, type, fake.now() * 1000, userId))
     }
-    const life = beginLife({ metadata }, report)
+    const chain = beginHistory({ metadata }, report)
     report('INITIAL_PURCHASE')
     return {
       store: 'stripe',
-      id: life.current.customer,
+      id: chain.current.customer,
       current: () => {
-        const { key, hasAccess, product } = life.current.firstTruth()
+        const { key, hasAccess, product } = chain.current.firstExpectedState()
         return { key, isActive: hasAccess, productId: product, askedWithin }
       },
     }
@@ -52,19 +53,21 @@ export function createStripeCustomers(clock: Clock, { seed, end, tick }: StripeC
     return taken
   }
 
-  /** The purchases that differ from the books, and those that the books do not have. */
+  /** The purchases that differ from those of the fake, and those that the fake does not have. */
   function compare(known: Map<string, Purchase>) {
     const now = clock.now.getTime()
-    const books = new Map(fake.truth().map((truth) => [truth.key, describeBooks(truth)]))
-    const differing = [...books].flatMap(([key, due]) => {
+    const expected = new Map(
+      fake.expectedStates().map((state) => [state.key, describeExpected(state)]),
+    )
+    const differing = [...expected].flatMap(([key, due]) => {
       const purchase = known.get(key)
       // An item that came and went between two requests was never seen.
       if (!purchase && !due.hasAccess) return []
       return purchase && Bun.deepEquals(describeKnown(key, purchase, now), due) ? [] : [key]
     })
-    const doubled = [...known].flatMap(([key, { store }]) =>
-      store === 'STRIPE' && !books.has(key) ? [key] : [],
+    const unexpected = [...known].flatMap(([key, { store }]) =>
+      store === 'STRIPE' && !expected.has(key) ? [key] : [],
     )
-    return { differing, doubled, purchases: books.size }
+    return { differing, unexpected, purchases: expected.size }
   }
 }

@@ -1,14 +1,14 @@
 import type { TestApp } from '../app.ts'
-import { expectOk, type History, playHistories, type StoreSimulation } from '../store-histories.ts'
+import { expectOk, type History, runHistories, type StoreSimulation } from '../store-histories.ts'
 import type { AppStore, FakeSubscription } from './app-store.ts'
 import { nextChange, providerEvent } from './life.ts'
 import { FAKE_APP } from './subscription.ts'
 import { type Notification, PATH } from './world.ts'
 
-/** Plays histories in the App Store. Returns the subscriptions. */
-export async function playInAppStore(app: TestApp, store: AppStore, histories: History[]) {
+/** Runs histories in the App Store. Returns the subscriptions. */
+export async function runAppStoreHistories(app: TestApp, store: AppStore, histories: History[]) {
   const subscriptions: FakeSubscription[] = []
-  await playHistories(app, histories, (history, periodMs) =>
+  await runHistories(app, histories, (history, periodMs) =>
     beginInAppStore(app, store, history, periodMs, subscriptions),
   )
   return subscriptions

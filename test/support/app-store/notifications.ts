@@ -55,7 +55,7 @@ const inProduction = notification({
   renewalToken: signer.sign({ ...renewal, environment: 'Production' }),
 })
 
-/** Good and hostile notifications of the App Store. */
+/** Valid and hostile notifications from the App Store. */
 export const notificationCases: [what: string, isAccepted: boolean, signedPayload: string][] = [
   ['a notification in the sandbox', true, notification()],
   ['a notification in production', true, inProduction],

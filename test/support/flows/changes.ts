@@ -4,7 +4,7 @@ import { ANN, BOB, cancellation, expiration, type Flow, initial, play, renewal }
 /** Product changes, pauses, transfers, extensions and grants. */
 export const changes: Flow[] = [
   {
-    name: 'F11: Apple changes the product at once',
+    name: 'F11: Apple changes the product immediately',
     events: [
       initial({ entitlement_ids: ['basic'], product_id: 'basic' }),
       lifecycle(ANN, 'PRODUCT_CHANGE', 10, {
@@ -16,7 +16,7 @@ export const changes: Flow[] = [
     expected: [[11, ANN, true, 'active']],
   },
   {
-    name: 'F11: Google changes the product at once, as a new purchase',
+    name: 'F11: Google changes the product immediately, as a new purchase',
     events: [
       initial({ ...play, entitlement_ids: ['basic'], product_id: 'basic:monthly' }),
       lifecycle(ANN, 'PRODUCT_CHANGE', 10, { ...play, product_id: 'basic:monthly' }),

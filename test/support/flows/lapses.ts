@@ -69,7 +69,7 @@ export const lapses: Flow[] = [
     ],
   },
   {
-    name: 'F6: a billing issue without a grace period ends access at once',
+    name: 'F6: a billing issue without a grace period ends access immediately',
     events: [
       initial(),
       issue(30, null),

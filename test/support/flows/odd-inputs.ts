@@ -4,7 +4,7 @@ import { ANN, cancellation, expiration, type Flow, initial, issue, renewal } fro
 const PERIOD = { purchased_day: 0, expiration_day: 30 }
 const stripe = { store: 'STRIPE', transaction_id: 'si_1', original_transaction_id: 'si_1' }
 
-/** Events as providers really send them: unreadable ends, late reports of past periods, and Stripe's unpaid invoices. */
+/** Events as providers really send them: invalid ends, late reports of past periods, and Stripe's unpaid invoices. */
 export const oddInputs: Flow[] = [
   ...['text', 'fraction', 'ISO 8601'].map((form) => ({
     name: `the end of a period is read as ${form}`,

@@ -30,7 +30,7 @@ export function servePlayApi(store: PlayStore, now: () => Date) {
     /** Every request, such as `GET subscriptionsv2` or `POST acknowledge`. */
     requests: [] as string[],
     /** The requests about one purchase token. */
-    asked: [] as { request: string; token: string }[],
+    purchaseRequests: [] as { request: string; token: string }[],
     /** Faults of the next requests to the API, first to last; null for a request that succeeds. */
     faults: [] as (Fault | null)[],
     tokenFaults: [] as (Fault | null)[],
@@ -39,7 +39,7 @@ export function servePlayApi(store: PlayStore, now: () => Date) {
     isDown: false,
     /** How long a response waits, after its request has taken effect. */
     delayMs: 0,
-    /** Responses also wait for this. */
+    /** If set, responses wait until it resolves. */
     held: null as Promise<void> | null,
     hasProductsV2: true,
     /** The most requests that read the same purchase at the same time. */
@@ -98,7 +98,7 @@ export function servePlayApi(store: PlayStore, now: () => Date) {
   /** Counts the requests that read a purchase at the same time. */
   async function trackParallel(call: PurchaseCall, run: () => Promise<Response>) {
     const { token, action } = call
-    api.asked.push({ request: nameOf(call.method, '', call), token })
+    api.purchaseRequests.push({ request: nameOf(call.method, '', call), token })
     if (action !== 'get') return run()
     const count = (parallel.get(token) ?? 0) + 1
     parallel.set(token, count)

@@ -1,5 +1,5 @@
 import type { TestApp } from '../app.ts'
-import { expectOk, type History, playHistories, type StoreSimulation } from '../store-histories.ts'
+import { expectOk, type History, runHistories, type StoreSimulation } from '../store-histories.ts'
 import type { PlayApi } from './api.ts'
 import type { DeveloperNotification } from './formats.ts'
 import { nextPlayChange, type PurchaseChain, playProviderEvent } from './life.ts'
@@ -9,10 +9,10 @@ import { PLAY_PATH } from './world.ts'
 
 type PlaySetup = { app: TestApp; store: PlayStore; api: PlayApi }
 
-/** Plays histories on Google Play. Returns the subscriptions. */
-export async function playOnGooglePlay(setup: PlaySetup, histories: History[]) {
+/** Runs histories on Google Play. Returns the subscriptions. */
+export async function runPlayHistories(setup: PlaySetup, histories: History[]) {
   const subscriptions: FakeSubscription[] = []
-  await playHistories(
+  await runHistories(
     setup.app,
     histories,
     (history, periodMs) => beginOnGooglePlay(setup, history, periodMs, subscriptions),
@@ -36,15 +36,15 @@ export function beginOnGooglePlay(
   userId: string | null = null,
 ): StoreSimulation {
   const bought = store.buy({ isTest: isSandbox, product: 'pro', basePlan: null, periodMs, userId })
-  const life: PurchaseChain = { current: bought, all: subscriptions }
+  const chain: PurchaseChain = { current: bought, all: subscriptions }
   subscriptions.push(bought)
   return {
     sendFirstMessage: senderOf([bought.notification ?? []].flat()),
     next: (turn, now) => {
-      const { apply, ...change } = nextPlayChange(life, turn, now, periodMs)
+      const { apply, ...change } = nextPlayChange(chain, turn, now, periodMs)
       return { ...change, apply: () => senderOf(apply()) }
     },
-    providerEvent: (type, at) => playProviderEvent(life.current, type, at, userId),
+    providerEvent: (type, at) => playProviderEvent(chain.current, type, at, userId),
   }
 
   function senderOf(notifications: DeveloperNotification[]) {

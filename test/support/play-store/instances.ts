@@ -53,12 +53,12 @@ export async function push(
   expect([reply.status, reply.json.message]).toEqual([200, expect.any(String)])
 }
 
-type Asked = { request: string; token: string }[]
+type PurchaseRequests = { request: string; token: string }[]
 
 /** How often each request was made, by purchase token. */
-export function countRequests(asked: Asked): Record<string, Record<string, number>> {
+export function countRequests(requests: PurchaseRequests): Record<string, Record<string, number>> {
   const counts: Record<string, Record<string, number>> = {}
-  for (const { request, token } of asked) {
+  for (const { request, token } of requests) {
     const before = counts[token] ?? {}
     counts[token] = { ...before, [request]: (before[request] ?? 0) + 1 }
   }

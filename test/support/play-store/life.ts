@@ -15,12 +15,12 @@ const PAUSE_DAYS = 20
 
 /** The next change of a customer's subscription after `now` (ms). */
 export function nextPlayChange(
-  life: PurchaseChain,
+  chain: PurchaseChain,
   { wait, isAtEnd, choice }: Turn,
   now: number,
   periodMs: number,
 ): Change {
-  const bought = life.current
+  const bought = chain.current
   const { record, purchase } = bought
   const unit = periodMs / 720
   const scale = periodMs / (720 * 3_600_000)
@@ -69,9 +69,9 @@ export function nextPlayChange(
       )
     default:
       return change('INITIAL_PURCHASE', () => {
-        life.current = bought.resubscribe({ isLinked: choice % 3 !== 0 })
-        life.all.push(life.current)
-        return life.current.notification ?? []
+        chain.current = bought.resubscribe({ isLinked: choice % 3 !== 0 })
+        chain.all.push(chain.current)
+        return chain.current.notification ?? []
       })
   }
 
@@ -93,9 +93,9 @@ export function nextPlayChange(
   }
 
   function replaceNow() {
-    life.current = bought.changeProduct(other, 'immediate')
-    life.all.push(life.current)
-    return [life.current.notification ?? [], life.current.replacedNotification ?? []].flat()
+    chain.current = bought.changeProduct(other, 'immediate')
+    chain.all.push(chain.current)
+    return [chain.current.notification ?? [], chain.current.replacedNotification ?? []].flat()
   }
 
   function boundary(): Change {

@@ -19,7 +19,7 @@ export async function report(world: PlayWorld, ...notifications: (DeveloperNotif
 }
 
 /** Advances the clock, then queries Google about the purchases that are due by then. */
-export async function pass(world: PlayWorld, ms: number) {
+export async function advance(world: PlayWorld, ms: number) {
   world.app.clock.advance(ms)
   await drain(world)
 }

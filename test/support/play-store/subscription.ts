@@ -143,7 +143,7 @@ export function createSubscription(
   }
 
   function refundAt(at: number, reason: number) {
-    if (isRefunded) throw new Error('the current order is refunded already')
+    if (isRefunded) throw new Error('the current order has already been refunded')
     const notification = voidOrder(orders.at(-1), at, reason)
     isRefunded = true
     if (state() === 'EXPIRED') return [notification]

@@ -37,12 +37,12 @@ export function createCheckout(
   { payments, subscriptions, collection }: Billing,
   baseUrl: () => string,
 ) {
-  const { books, timeline, events } = core
+  const { objects, timeline, events } = core
   const details = new Map<string, Details>()
   return { create, expire, act, settleDebit, failDebit, linesOf, sessionOf }
 
   function create(options: SessionOptions): Stripe.Checkout.Session {
-    const id = books.createId(options.livemode ? 'cs_live' : 'cs_test', 58)
+    const id = objects.createId(options.livemode ? 'cs_live' : 'cs_test', 58)
     const session = createSessionObject({
       ...options,
       id,
@@ -50,7 +50,7 @@ export function createCheckout(
       url: `${baseUrl()}/pay/${id}`,
       isTrial: options.trialDays > 0,
     })
-    books.add('checkout.session', session, options.livemode)
+    objects.add('checkout.session', session, options.livemode)
     details.set(id, { ...options, subscription: null })
     timeline.schedule(session.expires_at, () => {
       if (session.status === 'open') expire(session)
@@ -153,23 +153,23 @@ export function createCheckout(
   }
 
   function settleDebit(session: Stripe.Checkout.Session) {
-    collection.settleDebit(books.read('subscription', session.subscription as string))
+    collection.settleDebit(objects.read('subscription', session.subscription as string))
     session.payment_status = 'paid'
     events.emit('checkout.session.async_payment_succeeded', session)
   }
 
   function failDebit(session: Stripe.Checkout.Session) {
-    collection.failDebit(books.read('subscription', session.subscription as string))
+    collection.failDebit(objects.read('subscription', session.subscription as string))
     events.emit('checkout.session.async_payment_failed', session)
   }
 
   /** A session without a customer creates one, as Payment Links do. */
   function customerOf(session: Stripe.Checkout.Session): Stripe.Customer {
-    if (session.customer !== null) return books.customer(session.customer as string)
+    if (session.customer !== null) return objects.customer(session.customer as string)
     const { livemode } = session
-    const made = { id: books.createId('cus', 14), created: timeline.now(), livemode }
+    const made = { id: objects.createId('cus', 14), created: timeline.now(), livemode }
     const customer = createCustomerObject(made, { email: 'guest@example.com' })
-    books.add('customer', customer, livemode)
+    objects.add('customer', customer, livemode)
     session.customer = customer.id
     events.emit('customer.created', customer)
     return customer
@@ -180,7 +180,7 @@ export function createCheckout(
   }
 
   function sessionOf(id: string): Stripe.Checkout.Session {
-    return books.read('checkout.session', id)
+    return objects.read('checkout.session', id)
   }
 
   function detailsOf({ id }: Stripe.Checkout.Session): Details {

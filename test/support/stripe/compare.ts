@@ -2,11 +2,11 @@ import { expect } from 'bun:test'
 import { readPurchase } from '../../../src/features/billing/projection/fold-state.ts'
 import { assessPurchases } from '../../../src/features/billing/purchases/access.ts'
 import type { Purchase } from '../../../src/features/billing/purchases/purchase.ts'
-import type { Truth } from './truth.ts'
+import type { ExpectedState } from './expected-states.ts'
 import type { StripeWorld } from './world.ts'
 
-/** Compares every purchase that the server knows with the books of the fake. */
-export async function expectTruth({ app, stripe }: StripeWorld) {
+/** Compares every purchase that the server knows with its expected state at the fake. */
+export async function expectMatchingStates({ app, stripe }: StripeWorld) {
   const now = app.clock.now.getTime()
   const rows = await app.services.db.read.select().from(app.services.db.tables.subscriptions)
   const known = rows.map(({ purchaseKey, state }) =>
@@ -15,15 +15,15 @@ export async function expectTruth({ app, stripe }: StripeWorld) {
   const keys = new Set(known.map(({ key }) => key))
   // An item that came and went between two requests was never seen.
   const isSeen = ({ key, hasAccess }: Described) => keys.has(key) || hasAccess
-  const due = stripe.truth().map(describeBooks).filter(isSeen)
+  const due = stripe.expectedStates().map(describeExpected).filter(isSeen)
   expect(sort(known)).toEqual(sort(due))
 }
 
-type Described = ReturnType<typeof describeBooks>
+type Described = ReturnType<typeof describeExpected>
 
-export function describeBooks(truth: Truth) {
-  const { key, hasAccess, price, quantity, willRenew, hasBillingIssue } = truth
-  const { isPaused, isRefunded, isTrial } = truth
+export function describeExpected(state: ExpectedState) {
+  const { key, hasAccess, price, quantity, willRenew, hasBillingIssue } = state
+  const { isPaused, isRefunded, isTrial } = state
   return {
     key,
     hasAccess,

@@ -1,5 +1,5 @@
-import type { Books } from './books.ts'
 import type { Events } from './events.ts'
+import type { ObjectStore } from './object-store.ts'
 import type { Timeline } from './timeline.ts'
 
 /** Settings of the account, as the Dashboard has them. */
@@ -29,7 +29,7 @@ export const DEFAULT_ACCOUNT: Account = {
 /** The objects that every part of the fake Stripe uses. */
 export type Core = {
   timeline: Timeline
-  books: Books
+  objects: ObjectStore
   events: Events
   account: Account
 }

@@ -5,13 +5,13 @@ import { type CustomerFields, createCustomerObject, deletedCustomer } from './ob
 
 export type Customers = ReturnType<typeof createCustomers>
 
-export function createCustomers({ books, timeline, events }: Core, subscriptions: Subscriptions) {
+export function createCustomers({ objects, timeline, events }: Core, subscriptions: Subscriptions) {
   return { create, update, remove, subscriptionsOf }
 
   function create(fields: CustomerFields = {}, isLive = true): Stripe.Customer {
-    const made = { id: books.createId('cus', 14), created: timeline.now(), livemode: isLive }
+    const made = { id: objects.createId('cus', 14), created: timeline.now(), livemode: isLive }
     const customer = createCustomerObject(made, fields)
-    books.add('customer', customer, isLive)
+    objects.add('customer', customer, isLive)
     events.emit('customer.created', customer)
     return customer
   }
@@ -28,18 +28,18 @@ export function createCustomers({ books, timeline, events }: Core, subscriptions
     return customer
   }
 
-  /** Deletes a customer for good and cancels its subscriptions at once. */
+  /** Deletes a customer for good and cancels its subscriptions immediately. */
   function remove(customer: Stripe.Customer): Stripe.DeletedCustomer {
     for (const subscription of subscriptionsOf(customer)) {
       if (!isOver(subscription)) subscriptions.cancel(subscription)
     }
     events.emit('customer.deleted', customer)
     const deleted = deletedCustomer(customer)
-    books.replace('customer', deleted)
+    objects.replace('customer', deleted)
     return deleted
   }
 
   function subscriptionsOf({ id, livemode }: Stripe.Customer): Stripe.Subscription[] {
-    return books.list('subscription', livemode).filter(({ customer }) => customer === id)
+    return objects.list('subscription', livemode).filter(({ customer }) => customer === id)
   }
 }

@@ -9,8 +9,11 @@ import { bodyOfEvent, type EventShape, OLD_VERSION } from './shapes.ts'
 /** Sends one request, and returns the status of the response. */
 export type Send = (url: string, body: string, headers: Record<string, string>) => Promise<number>
 
-/** The probabilities, from 0 to 1, that a delivery is lost, late or doubled. `shuffled`: deliveries come in any order. */
-export type Chances = { lost: number; late: number; doubled: number; shuffled: boolean }
+/**
+ * The probabilities, from 0 to 1, that a delivery is lost, late or duplicated. `shuffled`: deliveries arrive in any
+ * order.
+ */
+export type Probabilities = { lost: number; late: number; duplicated: number; shuffled: boolean }
 
 type EndpointOptions = {
   url: string
@@ -21,7 +24,7 @@ type EndpointOptions = {
 }
 type Endpoint = {
   object: Stripe.WebhookEndpoint
-  /** During a rotation there are two, and each signs. */
+  /** During a rotation there are two, and both sign. */
   secrets: string[]
   shape: EventShape
 }
@@ -35,15 +38,15 @@ type Delivery = {
 }
 export type Deliveries = ReturnType<typeof createDeliveries>
 
-const RETENTION = 3 * 86_400
-const FIRST_PAUSE = 60
-const LONGEST_PAUSE = 12 * 3600
+const RETRY_WINDOW_SECONDS = 3 * 86_400
+const FIRST_RETRY_DELAY_SECONDS = 60
+const MAX_RETRY_DELAY_SECONDS = 12 * 3600
 
-/** Deliveries of events to webhook endpoints, repeated for three days until one succeeds. */
+/** Delivers events to webhook endpoints: each is retried for up to three days until an attempt succeeds. */
 export function createDeliveries(
-  { books, timeline, events }: Core,
+  { objects, timeline, events }: Core,
   random: ReturnType<typeof seededRandom>,
-  chances: Chances,
+  probabilities: Probabilities,
 ) {
   const endpoints: Endpoint[] = []
   let waiting: Delivery[] = []
@@ -55,11 +58,11 @@ export function createDeliveries(
   const sent: Delivery[] = []
   events.listen(enqueue)
   return Object.assign(settings, {
-    chances,
+    probabilities,
     endpoints,
     sent,
     addEndpoint,
-    rotate,
+    addSecret,
     deliver,
     deliverOne,
     pending,
@@ -68,20 +71,20 @@ export function createDeliveries(
   })
 
   function addEndpoint({ url, isLive = true, secret, shape = 'pinned', types }: EndpointOptions) {
-    const made = { id: books.createId('we'), created: timeline.now(), livemode: isLive }
+    const made = { id: objects.createId('we'), created: timeline.now(), livemode: isLive }
     const version = shape === 'old' ? OLD_VERSION : PINNED_VERSION
     const object = createEndpointObject(made, url, version, types ?? [...EVENT_TYPES])
-    books.add('webhook_endpoint', object, isLive)
-    const endpoint = { object, secrets: [secret ?? books.createId('whsec', 32)], shape }
+    objects.add('webhook_endpoint', object, isLive)
+    const endpoint = { object, secrets: [secret ?? objects.createId('whsec', 32)], shape }
     endpoints.push(endpoint)
     return endpoint
   }
 
-  /** Adds a secret; with `isOver`, removes all but the newest. */
-  function rotate(endpoint: Endpoint, { isOver = false } = {}): string {
-    if (isOver) endpoint.secrets.splice(1)
-    else endpoint.secrets.unshift(books.createId('whsec', 32))
-    return endpoint.secrets[0] ?? ''
+  /** Starts a rotation: adds a secret, and keeps the old ones. */
+  function addSecret(endpoint: Endpoint): string {
+    const secret = objects.createId('whsec', 32)
+    endpoint.secrets.unshift(secret)
+    return secret
   }
 
   function enqueue(event: FakeEvent) {
@@ -90,9 +93,9 @@ export function createDeliveries(
       const isWanted = enabled_events.includes(event.type) || enabled_events.includes('*')
       if (livemode !== event.livemode || !isWanted || status !== 'enabled') continue
       event.pending_webhooks++
-      if (random.chance(chances.lost)) continue
-      for (let copies = random.chance(chances.doubled) ? 2 : 1; copies > 0; copies--) {
-        const delay = random.chance(chances.late) ? random.upTo(12 * 3600) : 0
+      if (random.chance(probabilities.lost)) continue
+      for (let copies = random.chance(probabilities.duplicated) ? 2 : 1; copies > 0; copies--) {
+        const delay = random.chance(probabilities.late) ? random.upTo(12 * 3600) : 0
         const at = timeline.now() + delay
         waiting.push({ event, endpoint, at, attempts: 0, status: null })
       }
@@ -105,7 +108,7 @@ export function createDeliveries(
     const now = timeline.now()
     const due = waiting.filter(({ at }) => at <= now)
     waiting = waiting.filter(({ at }) => at > now)
-    if (chances.shuffled) shuffle(due)
+    if (probabilities.shuffled) shuffle(due)
     for (const delivery of due) await attempt(delivery, send)
     return due
   }
@@ -128,9 +131,12 @@ export function createDeliveries(
       event.pending_webhooks = Math.max(0, event.pending_webhooks - 1)
       return
     }
-    const pause = Math.min(FIRST_PAUSE * 4 ** (delivery.attempts - 1), LONGEST_PAUSE)
-    delivery.at = timeline.now() + pause
-    if (delivery.at <= event.created + RETENTION) waiting.push(delivery)
+    const delay = Math.min(
+      FIRST_RETRY_DELAY_SECONDS * 4 ** (delivery.attempts - 1),
+      MAX_RETRY_DELAY_SECONDS,
+    )
+    delivery.at = timeline.now() + delay
+    if (delivery.at <= event.created + RETRY_WINDOW_SECONDS) waiting.push(delivery)
   }
 
   /** The request that delivers an event, signed now. */

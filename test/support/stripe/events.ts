@@ -1,5 +1,5 @@
 import Stripe from 'stripe'
-import type { Books, StripeObject } from './books.ts'
+import type { ObjectStore, StripeObject } from './object-store.ts'
 import type { Timeline } from './timeline.ts'
 
 export const PINNED_VERSION = Stripe.API_VERSION
@@ -37,7 +37,7 @@ export type FakeEvent = Omit<Stripe.EventBase, 'data' | 'type'> & {
 export type Events = ReturnType<typeof createEvents>
 
 /** Everything that has happened, oldest first. */
-export function createEvents(books: Books, timeline: Timeline) {
+export function createEvents(objects: ObjectStore, timeline: Timeline) {
   const all: FakeEvent[] = []
   const listeners: ((event: FakeEvent) => void)[] = []
   let isSilent = false
@@ -46,7 +46,7 @@ export function createEvents(books: Books, timeline: Timeline) {
   function emit(type: FakeEvent['type'], object: StripeObject, previous?: Record<string, unknown>) {
     if (isSilent) return
     const event: FakeEvent = {
-      id: books.createId('evt'),
+      id: objects.createId('evt'),
       object: 'event',
       api_version: PINNED_VERSION,
       created: timeline.now(),
@@ -54,7 +54,7 @@ export function createEvents(books: Books, timeline: Timeline) {
         object: copy(object),
         ...(previous === undefined ? {} : { previous_attributes: previous }),
       },
-      livemode: books.isLive(object.id),
+      livemode: objects.isLive(object.id),
       pending_webhooks: 0,
       request: { id: null, idempotency_key: null },
       type,

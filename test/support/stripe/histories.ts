@@ -1,7 +1,7 @@
 import type { TestApp } from '../app.ts'
-import { expectOk, type History, playHistories, type StoreSimulation } from '../store-histories.ts'
+import { expectOk, type History, runHistories, type StoreSimulation } from '../store-histories.ts'
 import type { FakeEvent } from './events.ts'
-import { createLifePrices, nextStripeChange, type StripeLife } from './life.ts'
+import { createPrices, nextStripeChange, type StripeChain } from './life.ts'
 import type { FakeStripe } from './stripe.ts'
 import type { FakeSubscription } from './subscription.ts'
 import { STRIPE_PATH } from './world.ts'
@@ -11,11 +11,11 @@ const SHAPES = ['pinned', 'pinned', 'old', 'thin'] as const
 
 type StripeSetup = { app: TestApp; fake: FakeStripe }
 
-/** Plays histories on Stripe. Returns the subscriptions. */
-export async function playOnStripe(setup: StripeSetup, histories: History[]) {
+/** Runs histories at Stripe. Returns the subscriptions. */
+export async function runStripeHistories(setup: StripeSetup, histories: History[]) {
   const subscriptions: FakeSubscription[] = []
-  const begin = await createLives(setup, subscriptions)
-  await playHistories(setup.app, histories, begin, () => runStripeJobs(setup.app))
+  const begin = await createStripeSimulator(setup, subscriptions)
+  await runHistories(setup.app, histories, begin, () => runStripeJobs(setup.app))
   setup.fake.runDue()
   return subscriptions
 }
@@ -29,11 +29,14 @@ export async function runStripeJobs({ clock, services: { stores } }: TestApp) {
   await stores.stripe?.queue.flush()
 }
 
-/** Begins lives: each buys a subscription, and adds it and those that follow it to `subscriptions`. */
-export async function createLives({ app, fake }: StripeSetup, subscriptions: FakeSubscription[]) {
+/** Returns a function that begins a history: it adds its subscription, and those that follow it, to `subscriptions`. */
+export async function createStripeSimulator(
+  { app, fake }: StripeSetup,
+  subscriptions: FakeSubscription[],
+) {
   const status = await app.services.stores.stripe?.status.read()
   const server = { homeport_server: status?.serverId ?? '' }
-  const prices = { live: createLifePrices(fake, true), test: createLifePrices(fake, false) }
+  const prices = { live: createPrices(fake, true), test: createPrices(fake, false) }
   const mailbox = createMailbox(fake)
   let count = 0
   return begin
@@ -51,13 +54,13 @@ export async function createLives({ app, fake }: StripeSetup, subscriptions: Fak
       metadata: { homeport_user: userId, ...server },
       ...startOptions(choice),
     })
-    const life: StripeLife = { current: bought, all: subscriptions, refund: null, dispute: null }
+    const chain: StripeChain = { current: bought, all: subscriptions, refund: null, dispute: null }
     subscriptions.push(bought)
     return {
       sendFirstMessage: senderOf(mailbox.take(bought.customer), choice),
       next: (turn, now) => {
         fake.runDue()
-        const next = nextStripeChange(fake, life, ownPrices, turn, now, periodMs)
+        const next = nextStripeChange(fake, chain, ownPrices, turn, now, periodMs)
         return {
           at: next.at,
           type: next.type,
@@ -68,7 +71,7 @@ export async function createLives({ app, fake }: StripeSetup, subscriptions: Fak
           },
         }
       },
-      providerEvent: (type, at) => stripeProviderEvent(life.current, type, at, userId),
+      providerEvent: (type, at) => stripeProviderEvent(chain.current, type, at, userId),
     }
   }
 
@@ -125,7 +128,7 @@ export function stripeProviderEvent(
   at: number,
   userId: string,
 ) {
-  const truth = bought.firstTruth()
+  const state = bought.firstExpectedState()
   const reasons: Record<string, string> = {
     CANCELLATION: 'UNSUBSCRIBE',
     REFUND: 'CUSTOMER_SUPPORT',
@@ -137,16 +140,16 @@ export function stripeProviderEvent(
     app_user_id: userId,
     environment: bought.object.livemode ? 'PRODUCTION' : 'SANDBOX',
     store: 'STRIPE',
-    product_id: truth.product,
+    product_id: state.product,
     new_product_id: null,
-    entitlement_ids: [truth.product],
-    period_type: truth.isTrial ? 'TRIAL' : 'NORMAL',
-    purchased_at_ms: truth.startsAt,
-    expiration_at_ms: truth.expiresAt,
-    grace_period_expiration_at_ms: truth.graceExpiresAt,
+    entitlement_ids: [state.product],
+    period_type: state.isTrial ? 'TRIAL' : 'NORMAL',
+    purchased_at_ms: state.startsAt,
+    expiration_at_ms: state.expiresAt,
+    grace_period_expiration_at_ms: state.graceExpiresAt,
     cancel_reason: reasons[type] ?? null,
-    transaction_id: truth.transactionId,
-    original_transaction_id: truth.item,
+    transaction_id: state.transactionId,
+    original_transaction_id: state.item,
   }
   return { api_version: '1.0', event }
 }

@@ -4,14 +4,14 @@ import type { FakeStripe } from './stripe.ts'
 import type { FakeSubscription } from './subscription.ts'
 
 /** The successive subscriptions of one customer; only the last one still changes. */
-export type StripeLife = {
+export type StripeChain = {
   current: FakeSubscription
   all: FakeSubscription[]
   /** The last refund and dispute, which may still be pending. */
   refund: Stripe.Refund | null
   dispute: Stripe.Dispute | null
 }
-type LifePrices = ReturnType<typeof createLifePrices>
+type Prices = ReturnType<typeof createPrices>
 
 /** The next change, and its time (ms). `type` is the billing provider's event; null if it sends none. */
 type Change = { at: number; type: string | null; apply: () => unknown }
@@ -19,7 +19,7 @@ type Change = { at: number; type: string | null; apply: () => unknown }
 const RESUME_DAYS = 20
 
 /** Prices to switch between; `yearly` starts a new period. */
-export function createLifePrices(fake: FakeStripe, isLive: boolean) {
+export function createPrices(fake: FakeStripe, isLive: boolean) {
   const interval = isLive ? 'month' : 'week'
   const create = (nickname: string, amount: number, rest = {}) =>
     fake.createPrice({ nickname, amount, interval, ...rest }, isLive)
@@ -32,13 +32,13 @@ export function createLifePrices(fake: FakeStripe, isLive: boolean) {
 /** The next change of a customer's subscription after `now` (ms). */
 export function nextStripeChange(
   fake: FakeStripe,
-  life: StripeLife,
-  prices: LifePrices,
+  chain: StripeChain,
+  prices: Prices,
   { wait, isAtEnd, choice }: Turn,
   now: number,
   periodMs: number,
 ): Change {
-  const bought = life.current
+  const bought = chain.current
   // Independent of which change is chosen.
   const detail = Math.floor(choice / 16)
   const { object } = bought
@@ -123,7 +123,7 @@ export function nextStripeChange(
 
   /** Creates a refund, or decides a pending one. */
   function refund(): Change {
-    const { refund: pending } = life
+    const { refund: pending } = chain
     if (pending?.status === 'pending') {
       const decide = detail % 2 === 0 ? bought.succeedRefund : bought.failRefund
       return change(null, () => decide(pending))
@@ -133,11 +133,11 @@ export function nextStripeChange(
     const isPartial = detail % 3 === 0
     const paid = bought.invoices().findLast(({ amount_paid }) => amount_paid > 0)
     // The billing provider's event would be about the current period.
-    const isOfPeriod = paid?.id === bought.firstTruth().transactionId
+    const isOfPeriod = paid?.id === bought.firstExpectedState().transactionId
     return change(isPartial || !isOfPeriod ? null : 'REFUND', () => {
       // There may be another charge by now.
       const { amount } = bought.chargeOf()
-      life.refund = bought.refund({
+      chain.refund = bought.refund({
         amount: isPartial ? Math.ceil(amount / 2) : amount,
         isPending: detail % 2 === 0,
       })
@@ -145,7 +145,7 @@ export function nextStripeChange(
   }
 
   function dispute(): Change {
-    const { dispute: open } = life
+    const { dispute: open } = chain
     if (open?.status === 'warning_needs_response') {
       const decide = detail % 2 === 0 ? bought.escalateDispute : bought.closeInquiry
       return change(null, () => decide(open))
@@ -156,7 +156,7 @@ export function nextStripeChange(
     const charge = chargeIfAny()
     if (charge === null || charge.disputed || charge.amount_refunded > 0) return nothing
     return change(null, () => {
-      life.dispute = bought.dispute({ isInquiry: detail % 3 === 0 })
+      chain.dispute = bought.dispute({ isInquiry: detail % 3 === 0 })
     })
   }
 
@@ -169,9 +169,9 @@ export function nextStripeChange(
     const price = prices.monthly[detail % 3] ?? prices.yearly
     const customer = fake.customer(bought.customer)
     const metadata = { ...object.metadata }
-    life.current = fake.subscribe({ customer, price, metadata, isLive: object.livemode })
-    life.all.push(life.current)
-    Object.assign(life, { refund: null, dispute: null })
+    chain.current = fake.subscribe({ customer, price, metadata, isLive: object.livemode })
+    chain.all.push(chain.current)
+    Object.assign(chain, { refund: null, dispute: null })
   }
 
   function pick(...options: Change[]): Change {

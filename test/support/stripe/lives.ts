@@ -1,5 +1,5 @@
 import { seededRandom } from '../../soak/stores/random.ts'
-import { createLifePrices, nextStripeChange, type StripeLife } from './life.ts'
+import { createPrices, nextStripeChange, type StripeChain } from './life.ts'
 import type { FakeStripe } from './stripe.ts'
 import type { FakeSubscription } from './subscription.ts'
 
@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000
 const MONTH = 30 * 86_400
 
 type StartOptions = Parameters<FakeStripe['subscribe']>[0]
-type LivesOptions = {
+type HistoryOptions = {
   seed: number
   count: number
   months: number
@@ -18,20 +18,20 @@ type LivesOptions = {
 }
 
 /**
- * Plays random lives of customers, the same for the same seed. Events wait for the fake Stripe's `deliver`, which
+ * Runs random histories of customers, the same for the same seed. Events wait for the fake Stripe's `deliver`, which
  * `everyDay` may call. Returns all subscriptions.
  */
-export async function playLives(
+export async function runRandomHistories(
   fake: FakeStripe,
-  { seed, count, months, everyDay = async () => {}, startOptions = () => ({}) }: LivesOptions,
+  { seed, count, months, everyDay = async () => {}, startOptions = () => ({}) }: HistoryOptions,
 ): Promise<FakeSubscription[]> {
   const random = seededRandom(seed)
   const all: FakeSubscription[] = []
   const end = fake.now() + months * MONTH
-  const beginLife = createRandomLives(fake, { random, end, all })
+  const beginHistory = createRandomSimulator(fake, { random, end, all })
   for (let number = 0; number < count; number++) {
     const options = { metadata: { homeport_user: `user-${number}` }, ...startOptions(number) }
-    fake.schedule(fake.now() + random.upTo(MONTH), () => beginLife(options))
+    fake.schedule(fake.now() + random.upTo(MONTH), () => beginHistory(options))
   }
   while (fake.now() < end) {
     fake.advance(DAY_MS)
@@ -48,9 +48,9 @@ type Shared = {
   all: FakeSubscription[]
 }
 
-/** Returns a function that begins a life, which continues by the clock of the fake Stripe. */
-export function createRandomLives(fake: FakeStripe, { random, end, all }: Shared) {
-  const prices = createLifePrices(fake, true)
+/** Returns a function that begins a history, which continues by the clock of the fake Stripe. */
+export function createRandomSimulator(fake: FakeStripe, { random, end, all }: Shared) {
+  const prices = createPrices(fake, true)
   return begin
 
   /** `onChange` gets the billing provider's type of each change; null if it reports none. */
@@ -64,24 +64,24 @@ export function createRandomLives(fake: FakeStripe, { random, end, all }: Shared
       ...options,
     })
     all.push(current)
-    const life: StripeLife = { current, all, refund: null, dispute: null }
-    takeTurn(life, onChange)
-    return life
+    const chain: StripeChain = { current, all, refund: null, dispute: null }
+    takeTurn(chain, onChange)
+    return chain
   }
 
-  function takeTurn(life: StripeLife, onChange: (type: string | null) => void) {
+  function takeTurn(chain: StripeChain, onChange: (type: string | null) => void) {
     const turn = {
       wait: 1 + random.upTo(720),
       isAtEnd: random.chance(0.7),
       choice: random.upTo(1_000),
     }
     const now = fake.now() * 1000
-    const { at, type, apply } = nextStripeChange(fake, life, prices, turn, now, MONTH * 1000)
+    const { at, type, apply } = nextStripeChange(fake, chain, prices, turn, now, MONTH * 1000)
     if (at >= end * 1000) return
     fake.schedule(at / 1000, () => {
       apply()
       onChange(type)
-      takeTurn(life, onChange)
+      takeTurn(chain, onChange)
     })
   }
 }

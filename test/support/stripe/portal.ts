@@ -10,7 +10,7 @@ export const PORTAL_CONFIGURATION = 'bpc_1FakeDefault'
 
 /** Sessions of the customer portal, where customers change their subscriptions. */
 export function createPortal(
-  { books, timeline, events, account }: Core,
+  { objects, timeline, events, account }: Core,
   { payments, subscriptions, collection, changes, schedules }: Billing,
   baseUrl: () => string,
 ) {
@@ -18,7 +18,7 @@ export function createPortal(
   return { create, find: (id: string) => sessions.get(id), cancel, undo, switchPrice, replaceCard }
 
   function create(fields: Omit<PortalFields, 'id' | 'created' | 'url' | 'configuration'>) {
-    const id = books.createId('bps')
+    const id = objects.createId('bps')
     const session = createPortalObject({
       ...fields,
       id,
@@ -54,7 +54,7 @@ export function createPortal(
     events.update('customer.updated', customer, () => {
       customer.invoice_settings.default_payment_method = method.id
     })
-    for (const subscription of books.list('subscription', customer.livemode)) {
+    for (const subscription of objects.list('subscription', customer.livemode)) {
       if (subscription.customer !== customer.id) continue
       events.update('customer.subscription.updated', subscription, () => {
         subscription.default_payment_method = method.id

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe'
-import type { StripeObject } from './books.ts'
 import { copy, type FakeEvent, PINNED_VERSION } from './events.ts'
+import type { StripeObject } from './object-store.ts'
 
 /** The format of an endpoint's events: that of the pinned API version, that of an older one, or only ids. */
 export type EventShape = 'pinned' | 'old' | 'thin'

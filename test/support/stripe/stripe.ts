@@ -11,19 +11,19 @@ import { createFinder } from './api/route.ts'
 import { subscriptionRoutes } from './api/subscription-routes.ts'
 import { createBilling } from './billing/billing.ts'
 import type { CardKind } from './billing/payments.ts'
-import { createBooks } from './books.ts'
 import { createCatalog } from './catalog.ts'
 import { type CheckoutAction, createCheckout } from './checkout.ts'
 import { type Account, type Core, DEFAULT_ACCOUNT } from './core.ts'
 import { createCustomers } from './customers.ts'
-import { type Chances, createDeliveries, type Send } from './deliveries.ts'
+import { createDeliveries, type Probabilities, type Send } from './deliveries.ts'
 import { createEvents } from './events.ts'
+import { createExpectedStates } from './expected-states.ts'
+import { createObjectStore } from './object-store.ts'
 import type { CustomerFields } from './objects/customer.ts'
 import { createPages } from './pages/pages.ts'
 import { createPortal } from './portal.ts'
 import { createFakeSubscription } from './subscription.ts'
 import { createTimeline } from './timeline.ts'
-import { createTruth } from './truth.ts'
 
 export type FakeStripe = ReturnType<typeof startStripe>
 
@@ -33,7 +33,7 @@ export type StripeOptions = {
   webhookUrl?: string
   send?: Send
   seed?: number
-  chances?: Partial<Chances>
+  probabilities?: Partial<Probabilities>
   account?: Partial<Account>
   port?: number
   /** Responds to requests that are neither for the API nor for a page. */
@@ -54,24 +54,24 @@ type SubscribeOptions = {
 }
 
 const WEBHOOK_URL = 'http://localhost/api/webhooks/stripe/v1'
-const RELIABLE = { lost: 0, late: 0, doubled: 0, shuffled: false }
+const RELIABLE = { lost: 0, late: 0, duplicated: 0, shuffled: false }
 
 /** A fake Stripe on loopback, whose account uses a test's clock: its API, its pages and its webhooks. */
 export function startStripe({ clock, ...options }: StripeOptions) {
   const { seed = 1, port = 0, webhookUrl = WEBHOOK_URL } = options
-  const books = createBooks(seed)
+  const objects = createObjectStore(seed)
   const timeline = createTimeline(clock)
-  const events = createEvents(books, timeline)
+  const events = createEvents(objects, timeline)
   const account: Account = { ...DEFAULT_ACCOUNT, ...options.account }
-  const core: Core = { books, timeline, events, account }
+  const core: Core = { objects, timeline, events, account }
   const billing = createBilling(core)
   const catalog = createCatalog(core)
   const customers = createCustomers(core, billing.subscriptions)
   const checkout = createCheckout(core, billing, () => url)
   const portal = createPortal(core, billing, () => url)
-  const truth = createTruth(core, billing)
-  const chances = { ...RELIABLE, ...options.chances }
-  const webhooks = createDeliveries(core, seededRandom(seed), chances)
+  const expectedStates = createExpectedStates(core, billing)
+  const probabilities = { ...RELIABLE, ...options.probabilities }
+  const webhooks = createDeliveries(core, seededRandom(seed), probabilities)
   if (options.send) webhooks.send = options.send
   const live = webhooks.addEndpoint({ url: webhookUrl })
   const test = webhooks.addEndpoint({ url: webhookUrl, isLive: false })
@@ -96,7 +96,7 @@ export function startStripe({ clock, ...options }: StripeOptions) {
         : pages.respond(request),
   })
   const url = `http://127.0.0.1:${server.port}`
-  const deps = { core, billing, portal, truthOf: truth.ofSubscription, advanceTo }
+  const deps = { core, billing, portal, expectedStatesOf: expectedStates.ofSubscription, advanceTo }
   return {
     url,
     keys,
@@ -116,8 +116,8 @@ export function startStripe({ clock, ...options }: StripeOptions) {
     ...catalog,
     createCustomer: customers.create,
     deleteCustomer: customers.remove,
-    customer: books.customer,
-    charge: (id: string) => books.read('charge', id),
+    customer: objects.customer,
+    charge: (id: string) => objects.read('charge', id),
     subscribe,
     subscription,
     completeCheckout,
@@ -132,7 +132,7 @@ export function startStripe({ clock, ...options }: StripeOptions) {
     schedule: timeline.schedule,
     advance,
     advanceTo,
-    truth: truth.all,
+    expectedStates: expectedStates.all,
     [Symbol.asyncDispose]: () => server.stop(true),
   }
 
@@ -148,7 +148,7 @@ export function startStripe({ clock, ...options }: StripeOptions) {
   }
 
   function subscription(id: string) {
-    return wrap(books.read('subscription', id))
+    return wrap(objects.read('subscription', id))
   }
 
   function wrap(object: Stripe.Subscription) {

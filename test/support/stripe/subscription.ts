@@ -4,8 +4,8 @@ import type { CardKind } from './billing/payments.ts'
 import { HOUR } from './billing/periods.ts'
 import { periodEnd } from './billing/subscriptions.ts'
 import type { Core, Proration } from './core.ts'
+import type { ExpectedState, ExpectedStateOptions } from './expected-states.ts'
 import type { Portal } from './portal.ts'
-import type { Truth, TruthOptions } from './truth.ts'
 
 export type FakeSubscription = ReturnType<typeof createFakeSubscription>
 
@@ -13,14 +13,17 @@ type Deps = {
   core: Core
   billing: Billing
   portal: Portal
-  truthOf: (subscription: Stripe.Subscription, options?: TruthOptions) => Truth[]
+  expectedStatesOf: (
+    subscription: Stripe.Subscription,
+    options?: ExpectedStateOptions,
+  ) => ExpectedState[]
   advanceTo: (seconds: number) => void
 }
 
 /** A subscription that tests can change. Whatever is due before a change happens first. */
 export function createFakeSubscription(deps: Deps, object: Stripe.Subscription) {
-  const { core, billing, portal, truthOf, advanceTo } = deps
-  const { timeline, books } = core
+  const { core, billing, portal, expectedStatesOf, advanceTo } = deps
+  const { timeline, objects } = core
   const { subscriptions, collection, changes, payments, invoices, refunds, disputes } = billing
   return {
     id: object.id,
@@ -29,9 +32,9 @@ export function createFakeSubscription(deps: Deps, object: Stripe.Subscription) 
     item,
     status: () => object.status,
     periodEnd: () => periodEnd(object),
-    truth: (options?: TruthOptions) => truthOf(object, options),
-    /** The truth about the first item. */
-    firstTruth,
+    expectedStates: (options?: ExpectedStateOptions) => expectedStatesOf(object, options),
+    /** The expected state of the first item. */
+    firstExpectedState,
     invoices: () => invoices.listOfSubscription(object.id),
     currentInvoice,
     /** Decides the outcome of the next payments. */
@@ -41,7 +44,7 @@ export function createFakeSubscription(deps: Deps, object: Stripe.Subscription) 
       payments.setKind(method, kind)
     },
     replaceCard: (kind?: 'pays' | 'declines' | 'asks') =>
-      settled(() => portal.replaceCard(books.customer(object.customer as string), kind)),
+      settled(() => portal.replaceCard(objects.customer(object.customer as string), kind)),
     /** Moves the clock to after the next invoice is collected. */
     renew: () => advanceTo(periodEnd(object) + HOUR),
     /** Moves the clock to after the next invoice has failed. */
@@ -97,8 +100,8 @@ export function createFakeSubscription(deps: Deps, object: Stripe.Subscription) 
     return found
   }
 
-  function firstTruth(): Truth {
-    const found = truthOf(object).find((truth) => truth.item === item().id)
+  function firstExpectedState(): ExpectedState {
+    const found = expectedStatesOf(object).find((state) => state.item === item().id)
     if (found === undefined) throw new Error('nothing was paid or tried yet')
     return found
   }
@@ -114,7 +117,7 @@ export function createFakeSubscription(deps: Deps, object: Stripe.Subscription) 
   }
 
   function nextRetry(): number | null {
-    const invoice = books.read('invoice', object.latest_invoice as string)
+    const invoice = objects.read('invoice', object.latest_invoice as string)
     return invoice.status === 'open' ? invoice.next_payment_attempt : null
   }
 
@@ -144,12 +147,12 @@ export function createFakeSubscription(deps: Deps, object: Stripe.Subscription) 
 
   function currentInvoice(): Stripe.Invoice {
     timeline.runDue()
-    return books.read('invoice', object.latest_invoice as string)
+    return objects.read('invoice', object.latest_invoice as string)
   }
 
   /** Once its latest invoice is closed, a subscription is no longer past due. */
   function closeInvoice(close: (invoice: Stripe.Invoice) => void) {
-    const invoice = books.read('invoice', object.latest_invoice as string)
+    const invoice = objects.read('invoice', object.latest_invoice as string)
     close(invoice)
     collection.heal(object, invoice)
   }

@@ -47,7 +47,7 @@ export async function createStripeWorld(
       app.ask('POST', path, { token: as ?? (await freshToken()), json }),
     checkOut,
     buy,
-    pass,
+    advance,
     drain,
     list: (environment?: 'production' | 'sandbox') => listSubscriptions(app, user._id, environment),
     async [Symbol.asyncDispose]() {
@@ -83,7 +83,7 @@ export async function createStripeWorld(
   }
 
   /** Moves the clock, delivers the events, and lets the server query Stripe. */
-  async function pass(ms: number) {
+  async function advance(ms: number) {
     stripe.advance(ms)
     await drain()
   }

@@ -17,7 +17,7 @@ export async function setUpAlerts() {
     smtp,
     alerts,
     /** Evaluates the rules once a minute. Returns the subjects of the e-mails that were sent. */
-    async pass(minutes: number) {
+    async advance(minutes: number) {
       for (let at = 0; at < minutes; at++) {
         app.clock.advance(MINUTE)
         await alerts.evaluate()

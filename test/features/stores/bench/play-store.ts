@@ -42,7 +42,7 @@ export async function benchPlayStore(dataDir: string, accessToken: string) {
   }
   const seconds = (performance.now() - startedAt) / 1000
   await server.stop()
-  const requests = api.asked.length
+  const requests = api.purchaseRequests.length
   console.log(
     `Google Play, ${PURCHASES} purchases at once: delivered in ${(deliveredAfter / 1000).toFixed(1)} s, queried and acknowledged in ${seconds.toFixed(0)} s with ${(requests / seconds).toFixed(0)} requests to Google a second (Google allows 50), peak ${Math.round(peak / 1e6)} MB resident`,
   )

@@ -10,11 +10,11 @@ import { deliver } from '../../../support/app-store/world.ts'
 import { clearBilling, ms, receive, storedPurchases } from '../../../support/billing.ts'
 import { cases } from '../../../support/cases.ts'
 import { ANN } from '../../../support/flows/events.ts'
-import { type Report, reportOfProvider } from './sources.ts'
+import { type Report, reportFromProvider } from './sources.ts'
 
 const HOUR = 3_600_000
-/** Six and eighteen hours after midnight: no period has ended within the grace time before. */
-export const INSTANTS = Array.from({ length: 200 }, (_, at) => at / 2 + 0.25)
+/** 06:00 and 18:00, when no period has ended within the preceding grace period. */
+export const DAYS = Array.from({ length: 200 }, (_, at) => at / 2 + 0.25)
 const PLANS = [
   { code: 'pro', paymentProductId: 'prod_example_pro' },
   ...['basic', 'gold', 'silver', 'bronze'].map((code) => ({ code, paymentProductId: code })),
@@ -23,7 +23,7 @@ const PLANS = [
 /** Delivers all reports twice, in several orders, to an empty server, and compares what it stores. */
 export async function expectSameInAnyOrder(app: TestApp, lists: Report[][]) {
   const { db } = app.services
-  for (const order of lists.flatMap(ordersOf)) {
+  for (const order of lists.flatMap(permutationsOf)) {
     await clearBilling(app)
     await db.write((tx) => tx.delete(db.tables.storeChecks))
     for (const report of [...order, ...order]) await deliverReport(app, report)
@@ -34,10 +34,10 @@ export async function expectSameInAnyOrder(app: TestApp, lists: Report[][]) {
   expect(changed).toEqual([])
 }
 
-/** Some orders, the same in each run. */
-function ordersOf(reports: Report[]): Report[][] {
-  const order = fc.shuffledSubarray(reports, { minLength: reports.length })
-  return fc.sample(order, { numRuns: cases(2, 60), seed: 1 })
+/** Some permutations, the same in each run. */
+function permutationsOf(reports: Report[]): Report[][] {
+  const permutation = fc.shuffledSubarray(reports, { minLength: reports.length })
+  return fc.sample(permutation, { numRuns: cases(2, 60), seed: 1 })
 }
 
 async function deliverReport(app: TestApp, report: Report) {
@@ -46,12 +46,12 @@ async function deliverReport(app: TestApp, report: Report) {
   else await receive(app, report.fixture)
 }
 
-/** The report, some seconds later if it comes from the billing provider. */
-export function shift(report: Report, seconds: number): Report {
-  return 'fixture' in report ? reportOfProvider(report.fixture, seconds) : report
+/** Delays a report from the billing provider by `seconds`; reports from a store keep their time. */
+export function delayReport(report: Report, seconds: number): Report {
+  return 'fixture' in report ? reportFromProvider(report.fixture, seconds) : report
 }
 
-/** The access on `day`, after the events until then. */
+/** The access on `day`, after all events up to that day. */
 export function accessOn(day: number, reports: Report[]) {
   const now = ms(day)
   const purchases = purchasesIn(reports.filter(({ event }) => event.orderedAt <= now))

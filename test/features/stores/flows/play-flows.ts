@@ -82,7 +82,7 @@ const ON_GOOGLE_PLAY: Record<string, Pick<PlayFlow, 'steps'> & Partial<Flow>> = 
       [30, fail],
     ],
   },
-  'F6: a billing issue without a grace period ends access at once': {
+  'F6: a billing issue without a grace period ends access immediately': {
     steps: [
       [0, buy()],
       [30, hold],
@@ -101,7 +101,7 @@ const ON_GOOGLE_PLAY: Record<string, Pick<PlayFlow, 'steps'> & Partial<Flow>> = 
       [35, change((bought) => bought.refundEarlier())],
     ],
   },
-  'F11: Google changes the product at once, as a new purchase': {
+  'F11: Google changes the product immediately, as a new purchase': {
     events: [
       initial({ entitlement_ids: ['basic'], product_id: 'basic' }),
       lifecycle(ANN, 'PRODUCT_CHANGE', 10, { product_id: 'basic' }),
@@ -202,7 +202,7 @@ export const NOT_ON_GOOGLE_PLAY: Record<string, string> = {
   'F14:': 'Only the billing provider moves purchases between customers.',
   'F14b:': 'Only the billing provider has anonymous customers.',
   'F17:': 'Only the billing provider grants promotions.',
-  'F19:': 'Only the billing provider grants access during an outage of the store.',
+  'F19:': 'Only the billing provider grants access during a store outage.',
   'F20:': 'A web purchase is not made on Google Play.',
 }
 

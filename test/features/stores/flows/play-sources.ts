@@ -6,13 +6,13 @@ import { createClock } from '../../../support/app.ts'
 import { ms } from '../../../support/billing.ts'
 import { createPlayStore, type FakePurchase } from '../../../support/play-store/play-store.ts'
 import type { PlayFlow, PlayScript } from './play-flows.ts'
-import { type Report, reportOfProvider, transactionOf } from './sources.ts'
+import { type Report, reportFromProvider, transactionOf } from './sources.ts'
 
 const clock = createClock()
 const store = createPlayStore(clock)
 
-/** Plays a flow on Google Play, where Google is queried after each step. Both sources report the same transactions. */
-export function playOnGoogle({ steps, events }: PlayFlow): Record<'billing' | 'store', Report[]> {
+/** Runs a flow on Google Play, where Google is queried after each step. Both sources report the same transactions. */
+export function runPlayFlow({ steps, events }: PlayFlow): Record<'billing' | 'store', Report[]> {
   const script = { store } as PlayScript
   const known = new Map<string, KnownItem[]>()
   const reports = steps.flatMap(([day, step]) => {
@@ -23,7 +23,7 @@ export function playOnGoogle({ steps, events }: PlayFlow): Record<'billing' | 's
   })
   const billing = events.map((fixture, at) => {
     const onGooglePlay = { ...fixture, store: 'PLAY_STORE', id: `E-${at}` }
-    return reportOfProvider({ ...onGooglePlay, ...transactionOf(fixture, reports) })
+    return reportFromProvider({ ...onGooglePlay, ...transactionOf(fixture, reports) })
   })
   return { billing, store: reports }
 
@@ -42,7 +42,7 @@ export function playOnGoogle({ steps, events }: PlayFlow): Record<'billing' | 's
       inheritedOwner: null,
     })
     known.set(purchase.token, items)
-    return deliveries.map(reportOfGoogle)
+    return deliveries.map(reportFromGoogle)
   }
 
   function refund({ orderId, purchaseToken }: { orderId: string; purchaseToken: string }): Report {
@@ -55,7 +55,7 @@ export function playOnGoogle({ steps, events }: PlayFlow): Record<'billing' | 's
       voided: { orderId, at: clock.now.getTime(), isPartial: false },
     }
     const bytes = Buffer.from(JSON.stringify(document))
-    return reportOfGoogle({
+    return reportFromGoogle({
       provider: 'play_store',
       event: playEvent(document),
       bytes,
@@ -64,7 +64,7 @@ export function playOnGoogle({ steps, events }: PlayFlow): Record<'billing' | 's
   }
 }
 
-function reportOfGoogle(delivery: Delivery): Report {
+function reportFromGoogle(delivery: Delivery): Report {
   const { event } = delivery
   return { delivery, event: { ...event, orderedAt: event.at ?? 0 } }
 }

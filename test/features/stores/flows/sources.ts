@@ -12,7 +12,7 @@ import type { Notification } from '../../../support/app-store/world.ts'
 import { bodyOf, type EventFixture, ms } from '../../../support/billing.ts'
 import type { Script, StoreFlow } from './store-flows.ts'
 
-/** A delivery of the billing provider or of a store, with its event. */
+/** A delivery from the billing provider or a store, with its event. */
 export type Report = { event: BillingEvent & { orderedAt: number } } & (
   | { fixture: EventFixture }
   | { notification: Notification }
@@ -24,28 +24,31 @@ const clock = createClock()
 export const flowStore = await createAppStore(clock)
 const verify = createTokenVerifier(flowStore.signer.root)
 
-/** Plays a flow in the App Store. Both sources report the same transactions. */
-export function playFlow({ steps, events }: StoreFlow): Record<'billing' | 'store', Report[]> {
+/** Runs a flow in the App Store. Both sources report the same transactions. */
+export function runAppStoreFlow({
+  steps,
+  events,
+}: StoreFlow): Record<'billing' | 'store', Report[]> {
   const script = { store: flowStore } as Script
   const store = steps.map(([day, step]) => {
     clock.now = new Date(ms(day))
-    return reportOfStore(step(script))
+    return reportFromStore(step(script))
   })
   const billing = events.map((fixture, at) =>
-    reportOfProvider({ ...fixture, ...transactionOf(fixture, store), id: `E-${at}` }),
+    reportFromProvider({ ...fixture, ...transactionOf(fixture, store), id: `E-${at}` }),
   )
   return { billing, store }
 }
 
 /** The billing provider's report of an event, delivered `seconds` later. */
-export function reportOfProvider(fixture: EventFixture, seconds = 0): Report {
+export function reportFromProvider(fixture: EventFixture, seconds = 0): Report {
   const late = { ...fixture, at: fixture.at + seconds / 86_400 }
   const event = readEvent(bodyOf(late), Buffer.from(''))
   if (event === null) throw new Error('the fixture has no event')
   return { fixture: late, event: { ...event, orderedAt: ms(late.at) } }
 }
 
-function reportOfStore(notification: Notification): Report {
+function reportFromStore(notification: Notification): Report {
   const { signedPayload } = notification.body
   const delivery = readAppleDelivery(signedPayload, verify, [FAKE_APP])
   if (!delivery) throw new Error('the notification has no event')

@@ -75,7 +75,7 @@ const IN_APP_STORE: Record<string, StoreFlow['steps']> = {
     [0, buy()],
     [30, failWithGrace],
   ],
-  'F6: a billing issue without a grace period ends access at once': [
+  'F6: a billing issue without a grace period ends access immediately': [
     [0, buy()],
     [30, ({ bought }) => bought.failToRenew()],
   ],
@@ -98,7 +98,7 @@ const IN_APP_STORE: Record<string, StoreFlow['steps']> = {
     [30, renew],
     [35, ({ bought }) => bought.refundEarlier()],
   ],
-  'F11: Apple changes the product at once': [
+  'F11: Apple changes the product immediately': [
     [0, buy('basic')],
     [10, change(true)],
   ],
@@ -131,7 +131,7 @@ export const NOT_IN_APP_STORE: Record<string, string> = {
   'F14b:': 'Only the billing provider has anonymous customers.',
   'F17:': 'Only the billing provider grants promotions.',
   'F17a:': 'In the App Store, developers do not cancel subscriptions.',
-  'F19:': 'Only the billing provider grants access during an outage of the store.',
+  'F19:': 'Only the billing provider grants access during a store outage.',
   'F20:': 'A web purchase is not made in the App Store.',
 }
 

@@ -42,7 +42,7 @@ const change =
   ({ bought }) =>
     act(bought)
 /** The invoice of a period is collected an hour after its start. */
-const pass: Step = ({ fake }) => fake.runDue()
+const collect: Step = ({ fake }) => fake.runDue()
 const breakCard = change((bought) => bought.setCard('declines'))
 const pay = change((bought) => {
   bought.setCard('pays')
@@ -61,7 +61,7 @@ const AT_STRIPE: Record<string, Pick<StripeFlow, 'steps'> & Partial<StripeFlow>>
     steps: [
       [0, buy(PRODUCT, 7)],
       [10, cancel],
-      [37, pass],
+      [37, collect],
     ],
   },
   'F3: a cancellation is reverted': {
@@ -107,15 +107,15 @@ const AT_STRIPE: Record<string, Pick<StripeFlow, 'steps'> & Partial<StripeFlow>>
     steps: [
       [0, buy()],
       [29, breakCard],
-      [31, pass],
+      [31, collect],
     ],
   },
-  'F6: a billing issue without a grace period ends access at once': {
+  'F6: a billing issue without a grace period ends access immediately': {
     graceDays: 0,
     steps: [
       [0, buy()],
       [29, breakCard],
-      [31, pass],
+      [31, collect],
     ],
   },
   // The billing provider reports no grace period for Stripe.
@@ -150,7 +150,7 @@ const AT_STRIPE: Record<string, Pick<StripeFlow, 'steps'> & Partial<StripeFlow>>
     steps: [
       [0, buy()],
       [29, breakCard],
-      [40, pass],
+      [40, collect],
     ],
   },
   'F8: a refund ends access, and a renewal restores it': {
@@ -166,7 +166,7 @@ const AT_STRIPE: Record<string, Pick<StripeFlow, 'steps'> & Partial<StripeFlow>>
     steps: [
       [0, buy()],
       [5, refund],
-      [31, pass],
+      [31, collect],
     ],
   },
   'F8: a refund followed by its expiration': {
@@ -189,7 +189,7 @@ const AT_STRIPE: Record<string, Pick<StripeFlow, 'steps'> & Partial<StripeFlow>>
       [35, change((bought) => bought.refund({ earlier: 1 }))],
     ],
   },
-  'F11: Apple changes the product at once': {
+  'F11: Apple changes the product immediately': {
     events: [
       initial({ entitlement_ids: ['basic'], product_id: 'basic' }),
       lifecycle(ANN, 'PRODUCT_CHANGE', 10, { product_id: 'basic', new_product_id: PRODUCT }),
@@ -204,21 +204,21 @@ const AT_STRIPE: Record<string, Pick<StripeFlow, 'steps'> & Partial<StripeFlow>>
     steps: [
       [0, buy('gold')],
       [10, ({ bought, priceOf }) => bought.planSwitch(priceOf(PRODUCT))],
-      [31, pass],
+      [31, collect],
     ],
   },
   'F13: a pause begins at the end of the period and ends with a renewal': {
     steps: [
       [0, buy()],
       [10, pause],
-      [61, pass],
+      [61, collect],
     ],
   },
   'F13: a paused purchase gives no access': {
     steps: [
       [0, buy()],
       [10, pause],
-      [31, pass],
+      [31, collect],
     ],
   },
   'F16: a purchase after the end gives access again': {
@@ -251,7 +251,7 @@ export const NOT_AT_STRIPE: Record<string, string> = {
   'F15:': 'At Stripe, an extension is a trial.',
   'F17:': 'Only the billing provider grants promotions.',
   'F18:': 'Only subscriptions are sold at Stripe.',
-  'F19:': 'Only the billing provider grants access during an outage of the store.',
+  'F19:': 'Only the billing provider grants access during a store outage.',
   'F20:': 'Only the billing provider sells to customers who have not signed in.',
 }
 

@@ -15,13 +15,18 @@ import { ms } from '../../../support/billing.ts'
 import { ANN } from '../../../support/flows/events.ts'
 import { copy } from '../../../support/stripe/events.ts'
 import { startStripe } from '../../../support/stripe/stripe.ts'
-import { type Report, reportOfProvider, transactionOf } from './sources.ts'
+import { type Report, reportFromProvider, transactionOf } from './sources.ts'
 import type { StripeFlow, StripeScript } from './stripe-flows.ts'
 
 const GRACE_DAYS = 16
 
-/** Plays a flow at Stripe, which is queried whenever it sends events. Both sources report the same transactions. */
-export async function playAtStripe({ steps, events, graceDays = GRACE_DAYS, account }: StripeFlow) {
+/** Runs a flow at Stripe, which is queried whenever it sends events. Both sources report the same transactions. */
+export async function runStripeFlow({
+  steps,
+  events,
+  graceDays = GRACE_DAYS,
+  account,
+}: StripeFlow) {
   const clock = createClock()
   clock.now = new Date(ms(0))
   await using fake = startStripe({ clock, ...(account ? { account } : {}) })
@@ -39,7 +44,7 @@ export async function playAtStripe({ steps, events, graceDays = GRACE_DAYS, acco
   for (let hour = 0; hour <= lastDay * 24; hour++) await passHour(hour / 24)
   const billing = events.map((fixture, at) => {
     const atStripe = { ...fixture, store: 'STRIPE', id: `E-${at}`, at: dayOfReport(fixture.at) }
-    return reportOfProvider({ ...atStripe, ...transactionOf(fixture, reports) })
+    return reportFromProvider({ ...atStripe, ...transactionOf(fixture, reports) })
   })
   return { billing, store: reports }
 
@@ -72,7 +77,7 @@ export async function playAtStripe({ steps, events, graceDays = GRACE_DAYS, acco
       orderedAt: clock.now.getTime(),
     })
     known.set(id, items)
-    return deliveries.map(reportOfStripe)
+    return deliveries.map(reportFromStripe)
   }
 
   async function readCharge(id: string): Promise<Report> {
@@ -89,7 +94,7 @@ export async function playAtStripe({ steps, events, graceDays = GRACE_DAYS, acco
       reason: 'CUSTOMER_SUPPORT',
       paidBack: refunded ? { amount, currency: currency.toUpperCase() } : null,
     }
-    return reportOfStripe(toDelivery(document))
+    return reportFromStripe(toDelivery(document))
   }
 
   /** When the billing provider reports an event: Stripe collects an invoice an hour after the period has begun. */
@@ -101,7 +106,7 @@ export async function playAtStripe({ steps, events, graceDays = GRACE_DAYS, acco
   }
 }
 
-function reportOfStripe(delivery: Delivery): Report {
+function reportFromStripe(delivery: Delivery): Report {
   const { event } = delivery
   return { delivery, event: { ...event, orderedAt: event.at ?? 0 } }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { drain, pass, report } from '../../../support/play-store/reports.ts'
+import { advance, drain, report } from '../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
 
 const MINUTE = 60_000
@@ -16,10 +16,10 @@ test('an access token is renewed after four fifths of its lifetime', async () =>
   await using world = await createPlayWorld()
   const { api, store } = world
   await report(world, store.buy().notification)
-  await pass(world, 47 * MINUTE)
+  await advance(world, 47 * MINUTE)
   await report(world, store.buy().notification)
   expect(api.tokensIssued).toBe(1)
-  await pass(world, 2 * MINUTE)
+  await advance(world, 2 * MINUTE)
   await report(world, store.buy().notification)
   expect(api.tokensIssued).toBe(2)
 })
@@ -33,7 +33,7 @@ test('a stale access token is renewed once for all requests', async () => {
   for (let count = 0; count < 5; count++) await report(world, store.buy({ userId }).notification)
   api.revokeAccessTokens()
   api.delayMs = 30
-  await pass(world, MINUTE)
+  await advance(world, MINUTE)
   expect(await world.listSubscriptions()).toHaveLength(5)
   expect(api.tokensIssued).toBe(2)
 })
@@ -45,7 +45,7 @@ test('a failed request for an access token is repeated later', async () => {
   api.tokenFaults.push({ status: 503 })
   await report(world, store.buy({ userId }).notification)
   expect(await world.listSubscriptions()).toEqual([])
-  await pass(world, MINUTE)
+  await advance(world, MINUTE)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
 
@@ -56,7 +56,7 @@ test('an account that the token endpoint refuses counts as refused', async () =>
   api.tokenFaults.push({ status: 400, reason: 'invalid_grant' })
   await report(world, store.buy({ userId }).notification)
   expect(app.services.stores.play?.store.isKeyRefused()).toBe(true)
-  await pass(world, 10 * MINUTE)
+  await advance(world, 10 * MINUTE)
   expect(app.services.stores.play?.store.isKeyRefused()).toBe(false)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { signIn } from '../../../support/app-store/world.ts'
-import { catchUp, drain, pass, report } from '../../../support/play-store/reports.ts'
+import { advance, catchUp, drain, report } from '../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
 
 const MINUTE = 60_000
@@ -13,7 +13,7 @@ test('a purchase is acknowledged once, and its renewals are not', async () => {
   const bought = store.buy({ userId })
   await report(world, bought.notification)
   expect(bought.purchase.acknowledgementState).toBe(ACKNOWLEDGED)
-  await pass(world, 30 * DAY)
+  await advance(world, 30 * DAY)
   await report(world, bought.renew())
   expect(api.requests.filter((request) => request === 'POST acknowledge')).toHaveLength(1)
 })
@@ -30,9 +30,9 @@ test.each([500, 409, 400, 404])(
     await report(world, bought.notification)
     expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
     expect(await app.services.stores.health.unacknowledgedAge()).toBe(0)
-    for (let minute = 0; minute < 60; minute++) await pass(world, MINUTE)
+    for (let minute = 0; minute < 60; minute++) await advance(world, MINUTE)
     expect(bought.purchase.acknowledgementState).toBe(ACKNOWLEDGED)
-    const requests = api.asked.map(({ request }) => request)
+    const requests = api.purchaseRequests.map(({ request }) => request)
     expect(requests).toEqual(Array(5).fill(['GET subscriptionsv2', 'POST acknowledge']).flat())
     await report(world, bought.cancel())
     expect(await world.listSubscriptions()).toMatchObject([{ willRenew: false }])
@@ -47,8 +47,8 @@ test('an acknowledgement whose response was lost counts as done', async () => {
   api.faults.push(null, { status: 504 })
   await report(world, bought.notification)
   bought.acknowledge()
-  await pass(world, MINUTE)
-  const requests = api.asked.map(({ request }) => request)
+  await advance(world, MINUTE)
+  const requests = api.purchaseRequests.map(({ request }) => request)
   expect(requests).toEqual(['GET subscriptionsv2', 'POST acknowledge', 'GET subscriptionsv2'])
   expect(await app.services.stores.health.unacknowledgedAge()).toBe(0)
 })
@@ -60,9 +60,9 @@ test('the age of the oldest unacknowledged purchase grows until it is acknowledg
   const bought = store.buy({ userId })
   for (let time = 0; time < 8; time++) api.faults.push(null, { status: 500 })
   await report(world, bought.notification)
-  for (let minute = 0; minute < 60; minute++) await pass(world, MINUTE)
+  for (let minute = 0; minute < 60; minute++) await advance(world, MINUTE)
   expect(await app.services.stores.health.unacknowledgedAge()).toBe(3600)
-  for (let hour = 0; hour < 12; hour++) await pass(world, 60 * MINUTE)
+  for (let hour = 0; hour < 12; hour++) await advance(world, 60 * MINUTE)
   expect(await app.services.stores.health.unacknowledgedAge()).toBe(0)
 })
 
@@ -72,15 +72,17 @@ test('new purchases are acknowledged before routine checks', async () => {
   app.expectErrors()
   const known = Array.from({ length: 8 }, () => store.buy({ userId }))
   await report(world, ...known.map(({ notification }) => notification))
-  await pass(world, 6 * DAY)
+  await advance(world, 6 * DAY)
   api.faults.push({ status: 500 })
   await report(world, store.buy({ userId }).notification)
-  api.asked.splice(0)
+  api.purchaseRequests.splice(0)
   const fresh = store.buy({ userId })
   for (const one of known) await world.push(one.schedulePause())
   await world.push(fresh.notification)
-  await pass(world, MINUTE)
-  expect(api.asked.findIndex(({ token }) => known.some((one) => one.token === token))).toBe(2)
+  await advance(world, MINUTE)
+  expect(
+    api.purchaseRequests.findIndex(({ token }) => known.some((one) => one.token === token)),
+  ).toBe(2)
   expect(fresh.purchase.acknowledgementState).toBe(ACKNOWLEDGED)
 })
 
@@ -89,12 +91,12 @@ test('with PLAY_ACKNOWLEDGE=claimed a purchase is acknowledged once a user has c
   const { api, store, userId } = world
   const bought = store.buy({ userId })
   await report(world, bought.notification)
-  await pass(world, MINUTE)
+  await advance(world, MINUTE)
   expect(api.requests).not.toContain('POST acknowledge')
   expect((await world.submit([bought])).results).toMatchObject([{ outcome: 'known' }])
-  await pass(world, MINUTE)
+  await advance(world, MINUTE)
   expect(bought.purchase.acknowledgementState).toBe(ACKNOWLEDGED)
-  await pass(world, 4 * DAY)
+  await advance(world, 4 * DAY)
   expect(store.applyDeadlines()).toEqual([])
 })
 
@@ -103,7 +105,7 @@ test('with PLAY_ACKNOWLEDGE=claimed a purchase claimed days later is acknowledge
   const { app, store } = world
   const bought = store.buy()
   await report(world, bought.notification)
-  await pass(world, 2 * DAY)
+  await advance(world, 2 * DAY)
   expect(await app.services.stores.health.unacknowledgedAge()).toBe(2 * 86_400)
   await world.submit([bought], false, await signIn(app, world.email))
   await drain(world)
@@ -116,8 +118,8 @@ test('with PLAY_ACKNOWLEDGE=never the app acknowledges, and the server learns of
   const bought = store.buy()
   expect((await world.submit([bought])).results).toMatchObject([{ outcome: 'bound' }])
   bought.acknowledge()
-  await pass(world, MINUTE)
-  await pass(world, DAY)
+  await advance(world, MINUTE)
+  await advance(world, DAY)
   expect(api.requests).not.toContain('POST acknowledge')
   expect(await app.services.stores.health.unacknowledgedAge()).toBe(0)
 })
@@ -127,7 +129,7 @@ test('lists every unacknowledged purchase, page by page and the oldest first', a
   const { app, store, userId } = world
   for (let at = 0; at < 7; at++) {
     // Two at a time.
-    if (at % 2 === 0) await pass(world, MINUTE)
+    if (at % 2 === 0) await advance(world, MINUTE)
     await report(world, store.buy({ userId }).notification)
   }
   const read = async (limit: number, after?: string) =>
@@ -148,7 +150,7 @@ test('an unacknowledged purchase is refunded', async () => {
   await using world = await createPlayWorld({ PLAY_ACKNOWLEDGE: 'never' })
   const { app, store, userId } = world
   await report(world, store.buy({ userId }).notification)
-  await pass(world, 3 * DAY)
+  await advance(world, 3 * DAY)
   const notifications = store.applyDeadlines()
   expect(notifications).toHaveLength(2)
   await report(world, ...notifications)

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { catchUp, drain, pass, report } from '../../../support/play-store/reports.ts'
+import { advance, catchUp, drain, report } from '../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
 
 const MINUTE = 60_000
@@ -23,7 +23,7 @@ test.each([12 * 60 * MINUTE, 365 * DAY])(
     await drain(world)
     expect(await countAsked()).toBe(1)
     await app.services.stores.play?.queue.repair()
-    await pass(world, 20 * MINUTE)
+    await advance(world, 20 * MINUTE)
     expect(await countAsked()).toBe(2)
 
     async function countAsked() {
@@ -34,7 +34,7 @@ test.each([12 * 60 * MINUTE, 365 * DAY])(
   },
 )
 
-test('a revocation counts although the clock was four minutes ahead at the last response', async () => {
+test('a revocation counts even if the clock was four minutes ahead at the last response', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId })

@@ -30,7 +30,9 @@ testInstances(
     api.delayMs = 50
     await Promise.all([drain(here), drain(there)])
     await Promise.all([drain(here), drain(there)])
-    expect(countRequests(api.asked)).toEqual(countsOf(bought, { [READ]: 1, [ACKNOWLEDGE]: 1 }))
+    expect(countRequests(api.purchaseRequests)).toEqual(
+      countsOf(bought, { [READ]: 1, [ACKNOWLEDGE]: 1 }),
+    )
     expect(api.maxParallelPerToken).toBe(1)
     // Each instance has its own access token.
     expect(api.tokensIssued).toBe(2)
@@ -55,7 +57,9 @@ testInstances(
       }),
     )
     await Promise.all([drain(here), drain(there)])
-    expect(countRequests(api.asked)).toEqual(countsOf(bought, { [READ]: 1, [ACKNOWLEDGE]: 1 }))
+    expect(countRequests(api.purchaseRequests)).toEqual(
+      countsOf(bought, { [READ]: 1, [ACKNOWLEDGE]: 1 }),
+    )
     expect(api.maxParallelPerToken).toBe(1)
     expect(await statusesOf(there, user._id)).toEqual(times(20).map(() => 'active'))
   },
@@ -74,14 +78,18 @@ testInstances(
     api.faults.push(null, { status: 503 })
     await drain(here)
     await drain(there)
-    expect(countRequests(api.asked)).toEqual(countsOf([bought], { [READ]: 1, [ACKNOWLEDGE]: 1 }))
+    expect(countRequests(api.purchaseRequests)).toEqual(
+      countsOf([bought], { [READ]: 1, [ACKNOWLEDGE]: 1 }),
+    )
     clock.advance(MINUTE)
     await drain(there)
-    expect(countRequests(api.asked)).toEqual(countsOf([bought], { [READ]: 2, [ACKNOWLEDGE]: 2 }))
+    expect(countRequests(api.purchaseRequests)).toEqual(
+      countsOf([bought], { [READ]: 2, [ACKNOWLEDGE]: 2 }),
+    )
     expect(bought.purchase.acknowledgementState).toBe('ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED')
     clock.advance(MINUTE)
     await Promise.all([drain(here), drain(there)])
-    expect(api.asked).toHaveLength(4)
+    expect(api.purchaseRequests).toHaveLength(4)
   },
   60_000,
 )
@@ -164,7 +172,7 @@ testInstances(
 )
 
 testInstances(
-  'an unknown token that is submitted on both instances is reported as gone at once',
+  'an unknown token that is submitted on both instances is reported as gone immediately',
   async () => {
     await using world = await createPlayInstances()
     const { here, there, api } = world

@@ -5,7 +5,7 @@ import { DAY } from '../../../support/billing.ts'
 import { playProviderEvent } from '../../../support/play-store/life.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
 
-test('a subscription that Google described only after a renewal follows later renewals of the provider', async () => {
+test('a subscription that Google described only after a renewal follows later renewals that the provider reports', async () => {
   await using world = await createPlayWorld()
   const { app, store, email, userId } = world
   const bought = store.buy({ userId })

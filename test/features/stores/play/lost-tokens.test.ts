@@ -48,9 +48,9 @@ test('queries Google again if a notification arrives while the purchase is repor
   for (let time = 0; time < 2; time++) {
     app.clock.advance(9 * MINUTE)
     api.delayMs = time * 100
-    const asked = api.asked.length
+    const requestCount = api.purchaseRequests.length
     const draining = drain(world)
-    await until(() => api.asked.length > asked, 'Google is not queried')
+    await until(() => api.purchaseRequests.length > requestCount, 'Google is not queried')
     if (time === 1) await world.push(bought.cancel())
     await draining
   }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { parseReply } from '../../../../src/features/stores/google/api/answer.ts'
 import { PACKAGE_NAME } from '../../../support/play-store/formats.ts'
-import { listEvents, pass, report } from '../../../support/play-store/reports.ts'
+import { advance, listEvents, report } from '../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
 
 const MINUTE = 60_000
@@ -26,10 +26,12 @@ test.each([true, false])(
       willRenew: false,
     })
     expect(bought.answer().acknowledgementState).toBe('ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED')
-    await pass(world, 2 * DAY)
+    await advance(world, 2 * DAY)
     await report(world, bought.refund())
     expect(await world.listSubscriptions()).toMatchObject([{ status: 'refunded', active: false }])
-    expect(api.asked.some(({ request }) => request === 'GET products')).toBe(!hasProductsV2)
+    expect(api.purchaseRequests.some(({ request }) => request === 'GET products')).toBe(
+      !hasProductsV2,
+    )
     expect((await listEvents(world)).filter(({ outcome }) => outcome === 'failed')).toEqual([])
   },
 )
@@ -57,7 +59,7 @@ test('detects within a day that the app has consumed a product', async () => {
   await report(world, bought.notification)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
   bought.consume()
-  await pass(world, DAY)
+  await advance(world, DAY)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'consumed', active: false }])
 })
 

@@ -1,16 +1,16 @@
 import { expect, test } from 'bun:test'
-import { pass, report } from '../../../support/play-store/reports.ts'
+import { advance, report } from '../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
 
 const HOUR = 60 * 60_000
 const DAY = 24 * HOUR
 
-test('a pending purchase gives nothing until it is paid', async () => {
+test('a pending purchase gives no access until it is paid', async () => {
   await using world = await createPlayWorld()
   const { store, userId } = world
   const bought = store.buy({ userId, isPending: true })
   expect((await world.submit([bought])).results).toMatchObject([{ outcome: 'pending' }])
-  await pass(world, HOUR)
+  await advance(world, HOUR)
   expect(await world.listSubscriptions()).toEqual([])
   await report(world, bought.pay())
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
@@ -22,9 +22,9 @@ test('a pending purchase that is cancelled never gives access', async () => {
   const subscription = store.buy({ userId, isPending: true })
   const product = store.buyOnce({ userId, isPending: true })
   await world.submit([subscription, product])
-  await pass(world, 2 * DAY)
+  await advance(world, 2 * DAY)
   await report(world, subscription.giveUp(), product.giveUp())
-  await pass(world, 2 * DAY)
+  await advance(world, 2 * DAY)
   expect(await world.listSubscriptions()).toEqual([])
 })
 

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { signIn } from '../../../support/app-store/world.ts'
 import { onSqlite, sqliteClientOf } from '../../../support/databases.ts'
-import { listEvents, pass, report } from '../../../support/play-store/reports.ts'
+import { advance, listEvents, report } from '../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
 
 const DAY = 24 * 60 * 60_000
@@ -72,7 +72,7 @@ test('a deleted user leaves a purchase that another user can claim', async () =>
   const other = await app.register()
   const { results } = await world.submit([bought], false, other.accessToken)
   expect(results).toMatchObject([{ outcome: 'bound' }])
-  await pass(world, 30 * DAY)
+  await advance(world, 30 * DAY)
   await report(world, bought.renew())
   const token = await signIn(app, other.user.email)
   expect((await world.submit([bought], false, token)).results).toMatchObject([{ outcome: 'known' }])

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { listSubscriptions } from '../../../support/app-store/world.ts'
-import { pass, report } from '../../../support/play-store/reports.ts'
+import { advance, report } from '../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
 
 const MINUTE = 60_000
@@ -68,14 +68,14 @@ test('only the newest of a chain of purchases gives access if only the last is r
   app.clock.now = onDay(2)
   const third = second.changeProduct('gold', 'immediate')
   await report(world, third.notification)
-  for (let minute = 0; minute < 5; minute++) await pass(world, MINUTE)
+  for (let minute = 0; minute < 5; minute++) await advance(world, MINUTE)
   const found = await world.listSubscriptions()
   expect(found.map(({ productId, active }) => [productId, active])).toEqual([
     ['gold:monthly', true],
     ['silver:monthly', false],
     ['bronze:monthly', false],
   ])
-  const reads = api.asked.filter(({ request }) => request === 'GET subscriptionsv2')
+  const reads = api.purchaseRequests.filter(({ request }) => request === 'GET subscriptionsv2')
   expect(reads).toHaveLength(3)
 })
 
@@ -87,10 +87,10 @@ test('purchases that name each other as predecessors do not cause endless reques
   const second = first.changeProduct('gold', 'immediate')
   first.purchase.linkedPurchaseToken = second.token
   await report(world, second.notification)
-  for (let minute = 0; minute < 30; minute++) await pass(world, MINUTE)
-  expect(api.asked.filter(({ request }) => request === 'GET subscriptionsv2').length).toBeLessThan(
-    5,
-  )
+  for (let minute = 0; minute < 30; minute++) await advance(world, MINUTE)
+  expect(
+    api.purchaseRequests.filter(({ request }) => request === 'GET subscriptionsv2').length,
+  ).toBeLessThan(5)
   expect((await world.listSubscriptions()).map(({ active }) => active)).toEqual([true, false])
 })
 
@@ -105,7 +105,7 @@ test.each([true, false])(
     const next = bought.changeProduct('gold', 'immediate')
     delete next.purchase.externalAccountIdentifiers
     await report(world, next.notification)
-    for (let minute = 0; minute < 5; minute++) await pass(world, MINUTE)
+    for (let minute = 0; minute < 5; minute++) await advance(world, MINUTE)
     expect(await world.listSubscriptions()).toMatchObject([
       { productId: 'gold:monthly', active: true },
       { productId: 'silver:monthly', active: false },
@@ -178,7 +178,7 @@ test('a resubscription belongs to the owner of the first purchase, even if those
   second.revoke()
   const third = second.resubscribe({ isLinked: false })
   await report(world, third.notification)
-  for (let minute = 0; minute < 5; minute++) await pass(world, MINUTE)
+  for (let minute = 0; minute < 5; minute++) await advance(world, MINUTE)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }, {}, {}])
   expect(third.purchase.externalAccountIdentifiers).toEqual({ obfuscatedExternalAccountId: userId })
 })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { createClock, createTestApp } from '../../../support/app.ts'
 import { cases } from '../../../support/cases.ts'
 import { servePlayApi } from '../../../support/play-store/api.ts'
-import { playOnGooglePlay, runPlayJobs } from '../../../support/play-store/histories.ts'
+import { runPlayHistories, runPlayJobs } from '../../../support/play-store/histories.ts'
 import type { FakeSubscription } from '../../../support/play-store/plan-changes.ts'
 import { createPlayStore, type PlayStore } from '../../../support/play-store/play-store.ts'
 import { readPurchases, stateOf } from '../../../support/purchase-states.ts'
@@ -29,7 +29,7 @@ async function check(histories: History[]) {
   await using app = await createTestApp(api.environment, { requestsPerSecond: 1_000 })
   app.clock.now = clock.now
   Object.defineProperty(clock, 'now', { get: () => app.clock.now })
-  const subscriptions = await playOnGooglePlay({ app, store, api }, histories)
+  const subscriptions = await runPlayHistories({ app, store, api }, histories)
   app.clock.now = new Date(app.clock.now.getTime() + 8 * DAY)
   await runPlayJobs(app)
   await runPlayJobs(app)
@@ -43,14 +43,14 @@ async function check(histories: History[]) {
     const { changes } = bought
     expect<unknown>({ changes, ...stateOf(purchase, now) }).toEqual({
       changes,
-      ...truthOf(bought, store, now),
+      ...expectedStateOf(bought, store, now),
     })
   }
   expect((await app.services.rebuildBilling(AbortSignal.timeout(60_000))).changed).toEqual([])
 }
 
 /** The expected state of a purchase, according to Google. */
-function truthOf(
+function expectedStateOf(
   { purchase, record, state }: FakeSubscription,
   { voided }: PlayStore,
   now: number,

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { PASSWORD, WEBHOOK_TOKEN } from '../../../support/app.ts'
 import { listSubscriptions, signIn } from '../../../support/app-store/world.ts'
 import { deliver, lifecycle } from '../../../support/billing.ts'
-import { drain, pass, report } from '../../../support/play-store/reports.ts'
+import { advance, drain, report } from '../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
 
 const MINUTE = 60_000
@@ -14,7 +14,7 @@ test('another user’s purchase moves only on request, and not on its first day'
   const { app, api, store, userId } = world
   const bought = store.buy({ userId })
   await report(world, bought.notification, bought.schedulePause())
-  const asked = api.asked.length
+  const requestCount = api.purchaseRequests.length
   const other = await app.register()
   const refused = { outcome: 'refused', code: 'purchase_of_another' }
   const canTakeOverAt = '2026-10-02T12:00:00.000Z'
@@ -26,7 +26,7 @@ test('another user’s purchase moves only on request, and not on its first day'
   expect(JSON.stringify(await world.submit([bought], false, other.accessToken))).not.toContain(
     userId,
   )
-  expect(api.asked).toHaveLength(asked)
+  expect(api.purchaseRequests).toHaveLength(requestCount)
   app.clock.advance(DAY)
   const token = await signIn(app, other.user.email)
   expect((await world.submit([bought], false, token)).results).toMatchObject([refused])
@@ -56,7 +56,7 @@ test('a waiting claim does not take a purchase from its owner', async () => {
     { outcome: 'checking' },
   ])
   await drain(world)
-  for (let minute = 0; minute < 5; minute++) await pass(world, MINUTE)
+  for (let minute = 0; minute < 5; minute++) await advance(world, MINUTE)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
   expect(await listSubscriptions(app, other.user._id)).toEqual([])
 })
@@ -70,7 +70,7 @@ test('a waiting take-over is not undone by a later submission without it', async
     expect(results).toMatchObject([{ outcome: 'checking' }])
   }
   await drain(world)
-  for (let minute = 0; minute < 5; minute++) await pass(world, MINUTE)
+  for (let minute = 0; minute < 5; minute++) await advance(world, MINUTE)
   expect(await listSubscriptions(app, other.user._id)).toMatchObject([{ status: 'active' }])
 })
 
@@ -116,7 +116,7 @@ test('the first of two users whose claims wait gets the purchase', async () => {
       await drain(world)
       app.clock.advance(1000)
     }
-    for (let minute = 0; minute < 10; minute++) await pass(world, MINUTE)
+    for (let minute = 0; minute < 10; minute++) await advance(world, MINUTE)
     expect(await world.listSubscriptions()).toHaveLength(isFirst ? 1 : 0)
     expect(await listSubscriptions(app, other.user._id)).toHaveLength(isFirst ? 0 : 1)
   }
@@ -133,7 +133,7 @@ test('the claim of a deleted user does not count', async () => {
   expect((await app.ask('DELETE', '/api/user/profile/v1', { token: world.token })).status).toBe(200)
   const { db } = app.services
   expect(await db.read.select().from(db.tables.playClaims)).toEqual([])
-  for (let minute = 0; minute < 5; minute++) await pass(world, MINUTE)
+  for (let minute = 0; minute < 5; minute++) await advance(world, MINUTE)
   expect(await listSubscriptions(app, userId)).toEqual([])
   const other = await app.register()
   expect((await world.submit([bought], false, other.accessToken)).results).toMatchObject([
@@ -156,7 +156,7 @@ test.each(['bound', 'checking'])(
     const json = { email, password: PASSWORD }
     const signedIn = await app.ask('POST', '/api/auth/login/v1', { json, token })
     expect(signedIn.status).toBe(200)
-    for (let minute = 0; minute < 5; minute++) await pass(world, MINUTE)
+    for (let minute = 0; minute < 5; minute++) await advance(world, MINUTE)
     expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
     const again = await world.submit([bought], false, signedIn.json.response.accessToken)
     expect(again.results).toMatchObject([{ outcome: 'known' }])

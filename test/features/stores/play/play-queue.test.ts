@@ -3,7 +3,7 @@ import { PlayApiError } from '../../../../src/features/stores/google/api/api-err
 import { URGENCY } from '../../../../src/features/stores/google/refresh/purchases.ts'
 import { createPlayQueue } from '../../../../src/features/stores/google/refresh/queue.ts'
 import { createLog } from '../../../../src/lib/log/log.ts'
-import { drain, listEvents, pass, report } from '../../../support/play-store/reports.ts'
+import { advance, drain, listEvents, report } from '../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
 import { until } from '../../../support/until.ts'
 
@@ -21,15 +21,15 @@ test('queries Google three times in ten minutes about an unknown token, then nev
   await report(world, notification)
   const times: number[] = []
   for (let minute = 1; minute <= 60; minute++) {
-    const before = api.asked.length
-    await pass(world, MINUTE)
-    if (api.asked.length > before) times.push(minute)
+    const before = api.purchaseRequests.length
+    await advance(world, MINUTE)
+    if (api.purchaseRequests.length > before) times.push(minute)
   }
   expect(times).toEqual([2, 10])
-  await pass(world, 70 * DAY)
-  expect(api.asked.filter(({ request }) => request === READ)).toHaveLength(3)
+  await advance(world, 70 * DAY)
+  expect(api.purchaseRequests.filter(({ request }) => request === READ)).toHaveLength(3)
   expect((await listEvents(world)).map(({ type }) => type)).toEqual(['PLAY_SUBSCRIPTION_PURCHASED'])
-  expect(unknown?.token).toBe(api.asked[0]?.token)
+  expect(unknown?.token).toBe(api.purchaseRequests[0]?.token)
 })
 
 test('a purchase that Google reports only a moment later is recorded', async () => {
@@ -38,7 +38,7 @@ test('a purchase that Google reports only a moment later is recorded', async () 
   api.faults.push(notFound, notFound)
   await report(world, store.buy({ userId }).notification)
   expect(await world.listSubscriptions()).toEqual([])
-  for (let minute = 0; minute < 10; minute++) await pass(world, MINUTE)
+  for (let minute = 0; minute < 10; minute++) await advance(world, MINUTE)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
 
@@ -50,11 +50,11 @@ test('a purchase that has expired at Google keeps its end, and is not queried ag
   api.faults.push({ status: 410, reason: 'purchaseTokenNoLongerValid' })
   await report(world, bought.schedulePause())
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
-  const asked = api.asked.length
-  await pass(world, 31 * DAY)
+  const requestCount = api.purchaseRequests.length
+  await advance(world, 31 * DAY)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'expired', active: false }])
-  await pass(world, 70 * DAY)
-  expect(api.asked).toHaveLength(asked)
+  await advance(world, 70 * DAY)
+  expect(api.purchaseRequests).toHaveLength(requestCount)
 })
 
 test('an app that Google refuses does not delay the purchases of others', async () => {
@@ -121,7 +121,7 @@ test.each([
   [401, 'permissionDenied'],
   [403, 'accessNotConfigured'],
 ])(
-  'while Google refuses the account with %i, the queue waits ten minutes and loses nothing',
+  'while Google refuses the account with %i, the queue waits ten minutes and loses no purchase',
   async (status, reason) => {
     await using world = await createPlayWorld()
     const { app, api, store, userId } = world
@@ -130,16 +130,16 @@ test.each([
     const refuse = () => api.faults.push(...Array(status === 401 ? 2 : 1).fill({ status, reason }))
     refuse()
     await report(world, store.buy({ userId }).notification)
-    const asked = api.asked.length
+    const requestCount = api.purchaseRequests.length
     await report(world, store.buy({ userId }).notification)
-    await pass(world, 9 * MINUTE)
-    expect(api.asked).toHaveLength(asked)
+    await advance(world, 9 * MINUTE)
+    expect(api.purchaseRequests).toHaveLength(requestCount)
     expect(app.services.stores.play?.store.isKeyRefused()).toBe(true)
     refuse()
     refuse()
-    await pass(world, MINUTE)
+    await advance(world, MINUTE)
     expect(await world.listSubscriptions()).toEqual([])
-    await pass(world, 10 * MINUTE)
+    await advance(world, 10 * MINUTE)
     expect(await world.listSubscriptions()).toHaveLength(2)
     const errors = app.lines.filter((line) => line.includes('"level":"error"'))
     expect(errors).toHaveLength(1)
@@ -159,9 +159,9 @@ test.each([
     app.expectErrors()
     api.faults.push({ status: 429, reason: 'rateLimitExceeded', headers })
     await report(world, store.buy({ userId }).notification)
-    await pass(world, minutes * MINUTE - 1000)
-    expect(api.asked).toHaveLength(1)
-    await pass(world, 1000)
+    await advance(world, minutes * MINUTE - 1000)
+    expect(api.purchaseRequests).toHaveLength(1)
+    await advance(world, 1000)
     expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
   },
 )
@@ -174,21 +174,21 @@ test('repeated limits double the pause of the queue', async () => {
   await report(world, store.buy().notification)
   const times: number[] = []
   for (let minute = 1; minute <= 20; minute++) {
-    const before = api.asked.length
-    await pass(world, MINUTE)
-    if (api.asked.length > before) times.push(minute)
+    const before = api.purchaseRequests.length
+    await advance(world, MINUTE)
+    if (api.purchaseRequests.length > before) times.push(minute)
   }
   expect(times).toEqual([1, 3, 7, 15])
 })
 
-test('an outage of Google delays purchases, but loses none', async () => {
+test('an outage at Google delays purchases, but loses none', async () => {
   await using world = await createPlayWorld()
   const { app, api, store, userId } = world
   app.expectErrors()
   api.faults.push({ status: 503 }, { status: 500 }, { status: 409 })
   const bought = [store.buy({ userId }), store.buy({ userId, product: 'other' })]
   for (const { notification } of bought) await world.push(notification)
-  for (let minute = 0; minute < 15; minute++) await pass(world, MINUTE)
+  for (let minute = 0; minute < 15; minute++) await advance(world, MINUTE)
   expect(await world.listSubscriptions()).toHaveLength(2)
 })
 
@@ -198,16 +198,16 @@ test('a notification that arrives during a request causes another request', asyn
   const bought = store.buy({ userId })
   await report(world, bought.notification)
   api.delayMs = 200
-  const asked = api.asked.length
+  const requestCount = api.purchaseRequests.length
   await world.push(bought.schedulePause())
   const drained = drain(world)
-  await until(() => api.asked.length > asked, 'Google is not queried')
+  await until(() => api.purchaseRequests.length > requestCount, 'Google is not queried')
   // The response under way does not know of the cancellation yet.
   app.clock.advance(1000)
   await world.push(bought.cancel())
   await drained
   await drain(world)
-  expect(api.asked).toHaveLength(asked + 2)
+  expect(api.purchaseRequests).toHaveLength(requestCount + 2)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active', willRenew: false }])
   expect(api.maxParallelPerToken).toBe(1)
 })
@@ -247,11 +247,11 @@ test.each([
     outcome: 'failed',
   })
   Object.assign(bought, { answer })
-  await pass(world, MINUTE)
+  await advance(world, MINUTE)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active', willRenew: false }])
 })
 
-test('a response of 5 MB changes nothing, and the request is retried', async () => {
+test('a response of 5 MB is discarded, and the request is retried', async () => {
   await using world = await createPlayWorld()
   const { store, userId } = world
   const bought = store.buy({ userId })
@@ -260,7 +260,7 @@ test('a response of 5 MB changes nothing, and the request is retried', async () 
   await report(world, bought.notification)
   expect(await world.listSubscriptions()).toEqual([])
   Object.assign(bought, { answer })
-  await pass(world, MINUTE)
+  await advance(world, MINUTE)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
 
@@ -269,7 +269,7 @@ test('a server that stops during a request repeats it after a restart', async ()
   const { app, api, store } = world
   api.delayMs = 100
   await world.push(store.buy({ userId: world.userId }).notification)
-  await until(() => api.asked.length > 0, 'Google is not queried')
+  await until(() => api.purchaseRequests.length > 0, 'Google is not queried')
   await app.restart()
   await app.services.stores.play?.queue.flush()
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { runCommand } from '../../../support/commands.ts'
 import { PACKAGE_NAME } from '../../../support/play-store/formats.ts'
-import { catchUp, listEvents, pass, report } from '../../../support/play-store/reports.ts'
+import { advance, catchUp, listEvents, report } from '../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
 
 const MINUTE = 60_000
@@ -21,7 +21,7 @@ test.each(['notification', 'list'])('a refund that a %s reports ends access', as
   else await catchUp(world)
   const refunded = { status: 'refunded', active: false, refundedAt: at, effectiveEndAt: at }
   expect(await world.listSubscriptions()).toMatchObject([refunded])
-  await pass(world, DAY)
+  await advance(world, DAY)
   await report(world, bought.notification)
   await catchUp(world)
   expect(await world.listSubscriptions()).toMatchObject([refunded])
@@ -51,12 +51,12 @@ test('a refund without a revocation ends access, even while Google reports the p
   Object.assign(bought, { answer: () => before })
   await report(world, refund ?? null)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'refunded', active: false }])
-  await pass(world, 8 * DAY)
+  await advance(world, 8 * DAY)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'refunded', active: false }])
 })
 
 test.each(['notification', 'list'])(
-  'the refund of an earlier order that a %s reports ends nothing',
+  'a refund of an earlier order that a %s reports does not end access',
   async (source) => {
     await using world = await createPlayWorld()
     const { app, store, userId } = world
@@ -88,8 +88,8 @@ test.each([true, false])(
     if (!isRevoked) Object.assign(bought, { answer: () => before })
     app.clock.advance(HOUR)
     await catchUp(world)
-    await pass(world, MINUTE)
-    await pass(world, 6 * HOUR)
+    await advance(world, MINUTE)
+    await advance(world, 6 * HOUR)
     await catchUp(world)
     expect(await world.listSubscriptions()).toMatchObject([{ status: 'refunded', active: false }])
     await checkRebuild(world)
@@ -161,7 +161,7 @@ test('reads thirty days of refunds after a long downtime', async () => {
   expect(await catchUp(world)).toBe(1)
 })
 
-test('a partial refund is recorded, and ends nothing', async () => {
+test('a partial refund is recorded but does not end access', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buyOnce({ userId, quantity: 3 })
@@ -184,7 +184,7 @@ test('a refund that only the list reports ends a partly refunded purchase', asyn
   await report(world, bought.notification)
   app.clock.advance(2 * DAY)
   await report(world, bought.refundPart())
-  await pass(world, DAY)
+  await advance(world, DAY)
   bought.refund()
   app.clock.advance(MINUTE)
   await catchUp(world)

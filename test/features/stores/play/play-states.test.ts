@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { catchUp, drain, listEvents, pass, report } from '../../../support/play-store/reports.ts'
+import { advance, catchUp, drain, listEvents, report } from '../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
 
 const MINUTE = 60_000
@@ -45,7 +45,7 @@ test('a subscription renews, is cancelled, is restored and expires', async () =>
   expect(await world.listSubscriptions()).toMatchObject([
     { status: 'expired', active: false, effectiveEndAt: onDay(60), willRenew: false },
   ])
-  expect(await typesOf()).toEqual([
+  expect(await listEventTypes()).toEqual([
     'INITIAL_PURCHASE',
     'RENEWAL',
     'CANCELLATION',
@@ -59,7 +59,7 @@ test('a subscription renews, is cancelled, is restored and expires', async () =>
   }
 
   /** Without the acknowledgement and the checks in between, which changed nothing for the user. */
-  async function typesOf() {
+  async function listEventTypes() {
     const types = (await listEvents(world)).map(({ type }) => type)
     return types.filter((type) => !type.startsWith('PLAY_') && type !== 'HOMEPORT_RECONCILED')
   }
@@ -80,7 +80,7 @@ test('a failed payment keeps access until the end of the grace period', async ()
     billingIssueDetectedAt: onDay(30),
   }
   expect(await world.listSubscriptions()).toMatchObject([inGrace])
-  await pass(world, 2 * DAY)
+  await advance(world, 2 * DAY)
   await report(world, bought.notification)
   expect(await world.listSubscriptions()).toMatchObject([inGrace])
   app.clock.now = new Date(START + 35 * DAY)
@@ -146,7 +146,7 @@ test('finds the end of a pause without a notification', async () => {
   await report(world, bought.pause(5))
   app.clock.now = new Date(START + 35 * DAY)
   bought.resume()
-  await pass(world, 11 * MINUTE)
+  await advance(world, 11 * MINUTE)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
 
@@ -177,7 +177,7 @@ test('a prepaid plan does not renew, and has no grace period', async () => {
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'expired', active: false }])
 })
 
-test('the end of a subscription may be moved to a later day', async () => {
+test('a subscription can be extended', async () => {
   await using world = await createPlayWorld()
   const { store, userId } = world
   const bought = store.buy({ userId })
@@ -189,7 +189,7 @@ test('the end of a subscription may be moved to a later day', async () => {
   expect((await listEvents(world)).map(({ type }) => type)).toContain('SUBSCRIPTION_EXTENDED')
 })
 
-test('a revoked subscription ends at once, and is not refunded', async () => {
+test('a revoked subscription ends immediately, and is not refunded', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId })
@@ -202,39 +202,39 @@ test('a revoked subscription ends at once, and is not refunded', async () => {
   expect(revoked).not.toHaveProperty('refundedAt')
 })
 
-test('a renewal that no notification reported is found ten minutes after the end', async () => {
+test('detects an unreported renewal ten minutes after the period ends', async () => {
   await using world = await createPlayWorld()
   const { app, api, store, userId } = world
   const bought = store.buy({ userId })
   await report(world, bought.notification)
   app.clock.now = new Date(START + 29 * DAY)
   await drain(world)
-  const asked = api.asked.length
+  const requestCount = api.purchaseRequests.length
   app.clock.now = new Date(START + 30 * DAY)
   bought.renew()
-  await pass(world, 9 * MINUTE)
+  await advance(world, 9 * MINUTE)
   expect(await world.listSubscriptions()).toMatchObject([
     { status: 'active', expiresAt: onDay(30) },
   ])
-  expect(api.asked).toHaveLength(asked)
-  await pass(world, MINUTE)
+  expect(api.purchaseRequests).toHaveLength(requestCount)
+  await advance(world, MINUTE)
   expect(await world.listSubscriptions()).toMatchObject([
     { status: 'active', expiresAt: onDay(60) },
   ])
 })
 
-test('a silent day after a failed payment does not interrupt access', async () => {
+test('Google’s silent grace period after a failed payment does not interrupt access', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId })
   await report(world, bought.notification)
   app.clock.now = new Date(START + 30 * DAY)
   // Google sends no notification, and moves the end once it is queried.
-  for (let minute = 0; minute < 9; minute++) await pass(world, MINUTE)
+  for (let minute = 0; minute < 9; minute++) await advance(world, MINUTE)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active', active: true }])
   bought.record.setPeriodEnd(START + 31 * DAY)
   for (const item of bought.purchase.lineItems) item.expiryTime = onDay(31)
-  await pass(world, 2 * MINUTE)
+  await advance(world, 2 * MINUTE)
   expect(await world.listSubscriptions()).toMatchObject([
     { status: 'active', expiresAt: onDay(31) },
   ])

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { signIn } from '../../../support/app-store/world.ts'
 import { PACKAGE_NAME, type Submission } from '../../../support/play-store/formats.ts'
-import { drain, listEvents, pass, report } from '../../../support/play-store/reports.ts'
+import { advance, drain, listEvents, report } from '../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
 import { until } from '../../../support/until.ts'
 
@@ -9,7 +9,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-test('a submitted purchase is linked at once, and known when it is submitted again', async () => {
+test('a submitted purchase is linked immediately, and known when it is submitted again', async () => {
   await using world = await createPlayWorld()
   const { api, store } = world
   const bought = store.buy()
@@ -25,9 +25,12 @@ test('a submitted purchase is linked at once, and known when it is submitted aga
   ] as never)
   expect(subscription.subscriptions).toMatchObject([{ status: 'active' }])
   const events = (await listEvents(world)).length
-  const asked = api.asked.length
+  const requestCount = api.purchaseRequests.length
   expect((await world.submit([bought])).results).toMatchObject([{ outcome: 'known' }])
-  expect([api.asked.length, (await listEvents(world)).length]).toEqual([asked, events])
+  expect([api.purchaseRequests.length, (await listEvents(world)).length]).toEqual([
+    requestCount,
+    events,
+  ])
 })
 
 test('queries Google again about a purchase submitted after ten minutes', async () => {
@@ -35,14 +38,14 @@ test('queries Google again about a purchase submitted after ten minutes', async 
   const { app, api, store } = world
   const bought = store.buy()
   await world.submit([bought])
-  await pass(world, MINUTE)
+  await advance(world, MINUTE)
   bought.cancel()
-  const asked = api.asked.length
+  const requestCount = api.purchaseRequests.length
   app.clock.advance(10 * MINUTE)
   const { results, subscription } = await world.submit([bought])
   expect(results).toMatchObject([{ outcome: 'known' }])
   expect(subscription.subscriptions).toMatchObject([{ willRenew: false }])
-  expect(api.asked.length).toBe(asked + 1)
+  expect(api.purchaseRequests.length).toBe(requestCount + 1)
 })
 
 test.each(['before', 'after'])(
@@ -66,7 +69,7 @@ test('links a purchase that is submitted while the queue refreshes it', async ()
   const bought = store.buy()
   api.delayMs = 200
   await world.push(bought.notification)
-  await until(() => api.asked.length > 0, 'Google is not queried')
+  await until(() => api.purchaseRequests.length > 0, 'Google is not queried')
   expect((await world.submit([bought])).results).toMatchObject([{ outcome: 'bound' }])
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
@@ -128,12 +131,12 @@ test('queries an unknown token once in ten minutes for all users together, witho
     const { results } = await world.submit([unknown], false, token)
     expect(results).toMatchObject([{ outcome: 'refused', code: 'purchase_gone' }])
   }
-  expect(api.asked).toHaveLength(3)
+  expect(api.purchaseRequests).toHaveLength(3)
   app.clock.advance(10 * MINUTE)
   await drain(world)
-  expect(api.asked).toHaveLength(3)
+  expect(api.purchaseRequests).toHaveLength(3)
   await world.submit([unknown])
-  expect(api.asked).toHaveLength(6)
+  expect(api.purchaseRequests).toHaveLength(6)
 })
 
 test('unknown tokens from one network are limited, however many users submit them', async () => {
@@ -144,10 +147,10 @@ test('unknown tokens from one network are limited, however many users submit the
     const tokens = Array.from({ length: 20 }, (_, at) => submissionOf(`unknown-${user}-${at}`))
     await world.submit(tokens, false, accessToken)
   }
-  const asked = api.asked.length
+  const requestCount = api.purchaseRequests.length
   const json = { purchases: [submissionOf('one-more-unknown-token')] }
   const refused = await app.ask('POST', '/api/user/purchases/v1', { token: world.token, json })
-  expect([refused.status, api.asked.length]).toEqual([429, asked])
+  expect([refused.status, api.purchaseRequests.length]).toEqual([429, requestCount])
   app.clock.advance(HOUR)
   const token = await signIn(app, world.email)
   expect((await world.submit([store.buy()], false, token)).results).toMatchObject([
@@ -167,12 +170,12 @@ test.each([true, false])(
       await app.services.db.write((tx) => tx.delete(app.services.db.tables.playPurchases))
     app.clock.advance(61 * DAY)
     const token = await signIn(app, world.email)
-    const asked = api.asked.length
+    const requestCount = api.purchaseRequests.length
     for (let time = 0; time < 2; time++) {
       const { results } = await world.submit([bought], false, token)
       expect(results).toMatchObject([{ outcome: 'refused', code: 'purchase_gone' }])
     }
-    expect(api.asked).toHaveLength(asked + 1)
+    expect(api.purchaseRequests).toHaveLength(requestCount + 1)
   },
 )
 
@@ -182,7 +185,7 @@ test('a pending purchase without an account id is linked to its claimant once it
   const bought = store.buy({ isPending: true })
   expect((await world.submit([bought])).results).toMatchObject([{ outcome: 'pending' }])
   expect((await world.submit([bought])).results).toMatchObject([{ outcome: 'pending' }])
-  for (let day = 0; day < 6; day++) await pass(world, DAY)
+  for (let day = 0; day < 6; day++) await advance(world, DAY)
   await report(world, bought.pay())
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
@@ -199,7 +202,7 @@ test.each([{ kind: 'one_time' }, { packageName: 'com.example.second' }] as const
     const bought = store.buy({ userId })
     await world.submit([{ ...bought.submission(), ...mistake }])
     await drain(world)
-    for (let minute = 0; minute < 12; minute++) await pass(world, MINUTE)
+    for (let minute = 0; minute < 12; minute++) await advance(world, MINUTE)
     await report(world, bought.notification)
     expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
     app.clock.advance(11 * MINUTE)
@@ -229,7 +232,7 @@ test('a notification that arrives while a submission is refused is not lost', as
   api.faults.push({ status: 404, reason: 'purchaseTokenNotFound' })
   api.delayMs = 100
   const submitted = world.submit([bought])
-  await until(() => api.asked.length > 0, 'Google is not queried')
+  await until(() => api.purchaseRequests.length > 0, 'Google is not queried')
   await world.push(bought.notification)
   await submitted
   await drain(world)
@@ -252,7 +255,7 @@ test.each([
     expect(results).toMatchObject([{ outcome: 'checking' }])
     expect(subscription.subscriptions).toEqual([])
     await drain(world)
-    for (let time = 0; time < 3; time++) await pass(world, ms)
+    for (let time = 0; time < 3; time++) await advance(world, ms)
     expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
     app.clock.advance(30 * DAY)
     await report(world, bought.renew())
@@ -267,7 +270,7 @@ test('a claim that waits longer than 72 hours is dropped', async () => {
   api.faults.push(...Array(2).fill({ status: 503 }))
   await world.submit([store.buy()])
   await drain(world)
-  await pass(world, 73 * HOUR)
+  await advance(world, 73 * HOUR)
   expect(await world.listSubscriptions()).toEqual([])
 })
 
@@ -279,7 +282,7 @@ test('a failed acknowledgement does not affect the result', async () => {
     const bought = store.buy()
     api.faults.push(null, { status, reason: 'invalid' })
     expect((await world.submit([bought])).results).toMatchObject([{ outcome: 'bound' }])
-    await pass(world, 2 * MINUTE)
+    await advance(world, 2 * MINUTE)
     expect(bought.purchase.acknowledgementState).toBe('ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED')
   }
 })

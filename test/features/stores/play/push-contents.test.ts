@@ -15,7 +15,7 @@ test('queries Google after a notification, and the response gives access', async
   const { api, store, userId } = world
   const bought = store.buy({ userId })
   await report(world, bought.notification)
-  expect(api.asked.map(({ request }) => request)).toEqual([
+  expect(api.purchaseRequests.map(({ request }) => request)).toEqual([
     'GET subscriptionsv2',
     'POST acknowledge',
   ])
@@ -46,7 +46,7 @@ test.each([
   expect([reply.status, reply.json.code]).toEqual([200, 'ignored'])
   await drain(world)
   expect((await app.services.eventSearch.countStored()).events).toBe(0)
-  expect(api.asked).toEqual([])
+  expect(api.purchaseRequests).toEqual([])
 })
 
 test.each([
@@ -80,7 +80,7 @@ test('a notification of two kinds, or of none, is recorded as failed and causes 
     { outcome: 'failed', error: 'The notification has 2 kinds instead of one.' },
     { outcome: 'failed', error: 'The notification has 0 kinds instead of one.' },
   ])
-  expect(api.asked).toEqual([])
+  expect(api.purchaseRequests).toEqual([])
 })
 
 test('a repeated push is a duplicate, and the same notification under another id changes nothing', async () => {
@@ -97,10 +97,10 @@ test('a repeated push is a duplicate, and the same notification under another id
     (await listEvents(world)).filter(({ type }) => !type.startsWith('PLAY_')).length
   await drain(world)
   const before = [await states(), await world.listSubscriptions()]
-  const asked = api.asked.length
+  const requestCount = api.purchaseRequests.length
   await world.push(notification, { messageId: '2' })
   await drain(world)
-  expect(api.asked.length).toBe(asked + 1)
+  expect(api.purchaseRequests.length).toBe(requestCount + 1)
   expect([await states(), await world.listSubscriptions()]).toEqual(before)
 })
 
@@ -110,7 +110,7 @@ test('a test notification shows that the app is connected', async () => {
   const { status } = await world.ask({ ...common, testNotification: { version: '1.0' } })
   expect(status).toBe(200)
   await drain(world)
-  expect(api.asked).toEqual([])
+  expect(api.purchaseRequests).toEqual([])
   expect(await listEvents(world)).toMatchObject([{ type: 'PLAY_TEST', outcome: 'ignored' }])
   expect((await runCommand(app, 'stores status')).outcome.play.packages).toMatchObject([
     { packageName: PACKAGE_NAME, lastNotificationAt: app.clock.now.toISOString() },
@@ -133,7 +133,7 @@ test('a refund to be reviewed is recorded without effect', async () => {
   const pendingRefundReviewNotification = { version: '1.0', pendingRefundToken: 'x', orderId: 'y' }
   expect((await world.ask({ ...common, pendingRefundReviewNotification })).status).toBe(200)
   await drain(world)
-  expect(api.asked).toEqual([])
+  expect(api.purchaseRequests).toEqual([])
   expect(await listEvents(world)).toMatchObject([
     { type: 'PLAY_REFUND_REVIEW', outcome: 'ignored', error: null },
   ])
@@ -169,7 +169,7 @@ onSqlite('it limits the size of the database file')(
     expect([full.status, full.headers.get('retry-after')]).toEqual([503, '60'])
     makeRoom()
     await drain(world)
-    expect([await app.services.eventSearch.countStored(), api.asked]).toEqual([
+    expect([await app.services.eventSearch.countStored(), api.purchaseRequests]).toEqual([
       { events: 0, failed: 0 },
       [],
     ])

@@ -29,7 +29,7 @@ test.each<[string, PushOverrides]>([
   expect([reply.status, reply.json.code]).toEqual([401, 'unauthenticated'])
   await drain(world)
   expect((await app.services.eventSearch.countStored()).events).toBe(0)
-  expect(api.asked).toEqual([])
+  expect(api.purchaseRequests).toEqual([])
   expect(await world.push(bought.notification)).toBe('ignored')
 })
 
@@ -55,7 +55,7 @@ test('accepts both spellings of the issuer, and clocks that differ by less than 
   expect(status).toBe(401)
 })
 
-test('fetches the keys once, and again for a rotated key at most each 30 seconds', async () => {
+test('fetches the keys once, and again for a rotated key at most every 30 seconds', async () => {
   await using world = await createPlayWorld()
   const { api, store } = world
   const start = Date.now()

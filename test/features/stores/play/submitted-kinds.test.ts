@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { PACKAGE_NAME, type Submission } from '../../../support/play-store/formats.ts'
-import { drain, pass } from '../../../support/play-store/reports.ts'
+import { advance, drain } from '../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
 
 const MINUTE = 60_000
@@ -30,7 +30,7 @@ test('a purchase of the wrong kind that Google could not describe at first is li
   const wrong = { ...bought.submission(), kind: 'subscription' as const }
   expect((await world.submit([wrong])).results).toMatchObject([{ outcome: 'checking' }])
   await drain(world)
-  for (let time = 0; time < 3; time++) await pass(world, MINUTE)
+  for (let time = 0; time < 3; time++) await advance(world, MINUTE)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
   expect(bought.answer().acknowledgementState).toBe('ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED')
 })
@@ -55,7 +55,7 @@ test.each([
   },
 )
 
-test('a product submitted with the wrong product id can be submitted again at once', async () => {
+test('a product submitted with the wrong product id can be submitted again immediately', async () => {
   await using world = await createPlayWorld()
   const { api, store } = world
   api.hasProductsV2 = false

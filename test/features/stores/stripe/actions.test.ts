@@ -24,8 +24,8 @@ test('finds a purchase by its subscription, item, invoice, charge and customer',
   }
 })
 
-test('an operator refreshes a purchase, cancels it at the end, and ends it now', async () => {
-  await using world = await createStripeWorld({ chances: { lost: 1 } })
+test('an operator refreshes a purchase, cancels it at the end of the period, and ends it immediately', async () => {
+  await using world = await createStripeWorld({ probabilities: { lost: 1 } })
   const bought = await world.buy()
   await world.ask('/api/user/purchases/v1', {
     purchases: [{ store: 'stripe', sessionId: bought.sessionId }],
@@ -93,18 +93,18 @@ test('only a purchase at Stripe can be cancelled', async () => {
 test('"stores check" names what is missing at Stripe', async () => {
   await using world = await createStripeWorld({}, { BASE_URL: 'https://api.example.com' })
   const { stripe } = world.app.services.stores
-  const faults = async () =>
+  const problems = async () =>
     ((await stripe?.status.check()) ?? []).flatMap(({ what, fault }) => (fault ? [what] : []))
   // The fake's webhook has another address.
-  expect(await faults()).toEqual(['Stripe production: webhook', 'Stripe sandbox: webhook'])
+  expect(await problems()).toEqual(['Stripe production: webhook', 'Stripe sandbox: webhook'])
   world.stripe.archivePrice(world.prices.pro)
-  expect(await faults()).toContain('Stripe: prices')
+  expect(await problems()).toContain('Stripe: prices')
   expect(stripe?.prices.lastProblems()).toEqual([
     `Plan pro: the price ${world.prices.pro.id} is archived at Stripe.`,
   ])
 })
 
-test('a plan that shows another price than Stripe charges is reported', async () => {
+test('reports a plan whose price differs from what Stripe charges', async () => {
   await using world = await createStripeWorld()
   const other = world.stripe.createPrice({ amount: 1_500, currency: 'eur' })
   await publishPlans(world.app, [{ code: 'free' }, plan('pro', other.id, { price: 9.99 })])

@@ -40,7 +40,7 @@ test.each([
   'POST /v1/customers',
   'GET /v1/subscriptions',
   'POST /v1/checkout/sessions',
-])('a user who is deleted before %s can pay nothing, and leaves no customer', async (request) => {
+])('a user who is deleted before %s cannot pay, and leaves no customer', async (request) => {
   await using world = await createStripeWorld({}, { STRIPE_ON_USER_DELETION: 'cancel' })
   actBefore(world, request, () => deleteUser(world))
   const reply = await world.checkOut()
@@ -93,7 +93,7 @@ test('a product that replaces an unpaid one does not get a new grace period', as
   bought.failToRenew()
   await world.drain()
   const [{ effectiveEndAt: end } = {}] = await world.list()
-  await world.pass(10 * DAY)
+  await world.advance(10 * DAY)
   bought.addItem(world.prices.team)
   bought.removeItem(0)
   await world.drain()
@@ -104,29 +104,29 @@ test('a product that replaces an unpaid one does not get a new grace period', as
   ])
 })
 
-test('a subscription that cannot be read is recorded once a day', async () => {
+test('an invalid subscription is recorded once a day', async () => {
   await using world = await createStripeWorld()
   const bought = await world.buy()
   Object.assign(bought.object, { status: 'frozen' })
   await world.app.services.stores.stripe?.catchUpAll('PRODUCTION')
-  for (let hours = 0; hours < 3; hours += 0.5) await world.pass(30 * MINUTE)
+  for (let hours = 0; hours < 3; hours += 0.5) await world.advance(30 * MINUTE)
   const { billingEvents } = world.app.services.db.tables
   const isUnreadable = eq(billingEvents.type, 'STRIPE_UNREADABLE')
   expect(await world.app.services.db.read.$count(billingEvents, isUnreadable)).toBe(1)
 })
 
-test('a refund of a subscription that cannot be read is queried less and less often', async () => {
-  await using world = await createStripeWorld({ chances: { lost: 1 } })
+test('a refund of an invalid subscription is queried less and less often', async () => {
+  await using world = await createStripeWorld({ probabilities: { lost: 1 } })
   const bought = world.stripe.subscribe({ price: world.prices.pro })
   bought.refund()
   Object.assign(bought.object, { status: 'frozen' })
   await world.app.services.stores.stripe?.catchUp('PRODUCTION')
-  for (let minutes = 0; minutes < 60; minutes++) await world.pass(MINUTE)
+  for (let minutes = 0; minutes < 60; minutes++) await world.advance(MINUTE)
   const asked = world.stripe.api.requests.filter(({ request }) => request.includes('/charges/'))
   expect(asked.length).toBeLessThan(10)
 })
 
-test('guests who submit the session of another user share a limit', async () => {
+test('guests who submit another user’s session share a limit', async () => {
   await using world = await createStripeWorld({}, { RATE_LIMITS: 'on' })
   const { sessionId } = await world.buy()
   const submitAsGuests = async () => {
@@ -151,7 +151,7 @@ test('another user cannot keep the page of a deleted user open', async () => {
   await deleteUser(world)
   await submit(world, [sessionId], accessToken)
   world.stripe.api.isDown = false
-  await world.pass(20 * MINUTE)
+  await world.advance(20 * MINUTE)
   expect(world.stripe.session(sessionId).status).toBe('expired')
 })
 

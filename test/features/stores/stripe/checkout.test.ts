@@ -28,7 +28,7 @@ async function deleteAtStripe({ stripe }: StripeWorld, customer: string) {
   expect((await fetch(url, { method: 'DELETE', headers })).status).toBe(200)
 }
 
-test('a user who pays on the page of a checkout has the plan', async () => {
+test('a user who pays on the checkout page has the plan', async () => {
   await using world = await createStripeWorld()
   const reply = await world.checkOut('pro')
   const { sessionId, ...response } = reply.json.response
@@ -55,7 +55,7 @@ test('a submission before any event queries Stripe', async () => {
   ])
 })
 
-test('a session of another user is refused, even to take it over', async () => {
+test('another user’s session is refused, even for a take-over', async () => {
   await using world = await createStripeWorld()
   const { sessionId } = await world.buy()
   const { accessToken } = await world.app.register()
@@ -71,7 +71,7 @@ test('a session of another user is refused, even to take it over', async () => {
   expect(json.response.subscription.subscriptions).toEqual([])
 })
 
-test('a session that was not paid, or that does not exist, gives nothing', async () => {
+test('a session that was not paid, or that does not exist, gives no access', async () => {
   await using world = await createStripeWorld()
   const { sessionId } = (await world.checkOut()).json.response
   for (const id of [sessionId, 'cs_live_invented']) {
@@ -115,7 +115,7 @@ test('simultaneous clicks, even in two tabs, get the same page', async () => {
   expect(known?.length).toBe(1)
 })
 
-test('another plan in a second tab closes the page of the first one', async () => {
+test('choosing another plan in a second tab closes the page of the first one', async () => {
   await using world = await createStripeWorld()
   const first = (await world.checkOut('pro')).json.response.sessionId
   expect(outcomeOf(await world.checkOut('team'))).toEqual([200, 'ok'])
@@ -266,7 +266,7 @@ test('a customer who was deleted at Stripe gets a new one', async () => {
   expect(countRequests(world, 'POST /v1/customers')).toBe(2)
 })
 
-test('a customer who was deleted at Stripe before buying gets a new one at once', async () => {
+test('a customer who was deleted at Stripe before buying gets a new one immediately', async () => {
   await using world = await createStripeWorld()
   const { sessionId } = (await world.checkOut()).json.response
   await deleteAtStripe(world, String(world.stripe.session(sessionId).customer))

@@ -1,18 +1,18 @@
 import { expect, test } from 'bun:test'
+import type { ExpectedState } from '../../../support/stripe/expected-states.ts'
 import { createLibraryWorld } from '../../../support/stripe/library.ts'
 import type { FakeSubscription } from '../../../support/stripe/subscription.ts'
-import type { Truth } from '../../../support/stripe/truth.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-function truthOf(subscription: FakeSubscription): Truth {
-  const [truth] = subscription.truth()
-  if (!truth) throw new Error('the subscription has no expected state')
-  return truth
+function expectedStateOf(subscription: FakeSubscription): ExpectedState {
+  const [state] = subscription.expectedStates()
+  if (!state) throw new Error('the subscription has no expected state')
+  return state
 }
 
-test('a renewal is a draft for an hour, fails, is retried, and ends as the account is set', async () => {
+test('a renewal is a draft for an hour, fails, is retried, and ends as the account is configured', async () => {
   for (const afterRetries of ['cancel', 'unpaid', 'past_due', 'pause'] as const) {
     await using world = createLibraryWorld({ account: { afterRetries, retryDays: [3, 5] } })
     const { fake } = world
@@ -23,12 +23,12 @@ test('a renewal is a draft for an hour, fails, is retried, and ends as the accou
     expect(state()).toEqual(['active', 'draft'])
     fake.advance(HOUR_MS)
     expect(state()).toEqual(['past_due', 'open'])
-    expect(truthOf(subscription)).toMatchObject({ hasAccess: true, hasBillingIssue: true })
+    expect(expectedStateOf(subscription)).toMatchObject({ hasAccess: true, hasBillingIssue: true })
     subscription.exhaustRetries()
     const ends = { cancel: 'canceled', unpaid: 'unpaid', past_due: 'past_due', pause: 'paused' }
     expect(subscription.status()).toBe(ends[afterRetries])
     fake.advance(10 * DAY_MS)
-    expect(truthOf(subscription).hasAccess).toBe(false)
+    expect(expectedStateOf(subscription).hasAccess).toBe(false)
     if (afterRetries === 'cancel') {
       expect(subscription.object.cancellation_details?.reason).toBe('payment_failed')
       continue
@@ -36,7 +36,7 @@ test('a renewal is a draft for an hour, fails, is retried, and ends as the accou
     subscription.replaceCard()
     if (afterRetries === 'pause') subscription.resume()
     else subscription.pay()
-    expect(truthOf(subscription)).toMatchObject({ status: 'active', hasAccess: true })
+    expect(expectedStateOf(subscription)).toMatchObject({ status: 'active', hasAccess: true })
   }
 })
 
@@ -44,9 +44,9 @@ test('a renewal that requires 3-D Secure is in its grace period until it is conf
   await using world = createLibraryWorld()
   const subscription = world.fake.subscribe()
   subscription.failToRenew('asks')
-  expect(truthOf(subscription)).toMatchObject({ status: 'past_due', hasAccess: true })
+  expect(expectedStateOf(subscription)).toMatchObject({ status: 'past_due', hasAccess: true })
   subscription.confirm()
-  expect(truthOf(subscription)).toMatchObject({ status: 'active', hasBillingIssue: false })
+  expect(expectedStateOf(subscription)).toMatchObject({ status: 'active', hasBillingIssue: false })
 })
 
 test('a trial is followed by a paid period, or without a card by what was chosen at its start', async () => {
@@ -56,9 +56,13 @@ test('a trial is followed by a paid period, or without a card by what was chosen
     fake.subscribe({ trialDays: 7, card: null, missingPaymentMethod })
   const paying = fake.subscribe({ trialDays: 7 })
   const others = [start('cancel'), start('pause'), start('create_invoice')]
-  expect(truthOf(paying)).toMatchObject({ isTrial: true, hasAccess: true, paid: { amount: 0 } })
+  expect(expectedStateOf(paying)).toMatchObject({
+    isTrial: true,
+    hasAccess: true,
+    paid: { amount: 0 },
+  })
   fake.advance(7 * DAY_MS + HOUR_MS)
-  expect(truthOf(paying)).toMatchObject({ isTrial: false, paid: { amount: 9.99 } })
+  expect(expectedStateOf(paying)).toMatchObject({ isTrial: false, paid: { amount: 9.99 } })
   expect(others.map(({ status }) => status())).toEqual(['canceled', 'paused', 'past_due'])
   const paused = others[1]
   paused?.replaceCard()
@@ -73,7 +77,7 @@ test('an unfinished first payment expires after 23 hours', async () => {
   expect(fake.completeCheckout(session.id, 'authenticate')).toBeNull()
   const created = fake.events.all.find(({ type }) => type === 'customer.subscription.created')
   const subscription = fake.subscription(created?.data.object.id ?? '')
-  expect([subscription.status(), subscription.truth()]).toEqual(['incomplete', []])
+  expect([subscription.status(), subscription.expectedStates()]).toEqual(['incomplete', []])
   fake.advance(23 * HOUR_MS)
   expect([subscription.status(), subscription.currentInvoice().status]).toEqual([
     'incomplete_expired',
@@ -109,7 +113,7 @@ test('only a full refund of the current period ends access, unless it fails', as
   const { fake, client } = world
   const subscription = fake.subscribe()
   subscription.renew()
-  const has = () => truthOf(subscription).hasAccess
+  const has = () => expectedStateOf(subscription).hasAccess
   subscription.refund({ earlier: 1 })
   expect(has()).toBe(true)
   const part = subscription.refund({ amount: 500 })
@@ -131,7 +135,7 @@ test('a dispute ends access while the money is withdrawn', async () => {
   await using world = createLibraryWorld()
   const { fake, client } = world
   const subscription = fake.subscribe()
-  const has = () => truthOf(subscription).hasAccess
+  const has = () => expectedStateOf(subscription).hasAccess
   const dispute = subscription.dispute({ isInquiry: true })
   expect([dispute.status, has()]).toEqual(['warning_needs_response', true])
   subscription.escalateDispute(dispute)
@@ -142,7 +146,7 @@ test('a dispute ends access while the money is withdrawn', async () => {
   expect(won.balance_transactions.map(({ amount }) => amount)).toEqual([-999, 999])
   const other = fake.subscribe()
   other.loseDispute(other.dispute())
-  expect(truthOf(other)).toMatchObject({ hasAccess: false, isRefunded: true })
+  expect(expectedStateOf(other)).toMatchObject({ hasAccess: false, isRefunded: true })
   const types = fake.events.all.map(({ type }) => type)
   expect(types.filter((type) => type.startsWith('charge.dispute'))).toEqual([
     'charge.dispute.created',
@@ -176,10 +180,10 @@ test('a schedule switches the price at the end of the period', async () => {
   const subscription = fake.subscribe()
   const next = fake.createPrice({ amount: 499 })
   const { id } = subscription.planSwitch(next)
-  expect(truthOf(subscription).pendingPrice).toBe(next.id)
+  expect(expectedStateOf(subscription).pendingPrice).toBe(next.id)
   expect((await client.subscriptionSchedules.retrieve(id)).phases).toHaveLength(2)
   subscription.renew()
-  expect(truthOf(subscription)).toMatchObject({ price: next.id, pendingPrice: null })
+  expect(expectedStateOf(subscription)).toMatchObject({ price: next.id, pendingPrice: null })
   subscription.renew()
   expect(subscription.object.schedule).toBeNull()
 })
@@ -190,13 +194,15 @@ test('items can be added and removed, and have quantities', async () => {
   const subscription = fake.subscribe({ quantity: 5 })
   const added = subscription.addItem(fake.createPrice(), 2)
   subscription.renew()
-  expect(subscription.truth().map(({ quantity, paid }) => [quantity, paid?.amount])).toEqual([
+  expect(
+    subscription.expectedStates().map(({ quantity, paid }) => [quantity, paid?.amount]),
+  ).toEqual([
     [5, 49.95],
     [2, 19.98],
   ])
   subscription.removeItem(1)
   subscription.setQuantity(0)
-  expect(subscription.truth()).toMatchObject([
+  expect(subscription.expectedStates()).toMatchObject([
     { item: added.id, isEnded: true },
     { quantity: 0, hasAccess: false },
   ])
@@ -213,21 +219,21 @@ test('paused collection follows its behavior until it resumes', async () => {
     return subscription
   })
   fake.advance(31 * DAY_MS + HOUR_MS)
-  const states = all.map((one) => [one.currentInvoice().status, truthOf(one).hasAccess])
+  const states = all.map((one) => [one.currentInvoice().status, expectedStateOf(one).hasAccess])
   expect(states).toEqual([
     ['void', false],
     ['uncollectible', true],
     ['draft', true],
   ])
   fake.advance(10 * DAY_MS)
-  expect(all.map(truthOf).every(({ hasAccess }) => hasAccess)).toBe(true)
+  expect(all.map(expectedStateOf).every(({ hasAccess }) => hasAccess)).toBe(true)
 })
 
 test('amounts are in the smallest unit of their currency', async () => {
   await using world = createLibraryWorld()
   const { fake } = world
   const paidIn = (currency: string, amount: number) =>
-    truthOf(fake.subscribe({ price: fake.createPrice({ currency, amount }) })).paid?.amount
+    expectedStateOf(fake.subscribe({ price: fake.createPrice({ currency, amount }) })).paid?.amount
   expect([paidIn('jpy', 500), paidIn('kwd', 1500), paidIn('isk', 50_000)]).toEqual([500, 1.5, 500])
   expect(() => fake.createPrice({ currency: 'isk', amount: 50_050 })).toThrow()
 })

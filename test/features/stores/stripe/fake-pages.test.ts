@@ -8,7 +8,7 @@ function press(url: string | null, action: string, fields: Record<string, string
   return fetch(url ?? '', { method: 'POST', body, redirect: 'manual' })
 }
 
-test('the page of Checkout redirects once the webhook has replied', async () => {
+test('the Checkout page redirects once the webhook has responded', async () => {
   await using world = createLibraryWorld()
   const { fake } = world
   const gate = Promise.withResolvers<number>()
@@ -72,7 +72,7 @@ test('the portal cancels, undoes a cancellation, switches the price and replaces
   await press(url, 'switch', { subscription: id, price: gold.id })
   expect(subscription.item().price.id).toBe(gold.id)
   await press(url, 'switch', { subscription: id, price: basic.id })
-  expect(subscription.truth()[0]?.pendingPrice).toBe(basic.id)
+  expect(subscription.expectedStates()[0]?.pendingPrice).toBe(basic.id)
   subscription.failToRenew()
   await press(url, 'replace_card')
   expect(subscription.status()).toBe('active')

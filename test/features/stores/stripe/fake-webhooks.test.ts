@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import Stripe from 'stripe'
-import type { Chances } from '../../../support/stripe/deliveries.ts'
+import type { Probabilities } from '../../../support/stripe/deliveries.ts'
 import { createLibraryWorld } from '../../../support/stripe/library.ts'
 
 const HOUR_MS = 3_600_000
@@ -9,7 +9,7 @@ test('deliveries are signed as the library expects, with each secret of a rotati
   await using world = createLibraryWorld()
   const { fake } = world
   const old = fake.environment.STRIPE_WEBHOOK_SECRET
-  const added = fake.webhooks.rotate(fake.endpoints.live)
+  const added = fake.webhooks.addSecret(fake.endpoints.live)
   fake.subscribe()
   const types: string[] = []
   await fake.deliver(async (_, body, headers) => {
@@ -29,7 +29,7 @@ test('deliveries are signed as the library expects, with each secret of a rotati
   ])
 })
 
-test('events come in the shape of the pinned version, of an older one, or as ids only', async () => {
+test('events arrive in the shape of the pinned version, of an older one, or as ids only', async () => {
   await using world = createLibraryWorld()
   const { fake, client } = world
   const subscription = fake.subscribe()
@@ -63,7 +63,7 @@ test('events come in the shape of the pinned version, of an older one, or as ids
   })
 })
 
-test('a delivery is repeated for three days until one succeeds', async () => {
+test('a delivery is retried for three days until an attempt succeeds', async () => {
   await using world = createLibraryWorld()
   const { fake } = world
   fake.subscribe().cancel()
@@ -81,27 +81,27 @@ test('a delivery is repeated for three days until one succeeds', async () => {
   expect(fake.webhooks.sent.every(({ event, at }) => at - event.created <= 4 * 86_400)).toBe(true)
 })
 
-test('deliveries are lost, late, doubled or shuffled, and the same for the same seed', async () => {
-  const all = await play({ lost: 0.3, late: 0.3, doubled: 0.3, shuffled: true })
-  expect(await play({ lost: 0.3, late: 0.3, doubled: 0.3, shuffled: true })).toEqual(all)
-  const events = (await play({})).order
-  const lossy = await play({ lost: 0.3 })
+test('deliveries are lost, late, duplicated or shuffled, and the same for the same seed', async () => {
+  const all = await deliverAll({ lost: 0.3, late: 0.3, duplicated: 0.3, shuffled: true })
+  expect(await deliverAll({ lost: 0.3, late: 0.3, duplicated: 0.3, shuffled: true })).toEqual(all)
+  const events = (await deliverAll({})).order
+  const lossy = await deliverAll({ lost: 0.3 })
   expect(lossy.order).toEqual(events.filter((id) => lossy.order.includes(id)))
   expect(lossy.order.length).toBeLessThan(events.length)
-  const doubled = await play({ doubled: 0.3 })
-  expect(doubled.order.length).toBeGreaterThan(events.length)
-  expect([...new Set(doubled.order)]).toEqual(events)
-  const late = await play({ late: 0.3 })
-  expect(late.atOnce).toBeLessThan(events.length)
+  const duplicated = await deliverAll({ duplicated: 0.3 })
+  expect(duplicated.order.length).toBeGreaterThan(events.length)
+  expect([...new Set(duplicated.order)]).toEqual(events)
+  const late = await deliverAll({ late: 0.3 })
+  expect(late.immediate).toBeLessThan(events.length)
   expect(late.order.toSorted()).toEqual(events.toSorted())
-  const shuffled = await play({ shuffled: true })
+  const shuffled = await deliverAll({ shuffled: true })
   expect(shuffled.order).not.toEqual(events)
   expect(shuffled.order.toSorted()).toEqual(events.toSorted())
 })
 
-/** The ids of the events in the order in which they arrive within a day, and how many arrive at once. */
-async function play(chances: Partial<Chances>) {
-  await using world = createLibraryWorld({ chances })
+/** The ids of the events in the order in which they arrive within a day, and how many arrive immediately. */
+async function deliverAll(probabilities: Partial<Probabilities>) {
+  await using world = createLibraryWorld({ probabilities })
   const { fake } = world
   for (let count = 0; count < 20; count++) fake.subscribe()
   const order: string[] = []
@@ -110,10 +110,10 @@ async function play(chances: Partial<Chances>) {
     return 200
   }
   await fake.deliver(take)
-  const atOnce = order.length
+  const immediate = order.length
   for (let hour = 0; hour < 24; hour++) {
     fake.advance(HOUR_MS)
     await fake.deliver(take)
   }
-  return { order, atOnce }
+  return { order, immediate }
 }

@@ -50,7 +50,7 @@ test('renewals keep their day, or use the last day of shorter months', async () 
   expect(ends).toEqual(['2027-02-28', '2027-03-31', '2027-04-30'])
 })
 
-test('deleting a customer cancels its subscriptions at once and leaves only the id', async () => {
+test('deleting a customer cancels its subscriptions immediately and leaves only the id', async () => {
   await using world = createLibraryWorld()
   const { fake, client } = world
   const subscription = fake.subscribe()
@@ -83,7 +83,7 @@ test('cancelling at the end of the period sets only cancel_at in flexible mode',
   }
 })
 
-test('pages go from the newest to the oldest', async () => {
+test('lists are paged from the newest to the oldest', async () => {
   await using world = createLibraryWorld()
   const { fake, client } = world
   const ids = Array.from({ length: 5 }, () => fake.subscribe().id)

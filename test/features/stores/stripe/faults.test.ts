@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { expectTruth } from '../../../support/stripe/compare.ts'
+import { expectMatchingStates } from '../../../support/stripe/compare.ts'
 import { createStripeWorld, type StripeWorld } from '../../../support/stripe/world.ts'
 import { until } from '../../../support/until.ts'
 
@@ -27,8 +27,8 @@ async function deleteUser({ app, freshToken }: StripeWorld) {
   expect(reply.status).toBe(200)
 }
 
-test('finds changes whose events never arrived within the hour', async () => {
-  await using world = await createStripeWorld({ chances: { lost: 1 } })
+test('finds changes within the hour even if their events never arrived', async () => {
+  await using world = await createStripeWorld({ probabilities: { lost: 1 } })
   const { sessionId } = (await world.checkOut()).json.response
   world.stripe.completeCheckout(sessionId)
   await world.drain()
@@ -39,13 +39,13 @@ test('finds changes whose events never arrived within the hour', async () => {
 })
 
 test('after forty days without a connection, every subscription can be read again', async () => {
-  await using world = await createStripeWorld({ chances: { lost: 1 } })
+  await using world = await createStripeWorld({ probabilities: { lost: 1 } })
   const { sessionId } = (await world.checkOut()).json.response
   world.stripe.completeCheckout(sessionId)
   world.stripe.advance(40 * DAY)
   expect(await stripeOf(world).catchUpAll('PRODUCTION')).toBe(1)
   await world.drain()
-  await expectTruth(world)
+  await expectMatchingStates(world)
 })
 
 test.each([
@@ -65,7 +65,7 @@ test.each([
   world.stripe.api.faults = [fault]
   await world.drain()
   expect(await world.list()).toEqual(before)
-  await world.pass(11 * MINUTE)
+  await world.advance(11 * MINUTE)
   expect(await world.list()).toMatchObject([{ willRenew: false }])
 })
 
@@ -80,11 +80,11 @@ test('while Stripe limits requests, the queue waits', async () => {
   const asked = countReads(world)
   await world.drain()
   expect(countReads(world)).toBe(asked)
-  await world.pass(11 * MINUTE)
+  await world.advance(11 * MINUTE)
   expect(countReads(world)).toBeGreaterThan(asked)
 })
 
-test('a limit of the sandbox does not delay production', async () => {
+test('a rate limit in the sandbox does not delay production', async () => {
   await using world = await createStripeWorld()
   world.app.expectErrors()
   const bought = await world.buy()
@@ -110,7 +110,7 @@ test('a key that Stripe refuses is reported, and access continues until its end'
   await world.drain()
   expect(stripeOf(world).api.isKeyRefused()).toBe(true)
   expect(await world.list()).toMatchObject([{ active: true }])
-  await world.pass(11 * MINUTE)
+  await world.advance(11 * MINUTE)
   expect(stripeOf(world).api.isKeyRefused()).toBe(false)
   expect(await world.list()).toMatchObject([{ willRenew: false }])
 })
@@ -159,7 +159,7 @@ test('a deleted user is deleted at Stripe, even if Stripe was down', async () =>
   expect(bought.status()).toBe('active')
   expect(await stripeOf(world).objects.countDeletions()).toBe(1)
   world.stripe.api.isDown = false
-  await world.pass(20 * MINUTE)
+  await world.advance(20 * MINUTE)
   expect(bought.status()).toBe('canceled')
   await world.drain()
   const { stripeCustomers, stripeCheckouts, stripeObjects } = world.app.services.db.tables
@@ -191,7 +191,7 @@ test('events about a deleted user name a pseudonym', async () => {
   await using world = await createStripeWorld({}, { STRIPE_ON_USER_DELETION: 'cancel' })
   await world.buy()
   await deleteUser(world)
-  await world.pass(MINUTE)
+  await world.advance(MINUTE)
   const { billingEvents } = world.app.services.db.tables
   const rows = await world.app.services.db.read.select().from(billingEvents)
   expect(JSON.stringify(rows.map(({ body }) => Buffer.from(body).toString()))).not.toContain(
@@ -229,7 +229,7 @@ test('a plan that was bought without this server belongs to no user', async () =
   world.stripe.subscribe({ price: world.prices.pro, fields: { email: 'ann@example.com' } })
   await world.drain()
   expect(await world.list()).toEqual([])
-  await expectTruth(world)
+  await expectMatchingStates(world)
 })
 
 test('personal data of a customer is not stored', async () => {

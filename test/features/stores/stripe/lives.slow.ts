@@ -1,19 +1,19 @@
 import { expect, test } from 'bun:test'
-import { expectTruth } from '../../../support/stripe/compare.ts'
-import { playLives } from '../../../support/stripe/lives.ts'
+import { expectMatchingStates } from '../../../support/stripe/compare.ts'
+import { runRandomHistories } from '../../../support/stripe/lives.ts'
 import { createStripeWorld } from '../../../support/stripe/world.ts'
 
-const CHANCES = { lost: 0.3, late: 0.2, doubled: 0.2, shuffled: true }
-/** By default 30 lives, the same in each run; `STRIPE_LIVES` and `SEED` choose others. */
+const PROBABILITIES = { lost: 0.3, late: 0.2, duplicated: 0.2, shuffled: true }
+/** Each run tests the same histories. `STRIPE_LIVES` sets how many, `SEED` which ones. */
 const COUNT = Number(process.env['STRIPE_LIVES'] ?? 30)
 
-test('purchases match the expected states of random lives, although events are lost', async () => {
+test('purchases match the expected states of random histories, even if events are lost', async () => {
   const seed = Number(process.env['SEED'] ?? 1)
-  await using world = await createStripeWorld({ seed, chances: CHANCES })
+  await using world = await createStripeWorld({ seed, probabilities: PROBABILITIES })
   const { stripe } = world.app.services.stores
   const serverId = (await stripe?.status.read())?.serverId ?? ''
   let days = 0
-  await playLives(world.stripe, {
+  await runRandomHistories(world.stripe, {
     seed,
     count: COUNT,
     months: 6,
@@ -30,7 +30,7 @@ test('purchases match the expected states of random lives, although events are l
   await world.drain()
   await world.drain()
   console.log(`seed ${seed}`)
-  await expectTruth(world)
+  await expectMatchingStates(world)
   const { changed } = await world.app.services.rebuildBilling(AbortSignal.timeout(60_000))
   expect(changed).toEqual([])
 }, 3_000_000)

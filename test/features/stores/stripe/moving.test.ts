@@ -14,7 +14,7 @@ async function catchUpAll(world: StripeWorld) {
 }
 
 test('existing customers are found by their metadata, and can open the portal', async () => {
-  await using world = await createStripeWorld({ chances: { lost: 1 } })
+  await using world = await createStripeWorld({ probabilities: { lost: 1 } })
   const fields = { metadata: await nameOwner(world) }
   world.stripe.subscribe({ price: world.prices.pro, fields })
   await catchUpAll(world)
@@ -24,7 +24,7 @@ test('existing customers are found by their metadata, and can open the portal', 
 })
 
 test('a subscription without an owner waits for an operator, if a plan has its price', async () => {
-  await using world = await createStripeWorld({ chances: { lost: 1 } })
+  await using world = await createStripeWorld({ probabilities: { lost: 1 } })
   const { id } = world.stripe.subscribe({ price: world.prices.pro })
   world.stripe.subscribe()
   await catchUpAll(world)
@@ -34,7 +34,7 @@ test('a subscription without an owner waits for an operator, if a plan has its p
   expect(await world.list()).toMatchObject([{ status: 'active' }])
 })
 
-test('a customer with a test clock shows renewals, failed payments and the end', async () => {
+test('a customer with a test clock shows renewals, failed payments and the expiration', async () => {
   await using world = await createStripeWorld()
   const fields = { metadata: await nameOwner(world) }
   const sandbox = world.stripe.createPrice({ amount: 999 }, false)

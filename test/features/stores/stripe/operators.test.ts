@@ -10,14 +10,14 @@ function createReachableWorld() {
   return createStripeWorld({ webhookUrl: `${URL}${STRIPE_PATH}` }, { BASE_URL: URL })
 }
 
-test('stores check finds no fault in a complete setup', async () => {
+test('stores check reports no problems in a complete setup', async () => {
   await using world = await createReachableWorld()
   const { outcome, printed } = await runCommand(world.app, 'stores check')
   expect(outcome.filter(({ fault }: { fault: string | null }) => fault !== null)).toEqual([])
   expect(printed).toContain(`ok\tWebhook URL ${URL}${STRIPE_PATH}`)
 })
 
-test('stores check lists what works although Stripe refuses the key', async () => {
+test('stores check lists what works even if Stripe refuses the key', async () => {
   await using world = await createReachableWorld()
   const { live } = world.stripe.keys
   world.stripe.keys.expire(live.restricted)

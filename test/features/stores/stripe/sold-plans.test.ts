@@ -22,7 +22,7 @@ test('a plan that is not sold by card, or has no valid price, cannot be bought',
     expect([code, ...outcomeOf(await world.checkOut(code))]).toEqual([code, 409, 'not_for_sale'])
 })
 
-test('a trial is only for the first subscription', async () => {
+test('only the first subscription gets a trial', async () => {
   await using world = await createStripeWorld()
   const { pro } = world.prices
   await publishPlans(world.app, [{ code: 'free' }, plan('pro', pro.id, { trialDays: 7 })])
@@ -43,8 +43,8 @@ test('a trial without a card ends', async () => {
   const { sessionId } = (await world.checkOut()).json.response
   const bought = world.stripe.completeCheckout(sessionId)
   bought?.setCard('declines')
-  await world.pass(1_000)
-  await world.pass(60 * DAY)
+  await world.advance(1_000)
+  await world.advance(60 * DAY)
   expect(await world.list()).toMatchObject([{ active: false }])
 })
 
@@ -89,7 +89,7 @@ test('the sandbox has its own customers and prices', async () => {
   expect(await world.list()).toEqual([])
 })
 
-test('the portal opens although its flow has nothing to do', async () => {
+test('the portal opens even if its flow has nothing to do', async () => {
   await using world = await createStripeWorld()
   await world.buy()
   const refused = { kind: 'error', status: 400, on: 'POST /v1/billing_portal/sessions' } as const
@@ -99,7 +99,7 @@ test('the portal opens although its flow has nothing to do', async () => {
   expect(outcomeOf(reply)).toEqual([200, 'ok'])
 })
 
-test('a page that Stripe no longer has is replaced', async () => {
+test('a page that no longer exists at Stripe is replaced', async () => {
   await using world = await createStripeWorld()
   await world.checkOut()
   const on = 'GET /v1/checkout/sessions'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { expectTruth } from '../../../support/stripe/compare.ts'
+import { expectMatchingStates } from '../../../support/stripe/compare.ts'
 import { createStripeWorld, type StripeWorld } from '../../../support/stripe/world.ts'
 
 const HOUR = 3_600_000
@@ -8,9 +8,9 @@ const DAY = 24 * HOUR
 type Bought = Awaited<ReturnType<StripeWorld['buy']>>
 type Step = (bought: Bought, world: StripeWorld) => unknown
 
-const LIVES: Record<string, Step[]> = {
+const HISTORIES: Record<string, Step[]> = {
   'is renewed': [(it) => it.renew(), (it) => it.renew()],
-  'is cancelled at the end of its period': [(it) => it.cancelAt(), (_, w) => w.pass(40 * DAY)],
+  'is cancelled at the end of its period': [(it) => it.cancelAt(), (_, w) => w.advance(40 * DAY)],
   'is cancelled, and the cancellation is undone': [
     (it) => it.cancelAt(),
     (it) => it.undoCancel(),
@@ -19,8 +19,8 @@ const LIVES: Record<string, Step[]> = {
   'is cancelled immediately': [(it) => it.cancel()],
   'is cancelled at a later date': [
     (it, { app }) => it.cancelAt(Math.floor(app.clock.now.getTime() / 1000) + 45 * 86_400),
-    (_, w) => w.pass(31 * DAY),
-    (_, w) => w.pass(20 * DAY),
+    (_, w) => w.advance(31 * DAY),
+    (_, w) => w.advance(20 * DAY),
   ],
   'cannot be charged, and is charged later': [
     (it) => it.failToRenew(),
@@ -36,7 +36,7 @@ const LIVES: Record<string, Step[]> = {
     (it) => it.pauseCollection('void'),
     (it) => it.renew(),
     (it) => it.resumeCollection(),
-    (_, w) => w.pass(31 * DAY),
+    (_, w) => w.advance(31 * DAY),
   ],
   'keeps its invoices as drafts': [(it) => it.pauseCollection('keep_as_draft'), (it) => it.renew()],
   'is paused': [(it) => it.pause(), (it) => it.resume()],
@@ -57,7 +57,7 @@ const LIVES: Record<string, Step[]> = {
     (it) => it.renew(),
   ],
   'is disputed after a second product was added': [
-    async (_, w) => w.pass(5 * DAY),
+    async (_, w) => w.advance(5 * DAY),
     (it, w) => it.addItem(w.prices.team),
     (it) => it.dispute(),
   ],
@@ -78,14 +78,14 @@ const LIVES: Record<string, Step[]> = {
   'is only inquired about': [(it) => it.closeInquiry(it.dispute({ isInquiry: true }))],
 }
 
-test.each(Object.entries(LIVES))('a subscription %s', async (_name, steps) => {
+test.each(Object.entries(HISTORIES))('a subscription %s', async (_name, steps) => {
   await using world = await createStripeWorld()
   const bought = await world.buy('pro')
-  await expectTruth(world)
+  await expectMatchingStates(world)
   for (const step of steps) {
     await step(bought, world)
-    await world.pass(HOUR)
-    await expectTruth(world)
+    await world.advance(HOUR)
+    await expectMatchingStates(world)
   }
   const { changed } = await world.app.services.rebuildBilling(AbortSignal.timeout(20_000))
   expect(changed).toEqual([])
@@ -99,15 +99,15 @@ test('a subscription that is left past due has access for one grace period only'
   expect(await world.list()).toMatchObject([{ active: true, status: 'in_grace_period' }])
   for (let months = 0; months < 3; months++) {
     bought.renew()
-    await world.pass(HOUR)
+    await world.advance(HOUR)
     expect([bought.status(), ...(await world.list())]).toMatchObject([
       'past_due',
       { active: false },
     ])
-    await expectTruth(world)
+    await expectMatchingStates(world)
   }
   bought.setCard('pays')
   bought.pay()
   await world.drain()
-  await expectTruth(world)
+  await expectMatchingStates(world)
 })

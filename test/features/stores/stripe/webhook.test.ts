@@ -74,7 +74,7 @@ test('accepts either secret during a rotation, and two signatures', async () => 
   }
 })
 
-test('refuses an event of the other environment than its secret', async () => {
+test('refuses an event whose environment differs from that of its secret', async () => {
   await using world = await createStripeWorld()
   const { live, test: sandbox } = world.stripe.endpoints
   expect(await post(world, { ...EVENT, livemode: false }, { secrets: live.secrets })).toEqual([
@@ -90,7 +90,7 @@ test('an event that arrives again is a duplicate', async () => {
   expect(await post(world, EVENT)).toEqual([200, 'duplicate'])
 })
 
-test('ignores events of other types and of other accounts', async () => {
+test('ignores events of other types and from other accounts', async () => {
   await using world = await createStripeWorld()
   const other = { ...EVENT, type: 'payout.paid', data: { object: { id: 'po_1' } } }
   expect(await post(world, other)).toEqual([200, 'ignored'])
@@ -140,7 +140,7 @@ test('the events of one purchase share a request', async () => {
 
 test('the order of events does not matter', async () => {
   await using world = await createStripeWorld({
-    chances: { shuffled: true, doubled: 0.5 },
+    probabilities: { shuffled: true, duplicated: 0.5 },
     seed: 4,
   })
   const bought = await world.buy()
@@ -166,7 +166,7 @@ function countReads({ stripe }: StripeWorld): number {
     .length
 }
 
-test('queries Stripe seconds after an event, without waiting for the next look at the queue', async () => {
+test('queries Stripe seconds after an event, without waiting for the next check of the queue', async () => {
   await using world = await createStripeWorld()
   const bought = await world.buy()
   bought.cancelAt()

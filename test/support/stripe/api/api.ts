@@ -1,20 +1,25 @@
-import type { StripeObject } from '../books.ts'
 import type { Checkout } from '../checkout.ts'
 import type { Core } from '../core.ts'
 import { PINNED_VERSION } from '../events.ts'
+import type { StripeObject } from '../object-store.ts'
 import { isKnownVersion, OLD_VERSION, oldObject } from '../shapes.ts'
 import { invalid, StripeApiError } from './errors.ts'
 import { createExpansion } from './expand.ts'
 import { type Fault, matchesFault, respondWith } from './faults.ts'
 import { listAt, type Params, parseForm } from './form.ts'
-import { createIdempotency, type Replayed } from './idempotency.ts'
+import { createIdempotency, type IdempotentResponse } from './idempotency.ts'
 import type { ApiKey, Keys } from './keys.ts'
 import { createRateLimit, type RateLimits } from './rate-limit.ts'
 import { checkParams, type Route } from './route.ts'
 
-type Logged = { request: string; params: Params; idempotencyKey: string | null; key: string | null }
+type LoggedRequest = {
+  request: string
+  params: Params
+  idempotencyKey: string | null
+  key: string | null
+}
 
-/** Stripe's HTTP API: answers one request after the other, and lets tests break it. */
+/** Stripe's HTTP API, with faults that tests can inject. */
 export function createApi(core: Core, keys: Keys, routes: Route[], checkout: Checkout) {
   const idempotency = createIdempotency(core.timeline)
   const rateLimit = createRateLimit()
@@ -22,14 +27,14 @@ export function createApi(core: Core, keys: Keys, routes: Route[], checkout: Che
   const api = {
     respond,
     /** Every request, such as `POST /v1/customers`, with its parsed parameters. */
-    requests: [] as Logged[],
+    requests: [] as LoggedRequest[],
     /** Faults of the next requests, first to last; null for a request that succeeds. */
     faults: [] as (Fault | null)[],
     /** Every request fails. */
     isDown: false,
     /** How long a request waits before it takes effect. */
     delayMs: 0,
-    /** Requests also wait for this. */
+    /** If set, requests wait until it resolves. */
     held: null as Promise<void> | null,
     limits: null as RateLimits | null,
   }
@@ -38,15 +43,15 @@ export function createApi(core: Core, keys: Keys, routes: Route[], checkout: Che
   async function respond(request: Request): Promise<Response> {
     const { pathname, search } = new URL(request.url)
     const name = `${request.method} ${pathname}`
-    const sent = request.method === 'POST' ? await request.text() : search.slice(1)
+    const encodedParams = request.method === 'POST' ? await request.text() : search.slice(1)
     const idempotencyKey = request.headers.get('idempotency-key')
     const key = request.headers.get('authorization')?.replace('Bearer ', '') ?? null
-    api.requests.push({ request: name, params: parseForm(sent), idempotencyKey, key })
+    api.requests.push({ request: name, params: parseForm(encodedParams), idempotencyKey, key })
     if (api.isDown) return new Response('Service Unavailable', { status: 503 })
     const fault = takeFault(name)
     const early = fault && !fault.afterEffect ? await respondWith(fault) : null
     if (early) return early
-    const response = await respondSafely(request, pathname, sent)
+    const response = await respondSafely(request, pathname, encodedParams)
     const late = fault?.afterEffect ? await respondWith(fault) : null
     return late ?? response
   }
@@ -56,16 +61,16 @@ export function createApi(core: Core, keys: Keys, routes: Route[], checkout: Che
     return at < 0 ? null : (api.faults.splice(at, 1)[0] ?? null)
   }
 
-  async function respondSafely(request: Request, pathname: string, sent: string) {
+  async function respondSafely(request: Request, pathname: string, encodedParams: string) {
     const version = request.headers.get('stripe-version') ?? PINNED_VERSION
     const idempotencyKey = request.headers.get('idempotency-key')
     const headers: Record<string, string> = {
-      'request-id': core.books.createId('req', 14),
+      'request-id': core.objects.createId('req', 14),
       'stripe-version': version,
       ...(idempotencyKey === null ? {} : { 'idempotency-key': idempotencyKey }),
     }
     try {
-      const { status, body, isReplayed } = await answer(request, pathname, sent, version)
+      const { status, body, isReplayed } = await answer(request, pathname, encodedParams, version)
       if (isReplayed) headers['idempotent-replayed'] = 'true'
       return Response.json(body, { status, headers })
     } catch (error) {
@@ -78,15 +83,15 @@ export function createApi(core: Core, keys: Keys, routes: Route[], checkout: Che
   async function answer(
     request: Request,
     pathname: string,
-    sent: string,
+    encodedParams: string,
     version: string,
-  ): Promise<Replayed> {
+  ): Promise<IdempotentResponse> {
     const key = keys.identify(request.headers.get('authorization'))
     rateLimit.check(api.limits, `${request.method} ${pathname.split('/')[2]}`)
     if (!isKnownVersion(version)) throw invalid(`Invalid Stripe API version: ${version}`)
     const { route, id } = routeOf(request, pathname)
     keys.authorize(key, route.resource, route.access)
-    const params = paramsOf(request, sent)
+    const params = paramsOf(request, encodedParams)
     checkParams(route, params)
     const execute = () => run(route, id, pathname, params, key, version)
     const idempotencyKey = request.headers.get('idempotency-key')
@@ -95,7 +100,7 @@ export function createApi(core: Core, keys: Keys, routes: Route[], checkout: Che
     }
     if (idempotencyKey.length > 255) throw invalid('Idempotency keys have up to 255 characters.')
     const scope = `${key.isLive} ${idempotencyKey}`
-    return idempotency.run(scope, `${pathname}?${sent}`, execute)
+    return idempotency.run(scope, `${pathname}?${encodedParams}`, execute)
   }
 
   async function run(
@@ -133,14 +138,18 @@ export function createApi(core: Core, keys: Keys, routes: Route[], checkout: Che
   }
 }
 
-function paramsOf(request: Request, sent: string): Params {
+function paramsOf(request: Request, encodedParams: string): Params {
   const type = request.headers.get('content-type') ?? ''
-  if (request.method === 'POST' && sent !== '' && !type.includes('x-www-form-urlencoded')) {
+  if (
+    request.method === 'POST' &&
+    encodedParams !== '' &&
+    !type.includes('x-www-form-urlencoded')
+  ) {
     throw invalid(
       'Invalid request (check that your POST content type is application/x-www-form-urlencoded).',
     )
   }
-  return parseForm(sent)
+  return parseForm(encodedParams)
 }
 
 function inOldShape(body: object): object {

@@ -13,7 +13,7 @@ const LISTS_FOR_CHECKS = {
   'billing_portal/configurations': 'customer_portal',
 } as const
 
-export function eventRoutes({ books, events }: Core, find: Finder): Route[] {
+export function eventRoutes({ objects, events }: Core, find: Finder): Route[] {
   return [
     {
       method: 'GET',
@@ -42,7 +42,7 @@ export function eventRoutes({ books, events }: Core, find: Finder): Route[] {
       params: PAGE_PARAMS,
       handle: ({ params, isLive, path }) =>
         pageOf(
-          { all: books.list('webhook_endpoint', isLive), kind: 'webhook_endpoint' },
+          { all: objects.list('webhook_endpoint', isLive), kind: 'webhook_endpoint' },
           params,
           path,
         ),

@@ -1,7 +1,7 @@
-import type { Kind } from '../books.ts'
 import type { Checkout } from '../checkout.ts'
 import type { Core } from '../core.ts'
 import { copy } from '../events.ts'
+import type { Kind } from '../object-store.ts'
 import { listOf } from '../objects/list.ts'
 import { createLineItemObject } from '../objects/session.ts'
 import { invalid } from './errors.ts'
@@ -28,7 +28,7 @@ const RESOURCE_OF: Partial<Record<string, Resource>> = {
 } satisfies Partial<Record<Kind, Resource>>
 
 /** Replaces ids with their objects, as the `expand` parameter requests. */
-export function createExpansion({ books }: Core, checkout: Checkout) {
+export function createExpansion({ objects }: Core, checkout: Checkout) {
   return { expand }
 
   function expand(
@@ -64,7 +64,7 @@ export function createExpansion({ books }: Core, checkout: Checkout) {
     }
 
     function lookUp(id: string, path: string): object {
-      const found = books.findAny(id)
+      const found = objects.findAny(id)
       if (found === undefined) throw notExpandable(path)
       const resource = RESOURCE_OF[found.object]
       if (resource) authorize(resource)
@@ -75,7 +75,7 @@ export function createExpansion({ books }: Core, checkout: Checkout) {
   /** Adds a list that an object contains only on request. */
   function include(target: Plain, name: string) {
     const id = String(target['id'])
-    const isLive = books.isLive(id)
+    const isLive = objects.isLive(id)
     const path = `${target['object']}.${name}`
     if (path === 'checkout.session.line_items') {
       const lines = checkout.linesOf(checkout.sessionOf(id))
@@ -83,15 +83,15 @@ export function createExpansion({ books }: Core, checkout: Checkout) {
       target[name] = copy(listOf(items, `/v1/checkout/sessions/${id}/line_items`))
     }
     if (path === 'invoice.payments') {
-      const own = books.list('invoice_payment', isLive).filter(({ invoice }) => invoice === id)
+      const own = objects.list('invoice_payment', isLive).filter(({ invoice }) => invoice === id)
       target[name] = copy(listOf(own, '/v1/invoice_payments'))
     }
     if (path === 'charge.refunds') {
-      const own = books.list('refund', isLive).filter(({ charge }) => charge === id)
+      const own = objects.list('refund', isLive).filter(({ charge }) => charge === id)
       target[name] = copy(listOf(own, `/v1/charges/${id}/refunds`))
     }
     if (path === 'customer.subscriptions') {
-      const own = books
+      const own = objects
         .list('subscription', isLive)
         .filter(({ customer, status }) => customer === id && status !== 'canceled')
       target[name] = copy(listOf(own, `/v1/customers/${id}/subscriptions`))

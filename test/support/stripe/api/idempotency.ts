@@ -2,7 +2,7 @@ import type { Timeline } from '../timeline.ts'
 import { StripeApiError } from './errors.ts'
 
 type Reply = { status: number; body: object }
-export type Replayed = Reply & { isReplayed: boolean }
+export type IdempotentResponse = Reply & { isReplayed: boolean }
 type Saved = { fingerprint: string; at: number; reply: Reply | null }
 
 const RETENTION = 86_400
@@ -17,7 +17,7 @@ export function createIdempotency(timeline: Timeline) {
     key: string,
     fingerprint: string,
     execute: () => Promise<Reply>,
-  ): Promise<Replayed> {
+  ): Promise<IdempotentResponse> {
     const found = saved.get(key)
     if (found && timeline.now() - found.at < RETENTION)
       return { ...replay(found), isReplayed: true }

@@ -1,5 +1,5 @@
-import type { Kind } from '../books.ts'
 import type { Core } from '../core.ts'
+import type { Kind } from '../object-store.ts'
 import { type Params, textAt } from './form.ts'
 import type { Resource } from './keys.ts'
 import { isInRange, PAGE_PARAMS, pageOf, rangeParams } from './lists.ts'
@@ -18,7 +18,7 @@ type Listed = Extract<
 >
 
 /** The read-only resources: prices, schedules, invoices and their payments, charges, refunds and disputes. */
-export function paymentRoutes({ books }: Core, find: Finder): Route[] {
+export function paymentRoutes({ objects }: Core, find: Finder): Route[] {
   return [
     ...read('price', '/v1/prices', 'plan', ['product', 'active']),
     ...read('subscription_schedule', '/v1/subscription_schedules', 'subscription_schedule', [
@@ -51,7 +51,7 @@ export function paymentRoutes({ books }: Core, find: Finder): Route[] {
           const isWanted = (one: { created: number }) =>
             filters.every((name) => matches(one, name, params)) &&
             isInRange(one.created, params, 'created')
-          return pageOf({ all: books.list(kind, isLive), matches: isWanted, kind }, params, path)
+          return pageOf({ all: objects.list(kind, isLive), matches: isWanted, kind }, params, path)
         },
       },
       retrieval(find, kind, path, resource),

@@ -1,5 +1,5 @@
-import type { Kind, StripeObject } from '../books.ts'
 import type { Core } from '../core.ts'
+import type { Kind, StripeObject } from '../object-store.ts'
 import { invalid, missing } from './errors.ts'
 import { listNames, type Params } from './form.ts'
 import type { Access, Resource } from './keys.ts'
@@ -42,7 +42,7 @@ function matchesName(pattern: string, name: string): boolean {
 export type Finder = ReturnType<typeof createFinder>
 
 /** Finds objects of the key's mode; refuses others as Stripe does. */
-export function createFinder({ books }: Core) {
+export function createFinder({ objects }: Core) {
   return find
 
   function find<K extends Kind>(
@@ -51,10 +51,10 @@ export function createFinder({ books }: Core) {
     isLive: boolean,
     options: { param?: string; status?: number } = {},
   ) {
-    const found = books.find(kind, id)
+    const found = objects.find(kind, id)
     const otherMode = isLive ? 'test' : 'live'
     if (found === undefined) throw missing(kind, id, options)
-    if (books.isLive(id) !== isLive) throw missing(kind, id, { ...options, otherMode })
+    if (objects.isLive(id) !== isLive) throw missing(kind, id, { ...options, otherMode })
     return found
   }
 }

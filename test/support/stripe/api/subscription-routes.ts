@@ -7,7 +7,7 @@ import { isInRange, PAGE_PARAMS, pageOf, rangeParams } from './lists.ts'
 import { type Call, type Finder, type Route, retrieval } from './route.ts'
 
 export function subscriptionRoutes(
-  { books }: Core,
+  { objects }: Core,
   find: Finder,
   subscriptions: Subscriptions,
 ): Route[] {
@@ -53,7 +53,7 @@ export function subscriptionRoutes(
       hasStatus(one, status) &&
       hasPrice(one, price) &&
       isInRange(one.created, params, 'created')
-    const all = books.list('subscription', isLive)
+    const all = objects.list('subscription', isLive)
     return pageOf({ all, matches, kind: 'subscription' }, params, url)
   }
 

@@ -18,7 +18,7 @@ type Target = { price?: Stripe.Price; quantity?: number }
 
 /** Changes to a subscription's items, and to whether its payments are collected. */
 export function createChanges(core: Core, invoices: Invoices, subscriptions: Subscriptions) {
-  const { books, timeline, events } = core
+  const { objects, timeline, events } = core
   const removed: Removal[] = []
   return { changeItem, addItem, removeItem, removed, pauseCollection, resumeCollection, resume }
 
@@ -51,7 +51,7 @@ export function createChanges(core: Core, invoices: Invoices, subscriptions: Sub
     quantity = 1,
   ): Stripe.SubscriptionItem {
     const item = createItemObject({
-      id: books.createId('si'),
+      id: objects.createId('si'),
       created: timeline.now(),
       subscription: subscription.id,
       price,

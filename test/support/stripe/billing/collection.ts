@@ -10,7 +10,7 @@ type Listener = (subscription: Stripe.Subscription) => void
 
 /** Collects the invoices of subscriptions and retries; payments decide a subscription's status. */
 export function createCollection(core: Core, invoices: Invoices, payments: Payments) {
-  const { books, timeline, events, account } = core
+  const { objects, timeline, events, account } = core
   let activated: Listener = () => {}
   let givenUp: Listener = () => {}
   return {
@@ -137,11 +137,11 @@ export function createCollection(core: Core, invoices: Invoices, payments: Payme
   }
 
   function latestInvoice({ latest_invoice }: Stripe.Subscription): Stripe.Invoice {
-    return books.read('invoice', latest_invoice as string)
+    return objects.read('invoice', latest_invoice as string)
   }
 
   function methodOf({ default_payment_method, customer }: Stripe.Subscription): string | null {
-    const { invoice_settings } = books.customer(customer as string)
+    const { invoice_settings } = objects.customer(customer as string)
     return (default_payment_method ?? invoice_settings.default_payment_method) as string | null
   }
 }

@@ -8,12 +8,12 @@ export type Disputes = ReturnType<typeof createDisputes>
 
 /** Disputes of charges: an inquiry costs nothing, a dispute withdraws the money until it is won. */
 export function createDisputes(core: Core, payments: Payments, subscriptions: Subscriptions) {
-  const { books, timeline, events } = core
+  const { objects, timeline, events } = core
   return { open, escalate, win, lose, closeInquiry }
 
   function open(charge: Stripe.Charge, { isInquiry = false } = {}): Stripe.Dispute {
     const dispute = createDisputeObject(newId('du'), charge, isInquiry)
-    books.add('dispute', dispute, charge.livemode)
+    objects.add('dispute', dispute, charge.livemode)
     charge.disputed = true
     events.emit('charge.dispute.created', dispute)
     if (!isInquiry) withdraw(dispute)
@@ -62,15 +62,15 @@ export function createDisputes(core: Core, payments: Payments, subscriptions: Su
   }
 
   function cancelSubscription({ charge }: Stripe.Dispute) {
-    const invoice = payments.invoiceOf(books.read('charge', charge as string))
+    const invoice = payments.invoiceOf(objects.read('charge', charge as string))
     const id = invoice?.parent?.subscription_details?.subscription
     if (id === undefined) return
-    const subscription = books.read('subscription', id as string)
+    const subscription = objects.read('subscription', id as string)
     if (!isOver(subscription)) subscriptions.cancel(subscription, 'payment_disputed')
   }
 
   function newId(prefix: string) {
-    return { id: books.createId(prefix), created: timeline.now() }
+    return { id: objects.createId(prefix), created: timeline.now() }
   }
 
   function expectStatus({ id, status }: Stripe.Dispute, expected: Stripe.Dispute.Status) {

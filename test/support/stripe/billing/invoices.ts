@@ -6,7 +6,7 @@ import { HOUR } from './periods.ts'
 export type Invoices = ReturnType<typeof createInvoices>
 
 /** Invoices from their draft to their end, without payments. */
-export function createInvoices({ books, timeline, events }: Core) {
+export function createInvoices({ objects, timeline, events }: Core) {
   /** Prorations that wait for the next invoice, by subscription. */
   const pending = new Map<string, Stripe.InvoiceLineItem[]>()
   const bySubscription = new Map<string, Stripe.Invoice[]>()
@@ -26,7 +26,7 @@ export function createInvoices({ books, timeline, events }: Core) {
     return items.map((item) => {
       const quantity = item.quantity ?? 1
       return createLineObject({
-        id: books.createId('il'),
+        id: objects.createId('il'),
         item,
         price: item.price,
         quantity,
@@ -51,7 +51,7 @@ export function createInvoices({ books, timeline, events }: Core) {
       { ...after, sign: 1 },
     ].map(({ price, quantity, sign }) =>
       createLineObject({
-        id: books.createId('il'),
+        id: objects.createId('il'),
         item,
         price,
         quantity,
@@ -75,19 +75,19 @@ export function createInvoices({ books, timeline, events }: Core) {
     const all = [...lines, ...(pending.get(subscription.id) ?? [])]
     pending.delete(subscription.id)
     const previous = subscription.latest_invoice as string | null
-    const since = previous === null ? now : books.read('invoice', previous).period_end
+    const since = previous === null ? now : objects.read('invoice', previous).period_end
     const invoice = createInvoiceObject({
-      id: books.createId('in'),
+      id: objects.createId('in'),
       created: now,
       subscription,
-      customer: books.customer(subscription.customer as string),
+      customer: objects.customer(subscription.customer as string),
       reason,
       lines: all,
       period: { start: Math.min(since, now), end: now },
       finalizesAt: isImmediate ? null : now + HOUR,
     })
     for (const line of all) line.invoice = invoice.id
-    books.add('invoice', invoice, subscription.livemode)
+    objects.add('invoice', invoice, subscription.livemode)
     const earlier = bySubscription.get(subscription.id)
     if (earlier) earlier.push(invoice)
     else bySubscription.set(subscription.id, [invoice])
@@ -98,7 +98,7 @@ export function createInvoices({ books, timeline, events }: Core) {
   /** Opens a draft for payment. */
   function finalize(invoice: Stripe.Invoice) {
     const now = timeline.now()
-    const customer = books.customer(invoice.customer as string)
+    const customer = objects.customer(invoice.customer as string)
     invoice.starting_balance = customer.balance
     invoice.amount_due = Math.max(0, invoice.total + customer.balance)
     invoice.amount_remaining = invoice.amount_due

@@ -10,19 +10,19 @@ export type PaymentOutcome = 'paid' | 'failed' | 'asked' | 'processing'
 export type Payments = ReturnType<typeof createPayments>
 
 /** Payments of invoices by payment methods. */
-export function createPayments({ books, timeline, events }: Core) {
+export function createPayments({ objects, timeline, events }: Core) {
   const kinds = new Map<string, CardKind>()
   const paymentByInvoice = new Map<string, Stripe.InvoicePayment>()
   const invoiceByIntent = new Map<string, Stripe.Invoice>()
   return { addMethod, setKind, attempt, succeed, fail, chargeOf, invoiceOf, isProcessing }
 
   function addMethod(customer: Stripe.Customer, kind: CardKind): Stripe.PaymentMethod {
-    const id = books.createId('pm')
+    const id = objects.createId('pm')
     const made = { id, created: timeline.now(), livemode: customer.livemode }
     const type = kind === 'debits' ? 'sepa_debit' : 'card'
     kinds.set(id, kind)
     const method = createPaymentMethodObject(made, customer.id, type)
-    return books.add('payment_method', method, customer.livemode)
+    return objects.add('payment_method', method, customer.livemode)
   }
 
   function setKind(method: string, kind: CardKind) {
@@ -56,7 +56,7 @@ export function createPayments({ books, timeline, events }: Core) {
   function succeed(invoice: Stripe.Invoice) {
     const intent = intentOf(invoice) ?? createIntent(invoice, null)
     const charge = createChargeObject(newCharge(), intent, 'succeeded')
-    books.add('charge', charge, invoice.livemode)
+    objects.add('charge', charge, invoice.livemode)
     Object.assign(intent, {
       status: 'succeeded',
       amount_received: intent.amount,
@@ -88,7 +88,7 @@ export function createPayments({ books, timeline, events }: Core) {
       return
     }
     const charge = createChargeObject(newCharge(), intent, 'failed')
-    books.add('charge', charge, invoice.livemode)
+    objects.add('charge', charge, invoice.livemode)
     Object.assign(intent, {
       status: 'requires_payment_method',
       latest_charge: charge.id,
@@ -114,18 +114,18 @@ export function createPayments({ books, timeline, events }: Core) {
 
   function createIntent(invoice: Stripe.Invoice, method: string | null) {
     const now = timeline.now()
-    const made = { id: books.createId('pi'), created: now }
+    const made = { id: objects.createId('pi'), created: now }
     const intent = createPaymentIntentObject(made, invoice, method)
-    books.add('payment_intent', intent, invoice.livemode)
-    const payment = createInvoicePaymentObject(books.createId('inpay'), now, invoice, intent.id)
-    books.add('invoice_payment', payment, invoice.livemode)
+    objects.add('payment_intent', intent, invoice.livemode)
+    const payment = createInvoicePaymentObject(objects.createId('inpay'), now, invoice, intent.id)
+    objects.add('invoice_payment', payment, invoice.livemode)
     paymentByInvoice.set(invoice.id, payment)
     invoiceByIntent.set(intent.id, invoice)
     return intent
   }
 
   function newCharge() {
-    return { id: books.createId('ch'), created: timeline.now() }
+    return { id: objects.createId('ch'), created: timeline.now() }
   }
 
   function paymentOf(invoice: Stripe.Invoice) {
@@ -134,7 +134,7 @@ export function createPayments({ books, timeline, events }: Core) {
 
   function intentOf(invoice: Stripe.Invoice): Stripe.PaymentIntent | undefined {
     const intent = paymentOf(invoice)?.payment.payment_intent
-    return intent === undefined ? undefined : books.read('payment_intent', intent as string)
+    return intent === undefined ? undefined : objects.read('payment_intent', intent as string)
   }
 
   function isProcessing(invoice: Stripe.Invoice): boolean {
@@ -144,7 +144,7 @@ export function createPayments({ books, timeline, events }: Core) {
   /** The charge that paid an invoice; null if nothing was charged. */
   function chargeOf(invoice: Stripe.Invoice): Stripe.Charge | null {
     const id = intentOf(invoice)?.latest_charge as string | null | undefined
-    const charge = id ? books.read('charge', id) : null
+    const charge = id ? objects.read('charge', id) : null
     return charge?.paid ? charge : null
   }
 

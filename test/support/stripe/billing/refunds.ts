@@ -5,7 +5,7 @@ import { createRefundObject } from '../objects/payment.ts'
 export type Refunds = ReturnType<typeof createRefunds>
 
 /** Full and partial refunds of charges. */
-export function createRefunds({ books, timeline, events }: Core) {
+export function createRefunds({ objects, timeline, events }: Core) {
   return { refund, succeed, fail }
 
   /** `isPending`: `succeed` or `fail` decides the refund later. */
@@ -13,10 +13,10 @@ export function createRefunds({ books, timeline, events }: Core) {
     const rest = charge.amount - charge.amount_refunded
     const value = amount ?? rest
     if (value <= 0 || value > rest) throw new Error(`charge ${charge.id} has only ${rest} left`)
-    const identity = { id: books.createId('re'), created: timeline.now() }
+    const identity = { id: objects.createId('re'), created: timeline.now() }
     const status = isPending ? 'pending' : 'succeeded'
     const created = createRefundObject(identity, charge, value, status)
-    books.add('refund', created, charge.livemode)
+    objects.add('refund', created, charge.livemode)
     setRefunded(charge, charge.amount_refunded + value)
     events.emit('refund.created', created)
     events.emit('charge.refunded', charge)
@@ -37,7 +37,7 @@ export function createRefunds({ books, timeline, events }: Core) {
       refund.status = 'failed'
       refund.failure_reason = 'lost_or_stolen_card'
     })
-    const charge = books.read('charge', refund.charge as string)
+    const charge = objects.read('charge', refund.charge as string)
     setRefunded(charge, charge.amount_refunded - refund.amount)
     events.emit('refund.failed', refund)
   }

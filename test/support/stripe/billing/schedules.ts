@@ -7,7 +7,7 @@ import { periodEnd, type Subscriptions } from './subscriptions.ts'
 
 /** Schedules, which change a subscription's price at the end of the period. */
 export function createSchedules(
-  { books, timeline, events }: Core,
+  { objects, timeline, events }: Core,
   subscriptions: Pick<Subscriptions, 'schedules'>,
 ) {
   Object.assign(subscriptions.schedules, { apply, end })
@@ -23,11 +23,11 @@ export function createSchedules(
     const current = { start: item?.current_period_start ?? now, end, price: item?.price.id ?? '' }
     const next = { start: end, end: endOfPeriod(price, end, end), price: price.id }
     const schedule = createScheduleObject(
-      { id: books.createId('sub_sched'), created: now },
+      { id: objects.createId('sub_sched'), created: now },
       subscription,
       [current, next].map((phase) => ({ ...phase, quantity })),
     )
-    books.add('subscription_schedule', schedule, subscription.livemode)
+    objects.add('subscription_schedule', schedule, subscription.livemode)
     events.update('customer.subscription.updated', subscription, () => {
       subscription.schedule = schedule.id
     })
@@ -43,7 +43,7 @@ export function createSchedules(
     if (phase === null) return finish(subscription, schedule, 'released')
     schedule.current_phase = { start_date: phase.start_date, end_date: phase.end_date }
     const [item] = subscription.items.data
-    const price = books.read('price', phase.items[0]?.price as string)
+    const price = objects.read('price', phase.items[0]?.price as string)
     if (item === undefined) return
     if (!hasSameInterval(item.price, price)) subscription.billing_cycle_anchor = phase.start_date
     Object.assign(item, { price, plan: planFromPrice(price) })
@@ -86,6 +86,6 @@ export function createSchedules(
   }
 
   function scheduleOf({ schedule }: Stripe.Subscription): Stripe.SubscriptionSchedule | null {
-    return schedule === null ? null : books.read('subscription_schedule', schedule as string)
+    return schedule === null ? null : objects.read('subscription_schedule', schedule as string)
   }
 }

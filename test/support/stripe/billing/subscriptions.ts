@@ -28,7 +28,7 @@ const RUNNING = ['trialing', 'active', 'past_due', 'unpaid']
 
 /** Subscriptions from their start to their end, period by period. */
 export function createSubscriptions(core: Core, invoices: Invoices, collection: Collection) {
-  const { books, timeline, events } = core
+  const { objects, timeline, events } = core
   const subscriptions = {
     start,
     cancel,
@@ -48,11 +48,11 @@ export function createSubscriptions(core: Core, invoices: Invoices, collection: 
     const { customer, metadata = {}, trialDays = 0, paymentMethod, isFlexible = true } = options
     const { missingPaymentMethod = 'cancel' } = options
     const now = timeline.now()
-    const id = books.createId('sub')
+    const id = objects.createId('sub')
     const trialEnd = trialDays > 0 ? now + trialDays * DAY : null
     const items = options.items.map(({ price, quantity }) =>
       createItemObject({
-        id: books.createId('si'),
+        id: objects.createId('si'),
         created: now,
         subscription: id,
         price,
@@ -76,7 +76,7 @@ export function createSubscriptions(core: Core, invoices: Invoices, collection: 
       missingPaymentMethod,
     })
     customer.currency ??= subscription.currency
-    books.add('subscription', subscription, customer.livemode)
+    objects.add('subscription', subscription, customer.livemode)
     const lines = invoices.recurringLines(items, trialEnd !== null)
     const invoice = invoices.draft(subscription, 'subscription_create', lines, {
       isImmediate: true,
@@ -97,7 +97,7 @@ export function createSubscriptions(core: Core, invoices: Invoices, collection: 
   function expireIncomplete(subscription: Stripe.Subscription) {
     if (subscription.status !== 'incomplete') return
     if (collection.isProcessing(subscription)) return planExpiry(subscription, HOUR)
-    const invoice = books.read('invoice', subscription.latest_invoice as string)
+    const invoice = objects.read('invoice', subscription.latest_invoice as string)
     if (invoice.status === 'open') invoices.voidInvoice(invoice)
     events.update('customer.subscription.updated', subscription, () => {
       subscription.status = 'incomplete_expired'
@@ -166,7 +166,7 @@ export function createSubscriptions(core: Core, invoices: Invoices, collection: 
     })
   }
 
-  /** An invoice outside the cycle, collected at once. */
+  /** An invoice outside the cycle, collected immediately. */
   function invoiceNow(subscription: Stripe.Subscription, lines: Stripe.InvoiceLineItem[]) {
     const invoice = invoices.draft(subscription, 'subscription_update', lines, {
       isImmediate: true,

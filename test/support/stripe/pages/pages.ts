@@ -29,7 +29,7 @@ export function createPages(
     if (kind !== 'pay' && kind !== 'portal') return respondOtherwise(request)
     const form = request.method === 'POST' ? await readForm(request) : null
     if (kind === 'pay') {
-      const session = core.books.find('checkout.session', id)
+      const session = core.objects.find('checkout.session', id)
       if (session === undefined) return page('There is no such session', '', 404)
       return form === null
         ? checkoutPage.show(session)

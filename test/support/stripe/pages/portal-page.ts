@@ -6,13 +6,17 @@ import type { Portal } from '../portal.ts'
 import { buttons, escapeHtml, page } from './html.ts'
 
 /** The page of a portal session. */
-export function createPortalPage({ books, timeline }: Core, portal: Portal, customers: Customers) {
+export function createPortalPage(
+  { objects, timeline }: Core,
+  portal: Portal,
+  customers: Customers,
+) {
   return { show, act }
 
   function show(session: Stripe.BillingPortal.Session, message = ''): Response {
     timeline.runDue()
     const { customer, return_url: returnUrl } = session
-    const own = customers.subscriptionsOf(books.customer(customer))
+    const own = customers.subscriptionsOf(objects.customer(customer))
     const sections = own.filter((one) => !isOver(one)).map(describe)
     const back = returnUrl === null ? '' : `<p><a href="${escapeHtml(returnUrl)}">Return</a></p>`
     const alert = message === '' ? '' : `<p role="alert">${escapeHtml(message)}</p>`
@@ -34,7 +38,7 @@ ${switchForm(subscription, hidden)}</section>`
 
   function switchForm(subscription: Stripe.Subscription, hidden: string): string {
     const current = subscription.items.data[0]?.price
-    const others = books
+    const others = objects
       .list('price', subscription.livemode)
       .filter(
         ({ id, active, currency }) =>
@@ -49,7 +53,7 @@ ${switchForm(subscription, hidden)}</section>`
   function act(session: Stripe.BillingPortal.Session, form: Record<string, string>): Response {
     timeline.runDue()
     const { action, subscription: id = '', price = '' } = form
-    const customer = books.customer(session.customer)
+    const customer = objects.customer(session.customer)
     if (action === 'replace_card') {
       portal.replaceCard(customer)
       return show(session, 'Your card was replaced.')
@@ -58,7 +62,7 @@ ${switchForm(subscription, hidden)}</section>`
     if (subscription === undefined) return show(session, 'There is no such subscription.')
     if (action === 'cancel') portal.cancel(subscription)
     if (action === 'undo') portal.undo(subscription)
-    if (action === 'switch') portal.switchPrice(subscription, books.read('price', price))
+    if (action === 'switch') portal.switchPrice(subscription, objects.read('price', price))
     return show(session, 'Your subscription was changed.')
   }
 }

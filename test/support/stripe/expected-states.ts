@@ -5,8 +5,8 @@ import { DAY } from './billing/periods.ts'
 import type { Core } from './core.ts'
 import { unitsOf } from './currencies.ts'
 
-/** The correct state of one subscription item, from the books alone. Times are in milliseconds. */
-export type Truth = {
+/** The correct state of one subscription item, derived from the stored objects alone. Times are in milliseconds. */
+export type ExpectedState = {
   /** Homeport's key of the purchase. */
   key: string
   item: string
@@ -40,29 +40,32 @@ export type Truth = {
 }
 
 type Dates = { expiresAt: number; graceExpiresAt?: number; endedAt?: number }
-export type TruthOptions = { graceDays?: number }
+export type ExpectedStateOptions = { graceDays?: number }
 
 /** The statuses of invoices that are no longer collected. */
 const PAID_OR_CLOSED = ['paid', 'void', 'uncollectible']
 
 /** Determines the access that customers should have now. */
-export function createTruth({ books, timeline }: Core, billing: Billing) {
+export function createExpectedStates({ objects, timeline }: Core, billing: Billing) {
   return { all, ofSubscription }
 
-  /** The truth about every item that was ever paid for or tried. */
-  function all(options: TruthOptions = {}): Truth[] {
+  /** The state of every item that was ever paid for or tried. */
+  function all(options: ExpectedStateOptions = {}): ExpectedState[] {
     timeline.runDue()
     return [true, false].flatMap((isLive) =>
-      books.list('subscription', isLive).flatMap((one) => itemsOf(one, options)),
+      objects.list('subscription', isLive).flatMap((one) => itemsOf(one, options)),
     )
   }
 
-  function ofSubscription(subscription: Stripe.Subscription, options: TruthOptions = {}) {
+  function ofSubscription(subscription: Stripe.Subscription, options: ExpectedStateOptions = {}) {
     timeline.runDue()
     return itemsOf(subscription, options)
   }
 
-  function itemsOf(subscription: Stripe.Subscription, { graceDays = 14 }: TruthOptions): Truth[] {
+  function itemsOf(
+    subscription: Stripe.Subscription,
+    { graceDays = 14 }: ExpectedStateOptions,
+  ): ExpectedState[] {
     if (subscription.status.startsWith('incomplete')) return []
     const removed = billing.changes.removed.filter(
       ({ item }) => item.subscription === subscription.id,
@@ -78,7 +81,7 @@ export function createTruth({ books, timeline }: Core, billing: Billing) {
     item: Stripe.SubscriptionItem,
     graceDays: number,
     removal?: Removal,
-  ): Truth {
+  ): ExpectedState {
     const now = timeline.now()
     const quantity = item.quantity ?? 1
     const gone = removal?.at ?? (quantity === 0 ? now : undefined)
@@ -172,7 +175,7 @@ export function createTruth({ books, timeline }: Core, billing: Billing) {
   }
 
   /** The item's share of a payment. */
-  function paidFor(item: Stripe.SubscriptionItem, invoice: Stripe.Invoice): Truth['paid'] {
+  function paidFor(item: Stripe.SubscriptionItem, invoice: Stripe.Invoice): ExpectedState['paid'] {
     if (invoice.status !== 'paid') return null
     const { currency, total, amount_paid } = invoice
     const share = total === 0 ? 0 : (lineOf(item, invoice)?.amount ?? 0) / total
@@ -185,7 +188,7 @@ export function createTruth({ books, timeline }: Core, billing: Billing) {
     if (charge === null) return false
     if (charge.refunded) return true
     if (!charge.disputed) return false
-    const disputes = books
+    const disputes = objects
       .list('dispute', charge.livemode)
       .filter((one) => one.charge === charge.id)
     return disputes.some(({ status }) => status === 'needs_response' || status === 'lost')
@@ -204,7 +207,7 @@ export function createTruth({ books, timeline }: Core, billing: Billing) {
   }
 
   function metadataOf(id: string): Stripe.Metadata {
-    const customer = books.find('customer', id)
+    const customer = objects.find('customer', id)
     return customer === undefined || customer.deleted ? {} : customer.metadata
   }
 }

@@ -20,12 +20,12 @@ type Kinds = {
 
 export type Kind = keyof Kinds
 export type StripeObject = Kinds[Kind]
-export type Books = ReturnType<typeof createBooks>
+export type ObjectStore = ReturnType<typeof createObjectStore>
 
 type Table<T> = { byId: Map<string, T>; live: T[]; test: T[] }
 
 /** All objects of the account, in both modes. They are changed in place. */
-export function createBooks(seed: number) {
+export function createObjectStore(seed: number) {
   const createId = createIds(seed)
   const modes = new Map<string, boolean>()
   const tables: { [K in Kind]: Table<Kinds[K]> } = {
@@ -86,7 +86,7 @@ export function createBooks(seed: number) {
   /** A customer that has not been deleted. */
   function customer(id: string): Stripe.Customer {
     const found = read('customer', id)
-    if (found.deleted) throw new Error(`customer ${id} is deleted`)
+    if (found.deleted) throw new Error(`customer ${id} has been deleted`)
     return found
   }
 }
