@@ -26,7 +26,7 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
     const { user } = await client.register(LOGIN)
     const isOver = /expired|grace/.test(state)
     const end = app.clock.now.getTime() + (isOver ? -1000 : 29 * DAY_MS)
-    await app.grant(user, state, end)
+    await app.setPurchase(user, state, end)
     const { message, activeSubscriptions = [] } = await client.deleteProfile()
     expect(message).toContain('have been deleted.')
     expect(activeSubscriptions.map(({ willRenew }) => willRenew)).toEqual([...renewing])
@@ -95,7 +95,7 @@ test.each(STATES)('a %s purchase with %d days left reads as on the server', asyn
     const { client } = clientOf(app, PLAIN)
     const { user } = await client.register(LOGIN)
     expect((await client.readSubscription()).plan?.code).toBe('free')
-    await app.grant(user, state, app.clock.now.getTime() + endsIn * DAY_MS)
+    await app.setPurchase(user, state, app.clock.now.getTime() + endsIn * DAY_MS)
     const { entitlements, subscriptions, plan, limits } = await client.readSubscription()
     const inDays = (value: unknown) =>
       typeof value === 'string' && /^\d{4}-/.test(value)

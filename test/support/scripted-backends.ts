@@ -10,12 +10,12 @@ import { startSmtp, tokenIn } from './smtp.ts'
 
 /** A world in which tests read e-mails and decide what users have bought, and who they are at Google and Apple. */
 type ScriptedWorld = World & {
-  /** The six digits in the next e-mail to an address that contains some. */
+  /** The six-digit code in the next e-mail to this address that has one. */
   nextCode: (email: string) => Promise<string>
-  /** The token in the next e-mail to an address that contains one. */
+  /** The token in the next e-mail to this address that has one. */
   nextToken: (email: string) => Promise<string>
   /** Sets the state of the user's purchase, whose period ends or ended at `end` (ms). */
-  grant: (user: UserProfile, state: SubscriptionState, end: number) => Promise<void>
+  setPurchase: (user: UserProfile, state: SubscriptionState, end: number) => Promise<void>
   issueIdToken: (
     provider: 'google' | 'apple',
     identity: { email: string; emailVerified: boolean },
@@ -55,7 +55,7 @@ async function openScriptedServer(): Promise<ScriptedWorld> {
         if (code !== 'none') return code
       }
     },
-    grant: async (user: UserProfile, state: SubscriptionState, end: number) => {
+    setPurchase: async (user: UserProfile, state: SubscriptionState, end: number) => {
       for (const event of eventsOf(user._id, state, end)) await deliver(world, { event })
     },
     issueIdToken: (
@@ -88,7 +88,7 @@ function openScriptedFake(): ScriptedWorld {
       const at = server.mails.findIndex(({ to, code }) => to === email && code !== undefined)
       return server.mails.splice(at, 1)[0]?.code ?? ''
     },
-    grant: async (user: UserProfile, state: SubscriptionState, end: number) =>
+    setPurchase: async (user: UserProfile, state: SubscriptionState, end: number) =>
       server.grantSubscription(user, { state, expiresAt: end }),
     issueIdToken: async (
       provider: 'google' | 'apple',
@@ -97,7 +97,7 @@ function openScriptedFake(): ScriptedWorld {
   })
 }
 
-/** The billing provider's events that bring a new purchase into a state. */
+/** The billing provider's events that put a new purchase in a given state. */
 function eventsOf(userId: string, state: SubscriptionState, end: number) {
   const common = {
     app_user_id: userId,

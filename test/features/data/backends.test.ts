@@ -9,7 +9,7 @@ const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 const PLAIN = { env: 'test' }
 
 describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
-  test('documents have versions, and a guest’s are merged', async () => {
+  test('documents are versioned, and a guest’s document is merged at sign-in', async () => {
     await using app = await open()
     const { client } = clientOf(app, PLAIN)
     const empty = await client.startAsGuest().then(() => client.readData())

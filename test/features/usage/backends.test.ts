@@ -16,7 +16,7 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
     const credits = async () =>
       (await client.readUsage()).find(({ name }) => name === 'aiMonthlyCreditLimit')
     expect(await credits()).toMatchObject({ period: 'month', used: 0, limit: 5, remaining: 5 })
-    await app.grant(user, 'active', app.clock.now.getTime() + 29 * 86_400_000)
+    await app.setPurchase(user, 'active', app.clock.now.getTime() + 29 * 86_400_000)
     await use(app, user, 'aiMonthlyCreditLimit', 40)
     expect(await credits()).toMatchObject({ used: 40, limit: 100, remaining: 60 })
     const { resetsAt } = (await credits()) ?? {}
