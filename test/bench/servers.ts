@@ -120,7 +120,7 @@ export async function cpuTime(pid: number): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-/** Delivers an event of the billing provider to the server on `port`. */
+/** Delivers an event from the billing provider to the server on `port`. */
 export async function deliver(port: number, event: object) {
   const reply = await fetch(`http://127.0.0.1:${port}/api/webhooks/billing/v1`, {
     method: 'POST',

@@ -28,7 +28,7 @@ test.each([
     const before = await cpuMs(server)
     await simulateDelay(1_000)
     expect((await cpuMs(server)) - before).toBeLessThan(500)
-    // Only connections from the address with too many are closed, although `other` was idle longer.
+    // Only connections from the address with too many are closed, even though `other` was idle longer.
     expect(other.readyState).toBe('open')
     other.destroy()
     for (const client of clients) client.destroy()

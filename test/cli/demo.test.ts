@@ -71,7 +71,7 @@ test('demo data fills the screens of the console', async () => {
   expect(times.filter(([at, received]) => received?.getTime() !== at?.getTime())).toEqual([])
   expect(await db.read.$count(subscriptions)).toBeGreaterThan(90)
 
-  // Counted at once, without the delay of later events.
+  // Counted immediately, without the delay of later events.
   const { months, progress } = await figures.read({})
   expect(progress).toEqual({ counting: null, behindSince: null })
   expect(months.slice(1).filter(({ active, paid }) => active === 0 || paid === 0)).toEqual([])
@@ -88,7 +88,7 @@ test('demo data fills the screens of the console', async () => {
   expect(new Set(deliveries.map(({ state }) => state))).toEqual(new Set(['delivered', 'failed']))
 })
 
-test('each named user of the demo is in one typical state', async () => {
+test('each named demo user is in one typical state', async () => {
   await using app = await createTestApp()
   const { services } = app
   const { db, accounts } = services

@@ -65,7 +65,7 @@ test('a second restart is refused while the first one runs', async () => {
   expect(await server.process.exited).toBe(0)
 }, 30_000)
 
-test('a restart under load loses no request of a client with keep-alive connections', async () => {
+test('a restart under load loses no request from a client with keep-alive connections', async () => {
   await using _ = await enableSocketMigration()
   await using homeport = await installExecutable()
   const server = await homeport.start()

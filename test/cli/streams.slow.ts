@@ -13,7 +13,7 @@ const PATH = '/api/user/changes/v1'
 
 beforeAll(buildExecutable, 300_000)
 
-test('a server with open streams stops at once', async () => {
+test('a server with open streams stops immediately', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const { accessToken } = await register(server, 'ann@example.com')

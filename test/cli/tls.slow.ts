@@ -115,7 +115,7 @@ test('a certificate is renewed in time, and stays in use if its renewal fails', 
   await rm(folder, { recursive: true })
 }, 20_000)
 
-test('a stored certificate of another authority or for other domains is replaced', async () => {
+test('a stored certificate from another authority or for other domains is replaced', async () => {
   const httpPort = freePort()
   using acme = await startAcmeServer(httpPort)
   const folder = await mkdtemp(join(tmpdir(), 'homeport-acme-'))
@@ -162,7 +162,7 @@ test('retries at its own pace if an authority limits requests for hours', async 
   await until(() => authority.tries() >= 2, 'the authority gets no second request')
 })
 
-test('the server stops at once while it waits for an authority', async () => {
+test('the server stops immediately while it waits for an authority', async () => {
   await using authority = await startAuthority(endlessReply, 60_000)
   await until(() => authority.tries() >= 1, 'the authority gets no request')
   await authority.renewal.stop()

@@ -28,7 +28,7 @@ test.each([
   [400, 'ExpiredToken', 'renew S3_SESSION_TOKEN'],
   [503, 'SlowDown', 'the store limits requests'],
 ])(
-  'explains which setting to change after the response %i %s of an object store',
+  'explains which setting to change after the response %i %s from an object store',
   async (status, code, advice) => {
     await using server = Bun.serve({
       port: 0,

@@ -88,7 +88,7 @@ async function killInTheMiddle(homeport: Homeport, file: string) {
 
 /** Waits until an import has imported users, and removes its list of them. */
 async function waitForIds(file: string) {
-  await until(() => existsSync(`${file}.ids.jsonl`), 'no user is imported')
+  await until(() => existsSync(`${file}.ids.jsonl`), 'no user was imported')
   await Bun.file(`${file}.ids.jsonl`).delete()
 }
 

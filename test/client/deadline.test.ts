@@ -92,7 +92,7 @@ test('without a network a read gives up after three tries', async () => {
   expect(tries).toBe(3)
 }, 60_000)
 
-test('an abort or a timeout ends a call at once, whatever it is waiting for', async () => {
+test('an abort or a timeout ends a call immediately, whatever it is waiting for', async () => {
   await using app = await createTestApp()
   for (const env of ['test', 'production']) {
     const gate = Promise.withResolvers<never>()
@@ -218,7 +218,7 @@ test.each([
   '',
   'https://',
   'https://a b',
-])('an invalid baseUrl "%s" is reported at once', (baseUrl) => {
+])('an invalid baseUrl "%s" is reported immediately', (baseUrl) => {
   expect(() => createClient({ baseUrl })).toThrow(/baseUrl must be an address such as https/)
 })
 

@@ -91,7 +91,7 @@ test(`a sealed message is executed once, even after kill -9 ${fault(122)}`, asyn
   ])
 }, 30_000)
 
-/** Serves a web app on its own origin; `outcome` resolves to the report of its script. */
+/** Serves a web app on its own origin; `outcome` resolves to the report from its script. */
 function servePage(script: string) {
   const { promise, resolve } = Promise.withResolvers<Outcome>()
   const server = Bun.serve({

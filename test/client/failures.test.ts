@@ -65,7 +65,7 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     await expect(client.deleteProfile()).rejects.toMatchObject({ code: 'unauthenticated' })
   })
 
-  test('a refused deletion of an ended session does not say that the account is deleted', async () => {
+  test('a refused deletion of an ended session does not say that the account has been deleted', async () => {
     await using app = await open()
     const { client } = clientOf(app, PLAIN)
     const reasons: string[] = []
@@ -109,7 +109,7 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     await expect(client.deleteProfile()).rejects.toMatchObject({ code: 'unauthenticated' })
   })
 
-  test('the session of a guest does not end while a response to their sign-in is on its way', async () => {
+  test('a guest’s session does not end while the response to their sign-in is in transit', async () => {
     await using app = await open()
     const { client, network, signedOut } = clientOf(app, PLAIN)
     const { user } = await client.startAsGuest()
@@ -160,7 +160,7 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
   })
 })
 
-test('a suspended tab that has missed a sign-in reports it, although the session was refreshed since', async () => {
+test('a suspended tab that has missed a sign-in reports it, even if the session has been refreshed since', async () => {
   const expiresAt = 2
   const tab = createAuthChanges('suspended', async () => expiresAt)
   const heard: AuthChange[] = []

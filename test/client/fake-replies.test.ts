@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => real[Symbol.asyncDispose]())
 
-test('every reply of the fake server would be valid from the real server', async () => {
+test('every reply from the fake server would be valid from the real one', async () => {
   const models = new Map(
     (real.app.routes as Route[]).map(({ method, path, hooks }) => [
       `${method} ${path}`,
@@ -59,7 +59,7 @@ test('every reply of the fake server would be valid from the real server', async
   }
 })
 
-test('a failure of the fake server has the format of the real server', async () => {
+test('a failure from the fake server has the real server’s format', async () => {
   const server = createFakeServer()
   const body = JSON.stringify({ email: 'x', password: 'x' })
   const reply = await server.fetch(`${server.url}/api/auth/register/v1`, { method: 'POST', body })

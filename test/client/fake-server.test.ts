@@ -40,7 +40,7 @@ async function post(server: FakeServer, path: string, body: unknown) {
   return { status: reply.status, ...((await reply.json()) as { code: string; response: Reply }) }
 }
 
-test('supports every function of the client except the listed ones', async () => {
+test('supports every client function except the listed ones', async () => {
   const names = Object.keys(clientOf(createFakeServer()))
   const unsupported: string[] = []
   for (const name of names.filter((one) => !LOCAL_FUNCTIONS.includes(one))) {
@@ -99,7 +99,7 @@ describe('sign-in by e-mail code', () => {
     expect(again.response.user._id).toBe(response.user._id)
   })
 
-  test('refuses a code that is wrong five times, another request’s or ten minutes old', async () => {
+  test('refuses another request’s code, a correct one after five wrong ones, and one that is ten minutes old', async () => {
     const server = createFakeServer()
     const isAccepted = async (token: string, code: string) =>
       (await verify(server, token, code)).status === 200

@@ -23,7 +23,7 @@ describe.each(['localStorage', 'a keychain'] as const)('with %s', (kind) => {
     expect(await phone.hasAccess()).toBe(false)
   })
 
-  test('a kept response is returned at once, with the time it was sent', async () => {
+  test('a kept response is returned immediately, with the time it was sent', async () => {
     await using phone = await createPhone(kind)
     phone.at(3)
     const { data, isStale, asOf, refreshed } = await phone

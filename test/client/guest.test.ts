@@ -8,7 +8,7 @@ const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 const PLAIN = { env: 'test' }
 
 describe.each(BACKENDS)('$name:', ({ open }) => {
-  test('a user whose session has ended can sign in again at once', async () => {
+  test('a user whose session has ended can sign in again immediately', async () => {
     await using app = await open()
     const { client } = clientOf(app, PLAIN)
     await client.register(LOGIN)

@@ -61,7 +61,7 @@ test('a slow sign-out does not end the session of a later sign-in', async () => 
   expect((await client.readProfile()).email).toBe(BOB.email)
 })
 
-test('the next user does not wait for a request of the previous one', async () => {
+test('the next user does not wait for a request from the previous one', async () => {
   const { server, client } = await openWorld({ timeout: 60_000 })
   const store = findStore(client)
   const stop = store.followSession()

@@ -5,7 +5,7 @@ import { act } from 'react'
 import { openWorld, renderHook } from '../support/render-hooks.ts'
 
 describe('without a connection', () => {
-  test('hooks show kept values at once, marked as stale', async () => {
+  test('hooks show kept values immediately, marked as stale', async () => {
     const { client, server } = await startOffline()
     const useAll = () =>
       [useSubscription(), useProfile(), useSettings(), usePricingPlans()] as const

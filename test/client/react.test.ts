@@ -76,7 +76,7 @@ describe('a hook', () => {
 })
 
 describe('useSubscription', () => {
-  test('shows a purchase and its end as they happen', async () => {
+  test('shows a purchase and its expiration as they happen', async () => {
     const { client, server, ann, signIn } = openWorld()
     await signIn(ann)
     const hook = await renderHook(useSubscription, { client })

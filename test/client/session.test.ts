@@ -113,7 +113,7 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     }, 60_000)
   })
 
-  test('provides a fresh access token for other services of the app', async () => {
+  test('provides a fresh access token for the app’s other services', async () => {
     await using app = await open()
     const { client, network } = clientOf(app, PLAIN)
     await expect(client.accessToken()).rejects.toMatchObject({ code: 'unauthenticated' })

@@ -86,7 +86,7 @@ describe.each(SERVERS)('$name:', ({ env, open }) => {
     expect(stored?.fileName).toBe('A%20B.txt')
   })
 
-  test('files are not uploaded for a user who signs in while they are read', async () => {
+  test('files are not uploaded for a user who signs in while they are being read', async () => {
     await using app = await open()
     const { client } = clientOf(app, { env })
     await client.register({ ...LOGIN, email: 'bob@example.com' })

@@ -52,7 +52,7 @@ test.skipIf(CHROMIUM === null)(
 )
 
 test.skipIf(CHROMIUM === null)(
-  'a web app reads settings that have just changed, although browsers may cache them',
+  'a web app reads settings that have just changed, even if the browser may cache them',
   async () => {
     let apiUrl = ''
     await using web = await startWebApp(() => apiUrl)

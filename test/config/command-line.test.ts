@@ -13,14 +13,14 @@ test('a command names the data folder only if it is not the default', () => {
   expect(formatCommand(elsewhere, 'doctor')).toStartWith(String.raw`DATA_DIR='/srv/it'\''s here' `)
 })
 
-test('a command on the data of a service runs as its user', () => {
+test('a command that uses a service’s data runs as its user', () => {
   const service = { dataDir: '/var/lib/homeport/data', notifySocket: '/run/systemd/notify' }
   const user = userName(process.getuid?.() ?? 0)
   const start = `sudo -u ${user} DATA_DIR=/var/lib/homeport/data `
   expect(formatCommand(service, 'doctor')).toStartWith(start)
 })
 
-test('browsers elsewhere do not get paths of the server', () => {
+test('browsers on other machines do not get server paths', () => {
   const place = { dataDir: '/home/dana/data', notifySocket: null }
   expect(formatFirstCommand(place, true)).toContain('/home/dana/data')
   expect(formatFirstCommand(place, false)).toBe('homeport operators add your-name')

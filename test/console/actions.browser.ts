@@ -53,7 +53,7 @@ independentTest('refuses an invalid number at its field; empty means the default
   await context.close()
 })
 
-independentTest('a reader sees no button or form of an action', async () => {
+independentTest('a reader sees no button or form for an action', async () => {
   const { page, context } = await world.open()
   await becomeReader(page)
   for (const [path, ...names] of [

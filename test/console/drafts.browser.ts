@@ -60,7 +60,7 @@ independentTest('another operator does not see the draft of the first', async ()
   await context.close()
 })
 
-independentTest('a draft survives a restart of the server', async () => {
+independentTest('a draft survives a server restart', async () => {
   await using console = await startConsole()
   const ann = await addPasswordOperator(console, 'ann')
   const { page, context } = await world.openSignedOut({ baseURL: console.url })

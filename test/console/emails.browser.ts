@@ -77,7 +77,7 @@ browserTest('leads to the e-mail and the language of a refused text', async () =
 })
 
 browserTest(
-  'sends a test e-mail of the draft from a phone, with a new language and frame',
+  'sends a test e-mail with the draft from a phone, with a new language and frame',
   async () => {
     const { page, context, faults } = await openEmails(375)
     await page.getByLabel('New language').fill('French')

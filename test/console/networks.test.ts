@@ -19,7 +19,7 @@ describe('outside CONSOLE_NETWORKS', () => {
     }
   })
 
-  test('a wrong method and an unreadable body get 404 too', async () => {
+  test('a wrong method and an invalid body get 404 too', async () => {
     await using app = await createTestApp({ CONSOLE_NETWORKS: '10.0.0.0/8' })
     await using caller = await listen(app)
     const replies = [

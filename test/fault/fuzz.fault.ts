@@ -18,7 +18,7 @@ test(`${COUNT} corrupted requests from the OpenAPI document get no 5xx and only 
   expect({ seed, faults }).toEqual({ seed, faults: [] })
 }, 600_000)
 
-test(`no pattern in the OpenAPI document is slow on 64 KB that almost match ${fault(55)}`, async () => {
+test(`no pattern in the OpenAPI document is slow on 64 KB of text that almost matches ${fault(55)}`, async () => {
   await using app = await createTestApp({
     ...routeEnvironment,
     RATE_LIMITS: 'off',

@@ -14,7 +14,7 @@ const TYPES = ['INITIAL_PURCHASE', 'RENEWAL', 'CANCELLATION']
 
 beforeAll(buildExecutable, 300_000)
 
-test('killing connections every 0.7 s for a minute loses nothing', async () => {
+test('killing connections every 0.7 s for a minute loses no data', async () => {
   await using instances = await startTwoExecutables()
   const { postgres } = instances
   await underLoad(instances, 'killed connections', 64, async () => {
@@ -26,7 +26,7 @@ test('killing connections every 0.7 s for a minute loses nothing', async () => {
   })
 }, 180_000)
 
-test('restarting the PostgreSQL server three times under load loses nothing', async () => {
+test('restarting the PostgreSQL server three times under load loses no data', async () => {
   await using instances = await startTwoExecutables()
   const { postgres } = instances
   await underLoad(instances, 'restarts', 64, async () => {
@@ -85,7 +85,7 @@ test('200 clients on pools of 3 connections are all answered', async () => {
   await underLoad(instances, 'full pools', 200, () => Bun.sleep(20_000), false)
 }, 180_000)
 
-test('killing an instance loses nothing, and the other keeps serving', async () => {
+test('killing an instance loses no data, and the other keeps serving', async () => {
   await using instances = await startTwoExecutables()
   const [killed, other] = instances.servers
   const load = await startMixedLoad(instances.urls, 64)

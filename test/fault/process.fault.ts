@@ -100,7 +100,7 @@ test(`a migration killed at any moment leaves the old or the new schema ${fault(
   expect(await server.stop()).toBe(0)
 }, 120_000)
 
-test(`two stop signals of any kind end the server at once with consistent data ${fault(30)}`, async () => {
+test(`two stop signals of any kind end the server immediately with consistent data ${fault(30)}`, async () => {
   await using homeport = await installExecutable()
   const dataDir = join(homeport.folder, 'data')
   for (let round = 0; round < 30; round++) {

@@ -16,7 +16,7 @@ const routes = [
 ] as const
 
 test.each(routes)(
-  '20 restarts lose no request of a keep-alive client: %s',
+  '20 restarts lose no request from a keep-alive client: %s',
   async (route, startProxy) => {
     await using migration = await enableSocketMigration()
     await using homeport = await installExecutable()

@@ -89,7 +89,7 @@ testInstances(
   },
 )
 
-testInstances('an app can resume its stream at the other instance', async () => {
+testInstances('an app can resume its stream on the other instance', async () => {
   await using instances = await createTestInstances()
   const { here, there } = instances
   const { accessToken: token } = await here.register()

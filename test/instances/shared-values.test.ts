@@ -77,7 +77,7 @@ testInstances(
 )
 
 testInstances(
-  'a changed setting can be read back at once, even with concurrent readers',
+  'a changed setting can be read back immediately, even with concurrent readers',
   async () => {
     await using instances = await createTestInstances()
     const { here, both } = instances
@@ -117,13 +117,13 @@ testInstances(
         const { supportEmail, ios } = await services.settings.read()
         return supportEmail === 'e9@a.test' && ios.latestVersion === '2.9.0'
       }
-      await until(areKept, 'a change is lost', { deadlineMs: SECOND + SLACK })
+      await until(areKept, 'a change was lost', { deadlineMs: SECOND + SLACK })
     }
   },
 )
 
 testInstances(
-  'an e-mail is sent once although both instances send e-mails',
+  'an e-mail is sent once, even if both instances send e-mails',
   async () => {
     await using smtp = await startSmtp()
     await using instances = await createTestInstances({ SMTP_URL: smtp.url })

@@ -96,7 +96,7 @@ test.each([
   expect(json.activeSubscriptions).toMatchObject([{ willRenew: true, managementUrl: GOOGLE }])
 })
 
-test('the deletion page names the subscription and links the page of its store', async () => {
+test('the deletion page names the subscription and links to its store’s page', async () => {
   await using it = await setUp()
   const { app, user } = it
   await deliver(app, purchase(user._id, { product_id: 'pro<b>' }))

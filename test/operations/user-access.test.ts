@@ -67,7 +67,7 @@ describe('the status', () => {
     expect(await list(app, 'status=granted')).toEqual(['ann'])
   })
 
-  test('follows time without an event', async () => {
+  test('changes with time, without an event', async () => {
     await using app = await createTestApp()
     app.clock.now = new Date(ms(1))
     const { user } = await app.register('ann@example.com')

@@ -40,7 +40,7 @@ const APPS = {
   PASSKEY_ORIGINS: 'https://www.example.org',
 }
 
-test('serves the files of app links and passkeys', async () => {
+test('serves the files for app links and passkeys', async () => {
   await using app = await createTestApp({ ...APPS, PAYLOAD_ENCRYPTION: 'required' })
   const appIDs = ['ABCDE12345.com.example.app', 'ABCDE12345.com.example.beta']
   const components = ['verify', 'reset', 'cancel'].map((name) => ({
@@ -132,7 +132,7 @@ test('doctor compares the files with what phones and browsers read', async () =>
   const files = wellKnownFiles(config, mailLinkPaths(config))
   for (const [path, file] of Object.entries(files)) replies[path] = () => Response.json(file)
   expect(await checkAppLinks(config)).toMatchObject({ state: 'ok' })
-  const faults: [() => Response, string][] = [
+  const problems: [() => Response, string][] = [
     [() => Response.redirect('https://www.example.org'), 'redirects'],
     [() => new Response('', { status: 404 }), 'answers 404'],
     [() => new Response('{}'), 'has the type'],
@@ -140,7 +140,7 @@ test('doctor compares the files with what phones and browsers read', async () =>
     [() => Response.json('x'.repeat(200_000)), 'is not the file of this server'],
   ]
   for (const path of [APPLE_FILE, ANDROID_FILE, ORIGINS_FILE]) {
-    for (const [reply, detail] of faults) {
+    for (const [reply, detail] of problems) {
       replies[path] = reply
       expect((await checkAppLinks(config)).detail).toContain(`${url}${path} ${detail}`)
     }

@@ -6,7 +6,7 @@ import { until } from '../support/until.ts'
 
 const HOUR = 3_600_000
 const SRC = join(import.meta.dir, '../../src')
-/** The queues of Google and Stripe are made by it. */
+/** The file that creates the queues for Google and Stripe. */
 const SHARED = 'features/stores/queue/refresh-queue.ts'
 
 const consumers = await loadConsumers()
@@ -44,7 +44,7 @@ test.each(consumers)(
 )
 
 test.each(several)(
-  '$name: a process starts nothing twice when the clock jumps past the lease',
+  '$name: a process starts no item twice when the clock jumps past the lease',
   async ({ open, leaseMs }) => {
     await using world = await open()
     const { app, here, gate, add, attempts } = world
@@ -79,7 +79,7 @@ test.each(consumers)(
 )
 
 test.each(several)(
-  '$name: leaves items under way alone when the clock is set back',
+  '$name: leaves items in progress alone when the clock is set back',
   async ({ open }) => {
     await using world = await open()
     const { app, here, gate, add, attempts } = world
@@ -97,7 +97,7 @@ test.each(several)(
 )
 
 test.each(consumers)(
-  '$name: repeats at once what was put off while the clock was hours ahead',
+  '$name: retries items immediately that were deferred while the clock was hours ahead',
   async ({ open }) => {
     await using world = await open()
     const { app, here, add, attempts, failNext } = world

@@ -6,7 +6,7 @@ import { deliver, lifecycle, purchase } from '../support/billing.ts'
 import { type Ask, countBuilt, type Frequent } from '../support/built-queries.ts'
 import { onSqlite } from '../support/databases.ts'
 
-/** The requests of a phone, a provider or another server, by name. */
+/** The requests from a phone, a provider or another server, by name. */
 async function requests(app: TestApp): Promise<Record<string, Ask>> {
   const { user, accessToken, refreshToken } = await app.register()
   const server = await serverClient(app)

@@ -4,7 +4,7 @@ import { createTestApp } from '../support/app.ts'
 
 const ORIGIN = 'https://app.example.com'
 
-test('a refusal during a restart has the headers of every response, and is logged with its status', async () => {
+test('503 responses during a restart have the standard headers and are logged with their status', async () => {
   await using app = await createTestApp({ CORS_ORIGINS: ORIGIN, LOG_LEVEL: 'info' })
   const request = new Request('http://localhost/api/user/profile/v1', {
     method: 'PATCH',

@@ -1,7 +1,7 @@
 import { createTestApp, type TestApp } from './app.ts'
 import { type EventFixture, ms, receive } from './billing.ts'
 
-/** An app whose figures count events at once. */
+/** An app whose figures count events immediately. */
 export function createFiguresApp(environment: Record<string, string> = {}) {
   return createTestApp(environment, {
     countingDelayMs: 0,

@@ -80,7 +80,7 @@ export async function screensOf({ ask, console, open }: ConsoleContext): Promise
     { name: 'event', path: `/console/events/${events[0].eventId}` },
     { name: 'purchase', path: '/console/purchases/demo-0' },
     { name: 'no purchases', path: '/console/purchases?id=nothing' },
-    { name: 'doubled purchases', path: '/console/purchases?filter=doubled' },
+    { name: 'duplicate purchases', path: '/console/purchases?filter=doubled' },
     {
       name: 'transfer of a purchase',
       path: '/console/purchases/demo-0',

@@ -46,7 +46,7 @@ let copyOption: Promise<string> | null = null
 
 type DatabaseOptions = {
   isEmpty?: boolean
-  /** The URL of a database to copy. Its connections are closed. */
+  /** The URL of a database to copy. Copying closes its connections. */
   from?: string | undefined
 }
 

@@ -112,7 +112,9 @@ export async function installExecutable() {
     return { stdout, stderr, exitCode }
   }
 
-  /** Starts the server on PORT or a free port, under `wrapper` and with `args`, and waits until it is ready. */
+  /**
+   * Starts the server on PORT or a free port, wrapped in the command `wrapper`, with `args`, and waits until it is ready.
+   */
   async function start(
     environment: Record<string, string> = {},
     wrapper: string[] = [],

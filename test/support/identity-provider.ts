@@ -20,7 +20,7 @@ export async function startIdentityProvider() {
     document: {},
     reply: null,
   }
-  /** The redirect URI of Apple's codes; empty for codes of an app. */
+  /** The redirect URI of Apple's codes; empty for codes from an app. */
   const redirect = { uri: '' }
   const endless = { isOn: false, status: 200, sent: 0 }
   const server = Bun.serve({

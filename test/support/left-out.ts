@@ -25,5 +25,5 @@ const leftOut = Object.keys(OPTIONAL).filter(
 /** Whether this is a fork without one of these features: only then may their parts be missing. */
 export const isFeatureLeftOut = leftOut.length > 0
 
-/** The routes that such a fork lacks although it has other routes with the same tags. */
+/** The routes that such a fork lacks even though it has other routes with the same tags. */
 export const ROUTES_LEFT_OUT = leftOut.flatMap((feature) => OPTIONAL[feature])

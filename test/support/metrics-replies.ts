@@ -4,7 +4,7 @@ const MINUTE = 60_000
 const LOGIN = 'POST /api/auth/login/v1'
 const CONSOLE = 'GET /console/api/overview'
 
-/** Responses of the console's metrics routes: an hour in which the value of each step is its number. */
+/** Responses from the console's metrics routes: an hour in which the value of each step is its number. */
 export function metricsReplies(now: number) {
   const from = Math.floor(now / MINUTE) * MINUTE - 60 * MINUTE
   return { from, traffic, endpoints, endpoint }

@@ -51,7 +51,7 @@ const ENDLESS_BYTES = 256 * 1024 * 1024
 
 /**
  * An in-memory S3 store on loopback with path-style URLs, which checks signatures. It uses node:http,
- * because a response of `Bun.serve` cannot declare a larger Content-Length than it sends.
+ * because a response from `Bun.serve` cannot declare a larger Content-Length than it sends.
  */
 export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
   const objects = new Map<string, Stored>()

@@ -3,7 +3,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { packTar, unpackTar } from 'modern-tar'
 
-/** The responses of an earlier version about the data in its archive. */
+/** The responses from an earlier version about the data in its archive. */
 export type Record = {
   commit: string
   schemaVersion: number

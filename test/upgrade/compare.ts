@@ -23,7 +23,7 @@ const CHANGED: { place: RegExp; until: number; reason: string }[] = [
   },
   { place: /export.*billingEvents\.length$/, until: 5, reason: 'exports include transfers' },
   { place: /export.*devices\.\d\.\w+$/, until: 6, reason: 'the newest device comes first' },
-  { place: /^api-keys list\.\d+\.lastUsedAt$/, until: Infinity, reason: 'uses count at once' },
+  { place: /^api-keys list\.\d+\.lastUsedAt$/, until: Infinity, reason: 'uses count immediately' },
   { place: /profile\.timezone$/, until: 25, reason: 'time zones have IANA’s spelling' },
   { place: /yan.*export.*Events\.2\.body$/, until: 10, reason: 'exports hide other users’ ids' },
 ]

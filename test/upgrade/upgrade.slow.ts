@@ -23,7 +23,7 @@ test.each(archives)('today’s code gives the same responses as version %s did',
   await signInAgain(app, record)
 })
 
-test('killing the executable during a migration loses nothing', async () => {
+test('killing the executable during a migration loses no data', async () => {
   await using homeport = await installExecutable()
   for (let kill = 0; kill < KILLS; kill++) {
     const { dataDir, record } = await unpackArchive(OLDEST)

@@ -83,7 +83,7 @@ const SRGB_TABLE = Array.from({ length: 64 }, (_, at) => {
 const P3_RED = [217, 42, 52]
 const COLOURS: [name: string, HeicShape, colour: number[]][] = [
   ['without a profile', {}, [200, 60, 60]],
-  ['an unreadable profile', { iccProfile: Buffer.from('mluc sRGB') }, [200, 60, 60]],
+  ['an invalid profile', { iccProfile: Buffer.from('mluc sRGB') }, [200, 60, 60]],
   ['Display P3', { iccProfile: profileOf('Display P3', P3_PRIMARIES, SRGB_CURVE) }, P3_RED],
   [
     'the profile of Galaxy phones',

@@ -48,7 +48,7 @@ test('lists all 250 objects under its prefix in order, and no others', async () 
   expect(stored.map(({ key }) => key)).toEqual(keys)
 })
 
-test('fails at once with the store’s error code if the access key or bucket is wrong', async () => {
+test('fails immediately with the store’s error code if the access key or bucket is wrong', async () => {
   await using store = await startStore()
   const files = store.files({ secretAccessKey: 'wrong' })
   expect(await causeOf(files.open('a'))).toStartWith(
@@ -199,7 +199,7 @@ test('the cache stays within its limit, except for files used in the last two mi
   expect(bytesIn(cacheFolder)).toBe(2_501)
 })
 
-test('files that a clock dated in the future are evicted too', async () => {
+test('files dated in the future by a wrong clock are evicted too', async () => {
   await using store = await startStore()
   const clock = { now: Date.now() + 24 * HOUR }
   const cacheFolder = store.path('small')
@@ -240,7 +240,7 @@ test('a file that is removed while it is fetched does not stay in the cache', as
   expect([await other.open(key), readdirSync(store.path('other'))]).toEqual([null, []])
 })
 
-test('a held removal hides the file at once and deletes it later', async () => {
+test('a held removal hides the file immediately and deletes it later', async () => {
   await using store = await startStore()
   const files = store.files()
   const { key } = await store.keep('one', files)

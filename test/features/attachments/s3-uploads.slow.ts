@@ -88,7 +88,7 @@ test('an idle server is not ready while its store accepts no files', async () =>
   expect([status, json.storage, json.database]).toEqual([503, 'failing', 'ok'])
 })
 
-test('stores files in a bucket that encrypts with keys of its own', async () => {
+test('stores files in a bucket that encrypts with its own keys', async () => {
   await using setup = await startAppWithStore()
   setup.s3.faults.kms = 'f'.repeat(32)
   expect((await upload(setup.app, setup.token)).status).toBe(200)

@@ -42,7 +42,7 @@ test('the owner keeps the files of a second server that uses its store', async (
   expect(await production.services.storeOwner.state()).toMatchObject({ kind: 'shared' })
 })
 
-test('an empty database does not claim a store with files of an earlier version', async () => {
+test('an empty database does not claim a store with files from an earlier version', async () => {
   await using setup = await startStore()
   const { s3, open, store } = setup
   const key = store(`${'0'.repeat(26)}.txt`)
@@ -53,7 +53,7 @@ test('an empty database does not claim a store with files of an earlier version'
 })
 
 onSqlite('removes what the data directory knows')(
-  'a store of an earlier version belongs to the database with rows for its files, which sweeps it after a month',
+  'a store from an earlier version belongs to the database with rows for its files, which sweeps it after a month',
   async () => {
     await using setup = await startStore()
     const { s3, open, store } = setup

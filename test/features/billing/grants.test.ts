@@ -6,7 +6,7 @@ import { runCommand } from '../../support/commands.ts'
 import { createWorld, give, PLANS } from '../../support/grants.ts'
 import { publishPlans } from '../../support/plans.ts'
 
-test('granted access counts at once, says who granted it and why, and ends on its day', async () => {
+test('granted access takes effect immediately, says who granted it and why, and ends on time', async () => {
   await using world = await createWorld()
   const { app, userId, operator, read, sentence } = world
   const reply = await operator.ask('POST', `people/${userId}/grants`, {
@@ -54,7 +54,7 @@ test('granted access counts at once, says who granted it and why, and ends on it
   )
 })
 
-test('revoking access ends it at once, is announced, and survives a rebuild', async () => {
+test('revoking access ends it immediately, is announced, and survives a rebuild', async () => {
   await using world = await createWorld()
   const { app, userId, operator, read, sentence } = world
   const { id } = await give(world, 'pro')

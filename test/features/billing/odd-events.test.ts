@@ -13,7 +13,7 @@ async function isActive(app: TestApp, token: string): Promise<boolean> {
 }
 
 test.each(['INITIAL_PURCHASE', 'RENEWAL', 'SUBSCRIPTION_EXTENDED', 'NON_RENEWING_PURCHASE'])(
-  'lists %s with an unreadable end as failed, with the name of the field',
+  'lists %s with an invalid end as failed, with the name of the field',
   async (type) => {
     await using app = await createTestApp()
     app.clock.now = new Date(ms(1))
@@ -42,7 +42,7 @@ test.each([
   expect(await app.services.db.read.$count(app.services.db.tables.subscriptions)).toBe(0)
 })
 
-test('lists a subscription whose reported end is unreadable only once', async () => {
+test('lists a subscription whose reported end is invalid only once', async () => {
   const reported = {
     store: 'app_store',
     purchase_date: '2026-10-02T00:00:00Z',
@@ -87,7 +87,7 @@ test('a transfer to an id in upper case moves the purchase', async () => {
   expect(access).toEqual([false, true])
 })
 
-test('ids of other backends keep their spelling', async () => {
+test('ids from other backends keep their spelling', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   await deliver(app, purchase('User-1'))

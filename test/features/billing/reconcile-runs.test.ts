@@ -68,7 +68,7 @@ test('a run that is stopped reports it, and the next run continues where it stop
   expect(asked).toEqual([2, 3, 0, 1].map(customerAt))
 })
 
-test('asks nothing about purchases that nobody owns', async () => {
+test('does not query purchases without an owner', async () => {
   const asked: string[] = []
   using provider = serveProvider((request) => {
     asked.push(customerIn(request))
@@ -107,7 +107,7 @@ test('asks only about purchases that the provider has reported', async () => {
   expect([(await run())?.customers, asked]).toEqual([1, [userId]])
 })
 
-test('customers whose responses cannot be read do not stop a run', async () => {
+test('invalid responses about some customers do not stop a run', async () => {
   using provider = serveProvider(() => new Response('{'))
   await using app = await startWithOverdue(7, provider.url)
   const report = await app.services.reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))

@@ -241,7 +241,7 @@ function log(app: TestApp) {
     .then((rows) => rows.map((row) => ({ ...row, body: row.body.toString() })))
 }
 
-test('negotiates the language of plan texts like the catalogue', async () => {
+test('negotiates the language of plan texts as for the catalogue', async () => {
   await using app = await startAt(1)
   const { accessToken } = await app.register()
   const [first, ...rest] = await app.services.plans.list()

@@ -58,7 +58,7 @@ test('a setting’s e-mail address is trimmed', async () => {
   expect((await app.ask('GET', SETTINGS)).json.response.supportEmail).toBe('help@example.com')
 })
 
-test('a changed setting is visible at once, with a new ETag and counter', async () => {
+test('a changed setting is visible immediately, with a new ETag and counter', async () => {
   await using app = await createTestApp()
   const before = await app.ask('GET', SETTINGS)
   await app.services.settings.set({ 'ios.latestVersion': '2.4.0', underMaintenance: true })

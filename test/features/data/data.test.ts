@@ -162,7 +162,7 @@ test('a document may have 64 KiB as JSON in UTF-8, however long its body is', as
   expect((await patch({ text: null, a: 1 })).json.response.data).toEqual({ a: 1 })
 })
 
-test('members named like JavaScript’s own are ordinary members', async () => {
+test('members named like JavaScript’s built-in ones are ordinary members', async () => {
   await using app = await createTestApp()
   const { put, patch } = dataOf(app, await app.register())
   const headers = { 'content-type': 'application/json' }
@@ -219,7 +219,7 @@ test('the documents are exported, and deleted with the account', async () => {
 
 type User = Pick<Awaited<ReturnType<TestApp['register']>>, 'accessToken'>
 
-/** The requests of one user; by default, of a new one. */
+/** The requests from one user; by default, from a new one. */
 function dataOf(app: TestApp, user?: User) {
   const ask = async (method: string, query = '', options: Ask = {}) => {
     const { accessToken: token } = user ?? (await app.register())

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { serverClient } from '../../support/api-keys.ts'
 import { createTestApp } from '../../support/app.ts'
 
-test('server data is written by keys with versions, and the app reads it', async () => {
+test('API keys write versioned server data, and the app reads it', async () => {
   await using app = await createTestApp()
   const ask = await serverClient(app)
   const { user, accessToken: token } = await app.register()

@@ -63,7 +63,7 @@ describe('a setup link', () => {
     }
   })
 
-  test('of a removed operator is invalid, and their session ends at once', async () => {
+  test('of a removed operator is invalid, and their session ends immediately', async () => {
     await using app = await createTestApp()
     const { accounts } = app.services.operators
     await signInOperator(app)

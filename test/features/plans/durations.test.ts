@@ -5,7 +5,7 @@ import { signInOperator } from '../../support/operator.ts'
 import { setStoredDuration } from '../../support/plans.ts'
 
 const RULE = 'must be a duration such as month, 3 months, P1Y, P30D or lifetime'
-const FAULT = { path: 'plans.1.duration', message: RULE }
+const ERROR = { path: 'plans.1.duration', message: RULE }
 
 test.each(['bananas', 'montth', '30d', 'biweekly', 'half year', ''])(
   'a plan with the duration %p is refused wherever plans are edited',
@@ -14,24 +14,24 @@ test.each(['bananas', 'montth', '30d', 'biweekly', 'half year', ''])(
     const [free, month, year] = await app.services.plans.list()
     const content = [free, { ...month, duration }, year]
     const error = await app.services.plans.publish(content).catch((thrown) => thrown)
-    expect([error.code, error.details]).toEqual(['validation_failed', [FAULT]])
+    expect([error.code, error.details]).toEqual(['validation_failed', [ERROR]])
     const operator = await signInOperator(app)
     const { version: base } = await operator.read('plans')
     const published = await operator.ask('POST', 'plans/publish', {
       json: { base, note: '', content },
     })
-    expect([published.status, published.json.details]).toEqual([422, [FAULT]])
+    expect([published.status, published.json.details]).toEqual([422, [ERROR]])
   },
 )
 
-test.each(['P1M', 'P30D', 'quarterly', 'lifetime'])('a plan may last %p', async (duration) => {
+test.each(['P1M', 'P30D', 'quarterly', 'lifetime'])('accepts the duration %p', async (duration) => {
   await using app = await createTestApp()
   const [free, month, year] = await app.services.plans.list()
   await app.services.plans.publish([free, { ...month, duration: ` ${duration}` }, year])
   expect((await app.services.plans.list())[1]).toMatchObject({ duration })
 })
 
-test('doctor and the console list an unreadable stored duration until it is corrected', async () => {
+test('doctor and the console list an invalid stored duration until it is corrected', async () => {
   await using app = await createTestApp()
   await setStoredDuration(app, 'bananas')
   const operator = await signInOperator(app)
@@ -50,11 +50,11 @@ test('doctor and the console list an unreadable stored duration until it is corr
   expect(checkSettings(await app.services.serverState()).state).toBe('ok')
 })
 
-test('refuses to roll back to a version with an unreadable duration', async () => {
+test('refuses to roll back to a version with an invalid duration', async () => {
   await using app = await createTestApp()
   await setStoredDuration(app, 'bananas')
   const [free, month, year] = await app.services.plans.list()
   await app.services.plans.publish([free, { ...month, duration: 'P1M' }, year])
   const error = await app.services.plans.rollBack(1).catch((thrown) => thrown)
-  expect([error.code, error.details]).toEqual(['validation_failed', [FAULT]])
+  expect([error.code, error.details]).toEqual(['validation_failed', [ERROR]])
 })

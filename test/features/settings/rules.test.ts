@@ -79,7 +79,7 @@ test('the maintenance mode can be on for old versions of one platform', async ()
   expect(await isUnderMaintenance('ios', '1.9.9')).toBe(false)
 })
 
-test('a rule by plan follows a purchase at once, and never matches without a session', async () => {
+test('a rule that depends on the plan follows a purchase immediately, and never matches without a session', async () => {
   await using app = await createTestApp()
   await publish(app, {
     hardPaywall: [

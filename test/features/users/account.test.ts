@@ -66,7 +66,7 @@ test(`a reset request gets the same response for any address; its link works onc
   expect((await post(app, 'password/v1/reset', { token, newPassword: NEW_PASSWORD })).status).toBe(
     401,
   )
-  // Fault 73: the reset ends all sessions, invalidates the old password at once and verifies the address.
+  // Fault 73: the reset ends all sessions, invalidates the old password immediately and verifies the address.
   expect((await app.ask('GET', '/api/user/profile/v1', { token: accessToken })).status).toBe(401)
   expect((await post(app, 'refresh/v1', { refreshToken })).status).toBe(401)
   expect((await login(app, 'ann@example.com', PASSWORD)).status).toBe(401)
@@ -126,7 +126,7 @@ test('a change of address takes effect on confirmation and notifies the old addr
   expect((await login(app, 'old@example.com', PASSWORD)).status).toBe(401)
 })
 
-test(`changing the password ends the other sessions at once ${fault(73)}`, async () => {
+test(`changing the password ends the other sessions immediately ${fault(73)}`, async () => {
   await using app = await createTestApp()
   const thisSession = await app.register('ann@example.com')
   const there = (await login(app, 'ann@example.com', PASSWORD)).json.response

@@ -28,7 +28,7 @@ describe.each(['consent-revoked', 'account-delete'])('%s', (type) => {
     expect(await statusOf(app, again.accessToken)).toBe(200)
   })
 
-  test('leaves the other ways to sign in', async () => {
+  test('keeps the other sign-in methods', async () => {
     using idp = await startIdentityProvider()
     await using app = await createTestApp({}, idp)
     const { user } = await app.register('ann@example.com')

@@ -69,7 +69,7 @@ test(`compares passwords exactly as typed, up to the last of 256 characters ${fa
   }
 })
 
-test(`signing out ends the current session at once, and no other ${fault(73)}`, async () => {
+test(`signing out ends the current session immediately, and no other ${fault(73)}`, async () => {
   await using app = await createTestApp()
   const phone = await app.register('two@example.com')
   const tablet = (await signIn(app, 'two@example.com')).json.response

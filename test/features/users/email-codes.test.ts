@@ -229,7 +229,7 @@ test('a code that could not be e-mailed in time is not sent at all', async () =>
   expect([setup.smtp.mails.length, await setup.app.services.users.outbox.count()]).toEqual([0, 0])
 })
 
-test('the e-mail is in the language of the account, else of the request', async () => {
+test('the e-mail is in the language of the account, or else of the request', async () => {
   await using setup = await startEmailCodes()
   await setup.request(EMAIL, { 'accept-language': 'de' })
   expect((await setup.smtp.next(EMAIL)).text).toContain('Dein Code ist')

@@ -4,7 +4,7 @@ import { runCommand } from '../../support/commands.ts'
 import { RESET, startMailApp, VERIFY } from '../../support/emails.ts'
 import { signInOperator } from '../../support/operator.ts'
 
-test('sends test e-mails of the draft and of the current texts', async () => {
+test('sends test e-mails with the draft and with the current texts', async () => {
   await using setup = await startMailApp()
   const { app, smtp } = setup
   const ann = await signInOperator(app, { role: 'operator' })

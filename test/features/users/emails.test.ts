@@ -19,7 +19,7 @@ async function refusalOf(work: Promise<unknown>): Promise<Record<string, string>
   return Object.fromEntries(entries)
 }
 
-test('a published German text reaches a German user with a working link, and a rollback ends it', async () => {
+test('a published German text reaches a German user with a working link, until it is rolled back', async () => {
   await using setup = await startMailApp()
   const { app, smtp, emails } = setup
   const builtInText = 'Der Link gilt 24 Stunden. Hast du kein Konto angelegt'
@@ -211,7 +211,7 @@ test('the frame is around every e-mail, in the HTML and in the text part', async
   expect(light.html).not.toContain('dark')
 })
 
-test('a user gets the best published language, else the built-in one, else English', async () => {
+test('a user gets the best published language, otherwise the built-in one, otherwise English', async () => {
   await using setup = await startMailApp()
   const texts = { en: 'English', 'pt-BR': 'Português' }
   await setup.emails.publish({ 'email-changed': { subject: texts, text: texts } })

@@ -112,7 +112,7 @@ test.each(['optional', 'required'])(
 )
 
 test.each(['google', 'oidc'] as const)(
-  `forged, foreign and stale id tokens of %s get 401 ${fault(74)}`,
+  `forged, foreign and stale id tokens from %s get 401 ${fault(74)}`,
   async (provider) => {
     using idp = await startIdentityProvider()
     await using app = await createTestApp(idp.openId, idp)

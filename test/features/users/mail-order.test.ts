@@ -6,7 +6,7 @@ import { until } from '../../support/until.ts'
 /** The number of e-mails sent concurrently. */
 const SENDERS = 4
 
-test('a password reset does not wait for the e-mails of a flood of registrations', async () => {
+test('a password reset does not wait for the e-mails from a flood of registrations', async () => {
   await using smtp = await startSmtp()
   await using app = await createMailApp(smtp.url)
   await app.register('ann@example.com')

@@ -4,7 +4,7 @@ import { MOBILE_CLIENT, OTHER_CLIENT, startOpenIdServer } from '../../support/op
 
 const HOUR_MS = 60 * 60_000
 
-test('signs in with an id token of oidc-provider, from a code with PKCE', async () => {
+test('signs in with an id token from oidc-provider, for a code with PKCE', async () => {
   using server = await startOpenIdServer()
   await using app = await openApp(server.issuer)
   const idToken = await server.signIn('ann', 'n-1')
@@ -20,7 +20,7 @@ test('signs in with an id token of oidc-provider, from a code with PKCE', async 
   expect(again.json.response.user._id).toBe(json.response.user._id)
 })
 
-test('refuses tokens of oidc-provider for another nonce, client, time or issuer', async () => {
+test('refuses tokens from oidc-provider for another nonce, client, time or issuer', async () => {
   using server = await startOpenIdServer()
   using stranger = await startOpenIdServer()
   await using app = await openApp(server.issuer)
@@ -33,7 +33,7 @@ test('refuses tokens of oidc-provider for another nonce, client, time or issuer'
   expect((await social(app, idToken, 'n-1')).status).toBe(401)
 })
 
-test('an unverified address of oidc-provider takes over no account', async () => {
+test('an unverified address from oidc-provider does not take over an account', async () => {
   using server = await startOpenIdServer()
   await using app = await openApp(server.issuer)
   const { directory } = app.services.users

@@ -55,7 +55,7 @@ test('signs in with the OpenID Connect provider and unlinks it', async () => {
   expect((await smtp.next('ann@acme.test')).text).toContain('with Acme')
 })
 
-test('the same id from another issuer is another user', async () => {
+test('the same id from another issuer is a different user', async () => {
   using idp = await startIdentityProvider()
   await using app = await createTestApp(idp.openId, idp)
   const { user } = await app.register()
@@ -229,14 +229,14 @@ test('reads the discovery document again after an hour, with new keys and algori
 test('doctor names what is wrong with the provider', async () => {
   using idp = await startIdentityProvider()
   expect(await checkOpenId(idp.url)).toMatchObject({ state: 'ok' })
-  const faults: [reply: () => Response, detail: string][] = [
+  const problems: [reply: () => Response, detail: string][] = [
     [() => documentOf(idp.url, { issuer: `${idp.url}/` }), `for the issuer "${idp.url}/"`],
     [() => Response.redirect(STRAY_URL, 302), 'answers 302'],
     [() => documentOf(idp.url, { jwks_uri: `${idp.url}/nowhere` }), 'cannot be read'],
     [() => documentOf(idp.url, { jwks_uri: 'http://127.0.0.1:1/' }), 'cannot be read'],
     [() => documentOf(idp.url, { jwks_uri: undefined }), 'has no https jwks_uri'],
   ]
-  for (const [reply, detail] of faults) {
+  for (const [reply, detail] of problems) {
     idp.discovery.reply = reply
     const found = await checkOpenId(idp.url)
     expect([found.state, found.detail]).toEqual(['failed', expect.stringContaining(detail)])

@@ -19,7 +19,7 @@ test('changes to an address that is taken do not use up the password resets of i
   expect(reset.status).toBe(200)
 })
 
-test('used codes count neither for others in the network nor for password resets', async () => {
+test('used codes count towards the limits neither of others on the network nor of password resets', async () => {
   await using app = await createTestApp()
   for (let at = 0; at < 32; at++) await signInByCode(app, `user${at}@example.com`)
   const json = { email: 'user0@example.com' }

@@ -90,7 +90,7 @@ test('pages and their errors are in the language of the browser', async () => {
   expect(refused.text).toContain('Das Passwort braucht mindestens 8 Zeichen.')
 })
 
-test('API errors are in the language of the phone if there is a translation', async () => {
+test('API errors are in the phone’s language if there is a translation', async () => {
   await using app = await createTestApp(BASE)
   const body = { email: 'ann@example.com', password: 'kurz' }
   const path = '/api/auth/register/v1'

@@ -83,7 +83,7 @@ describe('a sign-in is refused', () => {
     expect((await signInWithPasskey(app, passkey, { challenge: `${challenge}=` })).status).toBe(401)
   })
 
-  test('in the name of another user', async () => {
+  test('on behalf of another user', async () => {
     await using app = await createApp()
     const { passkey } = await addPasskey(app, (await app.register(EMAIL)).accessToken)
     const { json } = await app.ask('POST', `${PASSKEY_PATH}/sign_in/options`)
@@ -164,7 +164,7 @@ describe('a registration is refused', () => {
     expect((await app.ask('POST', PASSKEY_PATH, { token, json: { credential } })).status).toBe(401)
   })
 
-  test('of a twenty-first passkey', async () => {
+  test('for a twenty-first passkey', async () => {
     await using app = await createApp()
     const { accessToken: token } = await app.register(EMAIL)
     const statuses = []

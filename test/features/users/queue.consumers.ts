@@ -39,7 +39,7 @@ async function openOutbox(): Promise<QueueWorld> {
       }),
     attempts: () => attempts,
     failNext: () => void failures++,
-    // Messages never change, so this makes them due again, as `retryNow` does, and the next attempt fail.
+    // Messages never change, so this makes them due again, as `retryNow` does, and makes the next attempt fail.
     change: async () => {
       const { outbox } = here.db.tables
       failures++

@@ -79,7 +79,7 @@ test('deletes sessions that were idle for 60 days and keeps others', async () =>
   expect(await db.read.$count(db.tables.sessions)).toBe(0)
 })
 
-test(`reusing an old refresh token ends the session at once ${fault(72)}`, async () => {
+test(`reusing an old refresh token ends the session immediately ${fault(72)}`, async () => {
   await using app = await createTestApp()
   const { refreshToken } = await app.register()
   const next = (await refresh(app, refreshToken)).json.response

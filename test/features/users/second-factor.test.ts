@@ -151,7 +151,7 @@ test('without two-factor, no code is needed, and one that is sent is ignored', a
   expect((await creationOptions(app, token)).status).toBe(200)
 })
 
-test('a provider signs in to an account with two-factor, but does not link itself', async () => {
+test('a provider signs in to an account with two-factor, but is not linked to it', async () => {
   await using setup = await setUp()
   await setup.app.ask('DELETE', `${SOCIAL_PATH}?provider=apple&code=${setup.code()}`, {
     token: setup.token,
@@ -162,7 +162,7 @@ test('a provider signs in to an account with two-factor, but does not link itsel
   expect((await stateOf(setup)).links).toEqual([])
 })
 
-test('linking with a code returns the session at once', async () => {
+test('linking with a code returns the session immediately', async () => {
   await using setup = await setUp()
   const json = { provider: 'google', idToken: await setup.idToken('google'), code: setup.code() }
   const { json: reply } = await setup.app.ask('POST', SOCIAL_PATH, { token: setup.token, json })

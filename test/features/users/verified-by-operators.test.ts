@@ -8,7 +8,7 @@ import { signInOperator } from '../../support/operator.ts'
 
 const ANN = { sub: 'o-1', email: 'ann@acme.test', email_verified: false, name: 'Ann' }
 
-describe('an operator marks the unverified address of a provider as verified', () => {
+describe('an operator marks an unverified address from a provider as verified', () => {
   test('and the user then signs in with it', async () => {
     using idp = await startIdentityProvider()
     await using app = await createTestApp(idp.openId, idp)

@@ -110,12 +110,12 @@ test('refuses to add an endpoint on a private network', async () => {
   const resolve = async () => ['10.0.0.1']
   await using app = await createTestApp({}, { webhookSending: { resolve } })
   const { endpoints } = app.services.webhooks
-  const faults = []
+  const problems = []
   for (const url of ['https://intranet.example.com/', 'https://192.168.0.1/', 'http://8.8.8.8/']) {
     const refusal = await endpoints.add({ url, events: ['all'] }).catch((error) => error)
-    faults.push(refusal.details[0])
+    problems.push(refusal.details[0])
   }
-  expect(faults).toEqual([
+  expect(problems).toEqual([
     {
       path: 'url',
       message: 'intranet.example.com resolves to 10.0.0.1, which is not a public address',

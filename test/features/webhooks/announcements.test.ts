@@ -69,7 +69,7 @@ test('announces a guest who becomes a user, and one who is merged', async () => 
   ])
 })
 
-test('a refused change announces nothing', async () => {
+test('a refused change is not announced', async () => {
   const { app, news } = await listen()
   await using _closing = app
   const { accessToken: token } = await app.register()
@@ -79,7 +79,7 @@ test('a refused change announces nothing', async () => {
   expect(await news()).toEqual([])
 })
 
-test('a patch that changes nothing announces nothing', async () => {
+test('a patch that changes nothing is not announced', async () => {
   const { app, news } = await listen()
   await using _closing = app
   const { accessToken: token } = await app.register()

@@ -45,7 +45,7 @@ test.each([301, 302, 303, 307, 308])(
   },
 )
 
-test('does not use the proxy of the environment, which would resolve the name again', async () => {
+test('does not use the proxy from the environment, which would resolve the name again', async () => {
   using receiver = startReceiver()
   using proxy = startReceiver()
   const { port } = new URL(receiver.url)

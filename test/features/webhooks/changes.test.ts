@@ -13,7 +13,7 @@ const DAY = 86_400_000
 const FAILS = () => new Response(null, { status: 500 })
 const [CREATED, UPDATED] = sampleEvents('u1') as [WebhookEvent, WebhookEvent]
 
-test('waiting deliveries go to the new URL at once', async () => {
+test('waiting deliveries go to the new URL immediately', async () => {
   using former = startReceiver(FAILS)
   using next = startReceiver()
   await using app = await createTestApp(ALLOWED)

@@ -5,21 +5,23 @@ import { startReceiver } from '../../support/receiver.ts'
 import { simulateDelay } from '../../support/until.ts'
 import { emit, sampleEvents } from './support/events.ts'
 
-const ALLOWED = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
-const NAME = 'hooks.example.com'
-const open: Socket[] = []
+const ALLOW_PRIVATE = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
+const HOST = 'hooks.example.com'
+const openSockets: Socket[] = []
 afterAll(() => {
-  for (const socket of open) socket.destroy()
+  for (const socket of openSockets) socket.destroy()
 })
 
 test('tries the next address when the first one does not respond', async () => {
   using receiver = startReceiver()
   const port = Number(new URL(receiver.url).port)
-  await using _silent = await startSilent('127.0.0.2', port)
+  await using _silent = await startSilentReceiver('127.0.0.2', port)
   const resolve = async () => ['127.0.0.2', '127.0.0.1']
-  await using app = await createTestApp(ALLOWED, { webhookSending: { resolve, timeoutMs: 5_000 } })
+  await using app = await createTestApp(ALLOW_PRIVATE, {
+    webhookSending: { resolve, timeoutMs: 5_000 },
+  })
   const { webhooks } = app.services
-  const url = `http://${NAME}:${port}/`
+  const url = `http://${HOST}:${port}/`
   const { endpoint } = await webhooks.endpoints.add({ url, events: ['all'] })
   const { fault, duration } = await webhooks.test(endpoint.id)
   expect(fault).toBeNull()
@@ -28,23 +30,25 @@ test('tries the next address when the first one does not respond', async () => {
   expect((await webhooks.test(endpoint.id)).duration).toBeLessThan(200)
 })
 
-test('times out if no address of the name responds', async () => {
+test('times out if none of the host’s addresses responds', async () => {
   const [first, second] = ['127.0.0.3', '127.0.0.4']
-  await using silent = await startSilent(first)
-  await using _other = await startSilent(second, silent.port)
+  await using silent = await startSilentReceiver(first)
+  await using _other = await startSilentReceiver(second, silent.port)
   const resolve = async () => [first, second]
-  await using app = await createTestApp(ALLOWED, { webhookSending: { resolve, timeoutMs: 700 } })
+  await using app = await createTestApp(ALLOW_PRIVATE, {
+    webhookSending: { resolve, timeoutMs: 700 },
+  })
   const { webhooks } = app.services
-  const url = `http://${NAME}:${silent.port}/`
+  const url = `http://${HOST}:${silent.port}/`
   const { endpoint } = await webhooks.endpoints.add({ url, events: ['all'] })
   expect((await webhooks.test(endpoint.id)).fault).toBe('No complete response within 0.7 seconds.')
 })
 
 test.each(['end', 'reset'])(
-  'sends again at once when an idle connection ends as the request is sent: %s',
+  'resends immediately when an idle connection closes while a request is being sent: %s',
   async (kind) => {
-    await using receiver = await startClosing(kind)
-    await using app = await createTestApp(ALLOWED)
+    await using receiver = await startClosingReceiver(kind)
+    await using app = await createTestApp(ALLOW_PRIVATE)
     const { webhooks } = app.services
     await webhooks.endpoints.add({ url: receiver.url, events: ['all'] })
     for (let count = 0; count < 5; count++) {
@@ -59,7 +63,7 @@ test.each(['end', 'reset'])(
   },
 )
 
-test('a receiver that closes new connections fails once per attempt', async () => {
+test('sends one request per attempt to a receiver that closes new connections', async () => {
   let requests = 0
   const server = createServer((socket) => {
     socket.on('error', () => {})
@@ -69,7 +73,7 @@ test('a receiver that closes new connections fails once per attempt', async () =
     })
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  await using app = await createTestApp(ALLOWED)
+  await using app = await createTestApp(ALLOW_PRIVATE)
   const { webhooks } = app.services
   const url = `http://127.0.0.1:${(server.address() as { port: number }).port}/`
   const { endpoint } = await webhooks.endpoints.add({ url, events: ['all'] })
@@ -81,7 +85,7 @@ test('a receiver that closes new connections fails once per attempt', async () =
 })
 
 /** A receiver that closes each connection when its third request arrives, without reading it. */
-async function startClosing(kind: string) {
+async function startClosingReceiver(kind: string) {
   let closed = 0
   const server = createServer((socket) => {
     let requests = 0
@@ -103,8 +107,8 @@ async function startClosing(kind: string) {
   }
 }
 
-/** An address that drops packets: its server is stopped, and its queue of connections is full. */
-async function startSilent(host: string, wantedPort = 0) {
+/** An address that drops packets: its server is suspended, and its accept backlog is full. */
+async function startSilentReceiver(host: string, wantedPort = 0) {
   const code = `const s = require('node:net').createServer(); s.listen({ host: '${host}', port: ${wantedPort}, backlog: 1 }, () => console.log(s.address().port))`
   const child = Bun.spawn([process.execPath, '-e', code], { stdout: 'pipe' })
   const { value } = await child.stdout.getReader().read()
@@ -113,7 +117,7 @@ async function startSilent(host: string, wantedPort = 0) {
   let isFull = false
   while (!isFull) {
     const socket = createConnection({ host, port }).on('error', () => {})
-    open.push(socket)
+    openSockets.push(socket)
     const connected = new Promise<boolean>((done) => socket.on('connect', () => done(true)))
     isFull = !(await Promise.race([connected, simulateDelay(200).then(() => false)]))
   }

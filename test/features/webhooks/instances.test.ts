@@ -65,7 +65,7 @@ testInstances(
 )
 
 testInstances(
-  'adding or disabling an endpoint on one instance takes effect on the other at once',
+  'adding or disabling an endpoint on one instance takes effect on the other immediately',
   async () => {
     using receiver = startReceiver()
     await using instances = await createTestInstances(ALLOWED)

@@ -50,7 +50,7 @@ test('after an outage, a receiver with one worker gets no request twice', async 
   expect([slow.processed.size, Math.max(...slow.processed.values())]).toEqual([12, 1])
 }, 60_000)
 
-test('sends one request at a time after time-outs, and more after successes', async () => {
+test('sends one request at a time after timeouts, and more after successes', async () => {
   const waiting = new Set<() => void>()
   let isHanging = true
   let most = 0
@@ -75,7 +75,7 @@ test('sends one request at a time after time-outs, and more after successes', as
   expect(most).toBe(8)
 }, 60_000)
 
-/** Flushes until every delivery has arrived; the time between two attempts passes at once. */
+/** Flushes until every delivery has arrived; the time between two attempts passes immediately. */
 async function deliverAll(app: TestApp) {
   const { webhooks } = app.services
   while ((await webhooks.deliveries.list({ state: 'waiting' })).deliveries.length > 0) {

@@ -8,8 +8,8 @@ test.each([
   ['full-width digits', '１２３４５６', '123456'],
   ['digits beyond the basic plane', '𝟗𝟖𝟕𝟔𝟓𝟒', '987654'],
   ['a left-to-right mark', '\u200e123456\u200e', '123456'],
-  ['spaces of several kinds', '123\u00a04\u202f5\u30006\n', '123456'],
-  ['dashes of several kinds', '7k2m\u20139qxr\u20114twb', '7k2m9qxr4twb'],
+  ['several kinds of spaces', '123\u00a04\u202f5\u30006\n', '123456'],
+  ['several kinds of dashes', '7k2m\u20139qxr\u20114twb', '7k2m9qxr4twb'],
   ['letters that look like digits', 'oIlO7K', '01107k'],
 ])('reads a code with %s', (_what, typed, code) => expect(plainCode(typed)).toBe(code))
 

@@ -78,7 +78,7 @@ test.each([
   },
 )
 
-test('the last hours of a purchase that does not renew start no new month', () => {
+test('the last hours of a purchase that does not renew do not start a new month', () => {
   const startedAt = new Date('2026-01-15T22:00:00Z')
   const endsAt = new Date('2026-02-15T22:00:00Z')
   const now = new Date('2026-02-15T12:00:00Z')
@@ -87,7 +87,7 @@ test('the last hours of a purchase that does not renew start no new month', () =
   expect([startOf(true), startOf(false)]).toEqual([day('2026-02-15'), day('2026-01-15')])
 })
 
-test('an early renewal after a trial starts no new month before it takes effect', () => {
+test('an early renewal after a trial does not start a new month before it takes effect', () => {
   const firstStartedAt = new Date('2026-01-01T14:00:00Z')
   const renewed = new Date('2026-01-08T14:00:00Z')
   const endsAt = new Date('2026-02-08T14:00:00Z')
@@ -184,7 +184,7 @@ test.each([
   ['one that was renewed in time', '2026-09-06', '2026-08-06', '2026-08-06'],
   ['one that began again a month later', '2026-10-06', '2026-09-06', '2026-09-06'],
 ])(
-  'a payment recovered in the grace period starts no new month: %s',
+  'a payment recovered in the grace period does not start a new month: %s',
   (_name, ends, paid, start) => {
     const at = (text: string) => Date.parse(`${text}T14:00:00Z`)
     const purchase = {

@@ -62,6 +62,6 @@ test.each([
   '１ month',
   'constructor',
   '__proto__',
-])('%p is not a duration, and a period of it ends at once', (duration) => {
+])('%p is not a duration, and a period of it ends immediately', (duration) => {
   expect([readDuration(duration), computePeriodEnd(START, duration)]).toEqual([null, START])
 })

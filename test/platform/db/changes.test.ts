@@ -56,12 +56,12 @@ test('an unawaited statement runs in its own transaction or not at all', async (
   let late: Promise<unknown> = Promise.resolve()
   await db.write(async (tx) => {
     late = committed.then(() => tx.insert(db.tables.contentVersions).values(row('late')))
-    void tx.insert(db.tables.contentVersions).values(row('at once')).execute()
+    void tx.insert(db.tables.contentVersions).values(row('immediate')).execute()
   })
   end()
   expect(await late.catch(({ message }) => message)).toBe(OVER_MESSAGE)
-  expect((await names(app)).filter((name) => ['late', 'at once'].includes(name))).toEqual([
-    'at once',
+  expect((await names(app)).filter((name) => ['late', 'immediate'].includes(name))).toEqual([
+    'immediate',
   ])
 })
 

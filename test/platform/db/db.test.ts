@@ -48,7 +48,7 @@ test('readers see the last commit, never an open transaction', async () => {
   expect(await names()).toEqual(['a'])
 })
 
-test("prepared reads see our commits at once, and another process's on the next event-loop turn", async () => {
+test("prepared reads see our commits immediately, and another process's on the next event-loop turn", async () => {
   const { db, put, path } = await openTestDb()
   const { contentVersions } = db.tables
   const query = db.read.select({ name: contentVersions.name }).from(contentVersions).prepare()
@@ -90,7 +90,7 @@ test('a prepared change runs only inside a write', async () => {
   expect(await names()).toEqual(['a'])
 })
 
-test(`64 concurrent increments of one number lose nothing ${fault(17)}`, async () => {
+test(`64 concurrent increments of one number lose no increment ${fault(17)}`, async () => {
   const { db, put } = await openTestDb()
   await db.write((tx) => put(tx, 'n'))
   const { contentVersions } = db.tables

@@ -4,7 +4,7 @@ import { openPools } from '../../../src/platform/db/postgres/open.ts'
 import { createTestDatabase, isOnPostgres } from '../../support/databases.ts'
 
 test.skipIf(!isOnPostgres)(
-  'reads that wait for a locked table occupy no further connections of the server',
+  'reads that wait for a locked table occupy no more server connections',
   async () => {
     await using database = await createTestDatabase()
     const { DATABASE_URL: url = '' } = database.environment
@@ -25,15 +25,20 @@ test.skipIf(!isOnPostgres)(
   },
 )
 
-test.skipIf(!isOnPostgres)('variables of other programs replace no part of the URL', async () => {
-  await using database = await createTestDatabase()
-  const { DATABASE_URL: url = '' } = database.environment
-  for (const name of ['PGDATABASE', 'PG_DATABASE', 'PGUSER', 'PGPORT', 'PGHOST']) {
-    process.env[name] = '1'
-    const { reads, changes } = openPools(url, 4)
-    const found = await reads.read('SELECT current_database()', []).catch(({ message }) => message)
-    delete process.env[name]
-    expect([name, ...found]).toEqual([name, [new URL(url).pathname.slice(1)]])
-    await Promise.all([reads.close(), changes.close()])
-  }
-})
+test.skipIf(!isOnPostgres)(
+  'variables for other programs do not replace any part of the URL',
+  async () => {
+    await using database = await createTestDatabase()
+    const { DATABASE_URL: url = '' } = database.environment
+    for (const name of ['PGDATABASE', 'PG_DATABASE', 'PGUSER', 'PGPORT', 'PGHOST']) {
+      process.env[name] = '1'
+      const { reads, changes } = openPools(url, 4)
+      const found = await reads
+        .read('SELECT current_database()', [])
+        .catch(({ message }) => message)
+      delete process.env[name]
+      expect([name, ...found]).toEqual([name, [new URL(url).pathname.slice(1)]])
+      await Promise.all([reads.close(), changes.close()])
+    }
+  },
+)

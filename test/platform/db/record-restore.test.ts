@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { recordRestore } from '../../../src/platform/db/sqlite/record-restore.ts'
 
-test('restoring an older backup after another restore lowers no content version', async () => {
+test('restoring an older backup after another restore does not lower any content version', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-restore-'))
   const restore = (name: string, version: number) => {
     const path = join(folder, name)

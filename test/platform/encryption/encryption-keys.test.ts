@@ -42,7 +42,7 @@ onSqlite('it reads the key files')(
 )
 
 onSqlite('it reads the key files')(
-  'with --now, refuses and deletes all other keys at once',
+  'with --now, refuses and deletes all other keys immediately',
   async () => {
     await using app = await createTestApp()
     const old = await messagesFor(app)

@@ -120,7 +120,7 @@ test(`refuses another user's token sent with a message, in any form ${fault(123)
   }
 })
 
-test(`refuses plain requests of a sealed session, whatever an attacker does to the env header ${fault(127)}`, async () => {
+test(`refuses plain requests in a sealed session, whatever an attacker does to the env header ${fault(127)}`, async () => {
   await using app = await createTestApp({}, { mode: 'sealed' })
   const sealed = await app.register('ann@example.com')
   const token = sealed.accessToken

@@ -48,7 +48,7 @@ test('ETags match in every encoding, even as proxies change them', async () => {
   expect((await ask(served.url, 'br', '"other"')).status).toBe(200)
 })
 
-test.each(['"a"', '"a-"', '"a--"'])('the tag %s matches with the suffix of a proxy', (etag) => {
+test.each(['"a"', '"a-"', '"a--"'])('the tag %s matches with a proxy’s suffix', (etag) => {
   const tags = ['-gzip"', '--gzip"', '-br"'].map((suffix) => etag.replace(/"$/, suffix))
   expect(tags.map((tag) => etagMatches(tag, etag))).toEqual([true, true, true])
   expect(etagMatches('"b-gzip"', etag)).toBe(false)

@@ -27,7 +27,7 @@ test.each([
     HTTPS,
     'http://files.test/',
   ],
-])('URLs of files have the scheme that the client used: %s', async (_who, env, headers, start) => {
+])('file URLs have the scheme that the client used: %s', async (_who, env, headers, start) => {
   await using app = await createTestApp(env)
   await using served = serveApp(app)
   const { accessToken } = await app.register()

@@ -3,7 +3,7 @@ import { normalizeOpenApi } from '../../../src/platform/http/docs/openapi.ts'
 
 const text = { type: 'string', description: 'a text' }
 
-test('a property may be named like a keyword of JSON Schema', () => {
+test('a property may have the name of a JSON Schema keyword', () => {
   const names = ['title', 'error', 'examples', 'properties', 'const', 'anyOf', '$id', 'type']
   const properties = Object.fromEntries(names.map((name) => [name, { ...text, examples: ['a'] }]))
   const schema = { title: 'Odd', type: 'object', properties, required: names }

@@ -4,7 +4,7 @@ import { until } from '../../support/until.ts'
 
 /**
  * When a second request arrives before the response to the first, Bun 1.4 closes the connection
- * without a response, although it carries out the first. `docs/deployment.md` describes this for
+ * without a response, even though it carries out the first. `docs/deployment.md` describes this for
  * operators. When this test fails, Bun has fixed it: remove that paragraph.
  */
 test('the runtime still drops a connection that pipelines requests', async () => {

@@ -64,7 +64,7 @@ test('ends early when the caller gives up', async () => {
   expect(page).toMatchObject({ rows: [], next: '9' })
 })
 
-test('refuses a cursor of another list or filter', async () => {
+test('refuses a cursor from another list or filter', async () => {
   const sources = [createNumbers(9, { name: 'seen' })]
   for (const after of ['', 'x', 'seen', 'seen~', 'country~3', '3']) {
     await expect(findPage({ sources, limit: 2, after })).rejects.toThrow('This page does not exist')

@@ -13,7 +13,7 @@ const NOON = Date.UTC(2026, 9, 1, 12)
 /** The ratio of neighbouring bucket limits: there are four buckets per doubling. */
 const BUCKET_RATIO = 2 ** (1 / 4)
 
-test('a sample contains the requests of its minute only', async () => {
+test('a sample contains only the requests from its minute', async () => {
   await using app = await startAt(NOON)
   const { recorder, writes } = startRecorder(app)
   addRequests(recorder, 0.01, 200, 97)

@@ -26,7 +26,7 @@ test('forgets requests after an hour, and then lists the next slowest', () => {
   expect(msOf(200)).toEqual([7])
 })
 
-test('slow requests of the console do not displace those of apps', () => {
+test('slow requests from the console do not displace those from apps', () => {
   const { add, msOf } = startSlowest()
   add(5, 0)
   for (let at = 0; at < 50; at++) add(1_000 + at, 0, 'GET /console')

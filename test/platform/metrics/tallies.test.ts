@@ -48,7 +48,7 @@ test('adds up minutes, instances and restarts within the same five minutes', asy
   expect(await countTallyRows(app)).toBe(4)
 })
 
-test('lists only the requests of the chosen span', async () => {
+test('lists only the requests from the chosen time span', async () => {
   await using app = await startAt(NOON)
   const recorder = startRecorder(app)
   const namesOf = async (hours: number) =>

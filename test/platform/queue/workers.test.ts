@@ -4,7 +4,7 @@ import { createLog } from '../../../src/lib/log/log.ts'
 import { createWorkers } from '../../../src/platform/queue/workers.ts'
 import { until } from '../../support/until.ts'
 
-test('a flush also processes items that are due behind an item under way', async () => {
+test('a flush also processes items that are due behind an item in progress', async () => {
   const due = ['first', 'second']
   const processed: string[] = []
   const { promise: mayEnd, resolve: letEnd } = Promise.withResolvers<void>()

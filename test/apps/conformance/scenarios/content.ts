@@ -211,7 +211,7 @@ export const CONTENT_SCENARIOS: Scenario[] = [
       { restart: { version: '2.10', buildNumber: 1 } },
       { call: 'isUpdateRequired', with: { settings: '$settings' }, gives: false },
       { call: 'isUpdateAvailable', with: { settings: '$settings' }, gives: false },
-      { restart: { version: 'unreadable' } },
+      { restart: { version: 'invalid' } },
       { call: 'isUpdateRequired', with: { settings: '$settings' }, gives: false },
       { restart: { version: '1.0', platform: 'web' } },
       { call: 'isUpdateRequired', with: { settings: '$settings' }, gives: false },

@@ -181,7 +181,7 @@ export const DATA_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'upload: is cancelled at once',
+    name: 'upload: is cancelled immediately',
     server: USERS,
     steps: [
       ...SIGN_IN,

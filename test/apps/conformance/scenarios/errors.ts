@@ -208,7 +208,7 @@ export const ERROR_SCENARIOS: Scenario[] = [
     ],
   },
   {
-    name: 'errors: a cancelled call fails at once, and sends nothing more',
+    name: 'errors: a cancelled call fails immediately, and sends nothing more',
     server: USERS,
     steps: [
       ...SIGN_IN,

@@ -1,4 +1,4 @@
-// A delivery of the billing provider: stores the event under a unique id and applies it, in one transaction.
+// A delivery from the billing provider: stores the event under a unique id and applies it, in one transaction.
 // The functions and classes come from PocketBase.
 routerAdd('POST', '/api/webhooks/billing/v1', (e) => {
   if (e.request.header.get('Authorization') !== `Bearer ${$os.getenv('WEBHOOK_TOKEN')}`) {

@@ -36,7 +36,7 @@ test('a purchase without a plan does not move the usage month of a free user', a
   expect(await use(1)).toMatchObject({ used: 3, resetsAt })
 })
 
-test('an entitlement ends with the purchase that gives it for longest', async () => {
+test('an entitlement ends with the purchase that gives it the longest', async () => {
   await using app = await createTestApp()
   const { read, buy } = await setUp(app)
   await buy({ entitlement_ids: ['pro'], expiration_day: 366 })

@@ -30,7 +30,7 @@ test('announces access again after a clock that was ahead had ended it', async (
   expect([state?.status, state?.changesAt]).toEqual(['paying', new Date(ms(30))])
 })
 
-test('a first comparison announces nothing, even if it was interrupted and the plans have changed', async () => {
+test('a first comparison is not announced, even if it was interrupted and the plans have changed', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const { user } = await app.register()

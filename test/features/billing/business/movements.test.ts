@@ -123,7 +123,7 @@ describe('movements', () => {
       { paid: 120_000, recurring: 10_000 },
     ],
     [
-      'a late payment counts as the usual amount per month, although its period is shorter',
+      'a late payment counts as the usual amount per month, even if its period is shorter',
       [
         purchase('ann'),
         lifecycle('ann', 'BILLING_ISSUE', 30, {

@@ -172,7 +172,7 @@ test('counts an event whose id is older than that of the last counted event', as
   expect((await app.services.figures.read({})).months.at(-1)?.new).toBe(2)
 })
 
-test('an unreadable purchase is left out, and counts once it can be read', async () => {
+test('a purchase with an invalid event is left out, and counts once the event is valid', async () => {
   await using app = await createFiguresApp()
   const { db, eventFolding } = app.services
   const { billingEvents } = db.tables

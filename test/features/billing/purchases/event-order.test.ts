@@ -42,7 +42,7 @@ test.each<[string, number | null, number, boolean]>([
   expect(computeOrderingTime(read(body), RECEIVED)).toEqual({ orderedAt, clockIsOff })
 })
 
-test('marks an event in which any other time is implausible', () => {
+test('marks an event if any of its other times is implausible', () => {
   for (const [fields, clockIsOff] of [
     [{ purchased_at_ms: Date.UTC(2100, 0) - 1 }, false],
     [{ purchased_at_ms: Date.UTC(2100, 0) }, true],
@@ -81,13 +81,13 @@ test.each([
     { app_user_id: 'NULL', aliases: ['Anonymous', '(null)', '[object Object]', ' ', 'a'] },
     ['a'],
   ],
-  ['joins nothing for test events', { type: 'TEST', app_user_id: 'a' }, []],
+  ['joins no ids for test events', { type: 'TEST', app_user_id: 'a' }, []],
   [
-    'joins nothing for transfers',
+    'joins no ids for transfers',
     { type: 'TRANSFER', app_user_id: 'a', transferred_from: ['b'] },
     [],
   ],
-  ['joins nothing for unknown types', { type: 'NEWS', app_user_id: 'a', aliases: ['b'] }, []],
+  ['joins no ids for unknown types', { type: 'NEWS', app_user_id: 'a', aliases: ['b'] }, []],
   [
     'joins the ids of a redemption',
     {
@@ -99,7 +99,7 @@ test.each([
     ['a', 'b'],
   ],
   [
-    'joins nothing for a redemption by transfer',
+    'joins no ids for a redemption by transfer',
     {
       type: 'PURCHASE_REDEEMED',
       redemption_outcome: 'transfer',
@@ -127,7 +127,7 @@ test('test events, telemetry and unknown types cannot affect access', () => {
   expect(affecting).toEqual(['EXPIRATION', 'TRANSFER', 'SUBSCRIBER_ALIAS'])
 })
 
-test('the owner is the app user id, else the original id, else the first alias', () => {
+test('the owner is the app user id, otherwise the original id, otherwise the first alias', () => {
   const all = { app_user_id: 'a', original_app_user_id: 'o', aliases: ['x'] }
   const { app_user_id: _id, ...withoutId } = all
   const owners = [all, withoutId, { aliases: ['x'] }, {}].map((fields) =>
@@ -142,8 +142,8 @@ test.each([
   ['does not move a purchase from another store', { store: 'STRIPE' }, ['ann']],
   ['does not move a purchase in another environment', { environment: 'SANDBOX' }, ['ann']],
   ['does not move a purchase of another user', { transferred_from: ['eve'] }, ['ann']],
-  ['moves nothing without a destination', { transferred_to: [] }, ['ann']],
-  ['moves nothing if it precedes the purchase', { at: 0 }, ['ann']],
+  ['without a destination moves no purchase', { transferred_to: [] }, ['ann']],
+  ['does not move a later purchase', { at: 0 }, ['ann']],
 ])(
   'a transfer %s',
   (_name, { at = 2, ...fields }: Record<string, unknown> & { at?: number }, owners) => {

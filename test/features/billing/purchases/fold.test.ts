@@ -125,7 +125,7 @@ test.each<Case>([
     { endedAt: ms(35) },
   ],
   [
-    'a refund of an earlier period ends nothing',
+    'a refund of an earlier period does not end access',
     [initial(), renewal(30, 60), cancellation(35, 'CUSTOMER_SUPPORT')],
     { endedAt: null, refundedAt: null },
   ],
@@ -199,7 +199,7 @@ test.each<Case>([
     { endedAt: ms(20), willRenew: false, pausedAt: null },
   ],
   [
-    'an expiration of an earlier period ends nothing',
+    'an expiration of an earlier period does not end access',
     [initial(), renewal(30, 60), expiration(31, 'UNKNOWN')],
     { endedAt: null, willRenew: true },
   ],

@@ -44,12 +44,12 @@ test.each<Case>([
     { productId: 'basic', entitlementIds: ['basic'], priceId: 'price_basic', price: 9.99 },
   ],
   [
-    'the billing provider adds nothing from an event about another product',
+    'the billing provider adds no details from an event about another product',
     [snapshot(10, { productId: 'pro' }), change('pro', basic)],
     { productId: 'pro', entitlementIds: [], priceId: null, price: null },
   ],
   [
-    'a refund of an earlier transaction ends nothing, even if it began in the same hour',
+    'a refund of an earlier transaction does not end access, even if it began in the same hour',
     [
       snapshot(0),
       snapshot(0.02, { transactionId: '2' }),

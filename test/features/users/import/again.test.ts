@@ -57,16 +57,16 @@ test.each([
   ['ann@example.com', 'password of ann@example.com', { signerKey: OTHER_KEY }, 'does not match'],
   ['ann@example.com', 'password of ann@example.com', { saltSeparator: 'Bg==' }, 'does not match'],
   ['dan@example.com', 'password', {}, 'has no user dan@example.com'],
-])('checks the password of %s before it writes: %s %p', async (email, password, given, fault) => {
+])('checks the password of %s before it writes: %s %p', async (email, password, given, problem) => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   const check = imports.path('check.txt')
   await Bun.write(check, `${email}\n${password}\n`)
   const run = imports.run(USERS, { ...GIVEN, ...given, check })
-  if (fault === null) expect((await run).outcome.imported).toBe(3)
-  else await expect(run).rejects.toThrow(fault)
+  if (problem === null) expect((await run).outcome.imported).toBe(3)
+  else await expect(run).rejects.toThrow(problem)
   const { db } = app.services
-  expect(await db.read.$count(db.tables.users)).toBe(fault === null ? 3 : 0)
+  expect(await db.read.$count(db.tables.users)).toBe(problem === null ? 3 : 0)
 })
 
 test('a second import replaces the password hashes that have never matched', async () => {

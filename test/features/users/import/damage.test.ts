@@ -12,7 +12,7 @@ test.each([
   ['that ends after a user', '[{"email":"a@example.com"},\n{"email":"b@example.com"}'],
   ['that ends within a user', '[{"email":"a@example.com"},{"email":"b@example.com"},{"em'],
   [
-    'of Firebase that ends after a user',
+    'from Firebase that ends after a user',
     '{"users":[{"localId":"1","email":"a@example.com"},{"localId":"2","email":"b@example.com"}',
   ],
   [

@@ -90,7 +90,7 @@ test('keeps the profile and the time of creation', async () => {
   expect([bob.emailVerified, bob.profile.locale]).toEqual([false, 'en'])
 })
 
-test('resumes an interrupted import, and imports nothing twice', async () => {
+test('resumes an interrupted import, and imports no user twice', async () => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   const path = await imports.write(manyUsers(4_500))
@@ -166,7 +166,7 @@ test('removes the list of refused users once none is refused', async () => {
   expect(await imports.readLines('users.jsonl.refused.jsonl')).toBeNull()
 })
 
-test('an unverified address of a provider is not a sign-in method', async () => {
+test('an unverified address from a provider is not a sign-in method', async () => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   await app.register(ANN.email)
@@ -261,7 +261,7 @@ async function importsInAuditLog(app: TestApp) {
   return entries.filter(({ action }) => action === 'users.import').map(({ after }) => after)
 }
 
-test('two devices sign in at once although both rehash the imported password', async () => {
+test('two devices sign in at once, even if both rehash the imported password', async () => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   await imports.run([{ ...ANN, passwordHash: BCRYPT }])
