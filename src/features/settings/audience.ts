@@ -63,9 +63,10 @@ export function createAudienceReader(deps: AudienceDeps) {
   }
 }
 
+const REFUSALS = ['unauthenticated', 'token_expired', 'encryption_required']
+
 /** A refused token must not block the settings, but a failed check must not look like a refusal. */
 function nullIfRefused(error: unknown): null {
-  if (error instanceof AppError && ['unauthenticated', 'token_expired'].includes(error.code))
-    return null
+  if (error instanceof AppError && REFUSALS.includes(error.code)) return null
   throw error
 }

@@ -197,6 +197,16 @@ test('uses the user id on all devices, and the device id only without a session'
   expect(await ask(accessToken, device)).toBe(!isUserIn)
 })
 
+test('a plain request with the token of a sealed session gets the values of the device', async () => {
+  await using app = await createTestApp({}, { mode: 'sealed' })
+  await publish(app, HALF)
+  const { accessToken: token, user } = await app.register()
+  const isUserIn = isIn(user._id)
+  const headers = { env: 'test', 'device-id': deviceInHalf(!isUserIn) }
+  const { status, json } = await app.ask('GET', PATH, { token, headers })
+  expect([status, json.response?.features.half]).toEqual([200, !isUserIn])
+})
+
 test("returns 304 for the ETag of the same variant, but not for another variant's", async () => {
   await using app = await createTestApp()
   await publish(app, HALF)
