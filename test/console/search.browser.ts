@@ -84,7 +84,9 @@ independentTest('a late result leads nowhere once the operator has moved on', as
   await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor()
   held.resolve()
   await (await response).finished()
-  await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))')
+  await page.evaluate(
+    'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))',
+  )
   expect(new URL(page.url()).pathname).toBe('/console/events')
   await context.close()
 })

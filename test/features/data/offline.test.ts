@@ -1,19 +1,12 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import {
-  createClient,
-  type DataConflict,
-  type DataSync,
-  type DataSyncOptions,
-  type JsonObject,
-} from '../../../src/client/client.ts'
+import { createClient, type DataConflict, type DataSync } from '../../../src/client/client.ts'
 import { createMemoryStorage } from '../../../src/client/storage.ts'
-import { createTestApp, PASSWORD } from '../../support/app.ts'
+import { createTestApp } from '../../support/app.ts'
 import { cases } from '../../support/cases.ts'
+import { createDevice, LOGIN } from '../../support/data-device.ts'
 import { networkTo } from '../../support/network.ts'
 import { until } from '../../support/until.ts'
-
-const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 
 const value = fc.oneof(
   fc.constant(null),
@@ -201,124 +194,3 @@ test('changes are sent after a restart, and when the connection returns', async 
   expect((await device.client.readData()).data).toEqual({ theme: 'dark' })
   sync.stop()
 }, 20_000)
-
-test('neither the document nor its changes reach the next user', async () => {
-  await using device = await createDevice()
-  const { sync, client, hold, ofDevice, storage } = device
-  await client.patchData({ diary: 'of Ann' })
-  await sync.sync()
-  const { reached, release } = hold('GET')
-  const reading = sync.sync()
-  await reached
-  await ofDevice.logout()
-  await ofDevice.register({ ...LOGIN, email: 'bob@example.com' })
-  await until(() => sync.getSnapshot().data['diary'] === undefined, 'the document is still shown')
-  await sync.change({ theme: 'dark' })
-  release()
-  await reading
-  await until(() => !sync.getSnapshot().hasUnsent, 'the change is not sent')
-  expect((await ofDevice.readData()).data).toEqual({ theme: 'dark' })
-  expect(sync.getSnapshot().data).toEqual({ theme: 'dark' })
-  expect((await client.readData()).data).toEqual({ diary: 'of Ann' })
-  expect(JSON.stringify(storage.items())).not.toContain('of Ann')
-})
-
-test('unsent changes never reach the next user, however slow the storage is', async () => {
-  for (const moment of Array(12).keys()) {
-    await using device = await createDevice({ isSlow: true })
-    const { sync, client, ofDevice } = device
-    await client.register({ ...LOGIN, email: 'bob@example.com' })
-    // The documents of both are empty now, so their versions are the same.
-    await sync.sync()
-    device.isOnline = false
-    await sync.change({ diary: 'of Ann' })
-    await until(() => sync.getSnapshot().error !== null, 'the exchange does not fail')
-    device.isOnline = true
-    const login = ofDevice.login({ ...LOGIN, email: 'bob@example.com' })
-    await turns(moment)
-    void sync.sync()
-    await login
-    // The first exchange may still be the previous user's.
-    await sync.sync()
-    await sync.sync()
-    expect(sync.getSnapshot().data).toEqual({})
-    expect((await client.readData()).data).toEqual({})
-  }
-})
-
-test('a sign-out removes the document, even while a change is being stored', async () => {
-  for (const moment of Array(12).keys()) {
-    await using device = await createDevice({ isSlow: true })
-    const { sync, ofDevice, storage } = device
-    const change = sync.change({ diary: 'of Ann' }).catch(() => {})
-    await turns(moment)
-    await ofDevice.logout()
-    await change
-    const names = () => Object.keys(storage.items())
-    await until(() => names().every((name) => !name.includes('data')), 'the document stays')
-    await sync.sync()
-    expect(JSON.stringify(storage.items())).not.toContain('of Ann')
-  }
-})
-
-/** Waits for `count` turns of the event loop. */
-async function turns(count: number) {
-  for (let at = 0; at < count; at++) await new Promise(setImmediate)
-}
-
-type DeviceOptions = { merge?: DataSyncOptions['merge']; isSlow?: boolean }
-
-/** A device that stores the document. `hold(method)` delays the response to its next such request until `release()`. */
-async function createDevice({ isSlow = false, ...options }: DeviceOptions = {}) {
-  const app = await createTestApp({ RATE_LIMITS: 'off' })
-  const { fetch } = networkTo(app)
-  let held = null as { method: string; reached: () => void; released: Promise<void> } | null
-  const client = createClient({ baseUrl: 'http://localhost', fetch })
-  await client.register(LOGIN)
-  const storage = createListedStorage(isSlow)
-  const device = { client, hold, ofDevice: client, storage, start, isOnline: true }
-  device.ofDevice = createClient({
-    baseUrl: 'http://localhost',
-    storage,
-    fetch: async (url, init) => {
-      if (!device.isOnline) throw new Error('offline')
-      const reply = await fetch(url, init)
-      const hold = held
-      if (!url.includes('/data/') || hold?.method !== init?.method) return reply
-      held = null
-      hold?.reached()
-      await hold?.released
-      return reply
-    },
-  })
-  await device.ofDevice.login(LOGIN)
-  const sync = await start()
-  return Object.assign(device, { sync, [Symbol.asyncDispose]: dispose })
-
-  function start(): Promise<DataSync> {
-    return device.ofDevice.syncData(options)
-  }
-
-  function hold(method: string) {
-    const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    held = { method, reached: reached.resolve, released: released.promise }
-    return { reached: reached.promise, release: released.resolve }
-  }
-
-  async function dispose() {
-    sync.stop()
-    await app[Symbol.asyncDispose]()
-  }
-}
-
-/** `isSlow`: each access takes some turns of the event loop, as on a phone. */
-function createListedStorage(isSlow: boolean) {
-  const items = new Map<string, string>()
-  const run = <T>(access: () => T) => (isSlow ? turns(3).then(access) : access())
-  return {
-    getItem: (key: string) => run(() => items.get(key) ?? null),
-    setItem: (key: string, text: string) => run(() => void items.set(key, text)),
-    removeItem: (key: string) => run(() => void items.delete(key)),
-    items: (): JsonObject => Object.fromEntries(items),
-  }
-}
