@@ -94,6 +94,7 @@ export const EVENT_TYPES: Record<string, string> = {
 /** The events that Homeport records itself, which the event log does not list. */
 const OWN_TYPES: Record<string, string> = {
   HOMEPORT_STATEMENT: 'Reported by the store',
+  STRIPE_PARTIAL_REFUND: 'Refunded in part',
   HOMEPORT_PURCHASE_CLAIMED: 'Linked to a user',
   HOMEPORT_CLAIM_WITHDRAWN: 'Link undone',
   HOMEPORT_ACCESS_GRANTED: 'Access granted',

@@ -159,15 +159,18 @@ function complete(draft: Draft, event: OrderedEvent, isCurrent: boolean) {
     draft.paid ??= paid
     draft.isOnce ||= type === 'NON_RENEWING_PURCHASE'
   }
-  const paidBack = event.paidBack ?? (isRefund(event) ? paid : null)
+  // Stripe's events about a refund repeat the amount.
+  if (draft.refundedAt !== null && event.paidBack?.amount === draft.refund) return
+  const isPaidBack = isRefund(event) || event.paidBack !== null
+  const paidBack = event.paidBack ?? (isPaidBack ? paid : null)
   if (paidBack !== null && paidBack.amount !== 0) draft.refund = Math.abs(paidBack.amount)
-  const refundedAt = event.refundedAt ?? (isRefund(event) ? orderedAt : null)
+  const refundedAt = event.refundedAt ?? (isPaidBack ? orderedAt : null)
   // A partial refund may leave the access unchanged.
-  const isPartial = isCurrent && isRefund(event) && draft.purchase.refundedAt === null
+  const isPartial = isCurrent && isPaidBack && draft.purchase.refundedAt === null
   if (isPartial) draft.partlyRefundedAt = orderedAt
   if (isCurrent) draft.refundedAt = draft.purchase.refundedAt ?? draft.partlyRefundedAt
-  else if (type === 'REFUND_REVERSED') draft.refundedAt = null
   else if (refundedAt !== null) draft.refundedAt = refundedAt
+  else if (type === 'REFUND_REVERSED') draft.refundedAt = null
 }
 
 function finish(draft: Draft, isLast: boolean): Period {
@@ -195,7 +198,7 @@ function finish(draft: Draft, isLast: boolean): Period {
     currency: paid?.currency ?? '',
     amount,
     refundedAt: amount ? draft.refundedAt : null,
-    refund: draft.refund ?? amount ?? 0,
+    refund: amount === null ? 0 : Math.min(draft.refund ?? amount, amount),
     hasFailedPayment,
   }
 }

@@ -22,6 +22,7 @@ export const RANK: ReadonlyMap<string, number> = new Map(
     SUBSCRIPTION_PAUSED: 4,
     CANCELLATION: 5,
     REFUND: 5,
+    STRIPE_PARTIAL_REFUND: 5,
     EXPIRATION: 6,
     [ACCESS_REVOKED]: 6,
     HOMEPORT_RECONCILED: 7,

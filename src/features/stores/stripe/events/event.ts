@@ -37,7 +37,7 @@ export type ChargeDocument = {
   type: 'REFUND' | 'REFUND_REVERSED' | 'STRIPE_PARTIAL_REFUND'
   at: number
   reason: string
-  /** In the smallest unit of the currency; null if the customer's bank took the money back. */
+  /** For this item, in the smallest unit of the currency; null for nothing. Earlier versions stated it for all items. */
   paidBack: { amount: number; currency: string } | null
 }
 

@@ -1,12 +1,16 @@
+import { and, asc, eq } from 'drizzle-orm'
 import { type Json, toObject } from '../../../../lib/text/json.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../../lib/time/durations.ts'
 import type { Tx } from '../../../../platform/db/db.ts'
 import { retryDelay } from '../../../../platform/queue/retry-delay.ts'
+import { utf8 } from '../../../billing/inbox/event-log.ts'
 import { text, toList } from '../../json.ts'
 import type { StripeContext } from '../context.ts'
 import { toDelivery } from '../events/delivery.ts'
 import type { ChargeDocument } from '../events/event.ts'
 import { findTarget } from '../events/notification.ts'
+import { toPurchaseKey } from '../events/snapshot.ts'
+import type { KnownItem } from '../events/state.ts'
 import type { StripeObject } from './objects.ts'
 
 export type Charges = ReturnType<typeof createCharges>
@@ -93,23 +97,23 @@ export function createCharges({ db, api, objects, eventInbox, now }: StripeConte
       PAID_BACK.includes(String(status)),
     )
     const refunded = refunds.reduce((sum, { amount }) => sum + Number(amount ?? 0), 0)
-    const isPaidBack = isDisputed || (refunded > 0 && refunded >= Number(charge['amount'] ?? 0))
+    const charged = Number(charge['amount'] ?? 0)
+    const isPaidBack = isDisputed || (refunded > 0 && refunded >= charged)
     const change = isPaidBack ? 'REFUND' : object.isPaidBack ? 'REFUND_REVERSED' : null
     const type = change ?? (refunded > 0 ? 'STRIPE_PARTIAL_REFUND' : null)
     const isNew = isPaidBack !== object.isPaidBack || type === 'STRIPE_PARTIAL_REFUND'
-    for (const { id: itemId } of type !== null && isNew ? items : []) {
+    for (const item of type !== null && isNew ? items : []) {
+      const share = (await findShare(tx, object, item, invoice)) ?? (items.length === 1 ? 1 : 0)
+      const amount = (isDisputed ? charged : refunded) * share
       await recordEvent(tx, {
         charge: object.id,
         invoice,
-        itemId,
+        itemId: item.id,
         environment: object.environment,
         type,
         at: askedAt,
         reason: isDisputed ? 'DISPUTED' : 'CUSTOMER_SUPPORT',
-        paidBack:
-          type === 'REFUND_REVERSED'
-            ? null
-            : { amount: refunded || Number(charge['amount'] ?? 0), currency },
+        paidBack: amount === 0 ? null : { amount, currency },
       } as ChargeDocument)
     }
     await objects.finish(tx, object, {
@@ -119,6 +123,24 @@ export function createCharges({ db, api, objects, eventInbox, now }: StripeConte
       dueAt: null,
       attempts: 0,
     })
+  }
+
+  /** The share of the invoice that the item counts as its payment; null if the item was not on it. */
+  async function findShare(
+    tx: Tx,
+    { environment }: StripeObject,
+    item: KnownItem,
+    invoice: string,
+  ): Promise<number | null> {
+    const { purchaseKey, provider, orderedAt, body } = db.tables.billingEvents
+    const isOfItem = eq(purchaseKey, toPurchaseKey(environment, item))
+    const rows = await tx
+      .select({ body })
+      .from(db.tables.billingEvents)
+      .where(and(isOfItem, eq(provider, 'stripe')))
+      .orderBy(asc(orderedAt))
+    const documents = rows.map((row) => JSON.parse(utf8(row.body)))
+    return documents.find(({ invoiceId }) => invoiceId === invoice)?.share ?? null
   }
 
   async function recordEvent(tx: Tx, document: ChargeDocument) {
