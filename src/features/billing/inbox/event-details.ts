@@ -28,19 +28,22 @@ export type EventDetails = typeof UNKNOWN
 /** The details of an event; all unknown if there is none. */
 export function toEventDetails(event: BillingEvent | null): EventDetails {
   if (event === null) return UNKNOWN
-  const { store, productId, priceId, entitlementIds, support: grant } = event
-  const details = { store, productId, priceId, entitlementIds, grant }
-  return { ...details, price: moneyMoved(event), isRefund: isRefund(event) }
+  const { type, store, productId, priceId, entitlementIds, support: grant } = event
+  const details = { store, productId, priceId, entitlementIds, grant, isRefund: isRefund(event) }
+  const price = details.isRefund || PAYMENTS.has(type) ? moneyMoved(event) : null
+  return { ...details, price }
 }
 
-/** The amount paid, or a negative amount if refunded; null if no money has moved. */
+/**
+ * The amount paid, or a negative amount if refunded; null if no money has moved. Each event of a store states the
+ * payment of its period, which an earlier event may lack.
+ */
 export function moneyMoved(event: BillingEvent): DisplayPrice | null {
-  const { type, price } = event
   const isPaidBack = isRefund(event)
+  const isStated = event.stated !== null && event.refundedAt === null
+  if (!isPaidBack && !isStated && !PAYMENTS.has(event.type)) return null
   const paid = isPaidBack ? (event.paidBack ?? event.paid) : event.paid
-  if (!isPaidBack && !PAYMENTS.has(type)) return null
-  const inDollars = price === null ? null : { amount: price, currency: 'USD' }
-  const money = paid === null ? inDollars : { amount: paid.amount / 1000, currency: paid.currency }
-  if (money === null || money.amount === 0) return null
-  return isPaidBack ? { ...money, amount: -Math.abs(money.amount) } : money
+  if (paid === null || paid.amount === 0) return null
+  const amount = paid.amount / 1000
+  return { amount: isPaidBack ? -Math.abs(amount) : amount, currency: paid.currency }
 }

@@ -2,7 +2,15 @@ import { expect, test } from 'bun:test'
 import { createTestApp } from '../../../support/app.ts'
 import { ANN, cancellation, initial, renewal } from '../../../support/flows/events.ts'
 import { signInOperator } from '../../../support/operator.ts'
+import { publishPlans } from '../../../support/plans.ts'
 import { playEvents } from '../../../support/play-events.ts'
+import { report } from '../../../support/play-store/reports.ts'
+import { createPlayWorld } from '../../../support/play-store/world.ts'
+import { createStripeWorld, plan, type StripeWorld } from '../../../support/stripe/world.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const MONTH = 31 * 24 * HOUR
 
 test('lists each payment once, in the currency paid, and their total', async () => {
   await using app = await createTestApp()
@@ -38,3 +46,56 @@ test('lists each payment once, in the currency paid, and their total', async () 
   )
   expect(history.paid).toEqual([euros(9.99)])
 })
+
+test('a free trial at Google Play is no payment', async () => {
+  await using world = await createPlayWorld()
+  const bought = world.store.buy({ userId: world.userId, trialDays: 7 })
+  await report(world, bought.notification)
+  const [purchase] = (await world.app.services.timeline.read(world.userId, 'production')).lines
+  expect(purchase?.events).toMatchObject([{ type: 'INITIAL_PURCHASE', price: null }])
+  expect(purchase?.paid).toEqual([])
+})
+
+test('a renewal at Stripe is a payment once its invoice is paid', async () => {
+  await using world = await createStripeWorld()
+  const { app, stripe } = world
+  const price = stripe.createPrice({ amount: 999, currency: 'eur' })
+  await publishPlans(app, [{ code: 'free' }, plan('eu', price.id)])
+  await world.buy('eu')
+  await world.pass(MONTH + MINUTE)
+  expect(await paymentsOf(world)).toEqual([null, 9.99])
+  await world.pass(HOUR)
+  expect(await paymentsOf(world)).toEqual([9.99, null, 9.99])
+  const { events } = await (await signInOperator(app)).read('events')
+  expect(amountsOf((events as Priced[]).filter(({ type }) => !type.startsWith('STRIPE_')))).toEqual(
+    [9.99, null, 9.99],
+  )
+})
+
+test('a renewal that Stripe cannot collect is no payment', async () => {
+  await using world = await createStripeWorld()
+  const bought = await world.buy('pro')
+  bought.setCard('declines')
+  await world.pass(MONTH + MINUTE)
+  await world.pass(HOUR)
+  expect(bought.status()).toBe('past_due')
+  expect(await paymentsOf(world)).toEqual([null, null, 9.99])
+  bought.setCard('pays')
+  bought.pay()
+  await world.drain()
+  expect(await paymentsOf(world)).toEqual([9.99, null, null, 9.99])
+})
+
+type Priced = { type: string; price: { amount: number } | null }
+
+async function paymentsOf({ app, userId }: StripeWorld) {
+  const [purchase] = (await app.services.timeline.read(userId, 'production')).lines
+  const amounts = amountsOf(purchase?.events ?? [])
+  const total = amounts.reduce((sum: number, amount) => sum + (amount ?? 0), 0)
+  expect(purchase?.paid[0]?.amount).toBe(total)
+  return amounts
+}
+
+function amountsOf(events: Priced[]) {
+  return events.map(({ price }) => price?.amount ?? null)
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readEvent } from '../../../../src/features/billing/inbox/event.ts'
+import { NO_EVENT, readEvent } from '../../../../src/features/billing/inbox/event.ts'
 import { toEventDetails } from '../../../../src/features/billing/inbox/event-details.ts'
 import { bodyOf, lifecycle } from '../../../support/billing.ts'
 
@@ -21,4 +21,14 @@ test.each<[type: string, fields: Record<string, unknown>, amount: number | undef
   const { price, isRefund } = toEventDetails(readEvent(body, Buffer.from(JSON.stringify(body))))
   expect(price?.amount).toBe(amount)
   expect(isRefund).toBe(amount !== undefined && amount < 0)
+})
+
+test.each<[type: string, paid: number | null, amount: number | undefined]>([
+  ['INITIAL_PURCHASE', 9990, 9.99],
+  ['INITIAL_PURCHASE', null, undefined],
+  ['CANCELLATION', 9990, undefined],
+])('%s of a store with the payment %p moves the amount %p', (type, paid, amount) => {
+  const event = { ...NO_EVENT, type, stated: 'full' as const, price: 9.99 }
+  const money = paid === null ? null : { amount: paid, currency: 'USD' }
+  expect(toEventDetails({ ...event, paid: money }).price?.amount).toBe(amount)
 })

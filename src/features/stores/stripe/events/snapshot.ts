@@ -86,6 +86,7 @@ export function readSnapshots({ subscription, known, ...input }: SnapshotInput):
       isOver: event.endedAt !== null,
       unpaidSince,
       isVoided,
+      isPaid: event.paid !== null,
     }
     const typed = { ...document, type: chooseType(before, after) }
     const content = [shared, item, share, graceDays, userId, isRemoved, isVoided]
@@ -111,7 +112,9 @@ function chooseType(before: KnownItem | undefined, after: KnownItem): string {
   if (FAILED.includes(after.status))
     return FAILED.includes(before.status) ? 'HOMEPORT_RECONCILED' : 'BILLING_ISSUE'
   const isResumed = before.isOver || FAILED.includes(before.status)
-  if (isResumed || before.startsAt !== after.startsAt) return 'RENEWAL'
+  // The invoice of a renewal is a draft for an hour.
+  const isPaidNow = after.isPaid && before.isPaid === false
+  if (isResumed || isPaidNow || before.startsAt !== after.startsAt) return 'RENEWAL'
   const isSameOffer = before.priceId === after.priceId && before.quantity === after.quantity
   if (!isSameOffer || before.nextPriceId !== after.nextPriceId) return 'PRODUCT_CHANGE'
   if (before.willRenew !== after.willRenew)

@@ -40,6 +40,8 @@ export type KnownItem = Pick<StripeItem, 'id' | 'productId' | 'priceId' | 'quant
   unpaidSince: number | null
   /** Whether the invoice of the period was voided, by a pause. */
   isVoided: boolean
+  /** Whether the invoice of the period was paid; earlier versions did not store it. */
+  isPaid?: boolean
 }
 
 /** The objects that `readSubscription` needs in the response. */
