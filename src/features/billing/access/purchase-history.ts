@@ -88,16 +88,27 @@ export function createPurchaseHistory(db: BillingDb, eventLog: Pick<EventLog, 'r
 
 /** The store and the billing provider may both report a payment: only the first event of its transaction has a price. */
 function listPrices(events: OrderedEvent[]): Map<OrderedEvent, DisplayPrice> {
-  const known = new Set<string>()
+  const payments = new Map<string, DisplayPrice>()
+  const refunds = new Map<string, DisplayPrice>()
   const prices = new Map<OrderedEvent, DisplayPrice>()
   for (const event of events) {
-    const price = moneyMoved(event)
+    const transaction = identifyTransaction(event)
+    const refund = event.type === 'REFUND_REVERSED' ? refunds.get(transaction) : undefined
+    const price = refund ? { ...refund, amount: -refund.amount } : moneyMoved(event)
     if (price === null) continue
-    const payment = `${event.transactionId ?? event.id} ${price.amount < 0}`
-    if (!known.has(payment)) prices.set(event, price)
-    known.add(payment)
+    const known = price.amount < 0 ? refunds : payments
+    if (refund) refunds.delete(transaction)
+    else if (known.has(transaction)) continue
+    else known.set(transaction, price)
+    prices.set(event, price)
   }
   return prices
+}
+
+/** At Stripe, the billing provider gives each payment the transaction id of the purchase. */
+function identifyTransaction({ id, store, stated, transactionId, purchasedAt }: OrderedEvent) {
+  const period = store === 'STRIPE' && stated === null ? purchasedAt : null
+  return [transactionId ?? id, period].join(' ')
 }
 
 /** Times as ISO 8601. */

@@ -47,6 +47,44 @@ test('lists each payment once, in the currency paid, and their total', async () 
   expect(history.paid).toEqual([euros(9.99)])
 })
 
+test('payments at Stripe with the same transaction id are told apart by their periods', async () => {
+  await using app = await createTestApp()
+  const fields = { store: 'STRIPE', transaction_id: 'si_1', original_transaction_id: 'si_1' }
+  await playEvents(
+    app,
+    [
+      initial(fields),
+      renewal(30, 60, fields),
+      renewal(30, 60, { ...fields, id: 'sent twice', at: 30.1 }),
+      renewal(60, 90, fields),
+      cancellation(61, 'CUSTOMER_SUPPORT', { ...fields, purchased_day: 60 }),
+    ],
+    62,
+  )
+  const [purchase] = (await app.services.timeline.read(ANN, 'production')).lines
+  expect(amountsOf(purchase?.events ?? [])).toEqual([-9.99, 9.99, null, 9.99, 9.99])
+  expect(purchase?.paid).toEqual([{ amount: 19.98, currency: 'USD' }])
+})
+
+test('a reversed refund counts as paid again, however many sources report it', async () => {
+  await using app = await createTestApp()
+  const reversed = { type: 'REFUND_REVERSED' }
+  await playEvents(
+    app,
+    [
+      initial(),
+      cancellation(5, 'CUSTOMER_SUPPORT'),
+      initial({ ...reversed, id: 'reversed', at: 6 }),
+      initial({ ...reversed, id: 'reported by another source', at: 6.1 }),
+      cancellation(7, 'CUSTOMER_SUPPORT', { id: 'refunded again' }),
+    ],
+    8,
+  )
+  const [purchase] = (await app.services.timeline.read(ANN, 'production')).lines
+  expect(amountsOf(purchase?.events ?? [])).toEqual([-9.99, null, 9.99, -9.99, 9.99])
+  expect(purchase?.paid).toEqual([{ amount: 0, currency: 'USD' }])
+})
+
 test('a free trial at Google Play is no payment', async () => {
   await using world = await createPlayWorld()
   const bought = world.store.buy({ userId: world.userId, trialDays: 7 })
@@ -54,6 +92,17 @@ test('a free trial at Google Play is no payment', async () => {
   const [purchase] = (await world.app.services.timeline.read(world.userId, 'production')).lines
   expect(purchase?.events).toMatchObject([{ type: 'INITIAL_PURCHASE', price: null }])
   expect(purchase?.paid).toEqual([])
+})
+
+test('a dispute at Stripe that is won counts as paid again', async () => {
+  await using world = await createStripeWorld()
+  const bought = await world.buy('pro')
+  const dispute = bought.dispute()
+  await world.pass(HOUR)
+  expect(await paymentsOf(world)).toEqual([-9.99, 9.99])
+  bought.winDispute(dispute)
+  await world.pass(HOUR)
+  expect(await paymentsOf(world)).toEqual([9.99, -9.99, 9.99])
 })
 
 test('a renewal at Stripe is a payment once its invoice is paid', async () => {
