@@ -106,3 +106,13 @@ test('a listed purchase has the latest payment in its own currency, once it is c
   await count(app)
   expect(await readPayment()).toEqual({ amount: 1_23_456.78, currency: 'INR' })
 })
+
+test('a listed trial without a price has no latest payment', async () => {
+  await using app = await createFiguresApp()
+  const browser = await signInOperator(app)
+  const { user } = await app.register()
+  await deliver(app, purchase(user._id, { period_type: 'TRIAL', price: null }))
+  await app.services.backlog.flush()
+  await count(app)
+  expect((await browser.read('purchases?id=1000')).purchases[0].lastPayment).toBe(null)
+})

@@ -15,7 +15,9 @@ export async function readLastPayments(db: StoresDb, purchases: { purchaseKey: s
   return new Map(
     rows.flatMap(({ purchaseKey, periods }): [string, Payment][] => {
       const { amount = null, currency = '' } = decodePeriods(periods).at(-1) ?? {}
-      return amount === null ? [] : [[purchaseKey, { amount: amount / 1000, currency }]]
+      // The currency of an unpaid period is unknown.
+      const isKnown = amount !== null && currency !== ''
+      return isKnown ? [[purchaseKey, { amount: amount / 1000, currency }]] : []
     }),
   )
 }
