@@ -185,7 +185,9 @@ function finish(draft: Draft, isLast: boolean): Period {
   const end = Math.max(expiresAt ?? startsAt, graceExpiresAt ?? 0) + delay
   const upTo = (time: number) =>
     Math.min(Math.max(startsAt, Math.min(time, endedAt ?? MAX_MS)), MAX_MS)
-  const amount = isTrial ? 0 : (paid?.amount ?? null)
+  // Stripe's events name the invoice of the period before it is paid.
+  const isUnpaid = purchase.store === 'STRIPE' && purchase.stated?.transactionId != null
+  const amount = isTrial ? 0 : (paid?.amount ?? (isUnpaid ? 0 : null))
   return {
     kind: isOnce ? 'once' : isTrial ? 'trial' : 'paid',
     startsAt,
