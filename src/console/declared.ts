@@ -7,13 +7,13 @@ import { download, type Json, send, sendWithProgress } from './api.ts'
 import { me } from './operator.ts'
 import type { Schema } from './ui/schema-fields.tsx'
 
-type Described = ReturnType<typeof describeActions>[string]
+type ActionDescription = ReturnType<typeof describeActions>[string]
 
 /** What the server declares: its actions by path, and labels of the entries in the audit log. */
 export type Declarations = {
-  actions: Record<string, Omit<Described, 'input'> & { input: Schema }>
+  actions: Record<string, Omit<ActionDescription, 'input'> & { input: Schema }>
   labels: Record<string, string>
-  /** How commands are typed on the server. */
+  /** The program name in command lines, such as `hp`. */
   program: string
   publicUrl: string
 }
@@ -25,13 +25,13 @@ export const declarations = signal<Declarations>({
   publicUrl: '',
 })
 
-/** A command line for the server. */
-export function commandLine(words: string): string {
-  return `${declarations.value.program} ${words}`
+/** Formats a command to run on the server. */
+export function commandLine(args: string): string {
+  return `${declarations.value.program} ${args}`
 }
 
-/** An address that other servers can reach. */
-export function publicAddress(path: string): string {
+/** A URL that other servers can reach. */
+export function publicUrl(path: string): string {
   return declarations.value.publicUrl + path
 }
 
@@ -39,28 +39,28 @@ export type CallPath = keyof Calls
 export type InputOf<Path extends CallPath> = Calls[Path]['input']
 export type ReplyTo<Path extends CallPath> = Json<Calls[Path]['reply']>
 
-type Progress = { onProgress: (progress: never) => void; signal?: AbortSignal }
+type ProgressOptions = { onProgress: (progress: never) => void; signal?: AbortSignal }
 
-/** Calls an action. Members in its path are taken from the input. */
+/** Calls an action. Path parameters are taken from the input. */
 export function perform<Path extends CallPath>(
   path: Path,
   input: InputOf<Path>,
-  progress?: Progress,
+  progress?: ProgressOptions,
 ): Promise<ReplyTo<Path>> {
   const body: Record<string, unknown> = { ...input }
-  const address = path.replaceAll(/:(\w+)/g, (_, name) => {
+  const resolvedPath = path.replaceAll(/:(\w+)/g, (_, name) => {
     const segment = encodeSegment(String(body[name]))
     delete body[name]
     return segment
   })
-  if (progress) return sendWithProgress(address, body, progress.onProgress, progress.signal)
-  return declarations.value.actions[path]?.isFile
-    ? (download(address) as Promise<ReplyTo<Path>>)
-    : send(address, body)
+  if (progress) return sendWithProgress(resolvedPath, body, progress.onProgress, progress.signal)
+  return declarations.value.actions[path]?.returnsFile
+    ? (download(resolvedPath) as Promise<ReplyTo<Path>>)
+    : send(resolvedPath, body)
 }
 
 /** Whether the operator's role allows an action; the server enforces this too. */
 export function mayPerform(path: CallPath): boolean {
-  const least = declarations.value.actions[path]?.role
-  return least !== undefined && ROLES.indexOf(least) <= ROLES.indexOf(me.value?.role ?? 'reader')
+  const needed = declarations.value.actions[path]?.role
+  return needed !== undefined && ROLES.indexOf(needed) <= ROLES.indexOf(me.value?.role ?? 'reader')
 }

@@ -1,5 +1,5 @@
 import type { ComponentType } from 'preact'
-import { loadedScreen } from './frame/loaded-screen.tsx'
+import { lazyScreen } from './frame/lazy-screen.tsx'
 import { OverviewScreen } from './screens/overview/overview.tsx'
 import { readStores } from './screens/stores/read-stores.ts'
 import { UsageScreen, UserUsage } from './screens/system/usage.tsx'
@@ -9,7 +9,7 @@ import { UserData } from './screens/users/user-data.tsx'
 import { UserFiles } from './screens/users/user-files.tsx'
 
 const Overview = () => <OverviewScreen readStores={readStores} />
-const Subscription: UserTab['Tab'] = loadedScreen('', async () => {
+const Subscription: UserTab['Tab'] = lazyScreen('', async () => {
   const [{ TimelineScreen }, buttons] = await Promise.all([
     import('./screens/purchases/user-timeline.tsx'),
     import('./screens/purchases/purchase-links.tsx'),
@@ -40,8 +40,8 @@ type ScreenEntry = {
 }
 
 /** A large or rarely opened screen, whose module is loaded on demand. */
-function loaded(path: string, label: string, load: Parameters<typeof loadedScreen>[1], key = '') {
-  return { path, label, key, Screen: loadedScreen(label, load) }
+function loaded(path: string, label: string, load: Parameters<typeof lazyScreen>[1], key = '') {
+  return { path, label, key, Screen: lazyScreen(label, load) }
 }
 
 function inGroup(group: NonNullable<ScreenEntry['group']>, screens: ScreenEntry[]): ScreenEntry[] {

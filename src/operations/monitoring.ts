@@ -63,7 +63,7 @@ export function createMonitoring(deps: ReadinessDeps) {
       ...(await host.backup()),
       delivery: deliveries,
       storeProblem: await deps.storeOwner.describeProblem().catch(() => null),
-      refusedPasskeys: deps.users.webOrigins.findRefusal(),
+      refusedPasskeys: deps.users.webOriginGuard.findRefusal(),
       failedWebhooks: (await deps.webhooks?.health.listFailed()) ?? [],
       unconverted: (await deps.figures.read({})).unconverted,
       settingWarnings: [...(await deps.settings.warn()), ...(await deps.plans.warn())],

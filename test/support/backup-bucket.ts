@@ -47,7 +47,7 @@ export async function startBackupBucket() {
     name: string,
     { key = null, onProgress = () => {} }: { key?: string | null; onProgress?: () => void } = {},
   ): Promise<string> {
-    const target = { place: bucket, name }
+    const target = { location: bucket, name }
     const options = { folder: dataDir, target, isNew: true, key, keys: [], now: new Date() }
     await writeBackup({ ...options, onProgress })
     return bucketPath(bucket, name)

@@ -16,7 +16,7 @@ import { effectiveConfig } from '../effective-config.ts'
 import { sendToServer } from '../server/command-socket.ts'
 import { readServiceRecord } from '../service/service-record.ts'
 import { createProgress } from '../terminal.ts'
-import { exists, removeOldBackups, removeUnfinished } from './backups.ts'
+import { backupExists, removeOldBackups, removeUnfinished } from './backups.ts'
 import { computeFingerprint, encryptingKey, findEncryption, isRecipient } from './encryption.ts'
 import { gatherData } from './external-data.ts'
 import { chooseTarget, formatTarget, type Target } from './target.ts'
@@ -73,12 +73,12 @@ export const backup = localCommand({
     const key = unencrypted ? null : await readKey(config)
     const outPath = typeof out === 'string' ? out : null
     const target = await chooseTarget(config, outPath, key !== null, yes === true)
-    const { place } = target
-    // Another instance may be writing a backup to the same place.
-    await removeUnfinished(place, config.databaseUrl === null ? 0 : DAY_MS)
+    const { location } = target
+    // Another instance may be writing a backup to the same location.
+    await removeUnfinished(location, config.databaseUrl === null ? 0 : DAY_MS)
     const started = performance.now()
     const written = await withRemovalsHeld(config, () => write(config, target, key))
-    const removed = keepCount === null ? [] : await removeOldBackups(place, keepCount)
+    const removed = keepCount === null ? [] : await removeOldBackups(location, keepCount)
     const seconds = Math.round(performance.now() - started) / 1000
     const encryption = await findEncryption(key)
     const fingerprint = computeFingerprint(key)
@@ -116,9 +116,9 @@ async function write(config: Config, target: Target, key: string | null) {
   const { show: onProgress } = progress
   await ensureInstallationKey(config)
   const keys = await installationKeys(config)
-  const isNew = !(await exists(target.place, target.name))
+  const isNew = !(await backupExists(target.location, target.name))
   const options = { target, isNew, key, keys, now: new Date(), onProgress }
-  if (typeof target.place === 'string') await makeFolder(target.place)
+  if (typeof target.location === 'string') await makeFolder(target.location)
   await using gathered = await gatherData(config, onProgress)
   const written = await writeBackup({ ...options, folder: gathered.folder })
   const rows = await readRowKeys(config, join(gathered.folder, 'homeport.db'))

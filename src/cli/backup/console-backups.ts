@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Backups } from '../../operations/console/backups.ts'
 import { runProgram } from '../processes/program-command.ts'
-import { findBackupPlace, formatBackupPath, listBackups, listUnfinished } from './backups.ts'
+import { formatBackupPath, listBackups, listUnfinished, locateBackups } from './backups.ts'
 import { isRecipient } from './encryption.ts'
 import { readFromBucket } from './store/bucket.ts'
 
@@ -14,7 +14,7 @@ const PROGRESS_INTERVAL_MS = 300
 /** Backups for the console. A child process writes or verifies each. */
 export function createConsoleBackups(config: Config): Backups {
   const { dataDir, backupSchedule, backupKey } = config
-  const place = findBackupPlace(config)
+  const location = locateBackups(config)
   /** A recipient can encrypt but not decrypt. */
   const canDecrypt = backupKey !== null && !isRecipient(backupKey)
   const canVerify = (name: string) => canDecrypt || !name.endsWith('.age')
@@ -23,19 +23,19 @@ export function createConsoleBackups(config: Config): Backups {
   return { list, make, verify, open }
 
   async function list() {
-    const backups = (await listBackups(place)).map(({ name, bytes, at }) => {
+    const backups = (await listBackups(location)).map(({ name, bytes, at }) => {
       const known = verified.get(name) ?? { verifiedAt: at, problem: null }
       return { name, bytes, at, ...known, canVerify: canVerify(name) }
     })
     const next =
       backupSchedule === null ? null : Bun.cron.parse(backupSchedule, Date.now(), { tz: 'UTC' })
-    const isOnServer = typeof place === 'string'
+    const isOnServer = typeof location === 'string'
     return {
       backups,
       next,
       isEncrypted: backupKey !== null,
       isOnServer,
-      folder: formatBackupPath(place),
+      folder: formatBackupPath(location),
     }
   }
 
@@ -67,19 +67,19 @@ export function createConsoleBackups(config: Config): Backups {
   async function open(name: string) {
     const found = await find(name)
     if (!found) return null
-    if (typeof place === 'string') return Bun.file(found.path)
+    if (typeof location === 'string') return Bun.file(found.path)
     const headers = { 'content-length': String(found.bytes) }
-    return new Response(readFromBucket(place, name, found.bytes), { headers })
+    return new Response(readFromBucket(location, name, found.bytes), { headers })
   }
 
   /** Names come from a browser, so only listed ones are read. */
   async function find(name: string) {
-    return (await listBackups(place)).find((backup) => backup.name === name)
+    return (await listBackups(location)).find((backup) => backup.name === name)
   }
 
   async function reportSize(onSize: (bytes: number) => void) {
     // A store does not report how much of an upload it has received.
-    const [partial] = typeof place === 'string' ? await listUnfinished(place) : []
+    const [partial] = typeof location === 'string' ? await listUnfinished(location) : []
     const found = partial && (await stat(partial).catch(() => null))
     if (found) onSize(found.size)
   }

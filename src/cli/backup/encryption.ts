@@ -38,7 +38,7 @@ export function computeFingerprint(key: string | null): string | null {
   return scryptSync(key, 'homeport backup key', 4, SCRYPT).toString('hex')
 }
 
-/** The key to encrypt with: the recipient of an age identity, else `key` itself. */
+/** The key to encrypt with: the recipient of an age identity, otherwise `key` itself. */
 export async function encryptingKey(key: string): Promise<string> {
   if (!isIdentity(key)) return key
   const { identityToRecipient } = await import('age-encryption')

@@ -10,7 +10,7 @@ import type { BackupState } from '../../operations/host-state.ts'
 import type { Job, JobRun } from '../../platform/jobs/jobs.ts'
 import { runProgram } from '../processes/program-command.ts'
 import { describeForOperator } from '../unavailable.ts'
-import { type BackupPlace, findBackupPlace, formatBackupPath, newestBackup } from './backups.ts'
+import { type BackupLocation, formatBackupPath, locateBackups, newestBackup } from './backups.ts'
 
 const BACKUP_JOB = 'backup'
 /** A large backup can take hours. */
@@ -44,10 +44,10 @@ export function createBackupState(
   config: Config,
   runs: ReadonlyMap<string, JobRun | null> = new Map(),
 ): () => Promise<BackupState> {
-  const place = findBackupPlace(config)
-  const isStore = typeof place !== 'string'
+  const location = locateBackups(config)
+  const isStore = typeof location !== 'string'
   const targetProblem = cached(
-    () => probeTarget(place),
+    () => probeTarget(location),
     (fault) => (isStore && fault === null ? STORE_PROBE_INTERVAL_MS : PROBE_INTERVAL_MS),
   )
   const findNewest = cached(
@@ -63,14 +63,14 @@ export function createBackupState(
     const late = new Error('the folder does not respond')
     return withTimeout(reading, FOLDER_TIMEOUT_MS, () => late).catch((error) => {
       if (error !== late) throw error
-      const cause = isStore ? 'the network' : 'its mount'
-      return failing(`${formatBackupPath(place)} does not respond: check BACKUP_DIR and ${cause}`)
+      const what = isStore ? 'the network' : 'its mount'
+      return failing(`${formatBackupPath(location)} does not respond: check BACKUP_DIR and ${what}`)
     })
   }
 
   async function read(): Promise<BackupState> {
     const newest = await findNewest().catch((error: Error) => error)
-    if (newest instanceof Error) return failing(describeStoreError(place, newest))
+    if (newest instanceof Error) return failing(describeStoreError(location, newest))
     const newestAt = newest?.at ?? null
     if (config.backupSchedule === null) return { newestAt, isScheduled: false, fault: null }
     const run = runs.get(BACKUP_JOB)
@@ -119,30 +119,30 @@ function cached<T>(
 /** Warns when the server starts, not hours later at the first scheduled backup. */
 export async function warnIfTargetUnwritable(config: Config, log: Log) {
   if (config.backupSchedule === null) return
-  const problem = await probeTarget(findBackupPlace(config))
+  const problem = await probeTarget(locateBackups(config))
   if (problem !== null) log.warn(`scheduled backups will fail: ${problem}`)
 }
 
-export async function probeTarget(place: BackupPlace): Promise<string | null> {
-  if (typeof place !== 'string') {
-    const stored = createS3Client(place).put('.homeport-probe', new Blob(['probe']))
+export async function probeTarget(location: BackupLocation): Promise<string | null> {
+  if (typeof location !== 'string') {
+    const stored = createS3Client(location).put('.homeport-probe', new Blob(['probe']))
     return stored.then(
       () => null,
-      (error) => describeStoreError(place, error),
+      (error) => describeStoreError(location, error),
     )
   }
-  const path = join(place, `.homeport-probe-${process.pid}`)
+  const path = join(location, `.homeport-probe-${process.pid}`)
   try {
-    await makeFolder(place)
+    await makeFolder(location)
     await writeFile(path, '', { mode: 0o600 })
     await rm(path)
     return null
   } catch (error) {
     const { code } = error as { code?: string }
-    return `${place} is not writable (${code}): check BACKUP_DIR, its disk and its owner`
+    return `${location} is not writable (${code}): check BACKUP_DIR, its disk and its owner`
   }
 }
 
-function describeStoreError(place: BackupPlace, error: Error): string {
-  return `${formatBackupPath(place)} cannot be used: ${describeForOperator(error).replace(/\.$/, '')}`
+function describeStoreError(location: BackupLocation, error: Error): string {
+  return `${formatBackupPath(location)} cannot be used: ${describeForOperator(error).replace(/\.$/, '')}`
 }

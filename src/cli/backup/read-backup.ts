@@ -51,7 +51,7 @@ export async function readBackup(options: ReadOptions): Promise<ReadResult> {
     const { archive, encryption } = await openArchive(source.stream(), key)
     if (encryption === null && mustBeEncrypted && !isTrusted) throw unencrypted()
     let proof: Proof | null = encryption === PASSPHRASE ? 'passphrase' : null
-    // Refuse a backup at once, not after hours of reading.
+    // Refuse a backup immediately, not after hours of reading.
     const checkProof = (info: ArchiveInfo, isSignedByUs: boolean) => {
       if (isSignedByUs) proof = 'signature'
       if (proof === null && !isTrusted) throw unknownAuthor(info, keys)

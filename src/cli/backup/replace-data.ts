@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { CommandError } from '../../lib/command.ts'
 import { renameDurably, syncPath, writeDurably } from '../../lib/files/durable-file.ts'
 import { BEFORE_RESTORE } from '../../lib/files/replaced-data.ts'
-import { timeStamp } from '../../lib/time/parse-time.ts'
+import { formatTimestamp } from '../../lib/time/parse-time.ts'
 import { takeBackupLock } from '../data/data-directory.ts'
 import { backupFolders } from './write-backup.ts'
 
@@ -44,7 +44,7 @@ function isMounted(path: string): boolean {
 /** Replaces the data. Returns the folder of the old data. `finishRestore` completes this after a crash. */
 export async function commitRestore(dataDir: string, now: Date): Promise<string> {
   const folder = extractionFolder(dataDir)
-  const replacedName = unusedName(dataDir, `${BEFORE_RESTORE}${timeStamp(now)}`)
+  const replacedName = unusedName(dataDir, `${BEFORE_RESTORE}${formatTimestamp(now)}`)
   for (const part of PARTS.slice(1))
     await mkdir(join(folder, part), { recursive: true, mode: 0o700 })
   await writeDurably(join(folder, REPLACED_NAME_FILE), replacedName)

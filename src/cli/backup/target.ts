@@ -5,11 +5,11 @@ import { isUnexpanded } from '../../config/read-settings.ts'
 import { CommandError, UsageError } from '../../lib/command.ts'
 import { confirmRisk } from '../terminal.ts'
 import {
-  type BackupPlace,
+  type BackupLocation,
+  backupExists,
   backupName,
-  exists,
-  findBackupPlace,
   formatBackupPath,
+  locateBackups,
 } from './backups.ts'
 
 /** Names contain the time in whole seconds. */
@@ -17,7 +17,7 @@ const NAME_RESOLUTION_MS = 1000
 /** Two backups at once need two names. A store that reports every name as taken must not cause an endless loop. */
 const MAX_NAMES_TAKEN = 3
 
-export type Target = { place: BackupPlace; name: string }
+export type Target = { location: BackupLocation; name: string }
 
 /** A new name in the configured location or the folder `out`, or the file `out`. Throws `UsageError` for a bad path. */
 export async function chooseTarget(
@@ -26,7 +26,7 @@ export async function chooseTarget(
   isEncrypted: boolean,
   isConfirmed: boolean,
 ): Promise<Target> {
-  if (out === null) return unusedName(findBackupPlace(config), isEncrypted)
+  if (out === null) return unusedName(locateBackups(config), isEncrypted)
   if (/^s3:/i.test(out))
     throw new UsageError('--out takes a path: set BACKUP_DIR to write to an object store.')
   if (isUnexpanded(out))
@@ -37,7 +37,7 @@ export async function chooseTarget(
     ? formatTarget(await unusedName(resolve(out), isEncrypted))
     : await confirmReplacement(resolve(out), isConfirmed)
   await assertOutsideDataDir(config.dataDir, path)
-  return { place: dirname(path), name: basename(path) }
+  return { location: dirname(path), name: basename(path) }
 }
 
 /** Whether `--out` names a folder: one that exists, or any path that ends with `/`. */
@@ -45,18 +45,18 @@ export async function isFolder(out: string): Promise<boolean> {
   return out.endsWith('/') || ((await stat(out).catch(() => null))?.isDirectory() ?? false)
 }
 
-export function formatTarget({ place, name }: Target): string {
-  return formatBackupPath(place, name)
+export function formatTarget({ location, name }: Target): string {
+  return formatBackupPath(location, name)
 }
 
-async function unusedName(place: BackupPlace, isEncrypted: boolean): Promise<Target> {
+async function unusedName(location: BackupLocation, isEncrypted: boolean): Promise<Target> {
   for (let tries = 0; tries < MAX_NAMES_TAKEN; tries++) {
     const name = backupName(new Date(), isEncrypted)
-    if (!(await exists(place, name))) return { place, name }
+    if (!(await backupExists(location, name))) return { location, name }
     await Bun.sleep(NAME_RESOLUTION_MS)
   }
   throw new CommandError(
-    `${formatBackupPath(place)} reports every name as taken: check that BACKUP_DIR names a working object store.`,
+    `${formatBackupPath(location)} reports every name as taken: check that BACKUP_DIR names a working object store.`,
   )
 }
 

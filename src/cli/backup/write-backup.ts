@@ -16,7 +16,7 @@ import { BUILD } from '../../version.ts'
 import type { InstallationKey } from '../data/installation-keys.ts'
 import { programCommand } from '../processes/program-command.ts'
 import { ArchiveError, packArchive, type Source, unpackArchive } from './archive.ts'
-import { exists, unfinishedName } from './backups.ts'
+import { backupExists, unfinishedPath } from './backups.ts'
 import { encrypt, isRecipient, openArchive } from './encryption.ts'
 import { KNOWN_NAME } from './read-backup.ts'
 import { uploadBackup } from './store/bucket.ts'
@@ -46,7 +46,7 @@ export const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 /** Writes and verifies an archive of the data in a folder. Leaves nothing behind when it throws. */
 export async function writeBackup(options: BackupOptions): Promise<WriteResult> {
   const { folder, target, isNew, key, keys, now, onProgress } = options
-  const { place, name } = target
+  const { location, name } = target
   const database = join(folder, 'homeport.db')
   const foreign = foreignObject(database, readMigrations('sqlite'))
   if (foreign !== null) {
@@ -72,11 +72,11 @@ export async function writeBackup(options: BackupOptions): Promise<WriteResult> 
   const archive = packArchive(about, sources, keys, countBytes('Writing'))
   const content = key === null ? archive : await encrypt(archive, key)
   const files = sources.length
-  if (typeof place !== 'string') {
-    return { bytes: await uploadBackup(place, name, content, total, requireFree), files }
+  if (typeof location !== 'string') {
+    return { bytes: await uploadBackup(location, name, content, total, requireFree), files }
   }
   const path = formatTarget(target)
-  const partial = unfinishedName(path)
+  const partial = unfinishedPath(path)
   await rm(partial, { force: true })
   try {
     const { bytes, hash } = await addPathToErrors(partial, () => writeSynced(partial, content))
@@ -91,7 +91,7 @@ export async function writeBackup(options: BackupOptions): Promise<WriteResult> 
   }
 
   async function requireFree() {
-    if (!isNew || !(await exists(place, name))) return
+    if (!isNew || !(await backupExists(location, name))) return
     throw new ArchiveError(
       `${formatTarget(target)} was created in the meantime and was not replaced: run this again.`,
     )

@@ -7,7 +7,7 @@ import { CommandError, UsageError } from '../../lib/command.ts'
 import { renameDurably, syncPath } from '../../lib/files/durable-file.ts'
 import { AFTER_MIGRATION } from '../../lib/files/replaced-data.ts'
 import { DAY_MS } from '../../lib/time/durations.ts'
-import { timeStamp } from '../../lib/time/parse-time.ts'
+import { formatTimestamp } from '../../lib/time/parse-time.ts'
 import { checkpointLog } from '../../platform/db/sqlite/open.ts'
 import { recordRestore } from '../../platform/db/sqlite/record-restore.ts'
 import type { Job } from '../../platform/jobs/jobs.ts'
@@ -61,7 +61,7 @@ export async function restoreSnapshot(
   await chmod(incoming, 0o600)
   await syncPath(incoming)
   const hasDatabase = existsSync(path)
-  const replacedName = `${AFTER_MIGRATION}${migration}-${timeStamp(new Date())}`
+  const replacedName = `${AFTER_MIGRATION}${migration}-${formatTimestamp(new Date())}`
   const replacedDatabase = join(config.dataDir, replacedName)
   if (hasDatabase) {
     try {

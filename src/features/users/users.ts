@@ -26,7 +26,7 @@ import { PRIORITY } from './email/outbox-messages.ts'
 import { createImporter } from './import/importer.ts'
 import { createPasskeyLogin } from './passkeys/passkey-login.ts'
 import { createUserPasskeys } from './passkeys/passkeys.ts'
-import { createWebOrigins } from './passkeys/web-origins.ts'
+import { createWebOriginGuard } from './passkeys/web-origin-guard.ts'
 import { createDevices } from './sessions/devices.ts'
 import { createLastSeen } from './sessions/last-seen.ts'
 import { createSessionEndings } from './sessions/session-endings.ts'
@@ -133,7 +133,7 @@ export function createUsers(deps: UsersDeps) {
     signUp,
     socialLogin,
     twoFactor,
-    webOrigins: createWebOrigins(deps.relyingParty, log),
+    webOriginGuard: createWebOriginGuard(deps.relyingParty, log),
     clearUnreadableSecrets,
     notifyOfMovedPurchase,
     notifyOfCharges,
@@ -158,7 +158,7 @@ export function createUsers(deps: UsersDeps) {
       }
       if (!lost.includes('recovery-code.key')) return
       await tx.delete(recoveryCodes)
-      // Without codes of either kind no user could pass the second step.
+      // Without codes of either kind no user could complete a two-factor sign-in.
       if (isSealKeyLost) {
         await tx.update(users).set({ twoFactorSince: null }).where(isNotNull(users.twoFactorSince))
       }
@@ -192,7 +192,7 @@ export function createUsers(deps: UsersDeps) {
   ) {
     const { userId, sessionId, device } = session
     tx.afterCommit(() => {
-      log.warn({ userId, sessionId }, 'refresh token reuse: the session is ended')
+      log.warn({ userId, sessionId }, 'refresh token reuse: the session has been ended')
     })
     await oneTimeTokens.revoke(tx, userId)
     await notices.enqueueNotice(tx, await accounts.find(tx, userId), 'token-reused', {

@@ -1,5 +1,5 @@
 /** A time for a file name, in UTC to the second: `20261121T190000Z`. Sorts chronologically. */
-export function timeStamp(at: Date): string {
+export function formatTimestamp(at: Date): string {
   return at.toISOString().replaceAll(/\.\d+|[-:]/g, '')
 }
 

@@ -8,7 +8,7 @@ import {
 export type Bucket = S3Settings
 
 /** The names of all backups begin with this; listing other objects could take a long time. */
-export const START = 'homeport-'
+export const BACKUP_PREFIX = 'homeport-'
 const MIN_PART_BYTES = 16 * 1024 * 1024
 /** S3 allows 10,000; the rest leaves room for what an archive adds to its content. */
 const MAX_PARTS = 8_000
@@ -53,7 +53,7 @@ export async function abortUploads(
   ageMs: number,
 ) {
   const client = createS3Client(bucket)
-  for (const { key, uploadId, begunAt } of await listUnfinishedUploads(client, START))
+  for (const { key, uploadId, begunAt } of await listUnfinishedUploads(client, BACKUP_PREFIX))
     if (isOurs(key) && Date.now() - begunAt.getTime() >= ageMs)
       await client.call('DELETE', key, { uploadId })
 }

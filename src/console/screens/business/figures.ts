@@ -16,7 +16,7 @@ export type Figure = {
 }
 
 export const DEFAULT_FIGURE = 'revenue'
-/** The figures by their name in the address. */
+/** The figures by their name in the URL. */
 export const FIGURES: Record<string, Figure> = {
   active: {
     name: 'Active subscriptions',

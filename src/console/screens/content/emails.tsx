@@ -52,7 +52,7 @@ export function Screen() {
 
 type EditorProps = ChoiceProps & { setDraft: (draft: Content) => void; schema: Schema }
 
-/** The texts of an e-mail in a language. An edit of a built-in text replaces it. */
+/** The texts of an e-mail in a language. Editing a built-in text replaces it. */
 function Editor({ setDraft, schema, ...chosen }: EditorProps) {
   const { content, builtIn, choice, choose } = chosen
   const { kind, language } = choice

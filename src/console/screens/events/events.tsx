@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import { failure, read } from '../../api.ts'
-import { type InputOf, perform, publicAddress } from '../../declared.ts'
+import { type InputOf, perform, publicUrl } from '../../declared.ts'
 import { money, number, plural } from '../../format.ts'
 import { canEdit } from '../../operator.ts'
 import { linkTo, parts, readFilters } from '../../router.ts'
@@ -53,7 +53,7 @@ function NoEvents() {
         after setting the token. The addresses for the stores are on{' '}
         <a href={linkTo('stores')}>Stores</a>.
       </p>
-      <CopyLine name="address" text={publicAddress('/api/webhooks/billing/v1')} />
+      <CopyLine name="URL" text={publicUrl('/api/webhooks/billing/v1')} />
       <CopyLine
         name="new token"
         text={'echo "WEBHOOK_TOKEN=$(openssl rand -hex 32)" >> .env'}

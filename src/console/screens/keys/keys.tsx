@@ -71,7 +71,7 @@ export function Screen() {
                       input={{ use, atOnce: true }}
                       label="Rotate now and revoke all other keys"
                       verb="Rotate and revoke"
-                      done="New key in use. All other keys are revoked."
+                      done="New key in use. All other keys have been revoked."
                       onDone={keys.reload}
                     >
                       <p>Do this if a key may have leaked. Consequence: {data.lost[use]}.</p>

@@ -58,7 +58,7 @@ export function EndpointLink({ name }: { name: string }) {
   )
 }
 
-/** Whether the console's requests are listed too: `console=on` in the address. */
+/** Whether the console's requests are listed too: `console=on` in the URL. */
 export function ConsoleChoice() {
   return (
     <Checkbox

@@ -1,6 +1,6 @@
 import type { MetricsSummary } from '../../../operations/console/metrics.ts'
 import type { Steps, TrafficPoint } from '../../../platform/metrics/charts.ts'
-import { publicAddress } from '../../declared.ts'
+import { publicUrl } from '../../declared.ts'
 import { bytes, plural } from '../../format.ts'
 import { readFilters } from '../../router.ts'
 import { CopyLine, Empty, Time } from '../../ui/parts.tsx'
@@ -104,7 +104,7 @@ function NoMetrics() {
         Not enough data yet. Requests, response times, events and memory are recorded every minute,
         and shown after two. For Prometheus, set METRICS_TOKEN and read:
       </p>
-      <CopyLine name="address" text={publicAddress('/metrics')} />
+      <CopyLine name="URL" text={publicUrl('/metrics')} />
     </Empty>
   )
 }

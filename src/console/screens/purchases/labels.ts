@@ -24,7 +24,7 @@ export function describeStatus({ active, status, access }: State): [name: string
   return [words(status), active ? 'good' : 'plain']
 }
 
-/** A purchase by its plan, else by its product. */
+/** A purchase by its plan, otherwise by its product. */
 export function productName({ plan, productId }: Offer): string {
   return plan ?? productId ?? 'Unknown product'
 }

@@ -1,5 +1,5 @@
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
-import { publicAddress } from '../../declared.ts'
+import { publicUrl } from '../../declared.ts'
 import { money, words } from '../../format.ts'
 import { formatSearch, linkTo, parts, readFilters } from '../../router.ts'
 import { type FilterKind, ListFilters } from '../../ui/filters.tsx'
@@ -80,7 +80,7 @@ function NoPurchases() {
         one. <a href={linkTo('stores')}>Connect a store</a>, or send the events of your billing
         provider to:
       </p>
-      <CopyLine name="address" text={publicAddress('/api/webhooks/billing/v1')} />
+      <CopyLine name="URL" text={publicUrl('/api/webhooks/billing/v1')} />
     </>
   )
 }

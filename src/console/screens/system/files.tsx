@@ -1,6 +1,6 @@
 import type { createFileUsage } from '../../../features/attachments/usage.ts'
 import type { ReplyOf } from '../../api.ts'
-import { publicAddress } from '../../declared.ts'
+import { publicUrl } from '../../declared.ts'
 import { bytes, number } from '../../format.ts'
 import { Action, Card, CopyLine, TimeAgo, Title } from '../../ui/parts.tsx'
 import { Loaded, useRemote } from '../../ui/remote.tsx'
@@ -77,7 +77,7 @@ function NoFiles() {
         No files yet. They are images and documents that apps upload for their users, as the{' '}
         <a href="/docs">API reference</a> describes:
       </p>
-      <CopyLine name="address" text={publicAddress('/api/user/attachments/v1')} />
+      <CopyLine name="URL" text={publicUrl('/api/user/attachments/v1')} />
     </>
   )
 }

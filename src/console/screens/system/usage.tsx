@@ -1,7 +1,7 @@
 import type { Usage } from '../../../features/usage/service.ts'
 import { encodeSegment } from '../../../lib/text/path-segment.ts'
 import type { ReplyOf } from '../../api.ts'
-import { publicAddress } from '../../declared.ts'
+import { publicUrl } from '../../declared.ts'
 import { number, words } from '../../format.ts'
 import { go, linkTo, readFilters, withQuery } from '../../router.ts'
 import { SelectField } from '../../ui/fields.tsx'
@@ -133,7 +133,7 @@ function NoUsage() {
         with an <a href={linkTo('api-keys')}>API key</a>, as the{' '}
         <a href="/docs/server">server API</a> describes:
       </p>
-      <CopyLine name="address" text={publicAddress('/api/server/usage/v1')} />
+      <CopyLine name="URL" text={publicUrl('/api/server/usage/v1')} />
     </>
   )
 }

@@ -9,7 +9,7 @@ import { TIMEOUT_MS, toUserHandle } from './passkeys.ts'
 
 const REFUSED_PER_IP: WindowRule = { name: 'passkey-address', max: 'failures', seconds: 5 * 60 }
 
-/** Signs users in with a passkey, without a name and without a second step. */
+/** Signs users in with a passkey, without a name or a two-factor code. */
 export function createPasskeyLogin(deps: SignInContext) {
   const { db, accounts, oneTimeTokens, signIn, limits, relyingParty, recoveryKey, now } = deps
   const { passkeys } = db.tables

@@ -27,13 +27,13 @@ const tags = ['Signing in']
 const WRONG_ORIGIN = '403 `wrong_origin` for a web page whose origin is not in `PASSKEY_ORIGINS`.'
 
 export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
-  const { passkeys, passkeyLogin, guests, webOrigins } = users
+  const { passkeys, passkeyLogin, guests, webOriginGuard } = users
   const readOrigin = createOriginReader(origins)
   return new Elysia({ name: 'auth-passkeys' })
     .use(signedIn)
     .post(`${PATH}/sign_in/options`, () => data(passkeyLogin.start()), {
       parse: 'none',
-      beforeHandle: webOrigins.check,
+      beforeHandle: webOriginGuard.check,
       response: responses(createDataSchema(RequestOptions), 400, 403),
       detail: {
         tags,
@@ -61,7 +61,7 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           security: OPTIONAL_GUEST_TOKEN,
           summary: 'Sign in with a passkey',
           description:
-            "Returns a session without a second step, even if two-factor is on. With a guest's token the guest is merged into the account.",
+            "Returns a session; no two-factor code is needed, even if two-factor is on. With a guest's token the guest is merged into the account.",
         },
       },
     )
@@ -82,7 +82,7 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
       {
         ...json(RegistrationBody),
         signedIn: true,
-        beforeHandle: webOrigins.check,
+        beforeHandle: webOriginGuard.check,
         response: responses(
           createDataSchema(CreationOptions),
           400,
@@ -98,7 +98,7 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           tags,
           operationId: 'startPasskeyRegistration',
           summary: 'Get the options for creating a passkey',
-          description: `For \`navigator.credentials.create\`. Needs the password, or a sign-in in the last ten minutes; else 403 \`recent_sign_in_required\`. With two-factor on it also needs a code; else 403 \`two_factor_required\`. Guests need neither. ${WRONG_ORIGIN}`,
+          description: `For \`navigator.credentials.create\`. Needs the password, or a sign-in in the last ten minutes; otherwise 403 \`recent_sign_in_required\`. With two-factor on it also needs a code; otherwise 403 \`two_factor_required\`. Guests need neither. ${WRONG_ORIGIN}`,
         },
       },
     )
@@ -139,7 +139,7 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
       PATH,
       async ({ session, query: { id, code } }) => {
         await passkeys.remove(session, id, code)
-        return message('The passkey is removed. Other devices are signed out.')
+        return message('The passkey has been removed. Other devices have been signed out.')
       },
       {
         signedIn: true,

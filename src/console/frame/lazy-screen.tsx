@@ -6,14 +6,14 @@ import { Loading } from '../ui/remote.tsx'
 type Module<Props> = { Screen: ComponentType<Props> }
 
 /** A screen, or a tab without a `title`, whose module is loaded when it is first opened. */
-export function loadedScreen<Props extends object>(
+export function lazyScreen<Props extends object>(
   title: string,
   load: () => Promise<Module<Props>>,
 ): ComponentType<Props> {
   let loaded: ComponentType<Props> | null = null
-  return function LoadedScreen(props: Props) {
+  return function LazyScreen(props: Props) {
     const [Screen, setScreen] = useState(() => loaded)
-    const [isMissing, setMissing] = useState(false)
+    const [hasFailed, setFailed] = useState(false)
     useEffect(() => {
       if (loaded) return
       load().then(
@@ -21,14 +21,14 @@ export function loadedScreen<Props extends object>(
           loaded = module.Screen
           setScreen(() => loaded)
         },
-        () => setMissing(true),
+        () => setFailed(true),
       )
     }, [])
     if (Screen) return <Screen {...props} />
     return (
       <>
         {title !== '' && <Title>{title}</Title>}
-        {isMissing ? <Empty>This screen could not be loaded. Reload the page.</Empty> : <Loading />}
+        {hasFailed ? <Empty>This screen could not be loaded. Reload the page.</Empty> : <Loading />}
       </>
     )
   }
